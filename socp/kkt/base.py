@@ -32,30 +32,26 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type, leaf
+from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
 from ..cones.scaling import apply_inverse, norm
 from ..form.standard import StandardForm, multiply_hessian
 from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
-    BREAKDOWN,
     FURTHER,
     GO_ON,
-    HOPE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
-    LARGEST,
     SLOW,
     SOLVABLE,
     SURE,
     TAKE_BACK,
     add_images,
-    begin_basis,
     extend_basis,
     refinement_decision,
 )
-from ..linalg.vectors import bits, from_bits, norm_within
+from ..linalg.vectors import bits, dot_within, from_bits, norm_within
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 GOOD_ENOUGH = 1e-8  # a relative residual that may always be left
@@ -63,7 +59,6 @@ EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
 FEWER_SOLVES = 1  # or no reason to look at the next delta, where pivots were replaced
-MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 RETRY_INTERVAL = 6  # Retry all deltas after so many factorizations,
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
 
@@ -148,7 +143,9 @@ class KKT(Structure):
 
     def regularize(self, regularization: float | None, refinement_steps: int) -> None:
         """Take one delta, or `LADDER`, and a limit of refinement."""
-        set_deltas(self, refinement_steps, *(LADDER if regularization is None else 4 * (regularization,)))
+        self.deltas[:] = LADDER if regularization is None else regularization
+        self.refinement_steps = refinement_steps
+        restart(self)
 
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
@@ -200,15 +197,6 @@ def factor_backend(address: int, kkt: KKT, delta: float) -> int:
 @kernel_type
 def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) -> None:
     """out += M^-1 rhs for `count` right-hand sides one after the other."""
-
-
-@kernel
-def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, third: float, fourth: float) -> None:
-    """The choices of delta, of which some may be equal, and the limit of refinement."""
-    deltas = kkt.deltas
-    deltas[0], deltas[1], deltas[2], deltas[3] = first, second, third, fourth
-    kkt.refinement_steps = refinement_steps
-    restart(kkt)
 
 
 @kernel
@@ -299,10 +287,10 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if kkt.retry_in <= 0:
         kkt.good_excess = 1.0
     kkt.full = False
-    first, best, best_delta = kkt.delta, np.inf, kkt.delta
-    best_is_good, best_solves = False, np.inf
+    first, best, best_delta, best_solves = kkt.delta, np.inf, kkt.delta, np.inf
+    best_rank = (True, np.inf)  # a good one needs few solves; else it leaves little
     for trial in range(-1, kkt.deltas.size):
-        if trial >= 2 and best_is_good and best_solves <= FEW_SOLVES:
+        if trial >= 2 and best_solves <= FEW_SOLVES:
             break  # one other delta was enough to look at
         delta = first if trial < 0 else kkt.deltas[trial]
         if trial >= 0 and (delta == first or (trial > 0 and delta == kkt.deltas[trial - 1])):
@@ -314,8 +302,10 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
         if good and (solves <= min(few, best_solves) or kkt.retry_in > 0 or kkt.dropped_coupling):
             return kkt.replaced_pivots
-        if is_better(good, solves, residual, best_is_good, best_solves, best):
-            best, best_delta, best_is_good, best_solves = residual, delta, good, solves
+        rank = (not good, solves if good else residual)
+        if rank < best_rank:
+            best, best_delta, best_rank = residual, delta, rank
+            best_solves = solves if good else np.inf
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
@@ -323,16 +313,6 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if best_delta != kkt.delta or kkt.unfinished:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots
-
-
-@leaf
-def is_better(
-    good: bool, solves: float, residual: float, best_is_good: bool, best_solves: float, best_residual: float
-) -> bool:  # fmt: skip
-    """Whether a trial is better than the best one: good, in fewer solves; or, where neither is, closer."""
-    if good != best_is_good:
-        return good
-    return solves < best_solves if good else residual < best_residual
 
 
 @inner
@@ -352,7 +332,7 @@ def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) ->
         if not kkt.dropped_coupling:
             return residual
         if residual <= 1.0:
-            if kkt.refinements - before > MANY_SOLVES:
+            if kkt.refinements - before > count * FEW_SOLVES:
                 kkt.split_tolerance *= 0.3
             return residual
         kkt.split_tolerance *= 0.1
@@ -387,7 +367,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
                     kkt.trusted = kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
     worst = 0.0
     for row in range(count):
-        stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.scaled[row] > 1.0
+        stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < np.inf and kkt.scaled[row] > 1.0
         if stalled and kkt.refinement_steps > 0 and kkt.comparing:
             kkt.unfinished = True
         elif stalled and kkt.refinement_steps > 0:
@@ -447,7 +427,12 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     solved = SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row])
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
-    beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
+    residual, count = kkt.residual[row * size : (row + 1) * size], 0
+    beta = math.sqrt(dot_within(residual, 0, residual, 0, size))
+    for i in range(size):
+        basis[i] = residual[i] / beta
+    small[:, :] = 0.0
+    small[0, KRYLOV_STEPS + 2] = beta
     tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.scaled[row], solved / previous))
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]
@@ -459,7 +444,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         if left < 0.0:
             break
         count = k + 1
-        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > SLOW * beta):
+        if left <= tol or (2 * count == KRYLOV_STEPS and left > SLOW * beta):  # no more than a step of refinement gains
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count

@@ -74,21 +74,20 @@ def factor_sparse(kkt: SparseKKT, delta: float) -> int:
 @inner
 def apply_sparse(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
     """out += the solution, not refined, for one or two right-hand sides one after the other."""
-    reduce_rhs(kkt, count, rhs)
-    solve(kkt.factors, count, kkt.reduced_rhs, kkt.reduced)
-    recover(kkt, count, rhs, out)
-
-
-@inner
-def reduce_rhs(kkt: SparseKKT, count: int, rhs: Floats) -> None:
-    """The right-hand sides for the assembled matrix."""
     form, size, order, groups = kkt.form, kkt.product.size, kkt.matrix.size, kkt.matrix.groups.count
     first, cones = form.n + form.p + form.l, form.m - form.l
     for r in range(count):
-        b, out = rhs[r * size : (r + 1) * size], kkt.reduced_rhs[r * order : (r + 1) * order]
-        reduce_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], out)
+        b, reduced = rhs[r * size : (r + 1) * size], kkt.reduced_rhs[r * order : (r + 1) * order]
+        reduce_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced)
         if cones > 0:
-            reduce_cones(kkt, b[first:], kkt.f[r * cones : (r + 1) * cones], out)
+            reduce_cones(kkt, b[first:], kkt.f[r * cones : (r + 1) * cones], reduced)
+    solve(kkt.factors, count, kkt.reduced_rhs, kkt.reduced)
+    for r in range(count):
+        b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
+        reduced = kkt.reduced[r * order : (r + 1) * order]
+        recover_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced, u)
+        if cones > 0:
+            recover_cones(kkt, kkt.f[r * cones : (r + 1) * cones], reduced, u[first:])
 
 
 @inner
@@ -140,21 +139,8 @@ def scale_rotated(eta: float, rho: float, v: Floats, start: int, stop: int) -> N
 
 
 @inner
-def recover(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
-    """out += (dx, dy, W dz) from the solutions of the assembled system."""
-    form, size, order, groups = kkt.form, kkt.product.size, kkt.matrix.size, kkt.matrix.groups.count
-    first, cones = form.n + form.p + form.l, form.m - form.l
-    for r in range(count):
-        b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
-        reduced = kkt.reduced[r * order : (r + 1) * order]
-        recover_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced, u)
-        if cones > 0:
-            recover_cones(kkt, kkt.f[r * cones : (r + 1) * cones], reduced, u[first:])
-
-
-@inner
 def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out: Floats) -> None:
-    """`recover` but for the cones; the heaviest row of a group takes what the others leave."""
+    """out += (dx, dy, W dz) but for the cones; the heaviest row of a group takes what the others leave."""
     groups, at = kkt.matrix.groups, kkt.form.n + kkt.form.p
     variable, group, scaled = groups.variable, groups.group, groups.scaled
     theta, heaviest = groups.theta, groups.heaviest

@@ -16,15 +16,15 @@ import math
 from ..compiled.kernels import deferred_kernel, inner, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
+from ..linalg.refinement import SLOW
 from ..linalg.saddle import EQUATION, PIVOT, REFINED, STEPS, factor_saddle, solve_saddle
 from ..linalg.vectors import dot_within, norm_tail
 
 WEAK = 1e-3  # of s_i and z_i, the smaller over the larger: neither is then known to be zero
+SAME = 1e-10  # relative difference of points that have the same factors, and of residuals that are none
 AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
 NEWTON_STEPS = 100
 ON_PATH, OFF_PATH = 1e-12, 1e-6  # residual of a point of the path, relative to the data, and of one that is not
-SOLVED = 1e-10  # of a right-hand side, the residual of a solution
-SERVES = 0.1  # fall of a residual in a step up to which factors at another point serve
 
 
 class Conditions(Structure):
@@ -102,7 +102,7 @@ def find_point(w: Conditions, start: Ints, second_order: Bools, i: int) -> None:
             break
         for j in range(n + p + m):
             at[j] = w.moved[j]
-        if now > SERVES * size:
+        if now > SLOW * size:
             factor_conditions(w, i, at)
         size = now
     size = conditions_at(w, i, at)
@@ -133,13 +133,13 @@ def solve_conditions(w: Conditions, i: int) -> None:
             for j in range(n + p + m):
                 found[j] += w.step[j]
             size = residual_of(w, i, right, found)
-            if size <= REFINED * scale or not size < 0.5 * last:
+            if size <= REFINED * scale or not size < SLOW * last:
                 break
             last = size
             correct(w, i)
-        if size <= SOLVED * scale:
+        if size <= SAME * scale:
             break
-    if not size <= SOLVED * scale:
+    if not size <= SAME * scale:
         w.quality[i, 0] = 0.0
         return
     for j in range(n + p):
