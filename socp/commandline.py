@@ -15,7 +15,7 @@ from .problem.settings import WAYS, Settings, explained
 from .problem.solution import Solution
 from .problem.status import Status
 from .version import __version__
-from .warmup import of_any_program, of_small_programs, ready_for_large, show_config
+from .warmup import any_second_order, of_any_program, of_small_programs, ready_for_large, show_config
 
 SMALL = 260  # variables; a larger program is likely to need the sparse kernels
 NOT_HERE = ("callback",)  # what cannot be written on a command line
@@ -61,7 +61,7 @@ def answer(
     try:
         settings = Settings(**options)
         program = read(what)
-        _load_kernels(program.n)  # which is no part of the set-up that is told
+        _load_kernels(program)  # which is no part of the set-up that is told
         solution = solve(program, settings)
     except (ProgramError, OSError) as error:
         print(f"{made.prog}: {error}", file=sys.stderr)
@@ -71,12 +71,12 @@ def answer(
     return 0 if solution.status is Status.OPTIMAL or solution.status.is_infeasible else 1
 
 
-def _load_kernels(n: int) -> None:
-    """Load what a program of n variables is likely to need, or compile it."""
+def _load_kernels(program: Any) -> None:
+    """Load what a program is likely to need, or compile it."""
     if not INTERPRETED:
         prepare([*of_any_program(), *of_small_programs()])
-        if n > SMALL:
-            ready_for_large()
+        if program.n > SMALL:
+            ready_for_large(any_second_order(getattr(program, "cones", ())))
 
 
 def describe(solution: Solution) -> str:

@@ -163,7 +163,7 @@ class Solver(SetUpOnce):
         # lock is held by the one who works with the solver
         threads = self.at_work if order <= FEW else blas_threads(settings.threads)
         if order > SMALL:
-            ready_for_large()
+            ready_for_large(sizes[4] > 0)
         state = workspace.acquire(program, sizes, settings)
         if state is None:
             form = StandardForm(program, settings.equilibrate, sizes)
@@ -464,7 +464,7 @@ def _accepted(function: str, program: Any, named: Mapping[str, Any]) -> tuple[Co
         return program, settings
     if "c" not in data:
         raise ProgramError("c, the linear objective, is missing")
-    ready_for(data.get("P"), data.get("G"), data.get("A"))
+    ready_for(data.get("P"), data.get("G"), data.get("A"), cones=data.get("cones"))
     return ConeProgram(**data), settings
 
 

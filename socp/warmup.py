@@ -24,6 +24,7 @@ from .linalg.ldl.rows.factor import four_wide_factor
 from .linalg.ldl.rows.solve import four_wide_solve
 from .linalg.ldl.rows.uplooking import scalar_factor, scalar_solve
 from .plan.choice import SMALL
+from .problem.program import SecondOrder
 from .version import __version__
 
 FIRST = (  # before it is known how a program is solved
@@ -35,7 +36,13 @@ EVERY = (
     "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
     "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base", "qp.problem", "qp.reduce",
 )  # fmt: skip
-LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
+LARGE = ("socp.kkt.assembly", "socp.linalg.ldl")
+CONES = (  # deferred, as quadratic programs never need them
+    "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.assembly.fill_rotated", "socp.kkt.assembly.gather_cones",
+    "socp.kkt.assembly.touch_columns", "socp.kkt.expansion.choose_expansions", "socp.kkt.expansion.fill_expanded",
+    "socp.kkt.expansion.gather_variables", "socp.kkt.expansion.take_entries", "socp.kkt.sparse.recover_cones",
+    "socp.kkt.sparse.reduce_cones",
+)  # fmt: skip
 LANES = (
     "qp.problem.side_by_side.load_program", "qp.problem.side_by_side.solve_one", "qp.problem.side_by_side.verify",
     "socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.take_matrices",
@@ -50,8 +57,10 @@ SPARSE = (  # deferred, as the data of small programs rarely need them
 
 def _of(places: tuple[str, ...]) -> list[Kernel]:
     """The kernels that Python calls of these modules, but for deferred ones; and these kernels."""
-    found = (kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.name.startswith(places))
-    return [kernel for kernel in found if kernel.deferred is None or kernel.name in places]
+    found = (kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.deferred is None)
+    return [kernel for kernel in found if kernel.name.startswith(places)] + [
+        kernel for kernel in kernels() if kernel.deferred is not None and kernel.name in places
+    ]
 
 
 def of_any_program() -> list[Kernel]:
@@ -71,17 +80,23 @@ def of_lanes() -> list[Kernel]:
 
 
 @functools.cache
-def ready_for_large() -> None:
+def ready_for_large(has_cones: bool) -> None:
     """Compile or load, at once, what a larger program is likely to need: all but supernodes, splits and low rank."""
     if not INTERPRETED:
         by_rows = scalar_factor, scalar_solve, four_wide_factor, four_wide_solve
-        prepare([*_of(EVERY + LARGE + SPARSE), sparse.factor_sparse, sparse.apply_sparse, *by_rows], alone=True)
+        places = EVERY + LARGE + SPARSE + (CONES if has_cones else ())
+        prepare([*_of(places), sparse.factor_sparse, sparse.apply_sparse, *by_rows], alone=True)
 
 
-def ready_for(*matrices: Any) -> None:
+def any_second_order(cones: Any) -> bool:
+    """Whether a second-order cone is among the cones of a program that comes."""
+    return isinstance(cones, (list, tuple)) and any(isinstance(cone, SecondOrder) for cone in cones)
+
+
+def ready_for(*matrices: Any, cones: Any = ()) -> None:
     """The same where one of the matrices of a program that comes is sparse and not small: one step, not three."""
     if any(sp.issparse(matrix) and matrix.shape[-1] > SMALL for matrix in matrices):
-        ready_for_large()
+        ready_for_large(any_second_order(cones))
 
 
 if not INTERPRETED:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Ints
 from ..compiled.structures import Structure, integers, matrix
 from ..compiled.vec import LANES, Vec, absolute, largest, load, plain_sum, select, splat, store, sum_error
 from .accurate import add_product
@@ -35,14 +34,20 @@ def verify(batch: Batch, w: Points, slacks: Slacks, begin: int, end: int) -> Non
     """Take the answers of programs `begin` to `end` to the caller's rows, and test them."""
     rows = slacks.orthant.size
     p = batch.m - rows
-    for i in range(begin, end):
-        give_bounds_back(batch, slacks, p, i)
+    for i in range(begin, end):  # bounds have multipliers as rows, none of an orthant is below zero
+        y, values, bounds = batch.y[i], slacks.values[min(i, slacks.values.shape[0] - 1)], batch.y[i, batch.m :]
+        for k in range(rows):
+            if slacks.orthant[k] and y[p + k] < 0.0:
+                y[p + k] = 0.0
+        for k in range(slacks.singles.size):
+            z = bounds[slacks.slots[k] // 2] / values[k]
+            y[p + slacks.singles[k]] = z if z > 0.0 or z != z else 0.0
+        bounds[:] = 0.0
     for first in range(begin, end, LANES):
         fill_points(batch, w, first, end)
         measure_gradient(w)
         w.rows, w.rows_scale = measure_block(w, 0, p)
-        w.cone, w.cone_scale = measure_cone_rows(w, p, slacks.orthant)
-        measure_depths(w, p, slacks.ranges)
+        w.cone, w.cone_scale = measure_cone_rows(w, p, slacks)
         finish(batch, w, first, end)
         for lane in range(min(LANES, end - first)):
             for i in range(rows):
@@ -50,21 +55,9 @@ def verify(batch: Batch, w: Points, slacks: Slacks, begin: int, end: int) -> Non
 
 
 @inner
-def give_bounds_back(batch: Batch, slacks: Slacks, p: int, i: int) -> None:
-    """The multipliers of bounds as those of rows, none of an orthant below zero."""
-    y, values, bounds = batch.y[i], slacks.values[min(i, slacks.values.shape[0] - 1)], batch.y[i, batch.m :]
-    for k in range(slacks.orthant.size):
-        if slacks.orthant[k] and y[p + k] < 0.0:
-            y[p + k] = 0.0
-    for k in range(slacks.singles.size):
-        z = bounds[slacks.slots[k] // 2] / values[k]
-        y[p + slacks.singles[k]] = z if z > 0.0 or z != z else 0.0
-    bounds[:] = 0.0
-
-
-@inner
-def measure_cone_rows(w: Points, p: int, orthant: Ints) -> tuple[Vec, Vec]:
-    """(|G x + s - h|, its scale); bounds by their own size."""
+def measure_cone_rows(w: Points, p: int, slacks: Slacks) -> tuple[Vec, Vec]:
+    """(|G x + s - h|, its scale); bounds by their own size, and NaN where s or z is outside of a second-order cone."""
+    orthant, ranges = slacks.orthant, slacks.ranges
     worst, size, own, own_relative, trap = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     support, error = w.support, w.support_low
     for i in range(p, w.m):
@@ -88,16 +81,8 @@ def measure_cone_rows(w: Points, p: int, orthant: Ints) -> tuple[Vec, Vec]:
             worst = largest(outside, worst)
         trap += 0.0 * outside + 0.0 * load(w.y, i)
         support, error = add_product(u, load(w.y, i), support, error)
-    w.support, w.support_low = support, error
-    return judged(worst, size, own, own_relative, trap)
-
-
-@inner
-def measure_depths(w: Points, p: int, ranges: Ints) -> None:
-    """Nothing passes of which slacks or multipliers are outside of a second-order cone."""
-    least = splat(0.0)
     for k in range(0, ranges.size, 2):
         a, e = ranges[k], ranges[k + 1]
-        inside = (depth(w.s, a, e) >= 0.0) & (depth(w.y, p + a, p + e) >= 0.0)
-        least = select(inside, least, np.nan)
-    w.cone = w.cone + least
+        trap = select((depth(w.s, a, e) >= 0.0) & (depth(w.y, p + a, p + e) >= 0.0), trap, np.nan)
+    w.support, w.support_low = support, error
+    return judged(worst, size, own, own_relative, trap)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Matrix
 from ..compiled.vec import Vec, absolute, largest, load, root, select, smallest, splat, store
-from .spans import Spans
 from .state import Lanes
 
 
@@ -149,16 +148,6 @@ def begin_cone(w: Lanes, k: int) -> None:
             qi = load(q, i) if i == a else -load(q, i)
             total += qi * load(w.A, i * n + j) if w.shared else qi * load(w.A_own, i * n + j)
         store(w.B, k * n + j, weight * total)
-
-
-@inner
-def add_squares(spans: Spans, n: int, B: Matrix, C: Matrix) -> None:
-    """C += 2 B'B, the lower triangle."""
-    for r in range(spans.cone_first.size):
-        for i in range(spans.cone_first[r], spans.cone_end[r]):
-            b = 2.0 * load(B, r * n + i)
-            for j in range(spans.cone_first[r], i + 1):
-                store(C, i * n + j, load(C, i * n + j) + b * load(B, r * n + j))
 
 
 @inner

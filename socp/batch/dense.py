@@ -13,9 +13,8 @@ from typing import Any
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..compiled.vec import Vec, absolute, largest, load, splat, store
+from ..problem.stopping import LOST
 from .spans import Spans
-
-LEAST_PIVOT = 1e-14  # of the diagonal: a smaller pivot is rounding, and becomes this
 
 
 def specialized(function: Any, kind: Any, *names: str) -> Any:
@@ -149,7 +148,7 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
     for j in range(0, n, 2):
         l = j + 1 if j + 1 < n else j
         d00, d10, d11 = load(C, j * n + j), load(C, l * n + j), load(C, l * n + l)
-        least0, least1 = LEAST_PIVOT * absolute(d00), LEAST_PIVOT * absolute(d11)
+        least0, least1 = LOST * absolute(d00), LOST * absolute(d11)  # a smaller pivot is rounding, and becomes this
         for k in range(begin[j], j):
             t0, t1 = load(T, j * n + k), load(T, l * n + k)
             c0, c1 = load(C, j * n + k), load(C, l * n + k)

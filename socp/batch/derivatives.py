@@ -15,8 +15,7 @@ from ..problem.conditions import Conditions, differentiate
 from ..problem.derivatives import SMALL, Gradient, Linearization, Tangent, as_smoothing
 from ..problem.status import Status
 from .checks import rows_of
-
-WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
+from .lots import WORK
 
 
 class BatchDerivatives:

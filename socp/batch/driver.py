@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats, Ints
+from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, integers, matrix, records
 from ..compiled.vec import LANES, bind_lanes, put, splat
 from ..form.standard import LIMIT
@@ -23,12 +23,10 @@ from ..problem.solution import TRACE
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
-from .state import DELTA, RHO, Lanes
+from .state import DELTA, NEAR, RHO, Lanes
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
-NOTICED = 0.1  # of the tolerance: a residual below that does no harm
-NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
 
 class Batch(Structure):
@@ -103,34 +101,9 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 
 @kernel
 def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
-    """P and A of program p as D P D and E A D."""
-    m, n, D, E, P, A = w.m, w.n, w.D, w.E, w.P, w.A
+    """P and A of program p as D P D and E A D, with largest entries near one; E is the same in all rows of a cone."""
+    m, n, D, E, P, A, cone_start = w.m, w.n, w.D, w.E, w.P, w.A, w.cone_start
     gather(batch, w.spans, p, P, A)
-    equilibrate(m, n, P, A, w.cone_start, D, E)
-    for i in range(n):
-        for j in range(n):
-            P[i * n + j] *= D[i] * D[j]
-    for i in range(m):
-        for j in range(n):
-            A[i * n + j] *= E[i] * D[j]
-
-
-@kernel
-def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
-    """P and A of program p, in the order of the spans."""
-    n, rows, columns = batch.n, spans.rows, spans.columns
-    own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
-    for i in range(n):
-        for j in range(n):
-            P[i * n + j] = own_P[columns[i] * n + columns[j]]
-    for i in range(rows.size - n):
-        for j in range(n):
-            A[i * n + j] = own_A[rows[i] * n + columns[j]]
-
-
-@inner
-def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Floats, E: Floats) -> None:
-    """D and E such that rows and columns of D P D and E A D have largest entries near one; E is the same in a cone."""
     D[:], E[:] = 1.0, 1.0
     for _ in range(EQUILIBRATIONS):
         farthest = 0.0
@@ -158,6 +131,25 @@ def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Float
                 D[j] = min(max(D[j] / math.sqrt(size), 1.0 / LIMIT), LIMIT)
         if farthest < 0.5:
             break
+    for i in range(n):
+        for j in range(n):
+            P[i * n + j] *= D[i] * D[j]
+    for i in range(m):
+        for j in range(n):
+            A[i * n + j] *= E[i] * D[j]
+
+
+@kernel
+def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
+    """P and A of program p, in the order of the spans."""
+    n, rows, columns = batch.n, spans.rows, spans.columns
+    own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
+    for i in range(n):
+        for j in range(n):
+            P[i * n + j] = own_P[columns[i] * n + columns[j]]
+    for i in range(rows.size - n):
+        for j in range(n):
+            A[i * n + j] = own_A[rows[i] * n + columns[j]]
 
 
 @kernel
@@ -180,8 +172,13 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
                     write_answer(batch, w, lane, code)
                     who[lane] = -1
                     live -= 1
-                else:
-                    watch_gradient(w, lane)
+                else:  # refined from now on where the gradient's residual has grown, and counts: rounding has spoilt it
+                    tau, dual = w.tau[lane], w.dual[lane]
+                    if dual > 2.0 * w.last_dual[lane] and dual > w.tol * (tau + w.dual_size[lane]):
+                        w.refine = put(w.refine, lane, 1.0)
+                    w.last_dual = put(w.last_dual, lane, dual)
+                    if w.refine[lane] > 0.0:
+                        w.any_refine = 1
             if who[lane] < 0 and following < end:
                 fill(batch, w, lane, following)
                 warm = start_warm(batch, w, lane, following) or warm
@@ -214,12 +211,22 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), MARGIN * w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
-    tol = MARGIN * w.tol_infeasible
+    # a ray must be small beside its slope, and beside the data times its size in the caller's units
+    tol, p, ray_P, ray_rows = MARGIN * w.tol_infeasible, w.who[lane], w.ray_P[lane], w.ray_rows[lane]
     if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
-        if w.ray_dual[lane] <= tol * size_of_dual_ray(batch, w, lane):
+        y, z, A = 0.0, 0.0, largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
+        for i in range(w.m):
+            y = max(y, abs(w.y[i, lane]) / w.unit[i, lane])
+        for i in range(w.m, w.m + w.n):
+            z = max(z, abs(w.y[i, lane]) / w.unit[i, lane])
+        if w.ray_dual[lane] <= tol * (A * y + z):
             return PRIMAL_INFEASIBLE
-    if qx < 0.0 and max(w.ray_rows[lane], w.ray_P[lane]) <= -tol * qx:
-        if is_relative_ray(batch, w, lane, tol):
+    if qx < 0.0 and max(ray_rows, ray_P) <= -tol * qx:
+        size, P = 0.0, largest_entry(batch.P[min(p, batch.P.shape[0] - 1)])
+        A = min(largest_entry(batch.A[min(p, batch.A.shape[0] - 1)]), 1.0) if w.m > 0 else 1.0
+        for j in range(w.n):
+            size = max(size, abs(w.x[j, lane]) / w.dual_unit[j, lane])
+        if ray_P <= tol * P * size and ray_rows <= tol * A * size:
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
 
@@ -239,43 +246,6 @@ def record(batch: Batch, w: Lanes, lane: int, primal: float, below: float) -> No
     row["alpha_affine"] = w.affine[lane] if at > 0 else np.nan
     row["alpha"] = w.size[lane] if at > 0 else np.nan
     row["refinements"], row["regularization"], row["seconds"] = int(w.refine[lane]), RHO, 0.0
-
-
-@inner
-def watch_gradient(w: Lanes, lane: int) -> None:
-    """Refine from now on in a lane whose gradient's residual has grown, and counts: rounding has spoilt it."""
-    tau, dual = w.tau[lane], w.dual[lane]
-    if dual > 2.0 * w.last_dual[lane] and dual > NOTICED * w.tol * (tau + w.dual_size[lane]):
-        w.refine = put(w.refine, lane, 1.0)
-    w.last_dual = put(w.last_dual, lane, dual)
-    if w.refine[lane] > 0.0:
-        w.any_refine = 1
-
-
-@inner
-def size_of_dual_ray(batch: Batch, w: Lanes, lane: int) -> float:
-    """|A| |y| + |z| in largest entries, in the caller's units."""
-    m, y, z = w.m, 0.0, 0.0
-    for i in range(m + w.n):
-        size = abs(w.y[i, lane]) / w.unit[i, lane]
-        if i < m:
-            y = max(y, size)
-        else:
-            z = max(z, size)
-    return largest_entry(batch.A[min(w.who[lane], batch.A.shape[0] - 1)]) * y + z
-
-
-@inner
-def is_relative_ray(batch: Batch, w: Lanes, lane: int, tol: float) -> bool:
-    """Whether P x and what x violates are zeros of the size of their data times |x|."""
-    p, size = w.who[lane], 0.0
-    for j in range(w.n):
-        size = max(size, abs(w.x[j, lane]) / w.dual_unit[j, lane])
-    P, A = (
-        largest_entry(batch.P[min(p, batch.P.shape[0] - 1)]), largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
-    )  # fmt: skip
-    rows = min(A, 1.0) if w.m > 0 else 1.0
-    return w.ray_P[lane] <= tol * P * size and w.ray_rows[lane] <= tol * rows * size
 
 
 @inner

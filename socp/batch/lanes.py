@@ -23,7 +23,6 @@ from ..compiled.kernels import inner
 from ..compiled.signatures import Matrix
 from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat, store
 from .cones import (
-    add_squares,
     advance_cones,
     constant_of_cones,
     correct_cones,
@@ -43,7 +42,7 @@ from .dense import (
     multiply_transposed_shared,
     solve,
 )
-from .state import DELTA, INSIDE, LEAST_SIGMA, RHO, Lanes
+from .state import DELTA, LEAST_SIGMA, NEAR, RHO, Lanes
 
 
 @inner
@@ -85,9 +84,13 @@ def factor(w: Lanes) -> None:
         assemble_shared(w.m, w.n, w.P, w.A, w.spans, w.W, w.C)
     else:
         assemble_own(w.m, w.n, w.P_own, w.A_own, w.spans, w.W, w.C)
-    if w.cones:
-        add_squares(w.spans, w.n, w.B, w.C)
-    eliminate(w.n, w.spans, w.C, w.T, w.pivots)
+    n, spans, B, C = w.n, w.spans, w.B, w.C
+    for k in range(w.cones):  # 2 B'B of cones
+        for i in range(spans.cone_first[k], spans.cone_end[k]):
+            b = 2.0 * load(B, k * n + i)
+            for j in range(spans.cone_first[k], i + 1):
+                store(C, i * n + j, load(C, i * n + j) + b * load(B, k * n + j))
+    eliminate(n, spans, C, w.T, w.pivots)
 
 
 @inner
@@ -383,8 +386,8 @@ def advance(w: Lanes) -> None:
         least_s, least_z = smallest(advance_cones(w), least_s), smallest(depth_in_cones(w, y), least_z)
     if w.any_fresh:
         fresh = w.fresh > 0.5
-        up_s = select(fresh & (least_s <= INSIDE), 1.0 - least_s, 0.0)
-        up_z = select(fresh & (least_z <= INSIDE), 1.0 - least_z, 0.0)
+        up_s = select(fresh & (least_s <= NEAR), 1.0 - least_s, 0.0)
+        up_z = select(fresh & (least_z <= NEAR), 1.0 - least_z, 0.0)
         for k in range(w.sides):
             store(s, k, load(s, k) + up_s)
             store(z, k, load(z, k) + up_z)

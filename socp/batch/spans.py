@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..compiled.structures import Structure, integers
+from ..problem.distances import NO_CONES
 
-NO_CONES = np.zeros(1, np.int64)
 WORTHWHILE = 0.7  # the share of the factor's entries up to which the order is changed
 
 

@@ -9,11 +9,12 @@ elsewhere, kernels are linked into each other in numba's own way (see `build`).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -99,6 +100,38 @@ def _unsigned(index: types.Type) -> types.Type:
     return index
 
 
+@contextlib.contextmanager
+def _remembering(context: Any) -> Iterator[None]:
+    """Have numba's context of types remember what an operator or function returns for types of arguments.
+
+    It tries all that is declared for it anew each time, which takes a fifth of the time to compile.
+    """
+
+    def resolve(function: Any, arguments: Any, keywords: Any) -> Any:
+        try:
+            made = None if keywords else _resolved.get((function, arguments))
+        except TypeError:  # a literal slice has no hash
+            return numbas(function, arguments, keywords)
+        if made is None:
+            made = numbas(function, arguments, keywords)
+            if not keywords:
+                _resolved[function, arguments] = made
+        return made
+
+    numbas = context.resolve_function_type
+    if "resolve_function_type" in vars(context):  # a leaf, on the way of its caller
+        yield
+        return
+    context.resolve_function_type = resolve
+    try:
+        yield
+    finally:
+        del context.resolve_function_type
+
+
+_resolved: dict[Any, Any] = {}
+
+
 class _Compiler(compiler.CompilerBase):
     """numba's pipeline without the passes that find nothing in kernels, and with one of ours before the lowering."""
 
@@ -124,16 +157,17 @@ def lower(
     target = registry.cpu_target
     target.target_context.refresh()
     target.typing_context.refresh()
-    made = compiler.compile_extra(
-        target.typing_context,
-        target.target_context,
-        py_func,
-        signature.args,
-        signature.return_type,
-        flags,
-        {},
-        pipeline_class=_Compiler,
-    )
+    with _remembering(target.typing_context):
+        made = compiler.compile_extra(
+            target.typing_context,
+            target.target_context,
+            py_func,
+            signature.args,
+            signature.return_type,
+            flags,
+            {},
+            pipeline_class=_Compiler,
+        )
     _optimize(made.library, side_by_side)
     return made
 

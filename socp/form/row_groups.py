@@ -33,15 +33,17 @@ class RowGroups(Structure):
         The number of merged rows.
     representative : array of int64, shape (count,)
         The row that stands for each merged row.
+    scaled : array, shape (l,)
+        coefficient / w at the last scaling.
     theta, heaviest : arrays, shape (count,)
-        The weight of each merged row at the last scaling, and the row with the largest part in it.
+        The weight of each merged row then, and the row with the largest part in it.
     """
 
     count = integer()
     variable, group, lead = integers("l", scratch=True), integers("l", scratch=True), integers("l", scratch=True)
     coefficient, ratio = floats("l", scratch=True), floats("l", scratch=True)
     representative, heaviest = integers("l", scratch=True), integers("l", scratch=True)
-    theta = floats("l", scratch=True)
+    theta, scaled = floats("l", scratch=True), floats("l", scratch=True)
 
 
 @inner
@@ -111,16 +113,18 @@ def scale_groups(p: int, indptr: Ints, source: Ints, E: Floats, data: Floats, gr
 @inner
 def weigh_rows(groups: RowGroups, w: Floats, diagonal: Floats) -> None:
     """diagonal += the weights of the bounds, theta := those of the merged rows, and the heaviest row of each."""
-    variable, group, coefficient = groups.variable, groups.group, groups.coefficient
+    variable, group, coefficient, scaled = groups.variable, groups.group, groups.coefficient, groups.scaled
     theta, heaviest = groups.theta, groups.heaviest
     for r in range(groups.count):
         theta[r] = 0.0
     for i in range(variable.size):
-        weight = (coefficient[i] / w[i]) ** 2
+        scaled[i] = coefficient[i] / w[i]
+    for i in range(variable.size):
+        weight = scaled[i] ** 2
         if group[i] < 0:
             diagonal[variable[i]] += weight
             continue
         merged = group[i]
-        if theta[merged] == 0.0 or weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2:
+        if theta[merged] == 0.0 or weight > scaled[heaviest[merged]] ** 2:
             heaviest[merged] = i
         theta[merged] += weight

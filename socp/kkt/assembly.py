@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import deferred, deferred_kernel, inner, kernel
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, structure
 from ..form.row_groups import RowGroups, weigh_rows
@@ -125,7 +125,7 @@ def take_values(matrix: KKTMatrix, P_data: Floats) -> None:
         gather_cones(matrix)
 
 
-@kernel
+@deferred_kernel
 def touch_columns(form: StandardForm, cones: ConeColumns, union_ptr: Ints, union: Ints, entry: Ints) -> None:
     """The columns that the rows of each rotated cone touch, sorted, and for each entry its place among them.
 
@@ -239,7 +239,7 @@ def find_signs(matrix: KKTMatrix, zero_diagonal: Bools) -> None:
             signs[v + 1] = 1
 
 
-@inner
+@deferred
 def fill_cone_pattern(matrix: KKTMatrix, union: Ints) -> None:
     """`fill_pattern` for the columns of the second-order cones."""
     M_indptr, place_M = matrix.form.Mt_indptr, matrix.place_M
@@ -278,7 +278,7 @@ def fill_row(form: StandardForm, begin: int, end: int, at: int, indices: Ints, p
         at += 1
 
 
-@inner
+@deferred
 def gather_cones(matrix: KKTMatrix) -> None:
     """The rows of G of each rotated cone as a dense (dimension, columns) block."""
     form, extra, entry = matrix.form, matrix.cones.extra, matrix.entry
@@ -360,7 +360,7 @@ def reflect(w: Floats, start: int, stop: int, tail: float, v: Floats, offset: in
         v[at] = -sign * (v[at] - factor * w[i])
 
 
-@inner
+@deferred
 def fill_rotated(matrix: KKTMatrix, w: Floats, eta: Floats, delta: float) -> None:
     """The rows and diagonals of the rotated cones."""
     l, ptr, extra, column = matrix.form.l, matrix.form.ptr, matrix.cones.extra, matrix.cones.column

@@ -32,30 +32,26 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type, leaf
+from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
 from ..cones.scaling import apply_inverse, norm
 from ..form.standard import StandardForm, multiply_hessian
 from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
-    BREAKDOWN,
     FURTHER,
     GO_ON,
-    HOPE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
-    LARGEST,
     SLOW,
     SOLVABLE,
     SURE,
     TAKE_BACK,
     add_images,
-    begin_basis,
     extend_basis,
     refinement_decision,
 )
-from ..linalg.vectors import bits, from_bits, norm_within
+from ..linalg.vectors import bits, dot_within, from_bits, norm_within
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 GOOD_ENOUGH = 1e-8  # a relative residual that may always be left
@@ -63,7 +59,6 @@ EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
 FEWER_SOLVES = 1  # or no reason to look at the next delta, where pivots were replaced
-MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 RETRY_INTERVAL = 6  # Retry all deltas after so many factorizations,
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
 
@@ -89,9 +84,9 @@ class KKT(Structure):
         Of a factorization, and of the factor that a solve reads.
     precise : bool
         Whether solves leave next to nothing, `PRECISE`, instead of what the direction does not need.
-    skip_affine_refinement : bool
-        Whether the second of two right-hand sides may be solved as the factors do it, where these are good (see
-        `is_good`).
+    trusted : bool
+        Whether the first right-hand side of these factors left no more than it may without refinement: the others are
+        solved by the factors alone then, and what they leave is not measured, but where solves are `precise`.
     comparing, unfinished : bool
         Whether one choice of delta is looked at beside others, where GMRES waits for the one that is taken; and
         whether it did in the last solve.
@@ -110,7 +105,7 @@ class KKT(Structure):
         integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
-    precise, skip_affine_refinement, comparing, unfinished = flag(), flag(), flag(), flag()
+    precise, trusted, comparing, unfinished = flag(), flag(), flag(), flag()
     dropped_coupling, full, split_tolerance = flag(), flag(), number()  # see `factor_once`
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
@@ -148,7 +143,9 @@ class KKT(Structure):
 
     def regularize(self, regularization: float | None, refinement_steps: int) -> None:
         """Take one delta, or `LADDER`, and a limit of refinement."""
-        set_deltas(self, refinement_steps, *(LADDER if regularization is None else 4 * (regularization,)))
+        self.deltas[:] = LADDER if regularization is None else regularization
+        self.refinement_steps = refinement_steps
+        restart(self)
 
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
@@ -203,21 +200,12 @@ def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) 
 
 
 @kernel
-def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, third: float, fourth: float) -> None:
-    """The choices of delta, of which some may be equal, and the limit of refinement."""
-    deltas = kkt.deltas
-    deltas[0], deltas[1], deltas[2], deltas[3] = first, second, third, fourth
-    kkt.refinement_steps = refinement_steps
-    restart(kkt)
-
-
-@kernel
 def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
     kkt.delta, kkt.retry_in, kkt.good_excess, kkt.split_tolerance = kkt.deltas[0], 0, 1.0, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.relative_limit = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
-    kkt.equation_limit, kkt.skip_affine_refinement, kkt.solves[0] = min(kkt.relative_limit, EQUATIONS), False, 0
+    kkt.equation_limit, kkt.trusted = min(kkt.relative_limit, EQUATIONS), False
     for k in range(kkt.block_limits.size):
         kkt.block_limits[k] = kkt.caller_limits[k] = 0.0
 
@@ -299,10 +287,10 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if kkt.retry_in <= 0:
         kkt.good_excess = 1.0
     kkt.full = False
-    first, best, best_delta = kkt.delta, np.inf, kkt.delta
-    best_is_good, best_solves = False, np.inf
+    first, best, best_delta, best_solves = kkt.delta, np.inf, kkt.delta, np.inf
+    best_rank = (True, np.inf)  # a good one needs few solves; else it leaves little
     for trial in range(-1, kkt.deltas.size):
-        if trial >= 2 and best_is_good and best_solves <= FEW_SOLVES:
+        if trial >= 2 and best_solves <= FEW_SOLVES:
             break  # one other delta was enough to look at
         delta = first if trial < 0 else kkt.deltas[trial]
         if trial >= 0 and (delta == first or (trial > 0 and delta == kkt.deltas[trial - 1])):
@@ -314,8 +302,10 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
         if good and (solves <= min(few, best_solves) or kkt.retry_in > 0 or kkt.dropped_coupling):
             return kkt.replaced_pivots
-        if is_better(good, solves, residual, best_is_good, best_solves, best):
-            best, best_delta, best_is_good, best_solves = residual, delta, good, solves
+        rank = (not good, solves if good else residual)
+        if rank < best_rank:
+            best, best_delta, best_rank = residual, delta, rank
+            best_solves = solves if good else np.inf
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
@@ -323,16 +313,6 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if best_delta != kkt.delta or kkt.unfinished:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots
-
-
-@leaf
-def is_better(
-    good: bool, solves: float, residual: float, best_is_good: bool, best_solves: float, best_residual: float
-) -> bool:  # fmt: skip
-    """Whether a trial is better than the best one: good, in fewer solves; or, where neither is, closer."""
-    if good != best_is_good:
-        return good
-    return solves < best_solves if good else residual < best_residual
 
 
 @inner
@@ -352,7 +332,7 @@ def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) ->
         if not kkt.dropped_coupling:
             return residual
         if residual <= 1.0:
-            if kkt.refinements - before > MANY_SOLVES:
+            if kkt.refinements - before > count * FEW_SOLVES:
                 kkt.split_tolerance *= 0.3
             return residual
         kkt.split_tolerance *= 0.1
@@ -366,7 +346,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
     Returns the largest residual that is left beside what may be left, infinity when one is not a number.
     """
     begin = clock()
-    size, left, skips = kkt.product.size, count, kkt.skip_affine_refinement and count == 2 and kkt.solves[0] <= 1
+    size, left = kkt.product.size, count
     for row in range(count):
         largest = norm_within(rhs, row * size, (row + 1) * size)
         kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
@@ -378,14 +358,16 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
         correct(kkt, count, left, out)
         left = 0
         for row in range(count):
-            if skips and row == 1 and is_good(kkt):
-                kkt.residual_norm[1], kkt.scaled[1], kkt.active[1] = 0.0, 0.0, 0
+            if row == count - 1 and kkt.trusted and not kkt.precise:
+                kkt.residual_norm[row], kkt.scaled[row], kkt.active[row] = 0.0, 0.0, 0
             if kkt.active[row] != 0:
                 kkt.active[row] = 1 if refine(kkt, row, rhs, out) else 0
                 left += kkt.active[row]
+                if row < count - 1:
+                    kkt.trusted = kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
     worst = 0.0
     for row in range(count):
-        stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.scaled[row] > 1.0
+        stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < np.inf and kkt.scaled[row] > 1.0
         if stalled and kkt.refinement_steps > 0 and kkt.comparing:
             kkt.unfinished = True
         elif stalled and kkt.refinement_steps > 0:
@@ -395,12 +377,6 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
         worst = max(worst, min(kkt.scaled[row], relative))
     kkt.solve_seconds += clock() - begin
     return worst
-
-
-@inner
-def is_good(kkt: KKT) -> bool:
-    """Whether the first right-hand side left no more than it may without a step of refinement."""
-    return kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
 
 
 @inner
@@ -451,7 +427,12 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     solved = SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row])
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
-    beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
+    residual, count = kkt.residual[row * size : (row + 1) * size], 0
+    beta = math.sqrt(dot_within(residual, 0, residual, 0, size))
+    for i in range(size):
+        basis[i] = residual[i] / beta
+    small[:, :] = 0.0
+    small[0, KRYLOV_STEPS + 2] = beta
     tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.scaled[row], solved / previous))
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]
@@ -463,7 +444,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         if left < 0.0:
             break
         count = k + 1
-        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > SLOW * beta):
+        if left <= tol or (2 * count == KRYLOV_STEPS and left > SLOW * beta):  # no more than a step of refinement gains
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count

@@ -17,8 +17,7 @@ vector machine's dual has few free variables.  Of these weakly coupled variables
         [ P_FB  H_FF ]       [ P_FB D^-1/2  L_FF ] [ 0      L_FF'       ],
 
 a Cholesky factor of order |F| in place of n.  With e = || D^-1/2 (H_BB - D) D^-1/2 || <= sum of P_jj / D_jj over B,
-each step of refinement leaves about e of the error; B is taken so large that this sum stays below `WEAK`, but
-no larger than pays once it stays below `VERY_WEAK`.
+each step of refinement leaves about e of the error; B is taken so large that this sum stays below `WEAK`.
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ from .base import KKT
 from .dense_rows import DenseRows, scale_rows, spread_hessian, spread_rows
 
 MIN_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly coupled variables, from which a split pays
-ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
-WEAK, VERY_WEAK = 0.02, 1e-3  # sums of P_jj / D_jj over the weakly coupled variables
+WEAK = 0.02  # the sum of P_jj / D_jj over the weakly coupled variables
 SINGULAR, RAISED = (
     1e-14,
     1e-13,
@@ -104,8 +102,6 @@ class DenseKKT(KKT):
             self.P = np.empty(form.n**2)
         self._owns_P = form.P.is_sparse
         read_rows(self)
-        if form.n >= MIN_SPLIT:
-            self._use(factor_dense if self.count or self.rho > 0.0 else factor_or_split, apply_dense)
 
 
 @kernel
@@ -126,31 +122,20 @@ def read_rows(kkt: DenseKKT) -> None:
 
 @inner
 def factor_dense(kkt: DenseKKT, delta: float) -> int:
-    """Factor at the scaling of kkt; 0, or -1 when that fails."""
-    weigh_bounds(kkt)
-    kkt.weak = 0
-    return 0 if factor_whole(kkt, delta) == 0 else -1
+    """Factor at the scaling of kkt, without the weakly coupled variables if these are many; 0, or -1 on failure.
 
-
-@inner
-def factor_or_split(kkt: DenseKKT, delta: float) -> int:
-    """`factor_dense`, where G has no rows but bounds: without the weakly coupled variables if these are many."""
-    weigh_bounds(kkt)
-    kkt.weak = 0
-    if not kkt.full:
-        choose_split(kkt)
-    kkt.dropped_coupling = kkt.weak > 0
-    info = factor_split(kkt, delta) if kkt.weak > 0 else factor_whole(kkt, delta)
-    return 0 if info == 0 else -1
-
-
-@inner
-def weigh_bounds(kkt: DenseKKT) -> None:
-    """The weights of the bounds as a diagonal, those of the merged rows in their groups."""
+    Only where G has no rows but bounds, of which the weights are a diagonal, those of the merged rows in their groups.
+    """
     diagonal = kkt.diagonal
     for j in range(diagonal.size):
         diagonal[j] = 0.0
     weigh_rows(kkt.form.groups, kkt.w, diagonal)
+    kkt.weak = 0
+    if diagonal.size >= MIN_SPLIT and kkt.rows.count == 0 and not (kkt.rho > 0.0 or kkt.full):
+        choose_split(kkt)
+    kkt.dropped_coupling = kkt.weak > 0
+    info = factor_split(kkt, delta) if kkt.weak > 0 else factor_whole(kkt, delta)
+    return 0 if info == 0 else -1
 
 
 @inner
@@ -162,8 +147,10 @@ def factor_whole(kkt: DenseKKT, delta: float) -> int:
     """
     n, p, H, A, Y = kkt.form.n, kkt.form.p, kkt.H, kkt.rows.A, kkt.Y
     form_hessian(kkt, delta)
-    info = cholesky(n, H)
-    if info != 0 or is_singular(n, H, kkt.work):
+    info, least = cholesky(n, H), 1.0
+    for j in range(n):  # a pivot beside the entry of the diagonal that it is left of
+        least = min(least, H[j + j * n] * H[j + j * n] / kkt.work[j])
+    if info != 0 or not least > SINGULAR:
         form_hessian(kkt, delta)
         for j in range(n):
             H[j + j * n] *= 1.0 + RAISED
@@ -203,15 +190,6 @@ def form_hessian(kkt: DenseKKT, delta: float) -> None:
 
 
 @inner
-def is_singular(n: int, L: Floats, diagonal: Floats) -> bool:
-    """Whether a pivot of the Cholesky factor L is rounding beside the entry of the diagonal that it is left of."""
-    for j in range(n):
-        if L[j + j * n] * L[j + j * n] <= SINGULAR * diagonal[j]:
-            return True
-    return False
-
-
-@inner
 def factor_split(kkt: DenseKKT, delta: float) -> int:
     """`factor_whole` when of the variables order[:weak] only the diagonal of H is kept, and G has no rows but bounds.
 
@@ -244,13 +222,23 @@ def factor_split(kkt: DenseKKT, delta: float) -> int:
 
 @inner
 def choose_split(kkt: DenseKKT) -> None:
-    """Choose the weakly coupled variables and put them first in `order`."""
+    """Choose the weakly coupled variables, those below the largest limit, and put them first in `order`."""
     n, P, diagonal, shares, order = kkt.form.n, kkt.P, kkt.diagonal, kkt.shares, kkt.order
     for j in range(n):
         shares[j] = P[j * n + j] / (P[j * n + j] + diagonal[j])
-    limit, count = smallest_shares(shares, VERY_WEAK * kkt.split_tolerance, n - 1)
-    if count < int(ENOUGH_SHARE * n):
-        limit, count = smallest_shares(shares, WEAK * kkt.split_tolerance, int(ENOUGH_SHARE * n))
+    most, limit, high, count = WEAK * kkt.split_tolerance, 0.0, 1.0, 0
+    for _ in range(BISECTIONS):
+        middle, total, below = 0.5 * (limit + high), 0.0, 0
+        for j in range(n):
+            if shares[j] <= middle:
+                total += shares[j]
+                below += 1
+        if total <= most and below < n:
+            limit, count = middle, below
+        else:
+            high = middle
+        if high - limit <= PRECISION * limit:
+            break
     if count < SPLIT_SHARE * n:
         return
     weak, strong = 0, count
@@ -262,25 +250,6 @@ def choose_split(kkt: DenseKKT) -> None:
             order[strong] = j
             strong += 1
     kkt.weak = weak
-
-
-@inner
-def smallest_shares(shares: Floats, sum_limit: float, count_limit: int) -> tuple[float, int]:
-    """The largest limit below which shares sum to at most `sum_limit` and are at most `count_limit`; their number."""
-    low, high, best = 0.0, 1.0, 0
-    for _ in range(BISECTIONS):
-        middle, total, count = 0.5 * (low + high), 0.0, 0
-        for j in range(shares.size):
-            if shares[j] <= middle:
-                total += shares[j]
-                count += 1
-        if total <= sum_limit and count <= count_limit:
-            low, best = middle, count
-        else:
-            high = middle
-        if high - low <= PRECISION * low:
-            break
-    return low, best
 
 
 @inner

@@ -23,14 +23,12 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.kernels import deferred, deferred_kernel, inner
 from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, matrix
 from ..cones.scaling import apply_cone
 from ..form.standard import StandardForm
 from ..linalg.vectors import norm_tail, sort_integers
-
-SMALL_CONE = 6
 
 
 class ConeColumns(Structure):
@@ -70,11 +68,11 @@ def no_cones() -> ConeColumns:
     return none
 
 
-@kernel
+@deferred_kernel
 def choose_expansions(form: StandardForm, cones: ConeColumns, base: int) -> None:
     """Which cones are expanded, which of their rows stay, and the variable of each row that goes (or -1).
 
-    A cone is expanded when it has more than `SMALL_CONE` rows, or when this takes fewer entries than the rotated rows.
+    A cone is expanded when this takes fewer entries than the rotated rows.
     """
     n, p, l, ptr, indptr, indices = form.n, form.p, form.l, form.ptr, form.Mt_indptr, form.Mt_indices
     extra, column, variable, end = cones.extra, cones.column, cones.variable, base
@@ -95,7 +93,7 @@ def choose_expansions(form: StandardForm, cones: ConeColumns, base: int) -> None
             elif length == 1 and alone[indices[indptr[p + i]]] != k:
                 alone[indices[indptr[p + i]]] = k
                 variables += 1
-        expanded = size > SMALL_CONE or entries + 2 * (variables + kept + 1) + 1 < size * (width + 1)
+        expanded = entries + 2 * (variables + kept + 1) + 1 < size * (width + 1)
         for i in range(ptr[k], ptr[k + 1]):
             length = indptr[p + i + 1] - indptr[p + i]
             variable[i - l] = indices[indptr[p + i]] if expanded and length == 1 else -1
@@ -111,7 +109,7 @@ def choose_expansions(form: StandardForm, cones: ConeColumns, base: int) -> None
     cones.end = end
 
 
-@kernel
+@deferred_kernel
 def gather_variables(form: StandardForm, cones: ConeColumns) -> None:
     """The variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
     l, ptr, variable, slot, slots_ptr = form.l, form.ptr, cones.variable, cones.slot, cones.slots_ptr
@@ -134,7 +132,7 @@ def gather_variables(form: StandardForm, cones: ConeColumns) -> None:
     slots_ptr[ptr.size - 1] = total
 
 
-@inner
+@deferred
 def take_entries(form: StandardForm, cones: ConeColumns) -> None:
     """The entries of the eliminated rows, from the form."""
     variable, entry, first = cones.variable, cones.entry, form.p + form.l
@@ -143,33 +141,19 @@ def take_entries(form: StandardForm, cones: ConeColumns) -> None:
             entry[i] = form.M_data[form.Mt_source[form.Mt_indptr[first + i]]]
 
 
-@leaf
-def tail_shares(w: Floats, column: Ints, start: int, stop: int, tail: float) -> tuple[float, float]:
-    """||w_1||^2 split between the rows that stay and those that go, as shares."""
-    stay, gone = 0.0, 0.0
-    if tail > 0.0:
-        inverse = 1.0 / tail
-        for i in range(start + 1, stop):
-            if column[i] < 0:
-                gone += (w[i] * inverse) ** 2
-            else:
-                stay += (w[i] * inverse) ** 2
-    return stay, gone
-
-
-@leaf
-def heads(eta: float, w0: float, tail: float, v_scale: float, u_scale: float) -> tuple[float, float]:
-    """The first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||."""
-    rho = w0 + tail
-    return v_scale * eta * math.sqrt(tail / rho), u_scale * eta * math.sqrt(tail * rho)
-
-
 @inner
 def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: float, start: int, stop: int) -> float:
     """The scales of columns v and u of cone k; returns v_E'u_E / (eta^2 + delta) without them."""
     tail = norm_tail(w, start, stop)
     rho, square, scales = w[start] + tail, eta * eta + delta, cones.scales
-    stay, gone = tail_shares(w, cones.column, start, stop, tail)
+    stay, gone = 0.0, 0.0  # of ||w_1||^2, the shares of the rows that stay and of those that go
+    if tail > 0.0:
+        inverse = 1.0 / tail
+        for i in range(start + 1, stop):
+            if cones.column[i] < 0:
+                gone += (w[i] * inverse) ** 2
+            else:
+                stay += (w[i] * inverse) ** 2
     head = 1.0 if cones.column[start] >= 0 else 0.0
     lost = delta / square
     cross = (1.0 - lost) * (-tail * gone if head > 0.0 else tail * stay)
@@ -177,12 +161,14 @@ def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: floa
     scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
     scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
     scales[k, 2] = square
-    scales[k, 3], scales[k, 4] = heads(eta, w[start], tail, scales[k, 0], scales[k, 1])
+    # the first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||
+    scales[k, 3] = scales[k, 0] * eta * math.sqrt(tail / rho)
+    scales[k, 4] = scales[k, 1] * eta * math.sqrt(tail * rho)
     scales[k, 5] = tail
     return cross
 
 
-@inner
+@deferred
 def fill_expanded(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, delta: float, indptr: Ints, diagonal: Ints,
     data: Floats,

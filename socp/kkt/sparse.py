@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compiled.kernels import inner
+from ..compiled.kernels import deferred, inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, structure
 from ..form.standard import StandardForm
@@ -74,35 +74,34 @@ def factor_sparse(kkt: SparseKKT, delta: float) -> int:
 @inner
 def apply_sparse(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
     """out += the solution, not refined, for one or two right-hand sides one after the other."""
-    reduce_rhs(kkt, count, rhs)
-    solve(kkt.factors, count, kkt.reduced_rhs, kkt.reduced)
-    recover(kkt, count, rhs, out)
-
-
-@inner
-def reduce_rhs(kkt: SparseKKT, count: int, rhs: Floats) -> None:
-    """The right-hand sides for the assembled matrix."""
     form, size, order, groups = kkt.form, kkt.product.size, kkt.matrix.size, kkt.matrix.groups.count
     first, cones = form.n + form.p + form.l, form.m - form.l
     for r in range(count):
-        b, out = rhs[r * size : (r + 1) * size], kkt.reduced_rhs[r * order : (r + 1) * order]
-        reduce_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], out)
+        b, reduced = rhs[r * size : (r + 1) * size], kkt.reduced_rhs[r * order : (r + 1) * order]
+        reduce_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced)
         if cones > 0:
-            reduce_cones(kkt, b[first:], kkt.f[r * cones : (r + 1) * cones], out)
+            reduce_cones(kkt, b[first:], kkt.f[r * cones : (r + 1) * cones], reduced)
+    solve(kkt.factors, count, kkt.reduced_rhs, kkt.reduced)
+    for r in range(count):
+        b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
+        reduced = kkt.reduced[r * order : (r + 1) * order]
+        recover_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced, u)
+        if cones > 0:
+            recover_cones(kkt, kkt.f[r * cones : (r + 1) * cones], reduced, u[first:])
 
 
 @inner
 def reduce_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, out: Floats) -> None:
     """out := (r1 + the bounds' share of G'W^-1 r3, r2, t / theta)."""
-    groups, w, at = kkt.matrix.groups, kkt.w, kkt.form.n + kkt.form.p
-    variable, group, coefficient, theta = groups.variable, groups.group, groups.coefficient, groups.theta
+    groups, at = kkt.matrix.groups, kkt.form.n + kkt.form.p
+    variable, group, scaled, theta = groups.variable, groups.group, groups.scaled, groups.theta
     for i in range(at):
         out[i] = rhs[i]
     for r in range(t.size):
         t[r] = 0.0
     rz, merged = rhs[at:], out[at:]
     for i in range(variable.size):
-        value = coefficient[i] * rz[i] / w[i]
+        value = scaled[i] * rz[i]
         if group[i] < 0:
             out[variable[i]] += value
         else:
@@ -111,7 +110,7 @@ def reduce_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, out: Floats) -> None:
         merged[r] = t[r] / theta[r]
 
 
-@inner
+@deferred
 def reduce_cones(kkt: SparseKKT, rz: Floats, f: Floats, out: Floats) -> None:
     """The parts of out that are the cones'; f := W rz."""
     l, ptr, eta, cones, w = kkt.form.l, kkt.form.ptr, kkt.eta, kkt.matrix.cones, kkt.w[kkt.form.l :]
@@ -140,44 +139,31 @@ def scale_rotated(eta: float, rho: float, v: Floats, start: int, stop: int) -> N
 
 
 @inner
-def recover(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
-    """out += (dx, dy, W dz) from the solutions of the assembled system."""
-    form, size, order, groups = kkt.form, kkt.product.size, kkt.matrix.size, kkt.matrix.groups.count
-    first, cones = form.n + form.p + form.l, form.m - form.l
-    for r in range(count):
-        b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
-        reduced = kkt.reduced[r * order : (r + 1) * order]
-        recover_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced, u)
-        if cones > 0:
-            recover_cones(kkt, kkt.f[r * cones : (r + 1) * cones], reduced, u[first:])
-
-
-@inner
 def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out: Floats) -> None:
-    """`recover` but for the cones; the heaviest row of a group takes what the others leave."""
-    groups, w, at = kkt.matrix.groups, kkt.w, kkt.form.n + kkt.form.p
-    variable, group, coefficient = groups.variable, groups.group, groups.coefficient
+    """out += (dx, dy, W dz) but for the cones; the heaviest row of a group takes what the others leave."""
+    groups, at = kkt.matrix.groups, kkt.form.n + kkt.form.p
+    variable, group, scaled = groups.variable, groups.group, groups.scaled
     theta, heaviest = groups.theta, groups.heaviest
     for i in range(at):
         out[i] += reduced[i]
     dz, rz, merged = out[at:], rhs[at:], reduced[at:]
     for i in range(variable.size):
         if group[i] < 0:
-            dz[i] += coefficient[i] * reduced[variable[i]] / w[i] - rz[i]
+            dz[i] += scaled[i] * reduced[variable[i]] - rz[i]
             continue
         r = group[i]
         if heaviest[r] != i:
             # rho dx = (v + t) / theta; what the lighter rows take is moved from v to t
-            step = coefficient[i] * (merged[r] + t[r]) / theta[r] / w[i] - rz[i]
+            step = scaled[i] * (merged[r] + t[r]) / theta[r] - rz[i]
             dz[i] += step
-            merged[r] -= coefficient[i] * step / w[i]
-            t[r] += coefficient[i] * step / w[i]
+            merged[r] -= scaled[i] * step
+            t[r] += scaled[i] * step
     for k in range(t.size):
         last = heaviest[k]
-        dz[last] += w[last] * merged[k] / coefficient[last]
+        dz[last] += merged[k] / scaled[last]
 
 
-@inner
+@deferred
 def recover_cones(kkt: SparseKKT, f: Floats, reduced: Floats, dz: Floats) -> None:
     """dz += W dz of the second-order cones."""
     l, ptr, eta, cones, w = kkt.form.l, kkt.form.ptr, kkt.eta, kkt.matrix.cones, kkt.w[kkt.form.l :]

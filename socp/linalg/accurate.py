@@ -14,8 +14,7 @@ from numba.extending import intrinsic
 
 from ..compiled.kernels import INTERPRETED, deferred_kernel, kernel, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
-
-SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
+from ..compiled.vec import SPLITTER
 
 
 @intrinsic

@@ -44,8 +44,11 @@ def parallel_rows(
         begin = indptr[first + i]
         if begin == indptr[first + i + 1] or data[source[begin]] == 0.0:
             continue
-        keys[i] = row_key(first + i, indptr, indices, source, data)
-        at = first_place(keys[i], last)
+        key, head = 0, data[source[begin]]  # the key is the same for all multiples of a row
+        for k in range(begin, indptr[first + i + 1]):
+            key = longer_key(key, int(indices[k]), data[source[k]] / head)
+        keys[i] = key
+        at = first_place(key, last)
         while table[at] >= 0:
             r = table[at]
             s = row_ratio(first + i, first + r, indptr, indices, source, data) if keys[r] == keys[i] else 0.0
@@ -57,15 +60,6 @@ def parallel_rows(
         if lead[i] == i:
             table[at] = i
     return found
-
-
-@inner
-def row_key(i: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> int:
-    """A number that is the same for all multiples of row i, which has a first entry other than zero."""
-    head, key = data[source[indptr[i]]], 0
-    for k in range(indptr[i], indptr[i + 1]):
-        key = longer_key(key, int(indices[k]), data[source[k]] / head)
-    return key
 
 
 @leaf

@@ -16,12 +16,8 @@ from .vectors import dot_within
 SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
 SURE = 0.3  # of the norm at which no residual is more than may be left
-HOPE = 6  # steps of GMRES by which it must have gained as much as one of refinement
-CANCELLED = 0.5  # a share of a vector that orthogonalization may leave without being done again
-BREAKDOWN = 1e-14  # a new vector of the basis that is shorter than this share of the residual is rounding
-LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
-SLOW = 0.5  # a residual that falls by less than this factor has stalled
+SLOW = 0.5  # a residual that falls by less than this factor has stalled, a vector that falls by more has lost digits
 FURTHER = 2  # steps of refinement that are made on the prospect that a residual falls on as it did, where not all are
 GO_ON, STOP, TAKE_BACK = 0, 1, 2  # decisions on a step of refinement
 
@@ -43,47 +39,27 @@ def refinement_decision(excess: float, previous: float, count: int, steps: int, 
 
 
 @inner
-def begin_basis(residual: Floats, basis: Floats, small: Matrix) -> float:
-    """The first vector of the basis, residual / beta; returns beta, the norm.
-
-    `small`, (steps + 1, steps + 3), keeps the triangle of the Hessenberg matrix (below it the norms of the new
-    vectors), the cosines and sines of the rotations that made it one, and the right-hand side of the least squares.
-    """
-    beta = math.sqrt(dot_within(residual, 0, residual, 0, residual.size))
-    for i in range(small.shape[0]):
-        for k in range(small.shape[1]):
-            small[i, k] = 0.0
-    small[0, small.shape[1] - 1] = beta
-    for i in range(residual.size):
-        basis[i] = residual[i] / beta
-    return beta
-
-
-@inner
 def extend_basis(k: int, w: Floats, basis: Floats, small: Matrix) -> float:
     """Step k of Arnoldi with w = K M^-1 basis[k], which is used up; returns the norm of the residual that is then left.
 
-    -1 when w is beyond all bounds, and nothing is done.
+    -1 when w is beyond all bounds, and nothing is done.  `small`, (steps + 1, steps + 3), keeps the triangle of the
+    Hessenberg matrix (below it the norms of the new vectors), the cosines and sines of the rotations that made it one,
+    and the right-hand side of the least squares, of which the first entry is the norm of the residual.
     """
-    size, largest, last = w.size, 0.0, small.shape[1] - 1
-    for i in range(size):
-        if not abs(w[i]) <= largest:
-            largest = abs(w[i])
-            if not largest < LARGEST:
-                return -1.0
+    size, last, start = w.size, small.shape[1] - 1, (k + 1) * w.size
     norm = math.sqrt(dot_within(w, 0, w, 0, size))
     for _ in range(2):  # once more where much was taken out; twice is enough
         before = norm
         for i in range(k + 1):
-            projection = dot_within(basis, i * size, w, 0, size)
+            at, projection = i * size, dot_within(basis, i * size, w, 0, size)
             small[i, k] += projection
-            start = i * size
             for j in range(size):
-                w[j] -= projection * basis[start + j]
+                w[j] -= projection * basis[at + j]
         norm = math.sqrt(dot_within(w, 0, w, 0, size))
-        if norm > CANCELLED * before:
+        if not math.isfinite(norm):
+            return -1.0
+        if norm > SLOW * before:
             break
-    start = (k + 1) * size
     for j in range(size):
         basis[start + j] = w[j] / norm
     for i in range(k):

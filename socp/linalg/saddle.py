@@ -35,7 +35,6 @@ from .ldl.factorization import LDL
 DENSE_UP_TO, DENSE_SHARE = 200, 0.25  # the order, and the share of entries, from which on it is solved as dense
 EQUATION = 1e-12  # an E_i up to which the factors take it for zero
 PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that the system is regular
-RCOND = 1e-13  # singular values below this share of the largest count as zero
 PROBED, PROBES = 1e-2, 3  # of a probe, the residual that a regular system leaves, by 1 / order^(1/2); its solves
 DELTA = 1e-11  # static regularization of the equilibrated sparse matrix
 DAMPING = 1e-7  # of the system whose solutions approach the one of least norm
@@ -123,7 +122,8 @@ class _Dense:
         self.spectrum: tuple[np.ndarray, np.ndarray] | None = None
         if not self.is_regular:
             values, vectors = np.linalg.eigh(np.block([[self.P, self.B.T], [self.B, -np.diag(E)]]))
-            kept = np.abs(values) > RCOND * np.abs(values).max(initial=0.0)
+            rounding = values.size * np.finfo(np.float64).eps  # of the largest eigenvalue: smaller ones count as zero
+            kept = np.abs(values) > rounding * np.abs(values).max(initial=0.0)
             self.spectrum, self.is_regular = (values[kept], vectors[:, kept]), bool(kept.all())
 
     def multiply(self, v: np.ndarray) -> np.ndarray:

@@ -230,11 +230,7 @@ def linearize(newton: Newton, point: Point) -> bool:
     form_rhs(newton)
     limit_residuals(newton, 0, abs(newton.dtau))
     limit_residuals(newton, 1, 1.0)
-    kkt.skip_affine_refinement = (
-        not kkt.precise
-    )  # the affine direction is not taken: it tells sigma and the second-order term
     replaced = factor_and_solve(kkt, 2, newton.rhs, newton.solution)
-    kkt.skip_affine_refinement = False
     if replaced < 0:
         return False
     newton.curvature = tau_curvature(newton, point, kkt.Px[0])
@@ -284,10 +280,11 @@ def form_rhs(newton: Newton) -> None:
 def tau_curvature(newton: Newton, point: Point, Px2: Floats) -> float:
     """The denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
     q, Px, x, u2, tau, m = newton.q, newton.Px, point.u, newton.solution, point.tau, point.s.size
-    linear, mixed = dot_within(q, 0, u2, 0, q.size), dot_within(Px, 0, u2, 0, Px.size)
-    squares = dot_within(u2, q.size - m, u2, q.size - m, m)
-    for j in range(Px.size):
-        squares += (x[j] / tau - u2[j]) * (Px[j] / tau - Px2[j])
+    d, Pd, n = newton.du, newton.Mtv, newton.Px.size
+    for j in range(n):  # the direction is yet to come
+        d[j], Pd[j] = x[j] / tau - u2[j], Px[j] / tau - Px2[j]
+    linear, mixed = dot_within(q, 0, u2, 0, q.size), dot_within(Px, 0, u2, 0, n)
+    squares = dot_within(u2, q.size - m, u2, q.size - m, m) + dot_within(d, 0, Pd, 0, n)
     return point.kappa / tau + max(newton.xPx / tau**2 - 2.0 * mixed / tau - linear, squares)
 
 

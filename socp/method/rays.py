@@ -11,8 +11,6 @@ import numpy as np
 from ..problem.program import ConeProgram
 
 LARGE = 500  # variables from which the null space is not computed: its matrix is dense
-RANK_TOL = 1e-11  # singular values below this share of the largest are rounding
-TURNS = 5
 
 
 def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
@@ -28,11 +26,9 @@ def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
     curved = program.hessian.dense()[: 0 if program.hessian.is_zero else None]
     equations, G = np.vstack([curved, program.A.toarray()]), program.G.toarray()[orthant]
     held = np.zeros(G.shape[0], dtype=np.bool_)
-    for turn in range(TURNS):
-        left = (G @ x > 0.0) & ~held
-        if turn > 0 and not left.any():
-            break
-        held |= left
+    while True:
+        held |= G @ x > 0.0
         rows = np.vstack([equations, G[held]])
-        x = x - np.linalg.lstsq(rows, rows @ x, rcond=RANK_TOL)[0]
-    return x
+        x = x - np.linalg.lstsq(rows, rows @ x, rcond=None)[0]
+        if not (G[~held] @ x > 0.0).any():
+            return x

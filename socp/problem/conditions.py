@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import math
 
-from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.kernels import deferred_kernel, inner, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
+from ..linalg.refinement import SLOW
 from ..linalg.saddle import EQUATION, PIVOT, REFINED, STEPS, factor_saddle, solve_saddle
 from ..linalg.vectors import dot_within, norm_tail
 
 WEAK = 1e-3  # of s_i and z_i, the smaller over the larger: neither is then known to be zero
+SAME = 1e-10  # relative difference of points that have the same factors, and of residuals that are none
 AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
 NEWTON_STEPS = 100
 ON_PATH, OFF_PATH = 1e-12, 1e-6  # residual of a point of the path, relative to the data, and of one that is not
-SOLVED = 1e-10  # of a right-hand side, the residual of a solution
-SERVES = 0.1  # fall of a residual in a step up to which factors at another point serve
 
 
 class Conditions(Structure):
@@ -58,7 +58,7 @@ class Conditions(Structure):
     q, pivot = integer(), number()
 
 
-@kernel
+@deferred_kernel
 def differentiate(w: Conditions, start: Ints, second_order: Bools, begin: int, end: int) -> None:
     """`find_point` and `solve_conditions` for some programs."""
     for i in range(begin, end):
@@ -66,7 +66,7 @@ def differentiate(w: Conditions, start: Ints, second_order: Bools, begin: int, e
         solve_conditions(w, i)
 
 
-@kernel
+@deferred_kernel
 def find_point(w: Conditions, start: Ints, second_order: Bools, i: int) -> None:
     """Newton's method from the answer of program i, factored anew where a step with the factors does not serve."""
     n, p, m = w.n, w.p, w.m
@@ -102,7 +102,7 @@ def find_point(w: Conditions, start: Ints, second_order: Bools, i: int) -> None:
             break
         for j in range(n + p + m):
             at[j] = w.moved[j]
-        if now > SERVES * size:
+        if now > SLOW * size:
             factor_conditions(w, i, at)
         size = now
     size = conditions_at(w, i, at)
@@ -116,7 +116,7 @@ def find_point(w: Conditions, start: Ints, second_order: Bools, i: int) -> None:
         point[n + p + j], point[n + p + m + j] = w.z[j], w.s[j]
 
 
-@kernel
+@deferred_kernel
 def solve_conditions(w: Conditions, i: int) -> None:
     """(u, w, dz) for the right-hand side of program i, at its point; quality becomes 0 where a residual is left."""
     n, p, m, right, found = w.n, w.p, w.m, w.right[i], w.moved
@@ -133,13 +133,13 @@ def solve_conditions(w: Conditions, i: int) -> None:
             for j in range(n + p + m):
                 found[j] += w.step[j]
             size = residual_of(w, i, right, found)
-            if size <= REFINED * scale or not size < 0.5 * last:
+            if size <= REFINED * scale or not size < SLOW * last:
                 break
             last = size
             correct(w, i)
-        if size <= SOLVED * scale:
+        if size <= SAME * scale:
             break
-    if not size <= SOLVED * scale:
+    if not size <= SAME * scale:
         w.quality[i, 0] = 0.0
         return
     for j in range(n + p):
@@ -394,7 +394,7 @@ def largest_finite(values: Floats) -> float:
     return largest
 
 
-@kernel
+@deferred_kernel
 def expand(indptr: Ints, indices: Ints, data: Floats, rows: Floats, first: int) -> None:
     """Write a CSC matrix into zeros that hold rows, from row `first` on."""
     n = indptr.size - 1

@@ -38,6 +38,7 @@ from .conditions import (
     NEWTON_STEPS,
     OFF_PATH,
     ON_PATH,
+    SAME,
     WEAK,
     Conditions,
     expand,
@@ -47,11 +48,9 @@ from .conditions import (
 from .program import ConeProgram
 
 SMALL, FULL = 100_000, 0.25  # entries up to which, and share of nonzeros from which on a system or matrix is dense
-SAME = 1e-10  # change of v, relative, up to which the factors serve in second-order cones and on the path
 NO_PATH = (
     "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
 )
-NOTHING = np.zeros(0, np.int64)
 
 Point = tuple[np.ndarray, ...]
 
@@ -173,7 +172,7 @@ class Linearization:
             B, P = self._frames.extended(B, p), _padded(P, turned.size)
         E[self._holds] = np.inf
         E = np.concatenate([np.zeros(p), E, *([] if self._frames is None else [self._frames.E])])
-        self._single, self._column, self._entry = NOTHING, NOTHING, np.zeros(0)
+        self._single, self._column, self._entry = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         bounds = np.full(B.shape[1], np.inf)
         if B.shape[0] * B.shape[1] > SMALL:
             self._find_bounds(B, E, bounds)

@@ -13,10 +13,10 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import norm_tail
 
-NEAR = 1e-7  # the share of a cone's vector up to which the first of these is all
-SQUARES_FROM = 1e-120  # sizes of which squares, and their errors, can be had
+NEAR = math.sqrt(np.finfo(np.float64).eps)  # the share of a cone's vector up to which the first of these is all
+SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # squares and their errors can be had
 NOTHING = np.zeros(0)  # is lost to rounding
-NO_CONES = np.zeros(1, np.int64), np.zeros(0, np.bool_)
+NO_CONES = np.zeros(1, np.int64)  # where cones begin and end
 
 
 @leaf
@@ -71,7 +71,17 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
     to it from the left.  Its first step is all where d is small, and f(0) is then known in twice the precision; `low`
     are the errors of v, or empty.
     """
-    tail, d, excess = norm_tail(v, start, stop), 0.0, excess_of_tail(v, low, start, stop)
+    tail, d = norm_tail(v, start, stop), 0.0
+    excess = tail - v[start]
+    if v[start] > 0.0 and SQUARES_FROM < tail + v[start] < 1.0 / SQUARES_FROM:
+        # ||v_1|| - v_0 as (||v_1||^2 - v_0^2) / (||v_1|| + v_0), the squares summed in twice the precision
+        total, error = 0.0, 0.0
+        for i in range(start, stop):
+            other = -v[i] if i == start else v[i]
+            total, error = add_product(other, v[i], total, error)
+            if low.size > 0:
+                error += 2.0 * other * low[i]
+        excess = rounded(total, error) / (tail + v[start])
     if excess <= 0.0:
         return 0.0
     if not excess < np.inf:
@@ -91,21 +101,6 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
             return d
 
 
-@inner
-def excess_of_tail(v: Floats, low: Floats, start: int, stop: int) -> float:
-    """||v_1|| - v_0 as (||v_1||^2 - v_0^2) / (||v_1|| + v_0), the squares summed in twice the precision."""
-    tail = norm_tail(v, start, stop)
-    if not (v[start] > 0.0 and SQUARES_FROM < tail + v[start] < 1.0 / SQUARES_FROM):
-        return tail - v[start]
-    total, error = 0.0, 0.0
-    for i in range(start, stop):
-        other = -v[i] if i == start else v[i]
-        total, error = add_product(other, v[i], total, error)
-        if low.size > 0:
-            error += 2.0 * other * low[i]
-    return rounded(total, error) / (tail + v[start])
-
-
 def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
     """Move x to the bounds that it misses, rows of the orthant with one entry, and give these their slacks in s.
 
@@ -115,7 +110,9 @@ def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
     return float(move_to_bounds(G.indptr, G.indices, G.data, is_bound, program.h, x, s))
 
 
-def bounds_among(matrix: sp.csc_array, layout: tuple[np.ndarray, np.ndarray] = NO_CONES) -> np.ndarray:
+def bounds_among(
+    matrix: sp.csc_array, layout: tuple[np.ndarray, np.ndarray] = (NO_CONES, NO_CONES[:0] > 0)
+) -> np.ndarray:
     """The number of entries of each row that are not zero, 1 of a bound; 0 in a second-order cone of the `layout`."""
     found = np.zeros(matrix.shape[0])
     find_bounds(matrix.indices, matrix.data, *layout, found)

@@ -1,7 +1,6 @@
 """The method as the books have it, in plain NumPy, and the switches of its parts."""
 
 from .method import (
-    INACCURATE,
     REFINEMENTS,
     REGULARIZATION,
     SIGMA,
@@ -19,7 +18,6 @@ from .switches import ALL_OF_THE_BOOKS, PASSES, Switches, Units, dense
 
 __all__ = [
     "ALL_OF_THE_BOOKS",
-    "INACCURATE",
     "PASSES",
     "REFINEMENTS",
     "REGULARIZATION",

@@ -28,6 +28,7 @@ import scipy.linalg
 from ..problem.checks import ProgramError
 from ..problem.program import ConeProgram, NonNeg, SecondOrder
 from ..problem.status import Status
+from ..problem.stopping import INACCURATE_TOL
 from .switches import ALL_OF_THE_BOOKS, Switches, Units, dense
 
 LEAST_STEP = 0.1  # is not made shorter so that mu falls
@@ -35,7 +36,6 @@ STEP = 0.99  # the share of the way to the boundary of K
 SIGMA = 0.1  # the centering of a step that is not predicted
 REGULARIZATION = 1e-9  # relative to the largest entry of the data
 REFINEMENTS = 3
-INACCURATE = 1e-5
 
 
 @dataclass
@@ -339,7 +339,7 @@ def solve(
     it, status = trace[-1], trace[-1].status
     if status is None:
         it = min(trace, key=lambda it: it.error)
-        status = Status.INACCURATE if it.error <= INACCURATE else Status.NUMERICAL_ERROR
+        status = Status.INACCURATE if it.error <= INACCURATE_TOL else Status.NUMERICAL_ERROR
         status = Status.MAX_ITERATIONS if len(trace) > max_iter else status
     x, y, z, s = (v / it.scale for v in (it.x, it.y, it.z, it.s))
     objective, dual_objective = it.objective + program.offset, it.dual_objective + program.offset

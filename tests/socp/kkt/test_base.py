@@ -275,6 +275,23 @@ def test_little_is_refined_where_much_may_be_left():
     assert counts[1] < counts[0]
 
 
+def test_the_first_right_hand_side_tells_whether_the_others_are_measured():
+    form = StandardForm(planted_optimum(np.random.default_rng(0), n=30)[0])
+    rhs = np.random.default_rng(1).normal(size=(2, form.n + form.p + form.m))
+    kkt, out, exact = SparseKKT(form, 1e-6, 10), np.empty_like(rhs), np.empty_like(rhs)
+    kkt.factor(*scaling_point(form, 0, 1e-6), rhs, exact)
+    for enough, measured in ((1e-2, False), (1e-13, True)):
+        kkt.relative_limit = kkt.equation_limit = enough
+        solve(kkt, 2, rhs.reshape(-1), out.reshape(-1))
+        assert kkt.trusted != measured and (kkt.residual_norm[1] > 0.0) == measured
+        solve(kkt, 1, rhs[1], out[1])
+        assert (kkt.residual_norm[0] > 0.0) == measured
+        np.testing.assert_allclose(out[1], exact[1], rtol=0.0, atol=1e-2 * np.abs(exact).max())
+    kkt.relative_limit = kkt.equation_limit = 1e-2
+    solve(kkt, 2, rhs.reshape(-1), out.reshape(-1))
+    assert kkt.trusted and kkt.solve(rhs[1], out[1]) < 1e-10 and kkt.solves[0] > 0  # Python asks precisely
+
+
 def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
     form = mixture(1, [3, 7])
     kkt, rhs = SparseKKT(form, None, 10), np.ones(form.n + form.p + form.m)

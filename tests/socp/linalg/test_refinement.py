@@ -6,7 +6,6 @@ import pytest
 from socp.kkt.base import PRECISE, gmres
 from socp.linalg.refinement import (
     GO_ON,
-    HOPE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
     SLOW,
@@ -153,11 +152,11 @@ def test_gmres_gives_up_where_it_gains_nothing():
     kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
     kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
-    assert kkt.applied == HOPE < KRYLOV_STEPS
+    assert kkt.applied == KRYLOV_STEPS // 2
     np.testing.assert_array_equal(out, np.zeros(size))
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e150])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
 def test_gmres_on_what_is_not_finite_adds_nothing(bad):
     rhs, out = np.ones(3), np.zeros(3)
     kkt = system(np.eye(3), inverse=np.full((3, 3), bad))

@@ -67,31 +67,34 @@ def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[n
     -------
     bool
     """
-    n, entries = graph.n, count_if_worthwhile(graph, dense)
-    if entries < 0:
-        return False
+    n, entries = graph.n, graph.free
     split = Partition(n=n, room=entries // 2 + int(0.5 * FILL * entries) + 2 * n, graph=graph)
     split.n = n
     return _order_by_counts(split, dense, zero_diagonal, perm)
 
 
 @kernel
-def count_if_worthwhile(graph: QuotientGraph, dense: int) -> int:
-    """The entries of all lists, or -1 where minimum degree would update little."""
-    total, degrees, squares = 0, 0, 0
-    for each in graph.length:
-        total += each
-        if each <= dense:
-            degrees += each
-            squares += each * each
-    return total if squares >= NEIGHBOURS * degrees else -1
-
-
-@kernel
 def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: Ints) -> bool:
     graph = split.graph
     n, state, lists, start, length = split.n, split.state, graph.lists, graph.start, graph.length
-    _sort_by_degree(split, zero_diagonal)
+    degrees, squares = 0, 0
+    for each in length:
+        if each <= dense:
+            degrees += each
+            squares += each * each
+    if squares < NEIGHBOURS * degrees:
+        return False
+    count = split.count  # variables by degree; of the same degree those with a zero diagonal last
+    for i in range(n):
+        count[length[i] + 1] += 1
+    for d in range(n):
+        count[d + 1] += count[d]
+    for turn in range(2):
+        for i in range(n):
+            if zero_diagonal[i] == (turn == 1):
+                degree = length[i]
+                split.ascending[count[degree]] = i
+                count[degree] += 1
     for i in range(n):
         split.parent[i] = split.mark[i] = split.element_mark[i] = -1
     waiting, watched = 0, 0
@@ -117,24 +120,13 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
     size = n - split.gone
     if split.fill > FILL * split.entries or (size * (size - 1) // 2 > FILL * split.entries and not _is_full(split)):
         return False
-    _append_block(split, zero_diagonal, perm)
-    return True
-
-
-@inner
-def _sort_by_degree(split: Partition, zero_diagonal: Bools) -> None:
-    """ascending := the variables by degree; of the same degree those with a zero diagonal last."""
-    n, length, count, ascending = split.n, split.graph.length, split.count, split.ascending
-    for i in range(n):
-        count[length[i] + 1] += 1
-    for d in range(n):
-        count[d + 1] += count[d]
+    at = split.gone  # the dense block; last those with a zero diagonal and no neighbour in the sparse part
     for turn in range(2):
         for i in range(n):
-            if zero_diagonal[i] == (turn == 1):
-                degree = length[i]
-                ascending[count[degree]] = i
-                count[degree] += 1
+            if state[i] != GONE and (zero_diagonal[i] and not _has_pivot(split, i)) == (turn == 1):
+                perm[at] = i
+                at += 1
+    return True
 
 
 @inner
@@ -243,14 +235,3 @@ def _is_full(split: Partition) -> bool:
             if short < 0:
                 return False
     return True
-
-
-@inner
-def _append_block(split: Partition, zero_diagonal: Bools, perm: Ints) -> None:
-    """The dense block behind the sparse part; last those with a zero diagonal and no neighbour in the sparse part."""
-    count = split.gone
-    for turn in range(2):
-        for i in range(split.n):
-            if split.state[i] != GONE and (zero_diagonal[i] and not _has_pivot(split, i)) == (turn == 1):
-                perm[count] = i
-                count += 1

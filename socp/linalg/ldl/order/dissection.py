@@ -31,8 +31,9 @@ from .quotient_graph import QuotientGraph, adjacency, dense_degree
 
 IntArray = NDArray[np.int64]
 
-UNCUT = 400  # vertices of a part that is not cut, and looks at the separator's, per vertex, after which a pass ends
-COARSEST = 80  # vertices of a coarsest graph, and moves without a better separator after which a pass ends
+# vertices of a coarsest graph and of a part that is not cut; moves without a better separator, and looks at the
+# separator's vertices, per vertex, after which a pass ends
+COARSEST = 80
 SIDE = 0.6  # of all vertices that a side may have
 
 LEFT, RIGHT, BETWEEN = 0, 1, 2
@@ -99,7 +100,7 @@ def dissection(n: int, indptr: IntArray, indices: IntArray, flops: float = np.in
 
 def _dissect(graph: Graph, vertices: IntArray, depth: int, stage: IntArray, flops: float) -> None:
     """stage := 1 + the depth of the part that a vertex separates; `vertices` are those of the graph."""
-    if graph.n <= UNCUT:
+    if graph.n <= COARSEST:
         return
     _separate(graph)
     parts = [np.flatnonzero(graph.part == p) for p in (LEFT, RIGHT, BETWEEN)]
@@ -314,7 +315,7 @@ def _pass(graph: Graph) -> None:
     for i in range(graph.n):
         if part[i] == BETWEEN:
             _enter(graph, i)
-    best, kept, moves, scans = _cost(side), 0, 0, UNCUT * graph.n
+    best, kept, moves, scans = _cost(side), 0, 0, COARSEST * graph.n
     if max(side[LEFT], side[RIGHT]) > most:
         best = side[LEFT] + side[RIGHT] + side[BETWEEN]
         best = best * best + best  # whatever comes is better

@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import deferred, inner, kernel, leaf
+from ....compiled.kernels import deferred, inner, kernel
 from ....compiled.signatures import Bools, Ints
 from ..symbolic.analysis import postorder
 from .dense_block import dense_block_order
@@ -282,7 +282,8 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: i
 @inner
 def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int:
     """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
-    lists, start, length, size, parent = graph.lists, graph.start, graph.length, graph.size, graph.parent
+    lists, start, length, elements = graph.lists, graph.start, graph.length, graph.elements
+    size, parent = graph.size, graph.parent
     mark, after, before, bucket = graph.mark, graph.after, graph.before, graph.bucket
     for k in range(start[pivot], start[pivot] + length[pivot]):
         if size[lists[k]] == 0:
@@ -295,7 +296,11 @@ def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int
                 mark[lists[p]] = flag
             previous, j = i, after[i]
             while j != -1:
-                if _same_lists(graph, i, j, flag):
+                same, p = length[i] == length[j] and elements[i] == elements[j], start[j] + 1
+                while same and p < start[j] + length[j]:
+                    same = mark[lists[p]] == flag
+                    p += 1
+                if same:
                     parent[j] = i
                     size[i] += size[j]
                     size[j] = 0
@@ -306,18 +311,6 @@ def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int
             flag += 1
             i = after[i]
     return flag
-
-
-@leaf
-def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
-    """Whether j has the lists of i, whose entries carry the flag."""
-    lists, start, length, elements, mark = graph.lists, graph.start, graph.length, graph.elements, graph.mark
-    if length[i] != length[j] or elements[i] != elements[j]:
-        return False
-    for p in range(start[j] + 1, start[j] + length[j]):
-        if mark[lists[p]] != flag:
-            return False
-    return True
 
 
 @inner

@@ -53,16 +53,21 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
 
     L11 and L21 over F11 and F21.  Returns how many pivots were replaced, or -1 when one is not finite.
     """
-    (width, height), replaced = extent(ldl, k), 0
-    length = width + height
+    (width, height), replaced, panels = extent(ldl, k), 0, ldl.values
+    length, begin, column = width + height, ldl.tree.panel_start[k], ldl.tree.first[k]
     for a in range(0, width, BLOCK):
         b = min(a + BLOCK, width)
         wrong = factor_block(ldl, k, a, b, scaled)
         if wrong < 0:
             return -1
         replaced += wrong
-        if b < length:
-            solve_rows(ldl, k, a, b, scaled)
+        if b < length:  # the rows below of these columns, and scaled := L(b:, a:b) D(a:b)
+            first, count = begin + a * length, length - b
+            trsm(RIGHT, LOWER, TRANSPOSE, UNIT, count, b - a, 1.0, panels, first + a, length, panels, first + b, length)
+            for j in range(a, b):
+                at = begin + j * length + b
+                scale(scaled, (j - a) * count, panels, at, count, 1.0)
+                scale(panels, at, panels, at, count, 1.0 / ldl.d[column + j])
             update_columns(ldl, k, a, b, b, width, length, scaled)
     return replaced
 
@@ -105,20 +110,6 @@ def factor_narrow(ldl: PanelFactors, k: int, s: int, t: int, bottom: int) -> int
         panels[diagonal] = 1.0
         scale(panels, diagonal + 1, panels, diagonal + 1, bottom - j - 1, 1.0 / d[column + j])
     return replaced
-
-
-@inner
-def solve_rows(ldl: PanelFactors, k: int, a: int, b: int, scaled: Floats) -> None:
-    """The rows from b on of columns a ... b - 1, of which the triangle is factorized; scaled := L(b:, a:b) D(a:b)."""
-    panels, begin, column = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k]
-    width, height = extent(ldl, k)
-    length = width + height
-    first, count = begin + a * length, length - b
-    trsm(RIGHT, LOWER, TRANSPOSE, UNIT, count, b - a, 1.0, panels, first + a, length, panels, first + b, length)
-    for j in range(a, b):
-        at = begin + j * length + b
-        scale(scaled, (j - a) * count, panels, at, count, 1.0)
-        scale(panels, at, panels, at, count, 1.0 / ldl.d[column + j])
 
 
 @inner

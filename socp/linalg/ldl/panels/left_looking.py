@@ -11,7 +11,7 @@ and factorizes the panel.  Every supernode waits in the list of the one that it 
 from __future__ import annotations
 
 from ....compiled.kernels import inner, leaf
-from ....compiled.signatures import Floats, Ints
+from ....compiled.signatures import Floats
 from ..factors import Factors
 from ..symbolic.assembly_tree import AssemblyTree
 from .dense import extent, factor_panel, solve_lower, solve_upper, update_panel
@@ -26,17 +26,30 @@ def panel_factors(tree: AssemblyTree, signs: Floats) -> Factors:
 @inner
 def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
     """The panels of L and D in d."""
-    tree, head, following, position, replaced = ldl.tree, ldl.head, ldl.following, ldl.position, 0
+    tree, head, following, position, place = ldl.tree, ldl.head, ldl.following, ldl.position, ldl.place
+    panels, replaced = ldl.values, 0
     for k in range(head.size):
         head[k] = -1
     for k in range(head.size):
-        put_entries(ldl, k, data)
+        for i in range(tree.panel_start[k], tree.panel_start[k + 1]):
+            panels[i] = 0.0
+        for q in range(tree.entry_start[k], tree.entry_start[k + 1]):
+            panels[tree.target[q]] = data[tree.source[q]]
         c = head[k]
-        if c != -1:
-            note_places(ldl, k, ldl.place)
+        if c != -1:  # the row in panel k of each column and row of it
+            width, height = extent(ldl, k)
+            for j in range(width):
+                place[tree.first[k] + j] = j
+            for q in range(height):
+                place[tree.rows[tree.row_start[k] + q]] = width + q
         while c != -1:
-            after, start = following[c], position[c]
-            stop = rows_before(tree.rows, start, tree.row_start[c + 1], tree.first[k + 1])
+            after, start, stop, end = following[c], position[c], position[c], tree.row_start[c + 1]
+            while stop < end:  # by halves: the rows of c that are columns of k
+                middle = (stop + end) // 2
+                if tree.rows[middle] < tree.first[k + 1]:
+                    stop = middle + 1
+                else:
+                    end = middle
             update_panel(ldl, k, c, start, stop)
             wait(ldl, c, stop)
             c = after
@@ -46,39 +59,6 @@ def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
         replaced += wrong
         wait(ldl, k, tree.row_start[k])
     return replaced
-
-
-@leaf
-def rows_before(rows: Ints, begin: int, end: int, column: int) -> int:
-    """The end of those among the ascending rows begin ... end - 1 that are before a column."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] < column:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@leaf
-def put_entries(ldl: PanelFactors, k: int, data: Floats) -> None:
-    """Panel k := the entries of K there, and zeros."""
-    tree, panels, source, target = ldl.tree, ldl.values, ldl.tree.source, ldl.tree.target
-    for i in range(tree.panel_start[k], tree.panel_start[k + 1]):
-        panels[i] = 0.0
-    for q in range(tree.entry_start[k], tree.entry_start[k + 1]):
-        panels[target[q]] = data[source[q]]
-
-
-@inner
-def note_places(ldl: PanelFactors, k: int, place: Ints) -> None:
-    """place := the row in panel k of each column and row of it."""
-    tree, (width, height) = ldl.tree, extent(ldl, k)
-    for j in range(width):
-        place[tree.first[k] + j] = j
-    for q in range(height):
-        place[tree.rows[tree.row_start[k] + q]] = width + q
 
 
 @leaf

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import deferred, inner, kernel
+from ....compiled.kernels import deferred, kernel
 from ....compiled.signatures import Bools, Floats, Ints
 from ..symbolic.analysis import Analysis
 from ..symbolic.siblings import reordered
@@ -89,7 +89,14 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
         eliminate(ldl, row_start[s], link[s], k, count)
         for q in range(link[s], row_start[s + 1]):
             note_base(ldl, linked[q], k, count)
-        note_triangle(ldl, s)
+        place = table[(s << 2) + 2]  # what is in the triangle of the supernode, and on its diagonal
+        for c in range(count):
+            for i in range(c):
+                ldl.base[place] = -work[((k + i) << 2) + c]
+                place += 1
+            ldl.base_d[k + c] = -work[((k + c) << 2) + c]
+        for p in range(k << 2, (k + count) << 2):
+            work[p] = 0.0
 
 
 @deferred
@@ -111,19 +118,4 @@ def note_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> 
         end += 1
     table[t + 3] = end
     for p in range(i, i + (width << 2)):
-        work[p] = 0.0
-
-
-@inner
-def note_triangle(ldl: FourWideFactors, own_supernode: int) -> None:
-    """The part of base in the triangle of a supernode and on its diagonal."""
-    s, table, work = own_supernode << 2, ldl.table, ldl.work_four
-    k, place = table[s], table[s + 2]
-    width = table[s + 4] - k
-    for c in range(width):
-        for i in range(c):
-            ldl.base[place] = -work[((k + i) << 2) + c]
-            place += 1
-        ldl.base_d[k + c] = -work[((k + c) << 2) + c]
-    for p in range(k << 2, (k + width) << 2):
         work[p] = 0.0

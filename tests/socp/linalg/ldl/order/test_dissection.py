@@ -11,9 +11,9 @@ from socp.linalg.ldl import factorization
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.order import dissection as module
 from socp.linalg.ldl.order.dissection import (
+    COARSEST,
     LEFT,
     RIGHT,
-    UNCUT,
     Graph,
     contract,
     dissection,
@@ -74,7 +74,7 @@ def test_what_is_left_of_a_graph_without_separators_is_small(name):
     dense = np.diff(K.indptr) > 10 * np.sqrt(K.shape[0]) + 1
     inside = np.flatnonzero((stage == 0) & ~dense)
     _, label = scipy.sparse.csgraph.connected_components(K[inside][:, inside], directed=False)
-    assert np.bincount(label).max() <= UNCUT
+    assert np.bincount(label).max() <= COARSEST
     np.testing.assert_array_equal(stages(K), stage)
 
 
@@ -155,7 +155,7 @@ def test_any_small_pattern(data):
     K = sp.csc_array(K + K.T)
     indptr, indices, _ = upper(K)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "UNCUT", 2)
+        patch.setattr(module, "COARSEST", 2)
         stage = dissection(n, indptr, indices)
     assert set(stage) <= set(range(stage.max() + 1))
     other = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), np.int64)
