@@ -56,15 +56,25 @@ def has_factor(P: DenseHessian, shift: np.ndarray) -> bool:
 
 
 def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
-    """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1."""
-    n, most = shift.size, P.entries + shift.size
+    """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1.
+
+    Variables that stand alone in P are their own pivots.
+    """
+    place = np.empty(P.order, np.int64)
+    number_coupled(P.indptr, P.indices, P.values, place)
+    coupled = np.flatnonzero(place >= 0)
+    alone = (place < 0) & ~(P.diagonal() + shift > 0.0)
+    if alone.any():
+        return int(alone.argmax())
+    part, n = P.among(coupled), coupled.size
+    most = part.indices.size + n
     indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
-    append_upper(P.indptr, P.indices, P.values, shift, 0, indptr, indices, data)
+    append_upper(part.indptr, part.indices, part.data, shift[coupled], 0, indptr, indices, data)
     ldl = LDL(n, indptr, indices[: indptr[n]], np.ones(n, np.int64))
     if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1
     bad = np.flatnonzero(ldl.d < 0.0)
-    return int(ldl.perm[bad[0]]) if bad.size else 0
+    return int(coupled[ldl.perm[bad[0]]]) if bad.size else 0
 
 
 def shift_of(diagonal: np.ndarray, D: np.ndarray, factor: float, tol: float) -> np.ndarray:
@@ -118,7 +128,7 @@ def is_clearly_semidefinite(
     return is_semidefinite(n, values, shift, np.empty(n * n))
 
 
-@inner
+@kernel
 def number_coupled(indptr: Ints, indices: Ints, values: Floats, place: Ints) -> int:
     """place := the numbers of the variables that P couples with others, -1 of one that it does not; how many do."""
     count = 0

@@ -182,7 +182,7 @@ class SparseHessian(Hessian):
         return found
 
     def among(self, which: np.ndarray) -> Any:
-        if self.source is None:
+        if self.is_zero:
             return None
         place = np.full(self.order, -1)
         place[which] = np.arange(which.size)
