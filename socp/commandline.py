@@ -10,6 +10,7 @@ from typing import Any
 
 from .compiled.build import prepare
 from .compiled.kernels import INTERPRETED
+from .plan.choice import SMALL
 from .problem.checks import ProgramError
 from .problem.settings import WAYS, Settings, explained
 from .problem.solution import Solution
@@ -17,7 +18,6 @@ from .problem.status import Status
 from .version import __version__
 from .warmup import any_second_order, of_any_program, of_small_programs, ready_for_large, show_config
 
-SMALL = 260  # variables; a larger program is likely to need the sparse kernels
 NOT_HERE = ("callback",)  # what cannot be written on a command line
 
 

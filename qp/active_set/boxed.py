@@ -15,6 +15,8 @@ from socp.compiled.structures import Structure, flag, floats, integer, integers,
 
 from ..problem.mercer import Samples, make_rows
 
+BLOCK = 16  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
+SIDES = 3
 PACE = 2**24  # multiplications between two looks at the clock, or for an interrupt
 
 
@@ -49,9 +51,9 @@ class BoxedProgram(Box):
 
 
 class Block(Box):
-    """Variables that are taken out and worked on in the cache.
+    """Variables that are taken out and worked on in the cache: `BLOCK` for each of three sides, and two more.
 
-    `chosen` and `gains` have `BLOCK` places for each of three sides: variables that gain by rising along the row, by
+    `chosen` and `gains` have `BLOCK` places for each side: variables that gain by rising along the row, by
     falling along it, and without it; `counts` of them are taken.
     """
 
@@ -60,6 +62,9 @@ class Block(Box):
     moves = floats("size")
     count = integer()
     chosen, gains, counts = integers("size"), floats("size"), integers("3")
+
+    def __init__(self) -> None:
+        super().__init__(size=SIDES * BLOCK + 2)
 
 
 class Face(Structure):

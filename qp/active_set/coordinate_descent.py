@@ -13,11 +13,8 @@ from __future__ import annotations
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, Ints, Matrix
 
-from .boxed import Block, BoxedProgram, extremes, need_rows, row_multiplier
+from .boxed import BLOCK, SIDES, Block, BoxedProgram, extremes, need_rows, row_multiplier
 
-BLOCK = 16  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
-SIDES = 3
-BLOCK_SIZE = SIDES * BLOCK + 2
 TINY = 1e-12  # a curvature below this share of the largest P_kk is none
 SHARE = 0.1  # a block is worked on until the gains are this share of what they were
 

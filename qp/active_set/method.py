@@ -35,7 +35,7 @@ from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point, ProgramTest
 from .boxed import Block, BoxedProgram, Face
-from .coordinate_descent import BLOCK_SIZE, TINY, add_rows, descend_in_blocks
+from .coordinate_descent import TINY, add_rows, descend_in_blocks
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, TOO_LARGE, find_free, step_on_face
 
 FIRST_TOL, NEXT_TOL = 1e-5, 1e-2  # the share of the largest gain to which descent goes at first, and again
@@ -216,7 +216,7 @@ class Rounds:
         self.method, self.n = method, n
         self.knows_gradient = False
         self.records: list[tuple[float, float, int, float]] = []
-        self.program, self.block = BoxedProgram(size=size), Block(size=BLOCK_SIZE)
+        self.program, self.block = BoxedProgram(size=size), Block()
         self.face = Face(size=size)
         program = self.program
         program.P, program.largest, program.side = method.P, method.largest, method.side

@@ -30,7 +30,7 @@ from ..problem.mercer import LINEAR, POLY, Samples, samples_of
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from .boxed import PACE, Block, BoxedProgram, Face, need_rows
-from .coordinate_descent import BLOCK_SIZE, TINY, add_rows, descend_in_blocks
+from .coordinate_descent import TINY, add_rows, descend_in_blocks
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, find_free, step_on_face
 from .method import EXACT, FIRST_READ, FIRST_TOL, MAX_ROUNDS, MAX_SHARE, NEXT_TOL, ROUNDS_AT_ONCE
 
@@ -306,7 +306,7 @@ def solve_series(
         samples.degree,
         centred=True,
     )
-    program, block, face = BoxedProgram(size=size, samples=part), Block(size=BLOCK_SIZE), Face(size=size)
+    program, block, face = BoxedProgram(size=size, samples=part), Block(), Face(size=size)
     program.P, program.on_demand = np.empty((size, size)), 1
     face.factor = np.empty(size * size)
     done = 0

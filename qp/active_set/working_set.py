@@ -37,7 +37,6 @@ WRONG = 0.02  # the share of the largest slope from which variables at a bound j
 MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
 FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
 PATIENCE = 3  # see `_make_room`
-MEGABYTE = 2.0**20
 
 
 class WorkingSet(ActiveSet):
@@ -143,7 +142,7 @@ class WorkingRounds(Rounds):
             self.store = store = method.store
             pairs.made, store.patience = store.used, PATIENCE * store.room
         else:
-            slots = min(count, max(int(kernel.cache_size * MEGABYTE) // (4 * count), 2 * batch + 2))
+            slots = min(count, max(kernel.cache_bytes // (4 * count), 2 * batch + 2))
             self.store = RowStore(slots=slots, count=count)
             self.store.none = np.zeros(count, np.float32)
             self._make_room(max(LARGEST_KEPT // (4 * count), 2 * batch + 2))
@@ -259,7 +258,7 @@ class WorkingRounds(Rounds):
         wrong = max(0.25 * tol, WRONG * before)
         rises, falls = pairs.u < pairs.upper, pairs.u > pairs.lower
         members = np.flatnonzero((rises & falls) | (rises & (slopes > wrong)) | (falls & (slopes < -wrong)))
-        if members.size == 0 or members.size**2 * 8.0 > MOST_ENTRIES * max(kernel.cache_size * MEGABYTE, LARGEST_KEPT):
+        if members.size == 0 or members.size**2 * 8.0 > MOST_ENTRIES * max(kernel.cache_bytes, LARGEST_KEPT):
             return False
         part = BoxedProgram(size=members.size)
         face = Face(size=members.size)

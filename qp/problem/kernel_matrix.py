@@ -11,9 +11,7 @@ import numpy as np
 from socp.problem.checks import ArrayLike, ProgramError, as_number, as_vector
 from socp.problem.hessian import Hessian
 
-from .mercer import NAMES, Samples, add_expansion, fill_gram, make_rows, samples_of
-
-AT_ONCE = 64  # samples of a function's block
+from .mercer import AT_ONCE, NAMES, Samples, add_expansion, fill_gram, make_rows, samples_of
 
 
 class KernelMatrix(Hessian):
@@ -89,6 +87,11 @@ class KernelMatrix(Hessian):
         self.is_semidefinite = bool(semidefinite)
         self._compiled: Samples | None = None
         self._diagonal: np.ndarray | None = None
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes for rows."""
+        return int(self.cache_size * 2**20)
 
     @property
     def shape(self) -> tuple[int, int]:

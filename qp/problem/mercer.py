@@ -22,7 +22,9 @@ from socp.compiled.vec import LANES, load, splat, store
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
 AT_ONCE, WIDTH = 32, 512  # samples in one product with others
-PITCH = 520  # products of one sample after those of another: 4096 bytes apart they would share a line of the cache
+PITCH = (
+    WIDTH + LANES
+)  # products of one sample after those of another: 4096 bytes apart they would share a line of the cache
 ZERO = np.float32(0.0)
 
 

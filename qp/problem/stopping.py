@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from socp.problem.distances import NOTHING
+from socp.problem.checks import NO_VALUES
 from socp.problem.stopping import ConeTest, Residuals, residuals
 
 from .program import QuadraticProgram
@@ -49,7 +49,7 @@ class ProgramTest(ConeTest):
         self.last: tuple[Point, Residuals] | None = None
 
     def residuals(
-        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NOTHING, rounding: bool = False
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool = False
     ) -> Residuals:
         """The residuals of a point of the cone program; with `rounding` without what evaluating them may lose."""
         x, y, z = self.form.lift(self.presolved.program, x, y, z)

@@ -17,14 +17,13 @@ from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 from socp.problem.stopping import LOST
 
 ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
-NONE = -1
 ROWS, COLUMNS = 1, 2  # what `look_for_more` finds
 
 
 class Removed(Structure):
     """The sides of a program, and what was taken out of it.
 
-    Sides that do not come from another row are `NONE` in `upper_twin` and so on.  Those that cross by no more than the
+    Sides that do not come from another row are -1 in `upper_twin` and so on.  Those that cross by no more than the
     relative `slack` become one.
     """
 
@@ -95,9 +94,9 @@ def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Remove
     """Take out parallel, singleton and empty rows (kept := False) and tighten the sides; returns how many."""
     m, n = removed.l.size, removed.lb.size
     for i in range(m):
-        removed.upper_twin[i], removed.lower_twin[i] = NONE, NONE
+        removed.upper_twin[i], removed.lower_twin[i] = -1, -1
     for j in range(n):
-        removed.upper_row[j], removed.lower_row[j] = NONE, NONE
+        removed.upper_row[j], removed.lower_row[j] = -1, -1
     source = np.empty_like(A_indices)
     transpose(m, A_indptr, A_indices, removed.indptr, removed.indices, source)
     values = removed.values
@@ -178,7 +177,7 @@ def tighten_bounds(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Rem
 def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
     """Make of row i bounds of the only variable in it that is not fixed; returns the variable if that fixes it."""
     l, u, lb, ub, slack = removed.l, removed.u, removed.lb, removed.ub, removed.slack
-    moved, size, j, a = 0.0, 0.0, NONE, 0.0
+    moved, size, j, a = 0.0, 0.0, -1, 0.0
     for k in range(removed.indptr[i], removed.indptr[i + 1]):
         value, v = removed.values[k], removed.indices[k]
         if value == 0.0:
@@ -191,12 +190,12 @@ def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
     if j < 0:
         most = max(ROUNDING, slack) * max(1.0, size)
         kept[i] = not (l[i] - most <= moved <= u[i] + most)
-        return NONE
+        return -1
     lower, upper = (l[i] - moved) / a, (u[i] - moved) / a
     if a < 0.0:
         lower, upper = upper, lower
     if (lower > ub[j] and not close(lower, ub[j], a, slack)) or (upper < lb[j] and not close(upper, lb[j], a, slack)):
-        return NONE
+        return -1
     kept[i] = False
     if lower > lb[j]:
         lb[j], removed.lower_row[j] = min(lower, ub[j]), i
@@ -208,7 +207,7 @@ def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
             lb[j] = ub[j]
         elif removed.upper_row[j] == i:
             ub[j] = lb[j]
-    return NONE if lb[j] < ub[j] else j
+    return -1 if lb[j] < ub[j] else j
 
 
 @deferred_kernel

@@ -30,9 +30,8 @@ from ..compiled.structures import Structure, floats, integer, integers, structur
 from ..form.row_groups import RowGroups, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.vectors import norm_tail, sort_integers
+from ..problem.distances import NO_CONES
 from .expansion import ConeColumns, fill_expanded, no_cones, take_entries
-
-ZERO = np.zeros(1, np.int64)
 
 
 class KKTMatrix(Structure):
@@ -72,7 +71,7 @@ class KKTMatrix(Structure):
         base = form.n + form.p + form.groups.count
         cones = ConeColumns(form, base) if form.cones else no_cones()
         order = cones.end if form.cones else base
-        indptr, union_ptr, union, entry = np.zeros(order + 1, np.int64), ZERO, ZERO, ZERO
+        indptr, union_ptr, union, entry = np.zeros(order + 1, np.int64), NO_CONES, NO_CONES, NO_CONES
         if form.cones:
             union_ptr, (union, entry) = np.empty(form.cones + 1, np.int64), np.empty((2, form.entries), np.int64)
             touch_columns(form, cones, union_ptr, union, entry)
@@ -96,7 +95,7 @@ class KKTMatrix(Structure):
         """Take the memory of the rotated cones."""
         self.union_ptr, self.entry = union_ptr, entry
         blocks = np.diff(self.form.ptr) * np.diff(union_ptr)
-        self.dense_ptr = np.concatenate([ZERO, np.cumsum(blocks)])
+        self.dense_ptr = np.concatenate([NO_CONES, np.cumsum(blocks)])
         self.dense, self.work = np.zeros(int(self.dense_ptr[-1])), np.zeros(int(blocks.max()))
 
     def refresh(self) -> None:

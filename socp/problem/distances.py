@@ -12,10 +12,10 @@ from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import norm_tail
+from .checks import NO_VALUES
 
 NEAR = math.sqrt(np.finfo(np.float64).eps)  # the share of a cone's vector up to which the first of these is all
 SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # squares and their errors can be had
-NOTHING = np.zeros(0)  # is lost to rounding
 NO_CONES = np.zeros(1, np.int64)  # where cones begin and end
 
 
@@ -28,7 +28,7 @@ def beyond(value: float, lost: Floats, i: int) -> float:
 def cone_violation(layout: tuple[np.ndarray, np.ndarray], v: np.ndarray) -> float:
     """The distance of v from the cones of a `layout` in the infinity norm."""
     found = np.zeros(2)
-    distance_from_cones(*layout, v, NOTHING, NOTHING, NOTHING, found)
+    distance_from_cones(*layout, v, NO_VALUES, NO_VALUES, NO_VALUES, found)
     return float(found[0])
 
 

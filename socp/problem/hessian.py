@@ -20,6 +20,8 @@ from ..linalg.csc import csc, multiply_symmetric
 from .checks import (
     FLOAT,
     INT,
+    NO_PLACES,
+    NO_VALUES,
     ProgramError,
     as_csc,
     as_dense,
@@ -36,7 +38,6 @@ GLANCE = 150  # an order up to which one look at all of P is quicker than what a
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SIGNS = 4  # vectors of random signs that a factor is tested with
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
-NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
 
 class Hessian:

@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from ..linalg.csc import csc
 from .checks import (
     INT,
+    NO_PLACES,
+    NO_VALUES,
     ArrayLike,
     Number,
     ProgramError,
@@ -29,7 +31,6 @@ from .lowrank import LowRank
 from .printing import html_table
 from .stopping import Sides, SlackRows
 
-NO_DATA, NO_PLACES = np.zeros(0), np.zeros(0, INT)
 FEW = 8  # cones up to which a layout is kept for the next program
 
 
@@ -229,7 +230,7 @@ _kept_layout = functools.lru_cache(maxsize=64)(_layout)  # few programs have few
 
 def no_rows(n: int) -> sp.csc_array:
     """The matrix with n columns and no rows."""
-    return csc(NO_DATA, NO_PLACES, np.zeros(n + 1, INT), (0, n))
+    return csc(NO_VALUES, NO_PLACES, np.zeros(n + 1, INT), (0, n))
 
 
 def _check_pair(matrix_name: str, matrix: Any, vector_name: str, vector: Any) -> None:

@@ -30,8 +30,8 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
+from .checks import NO_VALUES
 from .distances import (
-    NOTHING,
     beyond,
     bounds_among,
     cone_violation,
@@ -121,7 +121,7 @@ class Sides(NamedTuple):
         """M x, with errors behind; M'y is added to `dual`, and what was `found` is raised by what the rows leave."""
         values, block = np.zeros(2 * y.size), CONE if self.are_bounds else ROWS
         _multiply_both(self.matrix, x, y, values, dual)
-        is_bound = bounds_among(self.matrix) if self.holds_bounds else NOTHING
+        is_bound = bounds_among(self.matrix) if self.holds_bounds else NO_VALUES
         measure_sides(self.lower, self.upper, values, y, is_bound, lost, block, found)
         return values
 
@@ -189,7 +189,7 @@ class SlackRows(NamedTuple):
 
 
 def residuals(
-    program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NOTHING, rounding: bool = False,
+    program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool = False,
     Px: np.ndarray | None = None,
 ) -> Residuals:  # fmt: skip
     """The residuals of a point on the program's own data; with `rounding` without what rounding excuses.
@@ -208,7 +208,7 @@ def evaluate(program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.nd
 
 
 def measure(
-    program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, np.ndarray], s: np.ndarray = NOTHING,
+    program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, np.ndarray], s: np.ndarray = NO_VALUES,
     rounding: bool = False, Px: np.ndarray | None = None,
 ) -> tuple[Residuals, np.ndarray, list[np.ndarray]]:  # fmt: skip
     """The residuals of a point, the gradient of the Lagrangian, and what each block of constraints gives.
@@ -217,11 +217,13 @@ def measure(
     errors behind them.
     """
     n, blocks, rows = x.size, program.constraints, []
-    *lost, lost_dual, lost_gap = _lost(program, x, multipliers, s) if rounding else (NOTHING, NOTHING, NOTHING, 0.0)
+    *lost, lost_dual, lost_gap = (
+        _lost(program, x, multipliers, s) if rounding else (NO_VALUES, NO_VALUES, NO_VALUES, 0.0)
+    )
     found, dual = np.zeros(RESIDUALS), np.zeros(2 * n)
     found[SCALES : SCALES + DUAL] = 1.0  # of blocks without rows
     for block, v, own in zip(blocks, multipliers, lost):
-        rows.append(block.measure(x, v, s, own, dual, found) if v.size else NOTHING)
+        rows.append(block.measure(x, v, s, own, dual, found) if v.size else NO_VALUES)
     Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
     measure_gradient(Px, program.cost, x, lost_dual, dual, found)
     measured = Residuals._make(found.tolist())
@@ -241,7 +243,7 @@ def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: n
     gap = x @ objective
     for block, v in zip(program.constraints, multipliers):
         size, terms = abs(block.matrix), block.terms(s)
-        lost.append(NOTHING if terms is None else LOST * (size @ x + terms))
+        lost.append(NO_VALUES if terms is None else LOST * (size @ x + terms))
         dual, gap = dual + size.T @ np.abs(v), gap + np.abs(block.support(v)[0]).sum()
     return [*lost, LOST * dual, LOST * float(gap)]
 

@@ -14,7 +14,6 @@ from qp.active_set import method
 from qp.active_set.boxed import Block, BoxedProgram
 from qp.active_set.coordinate_descent import (
     BLOCK,
-    BLOCK_SIZE,
     SHARE,
     add_rows,
     choose_block,
@@ -364,7 +363,7 @@ def test_descent_keeps_the_row_and_the_box():
     rng = np.random.default_rng(0)
     P, q, a = hessian(rng), rng.normal(size=N), rng.choice([-1.0, 0.0, 1.0, 1.5], N)
     lb, ub = -rng.random(N), rng.random(N)
-    program, block, objective = BoxedProgram(size=N), Block(size=BLOCK_SIZE), 0.0
+    program, block, objective = BoxedProgram(size=N), Block(), 0.0
     program.P, program.diagonal, program.largest = P, P.diagonal(), 1.0
     program.a, program.lb, program.ub, program.g = a, lb, ub, q.copy()
     x, g = program.x, program.g
@@ -381,7 +380,7 @@ def test_descent_keeps_the_row_and_the_box():
 
 
 def test_a_pair_goes_to_where_its_slopes_along_the_row_are_the_same():
-    block = Block(size=BLOCK_SIZE)
+    block = Block()
     block.K[:2, :2], block.count = [[2.0, 0.5], [0.5, 1.0]], 2
     block.a[:2], block.lb[:2], block.ub[:2], block.g[:2] = [1.5, -2.0], -9.0, 9.0, [1.0, 0.75]
     assert descend(block, 1e-12, 0.0, 1) == 1
@@ -393,7 +392,7 @@ def test_a_pair_goes_to_where_its_slopes_along_the_row_are_the_same():
 
 def loaded(rng, size=20):
     """A block of variables without a row, and their gradient."""
-    block = Block(size=BLOCK_SIZE)
+    block = Block()
     block.K[:size, :size], block.count, block.g[:size] = hessian(rng, size), size, rng.normal(size=size)
     block.lb[:size], block.ub[:size] = -9.0, 9.0
     return block
@@ -410,7 +409,7 @@ def test_a_block_is_worked_on_until_a_share_of_the_first_gain():
 
 def test_the_variables_that_gain_most_are_taken_out():
     rng = np.random.default_rng(6)
-    program, block, n = BoxedProgram(size=200), Block(size=BLOCK_SIZE), 200
+    program, block, n = BoxedProgram(size=200), Block(), 200
     program.g, program.diagonal, program.lb, program.ub = (
         rng.normal(size=n),
         rng.uniform(0.01, 1.0, n),
@@ -430,7 +429,7 @@ def test_the_variables_that_gain_most_are_taken_out():
 
 def test_a_pair_may_gain_where_one_of_its_variables_alone_does_not():
     # alone they gain 1 and 1e-6, together 4 / (1 + 1e6)
-    program, block = BoxedProgram(size=2), Block(size=BLOCK_SIZE)
+    program, block = BoxedProgram(size=2), Block()
     program.P, program.diagonal, program.largest = np.diag([1.0, 1e6]), np.array([1.0, 1e6]), 1e6
     program.a, program.g = np.ones(2), np.array([-1.0, 1.0])
     program.lb, program.ub = -np.ones(2), np.ones(2)

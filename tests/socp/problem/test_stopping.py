@@ -12,7 +12,8 @@ from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.problem import stopping
 from socp.problem.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
-from socp.problem.distances import NOTHING, cone_distance, cone_violation, hold_to_bounds, norm
+from socp.problem.checks import NO_VALUES
+from socp.problem.distances import cone_distance, cone_violation, hold_to_bounds, norm
 from socp.problem.program import layout_of
 from socp.problem.stopping import Residuals, evaluate, residuals
 from tests.support.exact import cone_figures
@@ -424,7 +425,7 @@ def test_inaccurate_is_a_stated_tolerance():
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=8))
 def test_distance_from_a_cone_is_the_smallest_that_leads_into_it(values):
     v = np.array([7.0, *values, 7.0])
-    distance = cone_distance(v, NOTHING, 1, v.size - 1)
+    distance = cone_distance(v, NO_VALUES, 1, v.size - 1)
 
     def excess(d):
         return np.linalg.norm(np.maximum(np.abs(v[2:-1]) - d, 0.0)) - v[1] - d
@@ -435,8 +436,8 @@ def test_distance_from_a_cone_is_the_smallest_that_leads_into_it(values):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_is_far_from_a_cone(bad):
-    assert cone_distance(np.array([1.0, bad, 0.0]), NOTHING, 0, 3) == np.inf
-    assert cone_distance(np.array([-bad, 1.0, 0.0]), NOTHING, 0, 3) == np.inf
+    assert cone_distance(np.array([1.0, bad, 0.0]), NO_VALUES, 0, 3) == np.inf
+    assert cone_distance(np.array([-bad, 1.0, 0.0]), NO_VALUES, 0, 3) == np.inf
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -449,7 +450,7 @@ def test_a_distance_below_rounding_is_that_of_the_numbers_that_came(seed, size):
     square = sum(entry * entry for entry in rest)
     gap = float((square - t * t) / (Fraction(np.linalg.norm(v[1:])) + t))  # ||v_1|| - v_0
     slope = np.abs(v[1:]).sum() / np.linalg.norm(v[1:])
-    assert cone_distance(v, NOTHING, 0, 5) == pytest.approx(max(gap, 0.0) / (1 + slope), rel=1e-6, abs=0.0)
+    assert cone_distance(v, NO_VALUES, 0, 5) == pytest.approx(max(gap, 0.0) / (1 + slope), rel=1e-6, abs=0.0)
     low = 1e-18 * size * rng.normal(size=5)
     further = gap + (v[1:] @ low[1:]) / np.linalg.norm(v[1:]) - low[0]
     expected = max(further, 0.0) / (1 + slope)
