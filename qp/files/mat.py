@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
+from socp.files.textfile import MAX_BYTES
 from socp.problem.checks import ProgramError, as_csc, as_vector
 
 from ..problem.program import QuadraticProgram, no_side_beyond
+from . import matlab
 from .qps import read_qps, write_qps
 
 __all__ = ["read", "read_mat", "read_qps", "write", "write_qps"]
@@ -19,10 +19,14 @@ __all__ = ["read", "read_mat", "read_qps", "write", "write_qps"]
 _QPS_ENDINGS = (".qps", ".mps", ".qps.gz", ".mps.gz")
 
 
-def read(path: str | Path) -> QuadraticProgram:
-    """Read a quadratic program by the ending of its name: ``.mat``, ``.qps`` or ``.mps``, the latter also ``.gz``."""
+def read(path: str | Path, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
+    """Read a quadratic program by the ending of its name: ``.mat``, ``.qps`` or ``.mps``, the latter also ``.gz``.
+
+    A file with more than `max_bytes` bytes, counted after decompression, is refused.
+    """
     _check_ending(path, (".mat", *_QPS_ENDINGS))
-    return read_mat(path) if str(path).lower().endswith(".mat") else read_qps(path)
+    is_mat = str(path).lower().endswith(".mat")
+    return read_mat(path, max_bytes) if is_mat else read_qps(path, max_bytes=max_bytes)
 
 
 def write(program: QuadraticProgram, path: str | Path) -> None:
@@ -31,8 +35,8 @@ def write(program: QuadraticProgram, path: str | Path) -> None:
     write_qps(program, path)
 
 
-def read_mat(path: str | Path) -> QuadraticProgram:
-    r"""Read a quadratic program from a MATLAB file (up to version 7.2).
+def read_mat(path: str | Path, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
+    r"""Read a quadratic program from a MATLAB file of versions 5 to 7.2, which MATLAB writes with ``-v6`` or ``-v7``.
 
     Two layouts are known, told apart by the names in the file:
 
@@ -44,17 +48,22 @@ def read_mat(path: str | Path) -> QuadraticProgram:
 
     A side of 1e20 or more is no side.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    max_bytes : int, default 2**29
+        A file with more content than this, counted after decompression, is refused.
+
     Raises
     ------
     ProgramError
         The file is no such file, or a field is missing or of the wrong shape; the message names it.
     """
     try:
-        fields = scipy.io.loadmat(str(path), appendmat=False)
-    except OSError:
-        raise
-    except Exception as error:  # which one scipy's reader ends in differs by the fault and by the version
-        raise ProgramError(f"{path} cannot be read as a MATLAB file up to version 7.2: {error}") from None
+        fields = matlab.read(path, max_bytes)
+    except ProgramError as error:
+        raise ProgramError(f"{path} cannot be read as a MATLAB file of versions 5 to 7.2: {error}") from None
     try:
         if "Problem" in fields:
             return _from_equalities(_problem(fields["Problem"]))
@@ -94,14 +103,14 @@ def _from_equalities(fields: dict[str, Any]) -> QuadraticProgram:
 
 
 def _struct(name: str, value: Any) -> dict[str, Any]:
-    if not (isinstance(value, np.ndarray) and value.dtype.names and value.size == 1):
+    if not isinstance(value, dict):
         raise ProgramError(f"{name} must be a struct")
-    return dict(zip(value.dtype.names, value.flat[0]))
+    return value
 
 
 def _field(fields: dict[str, Any], name: str) -> Any:
     if name not in fields:
-        known = ", ".join(sorted(key for key in fields if not key.startswith("__")))
+        known = ", ".join(sorted(fields))
         raise ProgramError(f"{name} is missing, there is only {known or 'nothing'}")
     return fields[name]
 

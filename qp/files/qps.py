@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from socp.files.textfile import TextLines, write_text
+from socp.files.textfile import MAX_BYTES, TextLines, write_text
 from socp.problem.checks import ProgramError
 from socp.problem.lowrank import LowRank
 
@@ -46,7 +46,7 @@ _INTEGER_BOUNDS = ("BV", "LI", "UI", "SC", "SI")
 _FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 
 
-def read_qps(path: str | Path, fixed: bool | None = None) -> QuadraticProgram:
+def read_qps(path: str | Path, fixed: bool | None = None, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
     r"""Read a linear or quadratic program in MPS or QPS; `qp.files.qps` states what is read where the dialects differ.
 
     Parameters
@@ -56,6 +56,8 @@ def read_qps(path: str | Path, fixed: bool | None = None) -> QuadraticProgram:
     fixed : bool, optional
         Whether the fields stand in fixed columns, so that names may contain blanks, or are separated by blanks.
         By default the latter is tried first.
+    max_bytes : int, default 2**29
+        A file with more content than this, counted after decompression, is refused.
 
     Returns
     -------
@@ -68,12 +70,12 @@ def read_qps(path: str | Path, fixed: bool | None = None) -> QuadraticProgram:
         The file is malformed, or has integers or constraints that are not linear; the message has the line.
     """
     if fixed is not None:
-        return _QpsFile(path, fixed).program()
+        return _QpsFile(path, fixed, max_bytes).program()
     try:
-        return _QpsFile(path, fixed=False).program()
+        return _QpsFile(path, False, max_bytes).program()
     except ProgramError as free_error:
         try:
-            return _QpsFile(path, fixed=True).program()
+            return _QpsFile(path, True, max_bytes).program()
         except ProgramError:
             raise free_error from None
 
@@ -81,8 +83,10 @@ def read_qps(path: str | Path, fixed: bool | None = None) -> QuadraticProgram:
 class _QpsFile:
     """What has been read of a QPS file so far; entries are kept with the number of their line."""
 
-    def __init__(self, path: str | Path, fixed: bool) -> None:
-        self.lines = TextLines(path, lambda line: not line.isspace() and line != "" and not line.startswith("*"))
+    def __init__(self, path: str | Path, fixed: bool, max_bytes: int) -> None:
+        self.lines = TextLines(
+            path, lambda line: not line.isspace() and line != "" and not line.startswith("*"), max_bytes
+        )
         self.fixed = fixed
         self.sign = 1.0
         self.has_objective = False
@@ -122,6 +126,7 @@ class _QpsFile:
             section, *rest = line.split()
             section = section.upper()
             if section == "ENDATA":
+                self.lines.finish()
                 break
             if section in _UNSUPPORTED:
                 raise self.lines.error(f"section {section} ({_UNSUPPORTED[section]}) is not supported")

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ..problem.checks import ProgramError
 from ..problem.program import Cone, ConeProgram, NonNeg, SecondOrder
-from .textfile import TextLines, write_text
+from .textfile import MAX_BYTES, TextLines, is_integer, write_text
 
 _KINDS = ("F", "L+", "L-", "L=", "Q", "QR")
 _UNSUPPORTED = {
@@ -37,13 +37,14 @@ _UNSUPPORTED = {
     "POW*CONES": "dual power cones",
     "CHANGE": "a sequence of programs",
 }
+UNMENTIONED = 10**6  # variables and rows that a file may declare and not speak of, beside ten for each of its lines
 _COORDINATES = {"OBJACOORD": ("variable",), "ACOORD": ("row", "variable"), "BCOORD": ("row",)}
 
 
-def read(path: str | Path) -> ConeProgram:
+def read(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
     """Read a cone program by the ending of its name: ``.cbf`` or ``.cbf.gz``; see `read_cbf`."""
     _check_ending(path)
-    return read_cbf(path)
+    return read_cbf(path, max_bytes)
 
 
 def write(program: ConeProgram, path: str | Path) -> None:
@@ -52,13 +53,15 @@ def write(program: ConeProgram, path: str | Path) -> None:
     write_cbf(program, path)
 
 
-def read_cbf(path: str | Path) -> ConeProgram:
+def read_cbf(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
     r"""Read a linear or second-order cone program in CBF, version 1 to 3.
 
     Parameters
     ----------
     path : str or Path
         The file; whether it is packed with gzip is told by its content.
+    max_bytes : int, default 2**29
+        A file with more content than this, counted after decompression, is refused.
 
     Returns
     -------
@@ -82,7 +85,9 @@ def read_cbf(path: str | Path) -> ConeProgram:
     >>> read_cbf(path)
     ConeProgram(n=3, p=0, m=3, cones: 1 SecondOrder)
     """
-    lines = TextLines(path, lambda line: not line.isspace() and line != "" and not line.lstrip().startswith("#"))
+    lines = TextLines(
+        path, lambda line: not line.isspace() and line != "" and not line.lstrip().startswith("#"), max_bytes
+    )
     file = _CbfFile(lines)
     while not lines.at_end:
         file.read_section()
@@ -159,7 +164,7 @@ class _CbfFile:
                 raise self.lines.error(
                     f"cone {kind[:60]!r} of section {section} is not supported; {', '.join(_KINDS)} are"
                 )
-            if not (dim.isascii() and dim.isdigit()):
+            if not is_integer(dim):
                 raise self.lines.error(f"{section}: a cone and its dimension were expected, but {text[:60]!r} came")
             domains.kinds.append(kind)
             domains.dims.append(int(dim))
@@ -193,6 +198,11 @@ class _CbfFile:
         """The program, from the affine image w = F x + f that lies in VAR x CON: F = [I; M], f = [0; m]."""
         variables, constraints = self.domains["VAR"], self.domains["CON"]
         n, m = variables.size, constraints.size
+        if n + m > UNMENTIONED + 10 * self.lines.count:
+            raise ProgramError(
+                f"{self.lines.path}: {n} variables and {m} rows were declared, but the file has only "
+                f"{self.lines.count} lines"
+            )
         rows, columns, values = self.tables["ACOORD"].T
         M = sp.coo_array((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=(m, n))
         F = sp.vstack([sp.eye_array(n), M], format="csr")

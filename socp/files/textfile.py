@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+import codecs
+import collections
 import gzip
+import io
+import itertools
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from ..problem.checks import ProgramError
 
+MAX_BYTES = 2**29
+"""Bytes that a reader takes from one file by default, counted after decompression."""
+BLOCK = 2**20  # bytes decompressed at once; a line may not be longer
+DIGITS = 18  # of an integer; more do not fit into 64 bits
 
-def read_text(path: str | Path) -> str:
-    """The text of a file, unpacked when its first bytes say gzip, without byte-order mark, with ``\\n`` line ends."""
-    data = Path(path).read_bytes()
-    if data[:2] == b"\x1f\x8b":
+
+def check_max_bytes(max_bytes: int) -> None:
+    """Refuse a limit that is no positive whole number."""
+    if isinstance(max_bytes, bool) or not isinstance(max_bytes, (int, np.integer)) or max_bytes < 1:
+        raise ProgramError(f"max_bytes must be a whole number of at least 1, but {max_bytes!r} came")
+
+
+def too_large(max_bytes: int) -> str:
+    """Return what is said of a file with more than `max_bytes` bytes."""
+    return f"it has or decompresses to more than {max_bytes} bytes; max_bytes=... raises the limit"
+
+
+def read_blocks(path: str | Path, max_bytes: int) -> Iterator[bytes]:
+    """Yield the content of a file in blocks, decompressed if its first bytes are those of gzip."""
+    check_max_bytes(max_bytes)
+    with open(path, "rb") as file:
+        packed = file.peek(2)[:2] == b"\x1f\x8b"
+        stream, left = gzip.GzipFile(fileobj=file) if packed else file, max_bytes
         try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
+            while block := stream.read(BLOCK):
+                left -= len(block)
+                if left < 0:
+                    raise ProgramError(f"{path}: {too_large(max_bytes)}")
+                yield block
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ProgramError(f"{path}: the gzip file is damaged ({error})") from None
-    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -30,67 +55,102 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 class TextLines:
-    """The lines of `path` for which `carries_information` holds, read one after the other or many at once."""
+    """The lines of a file for which `carries_information` holds, read one after the other or many at once.
 
-    def __init__(self, path: str | Path, carries_information: Callable[[str], bool]) -> None:
-        self.path = path
-        lines = read_text(path).split("\n")
-        self._numbers = [k for k, line in enumerate(lines, start=1) if carries_information(line)]
-        self._texts = [lines[k - 1] for k in self._numbers]
-        self._next = 0
+    The text is UTF-8 with or without a byte-order mark, its lines end in any way; one block of it is in memory.
+    """
+
+    def __init__(
+        self, path: str | Path, carries_information: Callable[[str], bool], max_bytes: int = MAX_BYTES
+    ) -> None:
+        self.path, self.count = path, 0  # how many lines there were so far
+        self._parts = self._read_parts(path, carries_information, max_bytes)
+        self._numbers, self._texts, self._next = [0], [""], 1
+
+    def _read_parts(
+        self, path: str | Path, carries_information: Callable[[str], bool], max_bytes: int
+    ) -> Iterator[tuple[list[int], list[str]]]:
+        """Yield the lines that begin in each block, with their numbers."""
+        decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8-sig")("replace"), translate=True)
+        number, rest = 1, ""
+        for block in itertools.chain(read_blocks(path, max_bytes), [b""]):  # the last one ends the last line
+            text = rest + decoder.decode(block, final=not block)
+            if text.isspace():  # where compression hides gigabytes
+                number, text = number + text.count("\n"), text[text.rfind("\n") + 1 :]
+            *lines, rest = text.split("\n") if block else [text, ""]
+            numbers = [k for k, line in enumerate(lines, start=number) if carries_information(line)]
+            if numbers:
+                yield numbers, [lines[k - number] for k in numbers]
+            number += len(lines)
+            if len(rest) > BLOCK:
+                raise self.error(f"the line has more than {BLOCK} characters", number)
 
     @property
     def at_end(self) -> bool:
+        if self._next == len(self._texts) and (part := next(self._parts, None)):
+            (self._numbers, self._texts), self._next = part, 0
+            self.count += len(self._texts)
         return self._next == len(self._texts)
 
     @property
     def number(self) -> int:
         """The number of the line that was read last, counted from 1."""
-        return self._numbers[self._next - 1] if self._next else 0
+        return self._numbers[self._next - 1]
 
     def error(self, message: str, number: int | None = None) -> ProgramError:
-        """The error that says `message` of a line, by default of the line that was read last."""
+        """Return the error that says `message` of a line, by default of the line that was read last."""
         return ProgramError(f"{self.path}, line {self.number if number is None else number}: {message}")
 
     def read(self, expected: str) -> str:
-        """The next line; at the end of the file the error says what was `expected`."""
+        """Return the next line; at the end of the file the error says what was `expected`."""
         k = self._next
         if k == len(self._texts):
-            raise self.error(f"{expected} was expected, but the file ends here")
+            if self.at_end:
+                raise self.error(f"{expected} was expected, but the file ends here")
+            k = 0
         self._next = k + 1
         return self._texts[k]
 
+    def finish(self) -> None:
+        """Read on to the end of the file, where gzip has the check sum of all of it."""
+        collections.deque(self._parts, maxlen=0)
+
     def read_integers(self, count: int, expected: str) -> list[int]:
-        """The next line as `count` nonnegative integers."""
+        """Return the next line as `count` nonnegative integers."""
         fields = self.read(expected).split()
-        if len(fields) != count or not all(field.isascii() and field.isdigit() for field in fields):
+        if len(fields) != count or not all(map(is_integer, fields)):
             raise self.error(f"{expected} was expected, but {' '.join(fields)[:60]!r} came")
         return [int(field) for field in fields]
 
-    def read_table(self, rows: int, columns: int, expected: str) -> tuple[np.ndarray, list[int]]:
-        """The next `rows` lines as a table of finite numbers, and the numbers of these lines."""
-        first, last = self._next, self._next + rows
-        if last > len(self._texts):
-            raise self.error(
-                f"{rows} lines of {expected} were announced, but only {len(self._texts) - first} follow",
-                self._numbers[-1],
-            )
-        texts, numbers = self._texts[first:last], self._numbers[first:last]
-        try:
-            table = np.loadtxt(texts, comments=None, ndmin=2) if rows else np.empty((0, columns))
-            good = table.shape == (rows, columns) and bool(np.isfinite(table).all())
-        except ValueError:
-            good = False
-        if not good:
-            bad = next(k for k, text in enumerate(texts) if not _is_row(text, columns))
-            raise self.error(f"{expected} was expected, but {texts[bad].strip()[:60]!r} came", numbers[bad])
-        self._next = last
-        return table, numbers
+    def read_table(self, rows: int, columns: int, expected: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the next `rows` lines as a table of finite numbers, and the numbers of these lines."""
+        parts, numbers, left = [np.empty((0, columns))], [np.empty(0, np.int64)], rows
+        while left:
+            if self.at_end:
+                raise self.error(f"{rows} lines of {expected} were announced, but only {rows - left} follow")
+            begin, end = self._next, min(self._next + left, len(self._texts))
+            texts, self._next, left = self._texts[begin:end], end, left - (end - begin)
+            table = _as_table(texts)
+            if not _is_table(table, len(texts), columns):
+                bad = [k for k, text in enumerate(texts) if not _is_table(_as_table([text]), 1, columns)]
+                k = begin + (bad[0] if bad else 0)
+                raise self.error(f"{expected} was expected, but {self._texts[k].strip()[:60]!r} came", self._numbers[k])
+            parts.append(table)
+            numbers.append(np.array(self._numbers[begin:end]))
+        return np.concatenate(parts), np.concatenate(numbers)
 
 
-def _is_row(text: str, columns: int) -> bool:
+def _as_table(texts: list[str]) -> np.ndarray:
     try:
-        row = np.loadtxt([text], comments=None, ndmin=1)
+        return np.loadtxt(texts, comments=None, ndmin=2)
     except ValueError:
-        return False
-    return row.shape == (columns,) and bool(np.isfinite(row).all())
+        return np.empty((0, 0))
+
+
+def _is_table(table: np.ndarray, rows: int, columns: int) -> bool:
+    return table.shape == (rows, columns) and bool(np.isfinite(table).all())
+
+
+def is_integer(text: str) -> bool:
+    """Return True if `text` is a nonnegative integer of 64 bits in decimal digits."""
+    return text.isascii() and text.isdigit() and len(text) <= DIGITS
