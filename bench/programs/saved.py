@@ -6,7 +6,6 @@ CBF has no quadratic objective and QPS no cones, and both lose the form in which
 from __future__ import annotations
 
 import os
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from socp.files.textfile import MAX_BYTES
 
 from ..answers.verify import Program
 
@@ -51,21 +51,27 @@ def read(path: str | os.PathLike[str]) -> Program:
     Raises
     ------
     ProgramError
-        The file is no such archive, or something is missing in it.
+        The file is no such archive, something is missing in it, or it decompresses to more than `MAX_BYTES`.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            fields = dict(archive)
-        kind = str(fields["kind"])
-        data = {name: fields[name] for name in _VECTORS[kind]}
-        data |= {name: _matrix(name, fields) for name in _MATRICES[kind]}
-        data["offset"] = float(fields["offset"])
-        if kind == QUADRATIC:
-            return qp.QuadraticProgram(**data)
-        kinds = zip(fields["cones"].tolist(), fields["second_order"].tolist())
-        return socp.ConeProgram(**data, cones=[(socp.SecondOrder if q else socp.NonNeg)(dim) for dim, q in kinds])
-    except (KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise socp.ProgramError(f"{path} is no archive of a program: {error}") from None
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                if sum(member.file_size for member in archive.zip.infolist()) > MAX_BYTES:
+                    raise ValueError(f"it decompresses to more than {MAX_BYTES} bytes")
+                return _program(dict(archive))
+        except Exception as error:  # which one NumPy's reader ends in differs by the damage
+            raise socp.ProgramError(f"{path} is no archive of a program: {error}") from None
+
+
+def _program(fields: dict[str, np.ndarray]) -> Program:
+    kind = str(fields["kind"])
+    data: dict[str, Any] = {name: fields[name] for name in _VECTORS[kind]}
+    data |= {name: _matrix(name, fields) for name in _MATRICES[kind]}
+    data["offset"] = float(fields["offset"])
+    if kind == QUADRATIC:
+        return qp.QuadraticProgram(**data)
+    kinds = zip(fields["cones"].tolist(), fields["second_order"].tolist())
+    return socp.ConeProgram(**data, cones=[(socp.SecondOrder if q else socp.NonNeg)(dim) for dim, q in kinds])
 
 
 def _parts(name: str, matrix: Any) -> dict[str, Any]:

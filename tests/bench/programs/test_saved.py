@@ -1,5 +1,7 @@
 """Archives of programs: what is written comes back to the bit, and what is none is refused."""
 
+import zipfile
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ import scipy.sparse as sp
 import qp
 import socp
 from bench.programs import saved, sets
+from tests.qp.files.test_damaged import mutated
 
 F = np.array([[1.0, 0.1], [0.0, 1 / 3], [2.0, 0.0]])
 HESSIANS = [None, F @ F.T, sp.csc_array(np.diag([1.0, 0.0, 1e-300])), socp.LowRank(F, [0.0, 0.0, 1e8])]
@@ -59,3 +62,30 @@ def test_other_files_are_refused(tmp_path):
         sets.read(path)
     with pytest.raises(sets.DataError, match="no such file"):
         sets.read(tmp_path / "missing.npz")
+
+
+def test_mutations_are_read_or_refused(tmp_path):
+    path, outcomes = tmp_path / "program.npz", set()
+    saved.write(socp.ConeProgram([1.0, 2.0], np.eye(2), [1.0, 2.0], [socp.SecondOrder(2)], P=sp.eye_array(2)), path)
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for k in range(300):
+        if k % 2:
+            path.write_bytes(mutated(content, rng))
+        else:  # within an archive that is whole
+            with zipfile.ZipFile(path, "w") as archive:
+                for name, member in members.items():
+                    archive.writestr(name, mutated(member, rng) if rng.random() < 0.2 else member)
+        try:
+            outcomes.add(type(sets.read(path)))
+        except socp.ProgramError as error:
+            outcomes.add(type(error))
+    assert outcomes == {socp.ConeProgram, socp.ProgramError}
+
+
+def test_an_archive_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(saved, "MAX_BYTES", 10**6)
+    np.savez_compressed(tmp_path / "program.npz", kind=np.array("QuadraticProgram"), q=np.zeros(2 * 10**5))
+    with pytest.raises(socp.ProgramError, match="decompresses to more than 1000000 bytes"):
+        sets.read(tmp_path / "program.npz")
