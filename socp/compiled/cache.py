@@ -47,6 +47,7 @@ PROVEN = "symbols-work"  # a mark in the folder: kernels that call each other th
 UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, or another version of a kernel, counts as unused
 ABANDONED = 24 * 3600.0  # seconds after which a file that is not complete never will be
 MARK = "last-use"
+LARGEST = 2**26  # bytes of a file that is read; those of kernels have some ten thousand
 DIGEST = hashlib.sha256().digest_size
 OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a planted pipe must not block
 
@@ -303,13 +304,13 @@ def _say_damaged(path: Path, is_cache: bool) -> None:
 
 
 def _content(path: Path, is_cache: bool) -> bytes | None:
-    """What is in a file; None where there is none, or in the cache none that may be trusted."""
+    """Return what is in a file, nothing if it is too large; None if there is none, or none to be trusted."""
     try:
         with os.fdopen(os.open(path, OPEN), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or (is_cache and not _is_trusted(status, path)):
                 return None
-            return file.read()
+            return file.read(status.st_size) if status.st_size <= LARGEST else b""
     except OSError:
         return None
 

@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import time
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -137,6 +138,24 @@ def test_damage_is_removed(place, caplog, damage):
     path.write_bytes(damage(path.read_bytes()))
     assert cache.read(A) is None and not path.exists()
     assert "is damaged" in caplog.text and cache.read(B) == code_of(B)
+
+
+def test_a_file_of_gigabytes_is_damage_that_is_not_read(place, caplog):
+    write_both()
+    path = path_of(place, A)
+    content = path.read_bytes()
+    with open(path, "r+b") as file:
+        file.truncate(40 * 2**30)  # a hole in it takes no room
+    tracemalloc.start()
+    try:
+        assert cache.read(A) is None and not path.exists()
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+    assert "is damaged" in caplog.text and cache.read(B) == code_of(B)
+    cache.write(A, code_of(A))
+    cache._held.clear()
+    assert path.read_bytes() == content and cache.read(A) == code_of(A)
 
 
 def test_a_file_of_another_version_is_damage(place, monkeypatch):
