@@ -39,6 +39,8 @@ class Answer:
         The primal residual, the dual residual and the gap that the engine's solution tells.
     message : str
         What it says beside.
+    objectives : tuple of float, optional
+        The objective and the dual objective that the engine's solution tells.
     """
 
     solver: str
@@ -53,6 +55,7 @@ class Answer:
     s: np.ndarray | None = None
     told: tuple[float, float, float] | None = None
     message: str = ""
+    objectives: tuple[float, float] | None = None
 
     @property
     def seconds(self) -> float:
@@ -91,4 +94,5 @@ def from_solution(solution: socp.Solution | qp.Solution, seconds: float) -> Answ
         s=None if isinstance(solution, qp.Solution) else solution.s,
         told=(solution.primal_residual, solution.dual_residual, solution.gap),
         message=solution.message,
+        objectives=(solution.objective, solution.dual_objective),
     )

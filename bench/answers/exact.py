@@ -16,7 +16,16 @@ import numpy as np
 import qp
 import socp
 
-from .verify import Program, bound_rows, on_infinite_side, outside, second_order
+from .verify import (
+    Program,
+    bound_rows,
+    certificate_error,
+    largest_entry,
+    leaving,
+    on_infinite_side,
+    outside,
+    second_order,
+)
 
 GUARD = 128
 """Bits below the last of a cone's entries to which its distance is found."""
@@ -84,71 +93,194 @@ def times(matrix: Any, x: Exact) -> Exact:
     return Exact(total, product.power)
 
 
-def residuals(program: Program, x: Any, y: Any, z: Any, s: Any = None) -> tuple[float, float, float]:
-    """The primal residual, the dual residual and the gap of an answer, relative as in `verify`, none taken off.
+@dataclass(frozen=True)
+class Measured:
+    """What exact arithmetic finds of an answer.
+
+    Attributes
+    ----------
+    primal, dual, gap : float
+        The residuals of the stopping test, relative as in `verify`; rounding excuses none of them.
+    bounds : float
+        The part of `primal` that bounds make: variables', and rows with one entry.
+    absolute : float
+        The largest residual, relative to nothing.
+    objective, dual_objective : float
+        With the program's offset.
+    """
+
+    primal: float = np.inf
+    dual: float = np.inf
+    gap: float = np.inf
+    bounds: float = np.inf
+    absolute: float = np.inf
+    objective: float = np.nan
+    dual_objective: float = np.nan
+
+    @property
+    def residuals(self) -> tuple[float, float, float]:
+        """The primal residual, the dual residual and the gap."""
+        return self.primal, self.dual, self.gap
+
+
+def measure(program: Program, x: Any, y: Any, z: Any, s: Any = None) -> Measured:
+    """Return the residuals and the objectives of an answer; the residuals are infinite where a number is missing.
 
     Parameters
     ----------
     program : `socp.ConeProgram` or `qp.QuadraticProgram`
-    x, y, z : array_like
+    x, y, z : array_like or None
         The answer; for a quadratic program z is ``z_bounds``.
     s : array_like, optional
-        The slacks that a solver of cone programs gives beside; Gx + s = h and s in K are then held to, too.
-
-    Returns
-    -------
-    tuple of float
-        All infinite where an entry is not finite.
+        The slacks that a solver of cone programs gives; Gx + s = h and s in K are tested, too, and s is infinite where
+        h is.
 
     Examples
     --------
     Three times the double 1/3 is one in doubles, but 2^-54 less in truth:
 
     >>> program = qp.QuadraticProgram(None, [0.0], [[3.0]], 1.0, 1.0)
-    >>> 3 * (1 / 3) - 1, residuals(program, [1 / 3], [0.0], [0.0])[0] == 2.0**-54 / 2
+    >>> 3 * (1 / 3) - 1, measure(program, [1 / 3], [0.0], [0.0]).primal == 2.0**-54 / 2
     (0.0, True)
     """
-    parts = [np.zeros(0) if part is None else np.asarray(part, dtype=float) for part in (x, y, z)]
-    if not all(np.isfinite(part).all() for part in parts):
-        return np.inf, np.inf, np.inf
-    x, y, z = map(Exact.of, parts)
+    parts = _finite(program, x, y, z)
+    if parts is None:
+        return Measured()
     if isinstance(program, socp.ConeProgram):
-        return _of_cone_program(program, x, y, z, s)
-    return _of_quadratic_program(program, x, y, z)
+        return _of_cone_program(program, *parts, s)
+    return _of_quadratic_program(program, *parts)
 
 
-def _of_cone_program(program: socp.ConeProgram, x: Exact, y: Exact, z: Exact, s: Any) -> tuple[float, float, float]:
+def _finite(program: Program, x: Any, y: Any, z: Any) -> tuple[Exact, Exact, Exact] | None:
+    """Return the parts of an answer, or None where an entry is missing or is no number."""
+    is_cone = isinstance(program, socp.ConeProgram)
+    sizes = program.n, program.A.shape[0], program.m if is_cone else program.n
+    parts = [np.zeros(0) if part is None else np.asarray(part, dtype=float).ravel() for part in (x, y, z)]
+    if any(part.size != size or not np.isfinite(part).all() for part, size in zip(parts, sizes)):
+        return None
+    x, y, z = map(Exact.of, parts)
+    return x, y, z
+
+
+def _of_cone_program(program: socp.ConeProgram, x: Exact, y: Exact, z: Exact, s: Any) -> Measured:
     holds = np.isposinf(program.h)
     sides = np.where(holds, 0.0, program.h)
-    b, c, h, G = Exact.of(program.b), Exact.of(program.c), Exact.of(sides), program.G
-    Px, Ax, Gx = times(program.P, x), times(program.A, x), times(G, x)
-    beside = np.where(holds, 0.0, Gx.rounded())
-    size = 1.0 + max(_norm(sides), _norm(beside))
-    scale = np.where(bound_rows(G) & ~second_order(program.cones), 1.0 + np.abs(sides), size)
-    cone = _norm(np.where(holds, 0.0, distances(h - Gx, program.cones)) / scale)
+    b, c, h = Exact.of(program.b), Exact.of(program.c), Exact.of(sides)
+    Px, Ax, Gx = times(program.P, x), times(program.A, x), times(program.G, x)
+    along = np.where(holds, 0.0, np.abs(Gx.rounded()))
+    size, alone = 1.0 + max(_norm(sides), _norm(along)), bound_rows(program.G) & ~second_order(program.cones)
+    missed = np.where(holds, 0.0, distances(h - Gx, program.cones))
+    misses = [(missed, np.where(alone, 1.0 + np.abs(sides), size))]
     if s is not None:
-        slack = np.where(holds, 0.0, s)
-        if not np.isfinite(slack).all():
-            return np.inf, np.inf, np.inf
-        left = np.where(holds, 0.0, (Gx + Exact.of(slack) - h).rounded())
-        cone = max(cone, max(_norm(left), _norm(distances(Exact.of(slack), program.cones))) / size)
-    rows = _norm((Ax - b).rounded()) / (1.0 + max(_norm(program.b), _norm(Ax.rounded())))
-    dual = _norm((Px + c + times(program.A.T, y) + times(G.T, z)).rounded())
-    stray = max(_norm(distances(z, program.cones)), _norm(z.rounded()[holds]))
-    dual_scale = 1.0 + max(_norm(Px.rounded()), _norm(program.c))
-    return max(rows, cone), max(dual, stray) / dual_scale, _gap(x.dot(Px), c.dot(x), b.dot(y) + h.dot(z))
+        slack = np.where(holds, 0.0, np.asarray(s, dtype=float))
+        if not np.isfinite(slack).all() or not np.isposinf(np.asarray(s)[holds]).all():
+            return Measured()
+        left = np.where(holds, 0.0, np.abs((Gx + Exact.of(slack) - h).rounded()))
+        own = np.where(alone, 1.0 + np.maximum(np.abs(sides), along), size)
+        misses += [(left, own), (distances(Exact.of(slack), program.cones), own)]
+    cone, bounds = (max(_norm(of * miss / scale) for miss, scale in misses) for of in (1.0, 1.0 * alone))
+    rows = _norm((Ax - b).rounded())
+    dual = _norm((Px + c + times(program.A.T, y) + times(program.G.T, z)).rounded())
+    dual = max(dual, _norm(distances(z, program.cones)), _norm(z.rounded()[holds]))
+    primal = max(rows / (1.0 + max(_norm(program.b), _norm(Ax.rounded()))), cone)
+    absolute = max(rows, dual, *(_norm(miss) for miss, _ in misses))
+    sums = x.dot(Px), c.dot(x), b.dot(y) + h.dot(z)
+    return _with_gap(program, primal, dual / (1.0 + max(_norm(Px.rounded()), _norm(program.c))), bounds, absolute, sums)
 
 
-def _of_quadratic_program(program: qp.QuadraticProgram, x: Exact, y: Exact, z: Exact) -> tuple[float, float, float]:
+def _of_quadratic_program(program: qp.QuadraticProgram, x: Exact, y: Exact, z: Exact) -> Measured:
     A, l, u, lb, ub = program.A, program.l, program.u, program.lb, program.ub
     Px, Ax, q = times(program.P, x), times(A, x), Exact.of(program.q)
-    rows = outside(Ax.rounded(), l, u, _excess(Ax, l, u), bound_rows(A))
-    bounds = outside(x.rounded(), lb, ub, _excess(x, lb, ub), np.ones(program.n, dtype=bool))
-    dual = _norm((Px + q + times(A.T, y) + z).rounded())
-    stray = max(on_infinite_side(y.rounded(), l, u), on_infinite_side(z.rounded(), lb, ub))
-    dual_scale = 1.0 + max(_norm(Px.rounded()), _norm(program.q))
-    gap = _gap(x.dot(Px), q.dot(x), _support(y, l, u) + _support(z, lb, ub))
-    return max(rows, bounds), max(dual, stray) / dual_scale, gap
+    missed, variables = _excess(Ax, l, u), _excess(x, lb, ub)
+    alone, every = bound_rows(A), np.ones(program.n, dtype=bool)
+    rows = outside(Ax.rounded(), l, u, missed, alone)
+    bounds = outside(x.rounded(), lb, ub, variables, every)
+    alone_rows = outside(Ax.rounded(), l, u, np.where(alone, missed, 0.0), alone)
+    dual = max(
+        _norm((Px + q + times(A.T, y) + z).rounded()),
+        on_infinite_side(y.rounded(), l, u), on_infinite_side(z.rounded(), lb, ub),
+    )  # fmt: skip
+    absolute = max(_norm(missed), _norm(variables), dual)
+    relative = dual / (1.0 + max(_norm(Px.rounded()), _norm(program.q)))
+    sums = x.dot(Px), q.dot(x), _support(y, l, u) + _support(z, lb, ub)
+    return _with_gap(program, max(rows, bounds), relative, max(alone_rows, bounds), absolute, sums)
+
+
+def _with_gap(
+    program: Program, primal: float, dual: float, bounds: float, absolute: float, sums: tuple[Exact, Exact, Exact]
+) -> Measured:
+    """Return the residuals with the gap between x'Px / 2 + c'x and -x'Px / 2 - support: the `sums` are its parts."""
+    (curvature, linear, support), offset = sums, Exact.of(np.array([program.offset]))
+    half = Exact(curvature.whole, curvature.power - 1)
+    primal_value, dual_value, gap, objective, below = (
+        float(value.rounded()[0])
+        for value in (
+            half + linear, half + support, curvature + linear + support, half + linear + offset, half + support - offset
+        )
+    )  # fmt: skip
+    relative = abs(gap) / (1.0 + max(abs(primal_value), abs(dual_value)))
+    return Measured(primal, dual, relative, bounds, max(absolute, abs(gap)), objective, -below)
+
+
+def infeasibility(program: Program, y: Any, z: Any) -> tuple[float, float]:
+    """Return the slope b'y + h'z (of sides u'y+ - l'y-) and the error of a certificate that no point is feasible.
+
+    The error is that of `verify`, which scales the certificate to the slope -1; rounding excuses none of it.
+
+    Examples
+    --------
+    >>> program = qp.QuadraticProgram(None, [0.0], [[1.0]], 2.0, None, None, 1.0)  # x >= 2 and x <= 1
+    >>> infeasibility(program, [-1.0], [1.0]), infeasibility(program, [-2.0], [2.5])
+    ((-1.0, 0.0), (-1.5, 0.3333333333333333))
+    """
+    parts = _finite(program, np.zeros(program.n), y, z)
+    if parts is None:
+        return np.nan, np.inf
+    _, y, z = parts
+    data, sizes = largest_entry(program.A) * _norm(y.rounded()), (_norm(y.rounded()), _norm(z.rounded()))
+    if isinstance(program, socp.ConeProgram):
+        holds = np.isposinf(program.h)
+        slope = Exact.of(program.b).dot(y) + Exact.of(np.where(holds, 0.0, program.h)).dot(z)
+        left, data = times(program.A.T, y) + times(program.G.T, z), data + largest_entry(program.G) * sizes[1]
+        stray = max(_norm(distances(z, program.cones)), _norm(z.rounded()[holds]))
+    else:
+        slope = _support(y, program.l, program.u) + _support(z, program.lb, program.ub)
+        left, data = times(program.A.T, y) + z, data + sizes[1]
+        stray = max(
+            on_infinite_side(y.rounded(), program.l, program.u), on_infinite_side(z.rounded(), program.lb, program.ub)
+        )
+    return _certified(slope, [(_norm(left.rounded()), data), (stray, max(sizes))])
+
+
+def unboundedness(program: Program, x: Any) -> tuple[float, float]:
+    """Return the slope c'x and the error, as of `infeasibility`, of a certificate that the objective falls for ever.
+
+    Examples
+    --------
+    >>> unboundedness(qp.QuadraticProgram(None, [-1.0], lb=0.0), [1.0])
+    (-1.0, 0.0)
+    """
+    is_cone = isinstance(program, socp.ConeProgram)
+    zeros = np.zeros(program.A.shape[0]), np.zeros(program.m if is_cone else program.n)
+    parts = _finite(program, x, *zeros)
+    if parts is None:
+        return np.nan, np.inf
+    x, size = parts[0], _norm(parts[0].rounded())
+    Px, Ax = times(program.P, x).rounded(), times(program.A, x)
+    left = [(_norm(Px), largest_entry(program.P) * size)]
+    if isinstance(program, socp.ConeProgram):
+        Gx = times(program.G, x)
+        out = np.where(np.isposinf(program.h), 0.0, distances(Exact(-Gx.whole, Gx.power), program.cones))
+        left += [(_norm(Ax.rounded()), largest_entry(program.A) * size), (_norm(out), largest_entry(program.G) * size)]
+        return _certified(Exact.of(program.c).dot(x), left)
+    rows, bounds = leaving(Ax.rounded(), program.l, program.u), leaving(x.rounded(), program.lb, program.ub)
+    left += [(_norm(rows), largest_entry(program.A) * size), (_norm(bounds), size)]
+    return _certified(Exact.of(program.q).dot(x), left)
+
+
+def _certified(slope: Exact, left: list[tuple[float, float]]) -> tuple[float, float]:
+    value = float(slope.rounded()[0])
+    return value, certificate_error(value, 0.0, left)
 
 
 def distances(v: Exact, cones: Any) -> np.ndarray:
@@ -190,13 +322,6 @@ def _support(y: Exact, lower: np.ndarray, upper: np.ndarray) -> Exact:
     """u'y+ - l'y-, nothing on infinite sides."""
     side = np.where(y.whole > 0, upper, lower)
     return Exact.of(np.where(np.isfinite(side), side, 0.0)).dot(y)
-
-
-def _gap(curvature: Exact, linear: Exact, support: Exact) -> float:
-    """The relative gap between curvature / 2 + linear and -curvature / 2 - support."""
-    half = Exact(curvature.whole, curvature.power - 1)
-    primal, dual = float((half + linear).rounded()[0]), float((half + support).rounded()[0])
-    return abs(float((curvature + linear + support).rounded()[0])) / (1.0 + max(abs(primal), abs(dual)))
 
 
 def _quotient(a: int, b: int) -> float:

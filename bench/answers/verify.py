@@ -206,23 +206,23 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
         dual=_relative(_beyond_rounding(Px + c + rows, Px_terms + np.abs(c) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
         gap=_gap(objective, dual_objective, lost),
-        primal_infeasible=_certificate_error(
+        primal_infeasible=certificate_error(
             slope=float(b @ y) + float(h @ z_finite),
             slope_terms=float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite)),
             zeros=[
-                (_beyond_rounding(rows, row_terms), _largest(A) * _norm(y) + _largest(G) * _norm(z)),
+                (_beyond_rounding(rows, row_terms), largest_entry(A) * _norm(y) + largest_entry(G) * _norm(z)),
                 (dual_violation, max(_norm(y), _norm(z))),
             ],
         ),
-        dual_infeasible=_certificate_error(
+        dual_infeasible=certificate_error(
             slope=float(c @ x),
             slope_terms=float(np.abs(c) @ np.abs(x)),
             zeros=[
-                (_beyond_rounding(Px, Px_terms), _largest(P) * _norm(x)),
-                (_beyond_rounding(Ax, Ax_terms), _largest(A) * _norm(x)),
+                (_beyond_rounding(Px, Px_terms), largest_entry(P) * _norm(x)),
+                (_beyond_rounding(Ax, Ax_terms), largest_entry(A) * _norm(x)),
                 (
                     cone_distance(_towards_cones(-Gx, ROUNDING * Gx_terms, program.cones), program.cones),
-                    _largest(G) * _norm(x),
+                    largest_entry(G) * _norm(x),
                 ),
             ],
         ),
@@ -257,28 +257,28 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
         dual=_relative(_beyond_rounding(Px + q + rows, Px_terms + np.abs(q) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
         gap=_gap(objective, dual_objective, lost),
-        primal_infeasible=_certificate_error(
+        primal_infeasible=certificate_error(
             slope=row_support + bound_support,
             slope_terms=row_support_terms + bound_support_terms,
             zeros=[
-                (_beyond_rounding(rows, row_terms), _largest(A) * _norm(y) + _norm(z)),
+                (_beyond_rounding(rows, row_terms), largest_entry(A) * _norm(y) + _norm(z)),
                 (dual_violation, max(_norm(y), _norm(z))),
             ],
         ),
-        dual_infeasible=_certificate_error(
+        dual_infeasible=certificate_error(
             slope=float(q @ x),
             slope_terms=float(np.abs(q) @ np.abs(x)),
             zeros=[
-                (_beyond_rounding(Px, Px_terms), _largest(P) * _norm(x)),
-                (_beyond_rounding(_leaving(Ax, l, u), Ax_terms), _largest(A) * _norm(x)),
-                (_norm(_leaving(x, lb, ub)), _norm(x)),
+                (_beyond_rounding(Px, Px_terms), largest_entry(P) * _norm(x)),
+                (_beyond_rounding(leaving(Ax, l, u), Ax_terms), largest_entry(A) * _norm(x)),
+                (_norm(leaving(x, lb, ub)), _norm(x)),
             ],
         ),
         objective_rounding=lost,
     )
 
 
-def _certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float, float]]) -> float:
+def certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float, float]]) -> float:
     """The larger of two errors of a certificate that is scaled to slope -1; infinite when the slope may be >= 0.
 
     `zeros` are what should be zero and the sizes of what it is made of, a pair a block.
@@ -355,7 +355,7 @@ def _excess(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, terms: np.n
     return _less_rounding(value - nearest, terms + np.abs(nearest))
 
 
-def _leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+def leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """How far a direction leads out at a finite side; zero for a direction of the box's recession cone."""
     up, down = np.where(np.isfinite(upper), direction, 0.0), np.where(np.isfinite(lower), -direction, 0.0)
     return np.asarray(np.maximum(0.0, np.maximum(up, down)))
@@ -374,7 +374,7 @@ def _times_abs(P: Any, x: np.ndarray) -> np.ndarray:
     return _times(None if P is None else abs(P), x)
 
 
-def _largest(matrix: Any) -> float:
+def largest_entry(matrix: Any) -> float:
     """The largest entry of a matrix, for a low-rank P on its diagonal, where a semidefinite matrix has it."""
     if matrix is None:
         return 0.0

@@ -75,12 +75,12 @@ class Campaign:
         return Table("Verdicts by family", ["family", "programs", *VERDICTS], rows, note)
 
     def exact_table(self) -> Table:
-        """Solutions in exact arithmetic: by family the worst of their residuals, and what was told of them."""
+        """Answers in exact arithmetic: by family the worst of their residuals, and what was told of them."""
         everything = [truth for truths in self.truths.values() for truth in truths]
         rows = [_exact_row(family, found) for family, found in [*self.truths.items(), ("all", everything)] if found]
-        header = ["family", "solutions", "worst residual / tol", "lowest told / true", "excused by rounding"]
+        header = ["family", "answers", "worst residual / tol", "lowest told / true", "excused by rounding"]
         note = f"programs of which an answer is excused tell so in their message ({EXCUSE!r})"
-        return Table("Solutions in exact arithmetic", header, rows, note if any(t.excused for t in everything) else "")
+        return Table("Answers in exact arithmetic", header, rows, note if any(t.excused for t in everything) else "")
 
 
 def _cells(counter: Counter[str]) -> list[str]:
@@ -176,7 +176,9 @@ class Worker:
         if not reply:
             return Verdict(CRASH, self.ended)
         found = reply.pop("truth")
-        return Verdict(**reply, truth=found and Truth(**found | {"residuals": tuple(found["residuals"])}))
+        if found:
+            found |= {name: tuple(found[name]) for name in ("residuals", "faults")}
+        return Verdict(**reply, truth=found and Truth(**found))
 
     def ask(self, what: str, family: str, number: int) -> dict[str, Any]:
         """A reply of the process; empty when there comes none."""

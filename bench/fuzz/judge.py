@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +13,21 @@ from socp import Status
 
 from ..answers import exact
 from ..answers.answer import Answer
-from ..answers.verify import Verification, cone_distance, verify
+from ..answers.verify import ROUNDING as EVALUATION
+from ..answers.verify import Program, Verification, cone_distance, verify
 from ..compare.suite import ROUNDING, VERIFIED_TOL
 from .case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case
 from .points import times
 
 INACCURATE_TOL = 1e-5
 """What "inaccurate" promises."""
+EXCUSED_TOL = 1e-6
+"""The most that an "optimal" may leave where its message says that double precision has no more digits."""
 DEFAULT_TOL = 1e-8
 LEAST = 64 * float(np.finfo(float).eps)
-"""A true residual below is rounding of the answer's own entries, whatever is told of it."""
+"""A residual below is rounding of the answer's own entries, whatever is told of it; objectives are off by no more."""
+SLOPE = 1e-9
+"""How far the slope of a certificate may be from -1, rounding of its entries left aside."""
 EXCUSE = "double precision"
 """What the message says of an answer of which double precision has no more digits."""
 
@@ -36,28 +42,34 @@ FATAL = (WRONG, EXCEPTION, CRASH)
 
 @dataclass(frozen=True)
 class Truth:
-    """What exact arithmetic says of a solution: primal residual, dual residual and gap, beside what is told of them.
+    """Residuals of an answer, or the error of a certificate, in exact arithmetic, and what the answer tells of them.
 
     Attributes
     ----------
     over_tol : float
-        The largest of the three over the tolerance that the status promises.
+        The largest over the tolerance that the status promises; 0 where it promises none.
     told : float
-        The smallest share that is told of one of those that are not rounding; infinite where all are.
+        The smallest ratio of what is told to what is true, of those that are not rounding; infinite where all are.
     excused : bool
         Whether the message says that double precision has no more digits.
     residuals : tuple of float
+        The primal residual, the dual residual and the gap; the error alone of a certificate.
+    faults : tuple of str
+        What the answer states that is not so.
     """
 
     over_tol: float
     told: float
     excused: bool
-    residuals: tuple[float, float, float]
+    residuals: tuple[float, ...]
+    faults: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """The residuals by their names."""
-        primal, dual, gap = self.residuals
-        return f"in exact arithmetic primal residual {primal:.1e}, dual residual {dual:.1e}, gap {gap:.1e}"
+        """Return the residuals with their names."""
+        names = (
+            ("primal residual", "dual residual", "gap") if len(self.residuals) == 3 else ("error of the certificate",)
+        )
+        return "in exact arithmetic " + ", ".join(f"{n} {value:.1e}" for n, value in zip(names, self.residuals))
 
 
 @dataclass(frozen=True)
@@ -74,9 +86,9 @@ def judge(case: Case, answer: Answer) -> Verdict:
     """Hold an answer against what it claims, and then against what is planted.
 
     An "optimal" must pass the stopping test at tol, an "inaccurate" at 1e-5, a certificate must be one to 1e-6, or to
-    what it was asked for where that is more.  In exact arithmetic the residuals of a solution must be at most twice
-    what its status promises, or 1e-5 if its message excuses it, and at most twice those that it tells.  In a program
-    whose data are within 1e4 of one, a claim must not contradict the planted fact, and there must be one.
+    what it was asked for where that is more.  Exact arithmetic allows twice what the status promises (`truth`), and
+    what an answer tells of itself must be so.  In a program whose data are within 1e4 of one, a claim must not
+    contradict the planted fact, and there must be one.
     """
     exactly = truth(case, answer)
     name, why = _name_and_reason(case, answer, exactly)
@@ -84,13 +96,68 @@ def judge(case: Case, answer: Answer) -> Verdict:
 
 
 def truth(case: Case, answer: Answer) -> Truth | None:
-    """The residuals of a solution in exact arithmetic; None for what is none, or tells nothing of itself."""
-    if not answer.status.has_solution or answer.told is None:
+    """Measure an answer in exact arithmetic; return None if it tells nothing of itself.
+
+    An "optimal" may leave twice tol and twice `tol_abs`.  Where its message excuses it, only bounds may not leave more
+    than that, and nothing twice the larger of tol and 1e-6.  An "inaccurate" may leave twice 1e-5, a certificate twice
+    `tol_infeasible`, and its slope is -1.  Whatever the status, residuals are told within a factor of two, objectives
+    to rounding.
+    """
+    if answer.told is None:
         return None
-    promised = _tol(case) if answer.status is Status.OPTIMAL else max(_tol(case), INACCURATE_TOL)
-    found = exact.residuals(case.program, answer.x, answer.y, answer.z, answer.s)
-    shares = [told / true for told, true in zip(answer.told, found, strict=True) if true > LEAST]
-    return Truth(max(found) / promised, min(shares, default=np.inf), EXCUSE in answer.message, found)
+    if answer.status.is_infeasible:
+        return _truth_of_certificate(case, answer)
+    program, tol, excused = case.program, _tol(case), EXCUSE in answer.message
+    found, tol_abs = exact.measure(program, answer.x, answer.y, answer.z, answer.s), case.settings.get("tol_abs")
+    promised = {Status.OPTIMAL: tol, Status.INACCURATE: max(tol, INACCURATE_TOL)}.get(answer.status, np.inf)
+    allowed = max(promised, EXCUSED_TOL) if excused else promised
+    over_tol = max(found.residuals) / promised if np.isfinite(promised) else 0.0
+    faults = []
+    if not max(found.residuals) <= 2.0 * allowed or not found.bounds <= 2.0 * promised:
+        faults.append(f"{answer.status.value} is not so")
+    if answer.status is Status.OPTIMAL and tol_abs is not None and not (excused or found.absolute <= 2.0 * tol_abs):
+        faults.append(f"a residual of {found.absolute:.1e} is above tol_abs")
+    lowest, wrong = _told(answer.told, found.residuals)
+    faults += wrong
+    for value, true in zip(answer.objectives or (), (found.objective, found.dual_objective)):
+        if not abs(value - true) <= LEAST * (1.0 + abs(true) + abs(program.offset)):
+            faults.append(f"told is the objective {value!r}, but it is {true!r}")
+    return Truth(over_tol, lowest, excused, found.residuals, tuple(faults))
+
+
+def _truth_of_certificate(case: Case, answer: Answer) -> Truth:
+    program, promised = case.program, float(case.settings.get("tol_infeasible", _tol(case)))
+    is_ray = answer.status is Status.DUAL_INFEASIBLE
+    slope, error = (
+        exact.unboundedness(program, answer.x) if is_ray else exact.infeasibility(program, answer.y, answer.z)
+    )
+    faults = [] if error <= 2.0 * promised else [f"{answer.status.value} is not so"]
+    if not abs(slope + 1.0) <= SLOPE + _rounding_of_slope(program, (answer.x,) if is_ray else (answer.y, answer.z)):
+        faults.append(f"the slope is {slope!r} in place of -1")
+    rest = [*(answer.objectives or ()), *((answer.y, answer.z) if is_ray else (answer.x, answer.s))]
+    if not all(np.isnan(part).all() for part in rest if part is not None):
+        faults.append("what is no part of the certificate must be NaN")
+    if answer.x is not None and answer.s is not None and is_ray and isinstance(program, socp.ConeProgram):
+        lost = EVALUATION * (abs(program.G) @ np.abs(answer.x))
+        if not (np.abs(answer.s + program.G @ answer.x) <= lost).all():
+            faults.append("s is not -Gx")
+    lowest, wrong = _told(answer.told[int(is_ray) : int(is_ray) + 1] if answer.told else (), (error,))
+    return Truth(error / promised, lowest, False, (error,), (*faults, *wrong))
+
+
+def _rounding_of_slope(program: Program, ray: Sequence[np.ndarray | None]) -> float:
+    """Return a bound on what rounding the entries of a certificate does to its slope."""
+    is_cone, is_ray = isinstance(program, socp.ConeProgram), len(ray) == 1
+    names = ("c" if is_cone else "q",) if is_ray else ("b", "h") if is_cone else ("l", "u", "lb", "ub")
+    sides = np.concatenate([getattr(program, name) for name in names])
+    return EVALUATION * _largest(sides[np.isfinite(sides)]) * sum(_one(part) for part in ray if part is not None)
+
+
+def _told(told: Sequence[float], true: Sequence[float]) -> tuple[float, list[str]]:
+    """Return the smallest ratio of told to true residuals that are not rounding, and what is told wrongly."""
+    shares = [0.0 if value != value else value / exactly for value, exactly in zip(told, true) if exactly > LEAST]
+    so = all(0.5 * exactly - LEAST <= value <= 2.0 * exactly + LEAST for value, exactly in zip(told, true))
+    return min(shares, default=np.inf), [] if so else ["told are " + ", ".join(f"{value:.1e}" for value in told)]
 
 
 def _tol(case: Case) -> float:
@@ -101,7 +168,7 @@ def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple
     found, tol = verify(case.program, answer.x, answer.y, answer.z), _tol(case)
     untrue = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
     if not untrue and exactly is not None:
-        untrue = _untrue_exactly(answer, exactly)
+        untrue = "; ".join([*exactly.faults, exactly.text()]) if exactly.faults else ""
     if untrue:
         return WRONG, untrue
     contradiction = _contradiction(case, answer, found) if case.expected else ""
@@ -133,17 +200,6 @@ def _untrue(status: Status, found: Verification, tol: float, tol_infeasible: flo
         return f"no certificate of infeasibility: {parts(found)}"
     if status is Status.DUAL_INFEASIBLE and not found.dual_infeasible <= certified:
         return f"no ray: {parts(found)}"
-    return ""
-
-
-def _untrue_exactly(answer: Answer, exactly: Truth) -> str:
-    """What is not so of the status, or of the residuals that are told, in exact arithmetic."""
-    told = ", ".join(f"{value:.1e}" for value in answer.told or ())
-    allowed = exactly.excused and max(exactly.residuals) <= 2.0 * INACCURATE_TOL  # what rounding excuses at most
-    if exactly.over_tol > 2.0 and not allowed:
-        return f"{answer.status.value} is not so: {exactly.text()}; told are {told}"
-    if not exactly.told >= 0.5:
-        return f"told are {told}, but {exactly.text()}"
     return ""
 
 

@@ -68,7 +68,7 @@ def test_the_command_prints_a_table(tmp_path, capsys):
     arguments = ["fuzz", "--programs", "6", "--family", "*_tiny", "--seed", "5", "--out", str(tmp_path / "out")]
     assert command.main(arguments) == 0
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    second = printed.index(["Solutions", "in", "exact", "arithmetic"])
+    second = printed.index(["Answers", "in", "exact", "arithmetic"])
     rows, exact = ({row[0]: row[1:] for row in part} for part in (printed[:second], printed[second:]))
     assert rows["family"][:3] == ["programs", "optimal", "certified"]
     assert rows["cone_tiny"][:2] == rows["qp_tiny"][:2] == ["3", "3"]

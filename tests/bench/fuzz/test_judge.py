@@ -57,23 +57,25 @@ def test_exact_residuals_are_held_against_the_tolerance_and_against_what_is_told
     assert found.over_tol == pytest.approx(missed * 1e8) and found.told == pytest.approx(1.0) and not found.excused
     honest = replace(answer, told=(missed, 0.0, 0.0), message="no more digits in double precision")
     assert judge(case, honest).name == "optimal" and truth(case, honest).excused
-    # an excuse reaches no further than 1e-5, and no further than rounding does
+    # an excuse reaches no further than 1e-6, and no further than rounding does
     far = replace(honest, x=np.array([1.0 + 2.0**-45, 1.0]), told=(1e-3, 0.0, 0.0))
-    assert judge(case, far).name == "wrong" and "optimal is not so: in exact arithmetic" in judge(case, far).why
+    assert judge(case, far).name == "wrong" and "optimal is not so; told are 1.0e-03" in judge(case, far).why
     some = replace(case, program=qp.QuadraticProgram(None, [0.0, 0.0], [[1e3, -1e3]], 0.0, 0.0))
     beyond = replace(honest, x=np.array([1.0 + 1e-9, 1.0]), told=(1e-6, 0.0, 0.0))
     assert judge(some, beyond).name == "wrong" and "optimal to 1.0e-08 is not so" in judge(some, beyond).why
     silent = replace(honest, message="the stopping test holds")
-    assert judge(case, silent).name == "wrong" and "optimal is not so: in exact arithmetic" in judge(case, silent).why
+    assert judge(case, silent).name == "wrong" and "optimal is not so; in exact arithmetic" in judge(case, silent).why
     low = replace(honest, told=(0.4 * missed, 0.0, 0.0))
     assert judge(case, low).name == "wrong" and judge(case, low).why.startswith("told are 8.9e-08")
     # twice tol, and half of the truth, are allowed
     within = Case(program, Planted(), settings={"tol": 0.51 * missed})
     assert judge(within, silent).name == "optimal"
     assert judge(within, replace(silent, told=(0.51 * missed, 0.0, 0.0))).name == "optimal"
-    # an "inaccurate" promises 1e-5, and others nothing
+    # an "inaccurate" promises 1e-5, and others nothing but that what they tell is so
     assert judge(case, replace(silent, status=Status.INACCURATE)).name == "inaccurate"
-    assert truth(case, replace(silent, status=Status.MAX_ITERATIONS)) is None and truth(case, answer) is None
+    assert judge(case, replace(silent, status=Status.MAX_ITERATIONS)).name == "unsolved"
+    assert judge(case, replace(low, status=Status.MAX_ITERATIONS)).name == "wrong"
+    assert truth(case, replace(silent, status=Status.MAX_ITERATIONS)).over_tol == 0.0 and truth(case, answer) is None
 
 
 def test_residuals_that_are_rounding_need_not_be_told():
