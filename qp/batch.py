@@ -7,24 +7,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from socp.batch.checks import BatchData, axes_of, matrices, refuse_nonconvex, rows_at, rows_of, side_by_side
+from socp.batch.checks import BatchData, matrices, refuse_nonconvex, rows_at, side_by_side
 from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of, solve_batch
 from socp.batch.points import points_for
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
 from socp.problem.certificates import dual_terms, primal_terms, ray_error, scaled
-from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, check_finite
+from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector, check_finite
 from socp.problem.hessian import as_hessian
+from socp.problem.lowrank import LowRank
 from socp.problem.settings import QuadraticBatchSettings, Settings, document_settings
 from socp.problem.status import Status
 
 from .problem.certificates import Stack
 from .problem.derivatives import Gradient, Tangent
+from .problem.kernel_matrix import KernelMatrix
 from .problem.many_derivatives import Sensitivities
-from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, no_side_beyond
+from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_order, check_rows, checked_side
 from .problem.side_by_side import verify
 from .problem.solution import Solution
 from .solver import Solver
@@ -107,7 +108,7 @@ class Solutions(Answers[Solution]):
 
 
 class Programs(BatchData):
-    """The checked data of a batch.
+    """The checked data of a batch, which threads share: nothing is written here once it is made.
 
     Attributes
     ----------
@@ -115,43 +116,41 @@ class Programs(BatchData):
     q, l, u, lb, ub : arrays, shapes (1 or k, n) and (1 or k, m)
     bounds : array of bool, shape (1 or k, m)
         The rows with one entry.
-    is_full : bool
-        Whether each row and each column of A has an entry.
     """
 
     def __init__(self, P: Any, q: Any, A: Any, l: Any, u: Any, lb: Any, ub: Any) -> None:
-        self.q = rows_of("q", q, None, "")
-        n = self.q.shape[1]
-        check_finite("q", self.q if axes_of(q) == 2 else self.q[0])
+        self.q = as_vector("q", q, leading=True)
+        check_finite("q", self.q)
+        n = self.q.shape[-1]
         variables = f" ({n} variables in q)"
-        self.P, self.A = matrices("P", P, (n, n), variables), matrices("A", A, (None, n), variables)
-        if A is None and (l is not None or u is not None):
-            raise ProgramError("l and u are the sides of the rows of A, but A is missing")
-        m = self.A.shape[1]
+        self.P = matrices("P", P, (n, n), variables, (LowRank, KernelMatrix))
+        self.A = matrices("A", A, (None, n), variables)
+        m = self.A.shape[-2]
+        check_rows(A, m, l, u)
         self.n, self.m = n, m
         rows = " (the rows of A)"
         self.l, self.u = _side("l", l, m, rows, NO_LOWER), _side("u", u, m, rows, NO_UPPER)
         self.lb, self.ub = _side("lb", lb, n, variables, NO_LOWER), _side("ub", ub, n, variables, NO_UPPER)
-        self.count(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub)
-        _check_order("l", self.l, "u", self.u)
-        _check_order("lb", self.lb, "ub", self.ub)
+        self.hold(("q", "l", "u", "lb", "ub"), ("P", "A"))
+        check_order(("l", "u"), self.l, self.u)
+        check_order(("lb", "ub"), self.lb, self.ub)
         entries = self.A != 0.0
-        # certificates are plain where each row and each variable has an entry: others are found alone
-        self.is_full = bool(entries.all()) or bool(entries.any(axis=2).all() and entries.any(axis=1).all())
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
-        self._checked_A: sp.csc_array | None = None
-        self._checked_P: Any = None
 
-    def program(self, i: int) -> QuadraticProgram:
-        """Program i by itself."""
-        own = {name: self.own(name, i) for name in self.has_axis}
-        if self.P.shape[0] > 1 or self._checked_P is None:
-            self._checked_P = as_hessian("P", own["P"], self.n, "q")
-        if self.A.shape[0] > 1 or self._checked_A is None:
-            self._checked_A = as_csc("A", own["A"])
-        return QuadraticProgram.of_checked(
-            self._checked_P, own["q"], self._checked_A, own["l"], own["u"], own["lb"], own["ub"], 0.0
-        )
+    def shared(self) -> dict[str, Any]:
+        """Return what all programs share of P and A, as a program holds it."""
+        return {name: self._held(name, 0) for name in ("P", "A") if not self.has_axis[name]}
+
+    def _held(self, name: str, i: int) -> Any:
+        own = self.own(name, i)
+        return as_hessian("P", own, self.n, "q") if name == "P" else as_csc("A", own)
+
+    def program(self, i: int, shared: dict[str, Any] | None = None) -> QuadraticProgram:
+        """Return program `i`; `shared` is the result of `shared()`, which is made here if it is not given."""
+        held = self.shared() if shared is None else shared
+        P, A = (held[name] if name in held else self._held(name, i) for name in ("P", "A"))
+        q, l, u, lb, ub = (self.own(name, i) for name in ("q", "l", "u", "lb", "ub"))
+        return QuadraticProgram.of_checked(P, q, A, l, u, lb, ub, 0.0)
 
     def sides(self) -> dict[str, np.ndarray]:
         """l and u of the rows and of the variables behind them."""
@@ -168,34 +167,7 @@ class Programs(BatchData):
 
 
 def _side(name: str, value: Any, size: int, why: str, absent: float) -> np.ndarray:
-    """Sides as rows, what lies far out as absent."""
-    if value is None:
-        return np.full((1, size), absent)
-    side = no_side_beyond(rows_of(name, value, size, why))
-    bad = np.isnan(side) | (side == -absent)
-    if bad.any():
-        at = tuple(int(i) for i in np.argwhere(bad)[0])[0 if axes_of(value) == 2 else 1 :]
-        index = ", ".join(map(str, at))
-        raise ProgramError(
-            f"{name}[{index}] is {side[bad][0]}: that side can never hold"
-            if not np.isnan(side[bad][0])
-            else f"{name} must not be NaN, but {name}[{index}] is"
-        )
-    return side
-
-
-def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.ndarray) -> None:
-    bad = lower > upper
-    if bad.any():
-        p, i = (int(at) for at in np.argwhere(bad)[0])
-        at, low, up = (
-            (f"[{p}, {i}]" if bad.shape[0] > 1 else f"[{i}]"),
-            lower[min(p, len(lower) - 1), i],
-            upper[min(p, len(upper) - 1), i],
-        )
-        raise ProgramError(
-            f"{lower_name} must be at most {upper_name}, but {lower_name}{at} = {low:g} > {upper_name}{at} = {up:g}"
-        )
+    return checked_side(name, as_vector(name, value, size, why, True, absent, leading=True), -absent)
 
 
 @document_settings
@@ -255,16 +227,23 @@ def solve_many(
     return solve_programs(programs, checked, started, checked_start(warm_start, programs))
 
 
-def checked_start(start: Any, programs: Programs) -> Solutions | None:
-    """Refuse a warm start that does not fit."""
-    if start is not None and not isinstance(start, Solutions):
+Start = tuple[np.ndarray, np.ndarray]  # x and (y, z_bounds), a row for each program
+
+
+def checked_start(start: Any, programs: Programs) -> Start | None:
+    """Return the points of a warm start; refuse one that does not fit."""
+    if start is None:
+        return None
+    if not isinstance(start, Solutions):
         raise ProgramError(f"warm_start must be the Solutions of a batch, but {type(start).__name__} came")
-    if start is not None and (start.x.shape, start.y.shape) != ((programs.k, programs.n), (programs.k, programs.m)):
+    k, n, m = programs.k, programs.n, programs.m
+    x, y, z = (as_vector(f"warm_start.{name}", getattr(start, name), leading=True) for name in Solutions.vectors)
+    if (x.shape, y.shape, z.shape) != ((k, n), (k, m), (k, n)):
         raise ProgramError(
-            f"warm_start must have answers to {programs.k} programs with {programs.n} variables and {programs.m} rows, "
-            f"but x of shape {start.x.shape} and y of shape {start.y.shape} came"
+            f"warm_start must have answers to {k} programs with {n} variables and {m} rows, but x of shape {x.shape}, "
+            f"y of shape {y.shape} and z_bounds of shape {z.shape} came"
         )
-    return start
+    return x, np.concatenate([y, z], axis=1)
 
 
 def solve_like(
@@ -278,16 +257,17 @@ def solve_like(
     return solve_programs(programs, settings, started, checked_start(warm_start, programs))
 
 
-def solve_programs(programs: Programs, settings: Settings, started: float, start: Solutions | None) -> Solutions:
+def solve_programs(programs: Programs, settings: Settings, started: float, start: Start | None) -> Solutions:
     """The answers to checked programs."""
     many = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n)
     many._programs = programs
 
-    def alone(i: int, own: Settings) -> Solution:
-        return Solver.of_checked(programs.program(i), own).solve()
+    def new_solver() -> Callable[[int, Settings], Solution]:
+        shared = programs.shared()
+        return lambda i, own: Solver.of_checked(programs.program(i, shared), own).solve()
 
     lots = lots_of(programs, settings, start) if fits_lanes(programs.n, programs.m) else []
-    solve_batch(many, lots, lambda: alone, settings, started)
+    solve_batch(many, lots, new_solver, settings, started)
     return many
 
 
@@ -299,15 +279,14 @@ class QuadraticLot(Lot):
     programs : Programs
     """
 
-    def __init__(self, programs: Programs, chosen: np.ndarray, settings: Settings, start: Solutions | None) -> None:
+    def __init__(self, programs: Programs, chosen: np.ndarray, settings: Settings, start: Start | None) -> None:
         part = self.programs = programs if chosen.size == programs.k else programs.subset(chosen)
         data = {"P": part.P, "A": part.A, "q": part.q, **part.sides()}
         data["x_start"], data["y_start"] = np.zeros((0, part.n)), np.zeros((0, part.m + part.n))
         if start is not None:
-            data["x_start"] = start.x[chosen]
-            data["y_start"] = np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
+            data["x_start"], data["y_start"] = (points[chosen] for points in start)
         bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(part.n, bool))
-        super().__init__(chosen, data, bound, np.arange(part.m), NO_CONES, settings)
+        super().__init__(chosen, data, programs.share_matrices, bound, np.arange(part.m), NO_CONES, settings)
 
     def verifier(self) -> Callable[[Task], None]:
         points = points_for(self.batch, self.shape.bound, self.shape.spans, self.settings)
@@ -319,11 +298,15 @@ class QuadraticLot(Lot):
 
     def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
         holds, m = np.zeros(which.size, bool), self.programs.m
-        if not which.size or not self.programs.is_full:
+        if not which.size:
             return holds
+        # certificates are plain where each row and each variable has an entry: others are found alone
+        entries = rows_at(self.programs.A, which) != 0.0
+        is_full = entries.all(axis=(1, 2)) | (entries.any(axis=2).all(axis=1) & entries.any(axis=1).all(axis=1))
         x, y = self.batch.x, self.batch.y
         for kind in (True, False):
-            part = which[primal == kind]
+            now = is_full & (primal == kind)
+            part = which[now]
             if not part.size:
                 continue
             given = {name: getattr(self.programs, name) for name in ("P", "q", "A")} | self.programs.sides()
@@ -332,7 +315,7 @@ class QuadraticLot(Lot):
             terms = primal_terms(stack, ray[:, :m], ray[:, m:]) if kind else dual_terms(stack, ray)
             tol, (rays,) = ray_error(*terms), scaled(terms[0], ray)
             passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
-            holds[primal == kind] = passed
+            holds[now] = passed
             at, tol, rays = self.chosen[part[passed]], tol[passed], rays[passed]
             if kind:
                 many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, tol
@@ -342,7 +325,7 @@ class QuadraticLot(Lot):
         return holds
 
 
-def lots_of(programs: Programs, settings: Settings, start: Solutions | None = None) -> list[QuadraticLot]:
+def lots_of(programs: Programs, settings: Settings, start: Start | None = None) -> list[QuadraticLot]:
     """The programs, together where the same sides are finite and equal."""
     kinds = kinds_of(**programs.sides())
     if len(programs.bounds) > 1:

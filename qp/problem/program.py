@@ -80,12 +80,9 @@ class QuadraticProgram(WithHessian):
         check_finite("q", self.q)
         n = self.q.size
         self.P = P if isinstance(P, KernelMatrix) and P.shape == (n, n) else as_hessian("P", P, n, "q")
-        if A is None and (l is not None or u is not None):
-            raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
         m: int = self.A.shape[0]
-        if m > 0 and l is None and u is None:
-            raise ProgramError("A came without the sides of its rows, l <= Ax <= u (as in OSQP): give l, u or both")
+        check_rows(A, m, l, u)
         rows, variables = " (the rows of A)", f" ({n} variables in q)"
         self.l, self.u = as_vector("l", l, m, rows, True, NO_LOWER), as_vector("u", u, m, rows, True, NO_UPPER)
         self.lb = as_vector("lb", lb, n, variables, True, NO_LOWER)
@@ -183,23 +180,46 @@ class QuadraticProgram(WithHessian):
         return html_table("QuadraticProgram", rows)
 
 
+def check_rows(A: Any, m: int, l: Any, u: Any) -> None:
+    """Refuse sides without rows, and rows, of which there are m, without sides."""
+    if A is None and (l is not None or u is not None):
+        raise ProgramError("l and u are the sides of the rows of A, but A is missing")
+    if m > 0 and l is None and u is None:
+        raise ProgramError("A came without the sides of its rows, l <= Ax <= u (as in OSQP): give l, u or both")
+
+
 def _checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both sides with what lies far out as absent; what can never hold is refused."""
     if are_plain_sides(lower, upper):
         return lower, upper
-    for name, side in zip(names, (lower, upper)):
-        check_no_nan(name, side)
-    lower, upper = no_side_beyond(lower), no_side_beyond(upper)
-    for name, side, never in zip(names, (lower, upper), (NO_UPPER, NO_LOWER)):
-        for i in np.flatnonzero(side == never)[:1]:
-            raise ProgramError(f"{name}[{i}] is {side[i]}: that side can never hold")
-    bad = np.flatnonzero(lower > upper)
-    for i in bad[:1]:
-        raise ProgramError(
-            f"{names[0]} must be at most {names[1]}, but {names[0]}[{i}] = {lower[i]:g} > {names[1]}[{i}] = "
-            f"{upper[i]:g}" + (f" ({bad.size} such entries)" if bad.size > 1 else "")
-        )
+    lower, upper = checked_side(names[0], lower, NO_UPPER), checked_side(names[1], upper, NO_LOWER)
+    check_order(names, lower, upper)
     return lower, upper
+
+
+def checked_side(name: str, side: np.ndarray, never: float) -> np.ndarray:
+    """Return `side` with what lies far out as absent; refuse NaN and the infinity `never`.
+
+    It may have a row for each program.
+    """
+    check_no_nan(name, side)
+    side = no_side_beyond(side)
+    for at in np.argwhere(side == never)[:1].tolist():
+        raise ProgramError(f"{name}[{', '.join(map(str, at))}] is {never}: that side can never hold")
+    return side
+
+
+def check_order(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> None:
+    """Refuse a lower side above its upper side; each may have a row for each program, or one that all share."""
+    bad = lower > upper
+    for at in np.argwhere(bad)[:1].tolist():
+        low, up = (np.broadcast_to(side, bad.shape)[tuple(at)] for side in (lower, upper))
+        index = ", ".join(map(str, at if bad.ndim == 1 or len(bad) > 1 else at[1:]))
+        more = f" ({bad.sum()} such entries)" if bad.sum() > 1 else ""
+        raise ProgramError(
+            f"{names[0]} must be at most {names[1]}, but {names[0]}[{index}] = {low:g} > {names[1]}[{index}] = "
+            f"{up:g}{more}"
+        )
 
 
 @kernel

@@ -5,72 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..compiled.kernels import kernel
+from ..compiled.memory import check_room
 from ..compiled.signatures import Floats, Matrix
 from ..form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
 from ..linalg.cholesky import cholesky
-from ..problem.checks import ProgramError, as_csc, as_dense, check_finite, check_symmetric
-from ..problem.hessian import as_hessian, hessian_of
+from ..problem.checks import ProgramError, as_dense, check_symmetric, symmetric_part
+from ..problem.hessian import Hessian, as_hessian, hessian_of
 
 
-def axes_of(value: Any) -> int:
-    if value is None or sp.issparse(value):
-        return 0
-    if isinstance(value, (list, tuple)) and value and sp.issparse(value[0]):
-        return 3
-    return np.ndim(value)
+def matrices(
+    name: str, value: Any, shape: tuple[int | None, int], why: str, forms: tuple[type[Hessian], ...] = ()
+) -> np.ndarray:
+    """Return a matrix, or one for each program, as a dense array; of symmetric ones the symmetric part.
 
-
-def rows_of(name: str, value: Any, size: int | None, why: str) -> np.ndarray:
-    """A vector, or one for each program, as rows."""
-    try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise ProgramError(f"{name} must be an array of numbers, but {type(value).__name__} came") from None
-    if array.ndim == 0 and size is not None:
-        array = np.full(size, float(array))
-    if array.ndim not in (1, 2):
-        raise ProgramError(
-            f"{name} must be a vector, or one for each program, but an array of shape {array.shape} came"
-        )
-    if size is not None and array.shape[-1] != size:
-        raise ProgramError(f"{name} must have {size} entries{why}, but {array.shape[-1]} came")
-    return np.array(array, np.float64, order="C", ndmin=2)
-
-
-def matrices(name: str, value: Any, shape: tuple[int | None, int], why: str) -> np.ndarray:
-    """A matrix, or one for each program, as an array of matrices; of symmetric ones the symmetric part."""
-    n = shape[1]
+    `shape` begins with None where any number of rows may come; where it does not, the matrices must be symmetric.
+    `forms` are the forms of P that may come beside arrays and sparse matrices.
+    """
     if value is None:
-        return np.zeros((1, shape[0] or 0, n))
-    axes = axes_of(value)
-    if axes == 3:
-        parts = (
-            value
-            if isinstance(value, np.ndarray)
-            else [part.toarray() if sp.issparse(part) else part for part in value]
-        )
-        found = np.array(parts, np.float64, order="C")
-        if found.ndim != 3 or found.shape[2] != n or shape[0] not in (None, found.shape[1]):
-            raise ProgramError(
-                f"{name} must have matrices with {n} columns{why}, but an array of shape {found.shape} came"
-            )
-        check_finite(name, found)
-    else:
-        if hasattr(value, "F") and hasattr(value, "d"):  # of low rank
-            value = value.F @ value.F.T + np.diag(value.d)
-        found = (
-            as_csc(name, value, shape, why).toarray() if sp.issparse(value) else as_dense(name, value, shape, why)
-        )[None]
+        return np.zeros((shape[0] or 0, shape[1]))
+    if forms:
+        in_list = isinstance(value, (list, tuple))
+        value = [_in_full(part, forms) for part in value] if in_list else _in_full(value, forms)
+    found = as_dense(name, value, shape, why, leading=True)
     if shape[0] is not None:
-        other = np.swapaxes(found, 1, 2)
-        if (found != other).any():
-            for i, matrix in enumerate(found):
-                check_symmetric(f"{name}[{i}]" if axes == 3 else name, matrix)
-            found = 0.5 * (found + other)
+        stack = found if found.ndim == 3 else found[None]
+        for i in np.flatnonzero((stack != np.swapaxes(stack, 1, 2)).any(axis=(1, 2))):
+            check_symmetric(f"{name}[{i}]" if found.ndim == 3 else name, stack[i])
+            stack[i] = symmetric_part(stack[i])
     return found
+
+
+def _in_full(P: Any, forms: tuple[type[Hessian], ...]) -> Any:
+    """Return a P in one of the forms as an array, anything else as it is."""
+    if not isinstance(P, forms):
+        return P
+    check_room(8.0 * P.order**2, f"P in full, {P.order} by {P.order},")
+    return P.dense()
 
 
 class BatchData:
@@ -82,15 +54,22 @@ class BatchData:
         The number of programs.
     has_axis : dict of bool
         Whether each argument came with a leading axis.
+    share_matrices : bool
+        Whether no matrix did.
     """
 
     k: int
     has_axis: dict[str, bool]
 
-    def count(self, **came: Any) -> None:
-        """Note the leading axes of the arguments, as they came."""
-        self.has_axis = {name: axes_of(value) == getattr(self, name).ndim for name, value in came.items()}
+    def hold(self, vectors: tuple[str, ...], matrices: tuple[str, ...]) -> None:
+        """Note which of the arguments, all of them checked, have a leading axis, and give one to the others."""
+        axes = {**dict.fromkeys(vectors, 2), **dict.fromkeys(matrices, 3)}
+        self.has_axis = {name: getattr(self, name).ndim == count for name, count in axes.items()}
+        self.share_matrices = not any(self.has_axis[name] for name in matrices)
         leading = {name: len(getattr(self, name)) for name, has_axis in self.has_axis.items() if has_axis}
+        for name, size in leading.items():
+            if size == 0:
+                raise ProgramError(f"{name} must have an entry for each program, but its leading axis is empty")
         if len(set(leading.values())) > 1:
             sizes = ", ".join(f"{size} of {name}" for name, size in leading.items())
             raise ProgramError(f"the leading axes must agree, but they are {sizes}")
@@ -99,6 +78,9 @@ class BatchData:
                 "no argument has a leading axis, with an entry for each program; solve takes one program"
             )
         self.k = next(iter(leading.values()))
+        for name, has_axis in self.has_axis.items():
+            if not has_axis:
+                setattr(self, name, getattr(self, name)[None])
 
     def own(self, name: str, i: int) -> np.ndarray:
         """An argument of program i."""
@@ -120,6 +102,8 @@ def side_by_side(*parts: np.ndarray) -> np.ndarray:
 def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
     """Refuse matrices, of shape (1 or k, n, n), of which one is not semidefinite, by its number."""
     n, i = P.shape[1], -1
+    if n == 0:
+        return
     flat, room = P.reshape(P.shape[0], n * n), np.empty(n * n)
     while (i := next_doubtful(n, flat, i + 1, room)) >= 0:
         try:

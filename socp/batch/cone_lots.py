@@ -25,19 +25,25 @@ if TYPE_CHECKING:
     from .programs import ConePrograms
 
 
+SEVERAL, LARGE = -2, -1  # the codes of rows that are no bounds of the lanes: all but those with one entry, and these
+
+
 class ConeRows:
-    """Where the rows of G are in the lanes.
+    """What the rows of G are.
 
     Attributes
     ----------
-    cones, others, singles : arrays of int
-        The rows of second-order cones, of orthants, and those of these that are bounds.
+    in_cones : array of bool, shape (m,)
+        The rows of second-order cones.
+    ranges : array of int
+        Second-order cone k has the rows ranges[2 k]:ranges[2 k + 1].
     starts : array of int
-        Second-order cone k is starts[k]:starts[k + 1] of `cones`.
-    slots : array of int
-        The bound of each of `singles`: 2 j is the lower bound of variable j, 2 j + 1 the upper one.
-    is_single : array of bool, shape (1 or k, m)
-        The rows of orthants with one entry.
+        It has starts[k]:starts[k + 1] of the rows of second-order cones.
+    codes : array of int, shape (1 or k, m)
+        Of a row of an orthant with one entry, 2 j or 2 j + 1 where that makes it a lower or an upper bound of variable
+        j; `LARGE` where it is above 1 in size, as a miss of the row would be larger than that of x.  Else `SEVERAL`.
+    values : array, shape (1 or k, m)
+        These entries.
     """
 
     def __init__(self, cones: Sequence[Cone], G: np.ndarray) -> None:
@@ -48,22 +54,19 @@ class ConeRows:
         self.in_cones = np.zeros(G.shape[1], bool)
         for k in second:
             self.in_cones[ends[k] : ends[k + 1]] = True
-        self.cones = np.flatnonzero(self.in_cones)
         entries, orthant = G != 0.0, np.repeat([isinstance(cone, NonNeg) for cone in cones], [c.dim for c in cones])
-        self.is_single = (entries.sum(axis=2) == 1) & orthant.astype(bool)
-        where = entries[0].argmax(axis=1) if G.shape[2] else np.zeros(G.shape[1], int)
-        value = np.take_along_axis(G, np.broadcast_to(where[:, None], (*G.shape[:2], 1)), 2)[..., 0]
-        signs = (value > 0.0).all(axis=0) | (value < 0.0).all(axis=0)
-        same = (
-            self.is_single.all(axis=0) & signs & (np.abs(value) <= 1.0).all(axis=0)
-        )  # misses no larger than those of x
-        rows = np.flatnonzero(same)
-        slots, first = np.unique(2 * where[rows] + (value[0, rows] > 0.0), return_index=True)
-        self.singles, self.slots = rows[first], slots
-        self.values = value[:, self.singles]
-        rest = ~self.in_cones
-        rest[self.singles] = False
-        self.others = np.flatnonzero(rest)
+        is_single = (entries.sum(axis=2) == 1) & orthant.astype(bool)
+        where = entries.argmax(axis=2)
+        self.values = np.take_along_axis(G, where[:, :, None], 2)[..., 0]
+        is_bound = is_single & (np.abs(self.values) <= 1.0)
+        self.codes = np.where(is_bound, 2 * where + (self.values > 0.0), np.where(is_single, LARGE, SEVERAL))
+
+    def bounds_of(self, program: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that are bounds in a program, and their codes: of each bound the first row."""
+        codes = self.codes[min(program, len(self.codes) - 1)]
+        rows = np.flatnonzero(codes >= 0)
+        slots, first = np.unique(codes[rows], return_index=True)
+        return rows[first], slots
 
 
 class ConeLot(Lot):
@@ -74,26 +77,29 @@ class ConeLot(Lot):
     def __init__(self, programs: ConePrograms, rows: ConeRows, chosen: np.ndarray, settings: Settings) -> None:
         self.programs = programs
         some: Any = slice(None) if chosen.size == programs.k else chosen
-        data = (programs.G, programs.h, programs.A, programs.b, programs.P, programs.c, rows.values)
+        singles, slots = rows.bounds_of(chosen[0])
+        data = (programs.G, programs.h, programs.A, programs.b, programs.P, programs.c, rows.values[:, singles])
         G, h, A, b, P, c, values = (rows_at(array, some) for array in data)
         n, p, m = c.shape[1], b.shape[1], h.shape[1]
         bounds = np.broadcast_to(np.tile([-np.inf, np.inf], n), (max(len(h), len(values)), 2 * n)).copy()
-        bounds[:, rows.slots] = h[:, rows.singles] / values
+        bounds[:, slots] = h[:, singles] / values
         held = {
             "P": P, "A": side_by_side(A, G), "q": c, "l": side_by_side(b, np.full((1, m), -np.inf), bounds[:, ::2]),
             "u": side_by_side(b, h, bounds[:, 1::2]),
             "x_start": np.zeros((0, n)), "y_start": np.zeros((0, p + m + n)),
         }  # fmt: skip
-        single = rows.is_single[chosen[0] if len(rows.is_single) > 1 else 0]
-        self._bound = np.concatenate([np.zeros(p, bool), single, np.ones(n, bool)])
-        taken = np.concatenate([p + rows.cones, np.arange(p), p + rows.others])
-        super().__init__(chosen, held, self._bound, taken, rows.starts, settings)
+        is_single = rows.codes[min(chosen[0], len(rows.codes) - 1)] != SEVERAL
+        self._bound = np.concatenate([np.zeros(p, bool), is_single, np.ones(n, bool)])
+        others = ~rows.in_cones
+        others[singles] = False
+        cones, others = np.flatnonzero(rows.in_cones), np.flatnonzero(others)
+        taken = np.concatenate([p + cones, np.arange(p), p + others])
+        super().__init__(chosen, held, programs.share_matrices, self._bound, taken, rows.starts, settings)
         self.batch.s = np.empty((chosen.size, m))
-        self._spans = ordered_spans(P, held["A"], np.arange(p + m), np.array([0, p + m]))
+        self._spans = ordered_spans(held["P"], held["A"], np.arange(p + m), np.array([0, p + m]))
         self._slacks = Slacks(
-            orthant=(~rows.in_cones).astype(np.int64), ranges=rows.ranges, singles=rows.singles, slots=rows.slots,
-            values=values,
-        )  # fmt: skip
+            orthant=(~rows.in_cones).astype(np.int64), ranges=rows.ranges, singles=singles, slots=slots, values=values
+        )
 
     def verifier(self) -> Callable[[Task], None]:
         points = points_for(self.batch, self._bound, self._spans, self.settings)
@@ -118,14 +124,17 @@ class ConeLot(Lot):
         return holds
 
 
-def lots_of(programs: ConePrograms, cones: Sequence[Cone], settings: Settings) -> list[ConeLot]:
-    """The programs, together where the same entries of h are infinite and the same bounds equal."""
-    rows = ConeRows(cones, programs.G)
+def lots_of(programs: ConePrograms, settings: Settings) -> list[ConeLot]:
+    """Return the programs, together where the same rows are bounds, absent, and equal as bounds."""
+    rows, lots = ConeRows(programs.cones, programs.G), []
     kinds = np.isfinite(programs.h).astype(int)
-    if len(rows.is_single) > 1:
-        kinds = side_by_side(kinds, rows.is_single)
-    pairs = np.flatnonzero(np.diff(rows.slots // 2) == 0)  # an upper bound beside a lower one
-    if pairs.size:
-        bounds = programs.h[:, rows.singles] / rows.values
-        kinds = side_by_side(kinds, bounds[:, pairs] == bounds[:, pairs + 1])
-    return [ConeLot(programs, rows, chosen, settings) for chosen in alike(kinds, programs.k)]
+    if len(rows.codes) > 1:
+        kinds = side_by_side(kinds, rows.codes)
+    for chosen in alike(kinds, programs.k):
+        singles, slots = rows.bounds_of(chosen[0])
+        pairs = np.flatnonzero(np.diff(slots // 2) == 0)  # an upper bound beside a lower one
+        h, values = (rows_at(array, chosen)[:, singles] for array in (programs.h, rows.values))
+        bounds = h / values
+        equal = alike(bounds[:, pairs] == bounds[:, pairs + 1], chosen.size) if pairs.size else [slice(None)]
+        lots += [ConeLot(programs, rows, chosen[some], settings) for some in equal]
+    return lots

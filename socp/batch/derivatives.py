@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..linalg.saddle import PIVOT
-from ..problem.checks import ProgramError, check_finite
+from ..problem.checks import ProgramError, as_dense, as_vector, check_finite
 from ..problem.conditions import Conditions, differentiate
 from ..problem.derivatives import SMALL, Gradient, Linearization, Tangent, as_smoothing
 from ..problem.status import Status
-from .checks import rows_of
 from .lots import WORK
 
 
@@ -43,18 +42,17 @@ class BatchDerivatives:
         """A vector for each program."""
         if value is None:
             return np.zeros((self.k, size))
-        rows = rows_of(name, value, size, "")
+        rows = as_vector(name, value, size, spread=True, leading=True)
         check_finite(name, rows)
-        if rows.shape[0] not in (1, self.k):
-            raise ProgramError(f"{name} must have a row for each of {self.k} programs, but {rows.shape[0]} came")
+        if rows.ndim == 2 and len(rows) not in (1, self.k):
+            raise ProgramError(f"{name} must have a row for each of {self.k} programs, but {len(rows)} came")
         return np.array(np.broadcast_to(rows, (self.k, size)))
 
     def _matrices(self, name: str, value: Any, shape: tuple[int, int]) -> np.ndarray:
         """A matrix for each program, or one for all."""
-        found = np.asarray(value.toarray() if hasattr(value, "toarray") else value, np.float64)
-        if found.shape not in (shape, (self.k, *shape)):
-            raise ProgramError(f"{name} must have shape {shape} or {(self.k, *shape)}, but {found.shape} came")
-        check_finite(name, found)
+        found = as_dense(name, value, shape, leading=True)
+        if found.ndim == 3 and len(found) != self.k:
+            raise ProgramError(f"{name} must have a matrix for each of {self.k} programs, but {len(found)} came")
         return found.reshape(-1, *shape)
 
     def _summed(self, name: str, rows: np.ndarray) -> np.ndarray:

@@ -187,7 +187,12 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
         if live == 0:
             return steps
         if warm:
-            measure(w)  # once more: in the other lanes it finds the same
+            measure(
+                w
+            )  # once more: in the other lanes it finds the same, but for rounding where a program has just come
+            for lane in range(LANES):
+                if w.fresh[lane] > 0.0:
+                    fill(batch, w, lane, who[lane])
         step(w)
         steps += 1
 

@@ -258,7 +258,7 @@ def solve_refined(w: Lanes, x: Matrix, Gx: Matrix) -> None:
             store(residual, j, load(rhs, j) - load(product, j) - load(residual, j))
         solve(n, w.spans, w.T, w.pivots, residual)
         for j in range(n):
-            store(x, j, load(x, j) + select(needed, load(residual, j), 0.0))
+            store(x, j, select(needed, load(x, j) + load(residual, j), load(x, j)))
         multiply(w, x, Gx)
 
 

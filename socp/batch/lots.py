@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled.threads import blas_threads
 from ..problem.settings import Settings
 from ..problem.status import Status
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
@@ -24,7 +26,7 @@ Task = tuple[int, int]
 
 def fits_lanes(n: int, m: int) -> bool:
     """Whether programs of so many variables and rows are solved side by side."""
-    return n <= LANES_UP_TO and m <= 4 * LANES_UP_TO
+    return 0 < n <= LANES_UP_TO and m <= 4 * LANES_UP_TO
 
 
 def alike(kinds: np.ndarray, k: int) -> list[np.ndarray]:
@@ -55,6 +57,8 @@ def solve_batch(
         watch.work(lot.tasks(), lot.worker, settings.threads)
     if lots:
         left = np.concatenate([lot.collect(many) for lot in lots])
+    if left.size:
+        many.allocate()
 
     def worker() -> Callable[[int], None]:
         solve = new_solver()
@@ -66,7 +70,8 @@ def solve_batch(
 
         return alone
 
-    watch.work(left.tolist(), worker, settings.threads)
+    with blas_threads(1) if left.size else contextlib.nullcontext():  # of which sums depend on the number
+        watch.work(left.tolist(), worker, settings.threads)
     if watch.reason is not None:
         many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
     many.solve_time = time.perf_counter() - started - many.setup_time
@@ -84,6 +89,8 @@ class Lot:
         Their numbers in the batch.
     data : dict of arrays
         P, A, q, l, u, x_start, y_start as in `Batch`, with three axes for matrices.
+    share_matrices : bool
+        Whether all programs of the batch, not of the lot alone, have the same P and A.
     bound : array of bool, shape (m + n,)
         The rows that are judged by their own size, and variables.
     rows : array of int
@@ -106,12 +113,15 @@ class Lot:
         self,
         chosen: np.ndarray,
         data: dict[str, np.ndarray],
+        share_matrices: bool,
         bound: np.ndarray,
         rows: np.ndarray,
         cone_start: np.ndarray,
         settings: Settings,
     ) -> None:
         self.chosen, self.settings = chosen, settings
+        if not share_matrices and len(data["P"]) == 1 == len(data["A"]):  # which would count as shared
+            data["P"] = np.repeat(data["P"], 2, axis=0)
         k, m, n = chosen.size, data["A"].shape[1], data["P"].shape[1]
         spans = ordered_spans(data["P"], data["A"], rows, cone_start)
         flat = {"P": data["P"].reshape(-1, n * n), "A": data["A"].reshape(len(data["A"]), m * n)}

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..problem.checks import ArrayLike, ProgramError, check_finite
-from ..problem.program import Cone, ConeProgram
+from ..problem.checks import ArrayLike, as_vector, check_finite
+from ..problem.lowrank import LowRank
+from ..problem.program import Cone, ConeProgram, check_cones, check_h, check_pair
 from ..problem.settings import BatchSettings, Settings, document_settings
 from ..problem.solution import Solution
 from ..solver import Solver
-from .checks import BatchData, axes_of, matrices, refuse_nonconvex, rows_of
+from .checks import BatchData, matrices, refuse_nonconvex
 from .cone_lots import lots_of
 from .lots import fits_lanes, solve_batch
 from .solutions import Solutions
@@ -26,38 +27,30 @@ KNOWN = ("c", "G", "h", "cones", "A", "b", "P", *BatchSettings.__annotations__)
 
 
 class ConePrograms(BatchData):
-    """The checked data of a batch."""
+    """The checked data of a batch: all of it is read-only from here on, as threads share it."""
 
     def __init__(self, c: Any, G: Any, h: Any, cones: Any, A: Any, b: Any, P: Any) -> None:
-        for name, value, other, with_it in (("G", G, "h", h), ("A", A, "b", b)):
-            if (value is None) != (with_it is None):
-                raise ProgramError(f"{name} and {other} go together, but only one of them came")
-        self.c = rows_of("c", c, None, "")
-        check_finite("c", self.c if axes_of(c) == 2 else self.c[0])
-        n = self.c.shape[1]
+        check_pair("G", G, "h", h)
+        check_pair("A", A, "b", b)
+        self.c = as_vector("c", c, leading=True)
+        check_finite("c", self.c)
+        n = self.c.shape[-1]
         variables = f" ({n} variables in c)"
-        self.P = matrices("P", P, (n, n), variables)
+        self.P = matrices("P", P, (n, n), variables, (LowRank,))
         self.G, self.A = matrices("G", G, (None, n), variables), matrices("A", A, (None, n), variables)
-        m, p = self.G.shape[1], self.A.shape[1]
-        self.h = rows_of("h", np.zeros(m) if h is None else h, m, " (the rows of G)")
-        self.b = rows_of("b", np.zeros(p) if b is None else b, p, " (the rows of A)")
-        check_finite("b", self.b if axes_of(b) == 2 else self.b[0])
-        bad = np.argwhere(~(self.h > -np.inf))
-        if bad.size:
-            at = tuple(int(i) for i in bad[0])
-            index = ", ".join(map(str, at[0 if axes_of(h) == 2 else 1 :]))
-            raise ProgramError(f"h must be numbers or inf, but h[{index}] is {self.h[at]}")
-        self.cones, self._has_P = cones, P is not None
-        self.count(c=c, G=G, h=h, A=A, b=b, P=P)
-        self.share_matrices = self.P.shape[0] == self.G.shape[0] == self.A.shape[0] == 1
+        m, p = self.G.shape[-2], self.A.shape[-2]
+        self.h = as_vector("h", np.zeros(m) if h is None else h, m, " (the rows of G)", leading=True)
+        self.b = as_vector("b", np.zeros(p) if b is None else b, p, " (the rows of A)", leading=True)
+        self.cones = check_cones(cones, m)
+        check_h(self.h, self.cones)
+        check_finite("b", self.b)
+        self._has_P = P is not None
+        self.hold(("c", "h", "b"), ("G", "A", "P"))
 
     def program(self, i: int) -> ConeProgram:
-        """Program i by itself."""
-        try:
-            given: dict[str, Any] = {name: self.own(name, i) for name in ("c", "G", "h", "A", "b")}
-            return ConeProgram(**given, cones=self.cones, P=self.own("P", i) if self._has_P else None)
-        except ProgramError as error:
-            raise ProgramError(f"program {i}: {error}") from None
+        """Return program `i`."""
+        c, G, h, A, b = (self.own(name, i) for name in ("c", "G", "h", "A", "b"))
+        return ConeProgram(c, G, h, self.cones, A, b, self.own("P", i) if self._has_P else None)
 
 
 @document_settings
@@ -94,7 +87,7 @@ def solve_many(
     Notes
     -----
     Programs are shared out among the threads.  Small programs are solved side by side in the lanes of vector registers,
-    larger ones one by one, where the first sets up for all that share P, A and G.  Every answer passes the stopping
+    larger ones one by one, each thread with one set-up where they share P, A and G.  Every answer passes the stopping
     test of `solve` on the caller's own data.  A program that fails beside others is solved again by itself.
 
     Examples
@@ -133,26 +126,44 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
     """The answers to checked programs."""
     started = time.perf_counter()
     n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
-    many, first, lots = Solutions(programs.k, x=n, y=p, z=m, s=m), programs.program(0), []
+    many, lots = Solutions(programs.k, x=n, y=p, z=m, s=m), []
     many._programs = programs
     if fits_lanes(n, p + m):
         refuse_nonconvex(programs.P, "c")
-        lots = lots_of(programs, first.cones, settings)
+        lots = lots_of(programs, settings)
 
     def new_solver() -> Callable[[int, Settings], Solution]:
-        """What solves a program by itself, set up once where programs share their matrices."""
-        shared: list[Solver] = []
+        return AloneSolver(programs).solve if programs.share_matrices else solve_anew
 
-        def alone(i: int, own: Settings) -> Solution:
-            h = programs.own("h", i)
-            if not programs.share_matrices or not np.array_equal(h == np.inf, first.h == np.inf):
-                return Solver.of_checked(programs.program(i), own).solve()
-            if not shared:
-                shared.append(Solver.of_checked(first, own))
-            shared[0].update(c=programs.own("c", i), b=programs.own("b", i), h=h)
-            return shared[0].solve()
-
-        return alone
+    def solve_anew(i: int, own: Settings) -> Solution:
+        return Solver.of_checked(programs.program(i), own).solve()
 
     solve_batch(many, lots, new_solver, settings, started)
     return many
+
+
+class AloneSolver:
+    """Programs that share their matrices, solved one after the other; a thread has one for itself.
+
+    The solver is set up for a program with zeros for vectors, and equilibrated anew for each: an answer does not depend
+    on what was solved before, here or in another thread.
+    """
+
+    def __init__(self, programs: ConePrograms) -> None:
+        self.programs, self.first = programs, programs.program(0)
+        self.solver: Solver | None = None
+
+    def solve(self, i: int, settings: Settings) -> Solution:
+        """Solve program `i`."""
+        c, b, h = (self.programs.own(name, i) for name in ("c", "b", "h"))
+        always = h == np.inf
+        if self.solver is None or not np.array_equal(always, self.solver.program.h == np.inf):
+            blank = self._with(np.zeros_like(c), np.zeros_like(b), np.where(always, np.inf, 0.0))
+            self.solver = Solver.of_checked(blank, settings)
+        self.solver.settings = settings
+        self.solver.equilibrate_for(self._with(c, b, h))
+        return self.solver.solve()
+
+    def _with(self, c: np.ndarray, b: np.ndarray, h: np.ndarray) -> ConeProgram:
+        first = self.first
+        return ConeProgram.of_checked(c, first.G, h, first.cones, first.A, b, first.P, 0.0)

@@ -67,6 +67,11 @@ class Answers(Generic[One]):
         found = self.__dict__[name] = np.full(self._shapes[name], np.nan)
         return found
 
+    def allocate(self) -> None:
+        """Make all fields, before threads write their rows: each would make a field of its own."""
+        for name in self._shapes:
+            getattr(self, name)
+
     def __len__(self) -> int:
         return int(self.status.size)
 

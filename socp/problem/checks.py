@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compiled.kernels import deferred_kernel, kernel
+from ..compiled.memory import check_room
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
@@ -47,11 +48,13 @@ class ProgramError(ValueError):
 
 
 def as_vector(
-    name: str, value: Any, size: int | None = None, why: str = "", spread: bool = False, absent: float | None = None
-) -> np.ndarray:
-    """`value` as a new contiguous float64 vector, of length `size` when that is given.
+    name: str, value: Any, size: int | None = None, why: str = "", spread: bool = False, absent: float | None = None,
+    leading: bool = False,
+) -> np.ndarray:  # fmt: skip
+    """Return `value` as a new contiguous float64 vector, of length `size` when that is given.
 
-    With `spread` a number stands for a vector of equal entries, and None for the number `absent` if there is one.
+    With `spread` a number stands for a vector of equal entries, and None for the number `absent` if there is one.  With
+    `leading` an array of two axes is a vector for each program of a batch, and is returned as such.
     """
     if type(value) is np.ndarray and value.dtype is FLOAT and value.ndim == 1 and (size is None or value.size == size):
         return value.copy()
@@ -62,12 +65,13 @@ def as_vector(
     vector = _as_float(name, _full(name, value) if sp.issparse(value) else value)
     if vector.ndim == 0 and spread and size is not None:
         vector = filled(size, float(vector))
-    if (vector.ndim == 2 and 1 in vector.shape) or (vector.ndim == 0 and size == 1):
+    if (vector.ndim == 2 and 1 in vector.shape and not leading) or (vector.ndim == 0 and size == 1):
         vector = vector.ravel()
-    if vector.ndim != 1:
-        raise ProgramError(f"{name} must be a vector, but an array of shape {vector.shape} came")
-    if size is not None and vector.size != size:
-        raise ProgramError(f"{name} must have {size} entries{why}, but {vector.size} came")
+    if vector.ndim != 1 and not (leading and vector.ndim == 2):
+        wanted = "a vector, or one for each program" if leading else "a vector"
+        raise ProgramError(f"{name} must be {wanted}, but an array of shape {vector.shape} came")
+    if size is not None and vector.shape[-1] != size:
+        raise ProgramError(f"{name} must have {size} entries{why}, but {vector.shape[-1]} came")
     return vector
 
 
@@ -78,11 +82,24 @@ def filled(size: int, value: float) -> np.ndarray:
     return vector
 
 
-def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> np.ndarray:
-    """`value` as a new C-contiguous float64 matrix of finite entries."""
+def as_dense(
+    name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "", leading: bool = False
+) -> np.ndarray:
+    """Return `value` as a new C-contiguous float64 matrix of finite entries.
+
+    With `leading` an array of three axes, or a list of sparse matrices, is a matrix for each program of a batch.
+    """
+    if leading and isinstance(value, (list, tuple)) and any(map(sp.issparse, value)):
+        parts: list[np.ndarray] = []
+        for i, part in enumerate(value):
+            parts.append(as_dense(f"{name}[{i}]", part, parts[0].shape if parts else shape, why))  # type: ignore[arg-type]
+        return np.stack(parts)
     matrix = _as_float(name, _full(name, value) if sp.issparse(value) else value)
-    if matrix.ndim != 2:
-        raise ProgramError(f"{name} must be a matrix, but an array of shape {matrix.shape} came")
+    if matrix.ndim == 1 and leading and shape[0] is None:
+        matrix = matrix.reshape(1, -1)  # as `as_csc` takes it
+    if matrix.ndim != 2 and not (leading and matrix.ndim == 3):
+        wanted = "a matrix, or one for each program" if leading else "a matrix"
+        raise ProgramError(f"{name} must be {wanted}, but an array of shape {matrix.shape} came")
     _check_shape(name, matrix.shape, shape, why)
     check_finite(name, matrix)
     return matrix
@@ -140,6 +157,8 @@ def _canonical_parts(matrix: Any, lines: int, length: int) -> tuple[np.ndarray, 
     if not (isinstance(data, np.ndarray) and isinstance(indices, np.ndarray) and isinstance(indptr, np.ndarray)):
         return None
     if data.dtype != FLOAT or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        return None
+    if isinstance(data, np.ma.MaskedArray):
         return None
     if not data.ndim == indices.ndim == indptr.ndim == 1 or indptr.size != lines + 1:
         return None
@@ -246,6 +265,7 @@ def _numbers(name: str, part: Any, dimensions: int = 1) -> np.ndarray:
 
 def _array(name: str, what: str, part: Any, dimensions: int = 1) -> np.ndarray:
     """A part of a sparse matrix as an array of so many dimensions; of a list without entries, one of integers."""
+    _refuse_masked(name, part)
     try:
         array = np.asarray(part, dtype=INT if isinstance(part, (list, tuple)) and not part else None)
     except ValueError:  # lists of different lengths
@@ -270,6 +290,7 @@ def _indices(name: str, what: str, indices: np.ndarray, length: int) -> np.ndarr
 
 
 def _full(name: str, matrix: Any) -> np.ndarray:
+    check_room(8.0 * math.prod(matrix.shape), f"{name} in full, of shape {matrix.shape},")
     return np.asarray(read_again(name, matrix).toarray()).reshape(matrix.shape)
 
 
@@ -294,8 +315,8 @@ def check_finite(name: str, array: np.ndarray) -> None:
 
 def check_no_nan(name: str, array: np.ndarray) -> None:
     """Refuse NaN, naming the first entry."""
-    for i in np.flatnonzero(np.isnan(array))[:1]:
-        raise ProgramError(f"{name} must not be NaN, but {name}[{i}] is")
+    for where in np.argwhere(np.isnan(array))[:1].tolist():
+        raise ProgramError(f"{name} must not be NaN, but {name}[{', '.join(map(str, where))}] is nan")
 
 
 @kernel
@@ -411,24 +432,37 @@ def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) ->
 def _as_float(name: str, value: Any) -> np.ndarray:
     if type(value) is np.ndarray and value.dtype == FLOAT:
         return value.astype(FLOAT, order="C")  # that very object: dtypes from files only equal it
-    if np.ma.is_masked(value):
-        raise ProgramError(f"{name} must be an array of numbers, but some of its entries are masked")
+    _refuse_masked(name, value)
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":
             raise ProgramError(f"{name} must be real, but its entries are complex")
-        if array.dtype.kind not in "fiubO":
+        if array.dtype.kind not in "fiubO" or (array.dtype == object and any(map(_is_text, array.flat))):
             raise TypeError
         return np.array(array, dtype=np.float64, order="C", copy=True)
     except ProgramError:
         raise
     except (TypeError, ValueError, OverflowError):
-        what = repr(value) if isinstance(value, (str, bytes)) else f"a {type(value).__name__} of something else"
+        what = repr(value) if _is_text(value) else f"a {type(value).__name__} of something else"
         raise ProgramError(f"{name} must be an array of numbers, but {what} came") from None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, (str, bytes))
+
+
+def _refuse_masked(name: str, value: Any) -> None:
+    """Refuse entries that are masked, in parts of a list, too: NumPy takes what is behind the mask there."""
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            if isinstance(part, (list, tuple, np.ma.MaskedArray)):
+                _refuse_masked(name, part)
+    elif np.ma.is_masked(value):
+        raise ProgramError(f"{name} must be an array of numbers, but some of its entries are masked")
 
 
 def _check_shape(name: str, came: tuple[int, ...], expected: tuple[int | None, int | None], why: str) -> None:
     rows, columns = expected
-    if (rows is not None and rows != came[0]) or (columns is not None and columns != came[1]):
+    if (rows is not None and rows != came[-2]) or (columns is not None and columns != came[-1]):
         shape = ", ".join("any" if e is None else str(e) for e in expected)
         raise ProgramError(f"{name} must have shape ({shape}){why}, but {came} came")

@@ -139,13 +139,13 @@ class ConeProgram(WithHessian):
         self.c = as_vector("c", c)
         check_finite("c", self.c)
         n = self.c.size
-        _check_pair("G", G, "h", h)
-        _check_pair("A", A, "b", b)
+        check_pair("G", G, "h", h)
+        check_pair("A", A, "b", b)
 
         self.G = no_rows(n) if G is None else as_csc("G", G, (None, n), f" ({n} variables in c)")
         self.h = as_vector("h", np.zeros(0) if h is None else h, self.G.shape[0], " (the rows of G)")
-        self.cones = _check_cones(cones, self.G.shape[0])
-        _check_h(self.h, self.cones)
+        self.cones = check_cones(cones, self.G.shape[0])
+        check_h(self.h, self.cones)
 
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in c)")
         self.b = as_vector("b", np.zeros(0) if b is None else b, self.A.shape[0], " (the rows of A)")
@@ -233,13 +233,13 @@ def no_rows(n: int) -> sp.csc_array:
     return csc(NO_VALUES, NO_PLACES, np.zeros(n + 1, INT), (0, n))
 
 
-def _check_pair(matrix_name: str, matrix: Any, vector_name: str, vector: Any) -> None:
+def check_pair(matrix_name: str, matrix: Any, vector_name: str, vector: Any) -> None:
     if (matrix is None) != (vector is None):
         given, missing = (vector_name, matrix_name) if matrix is None else (matrix_name, vector_name)
         raise ProgramError(f"{matrix_name} and {vector_name} go together, but only {given} came: {missing} is missing")
 
 
-def _check_cones(cones: Sequence[Cone] | Cone | None, m: int) -> tuple[Cone, ...]:
+def check_cones(cones: Sequence[Cone] | Cone | None, m: int) -> tuple[Cone, ...]:
     if cones is None:
         cones = []
     if isinstance(cones, (NonNeg, SecondOrder)):
@@ -256,17 +256,19 @@ def _check_cones(cones: Sequence[Cone] | Cone | None, m: int) -> tuple[Cone, ...
     return cones
 
 
-def _check_h(h: np.ndarray, cones: tuple[Cone, ...]) -> None:
-    if all_finite(h):
+def check_h(h: np.ndarray, cones: tuple[Cone, ...]) -> None:
+    """Refuse NaN, infinite entries in second-order cones, and -inf; `h` may have a row for each program."""
+    if all_finite(h.ravel()):
         return
     check_no_nan("h", h)
     start = 0
     for k, cone in enumerate(cones):
-        part = h[start : start + cone.dim]
+        part = h[..., start : start + cone.dim]
         bad = part == -np.inf if isinstance(cone, NonNeg) else np.isinf(part)
-        if bad.any():
-            i = start + int(np.flatnonzero(bad)[0])
+        for first in np.argwhere(bad)[:1].tolist():
+            first[-1] += start
+            index, value = ", ".join(map(str, first)), h[tuple(first)]
             if isinstance(cone, NonNeg):
-                raise ProgramError(f"h[{i}] is -inf: that row of the nonnegative orthant can never hold")
-            raise ProgramError(f"h must be finite in a second-order cone, but h[{i}] (cones[{k}]) is {h[i]}")
+                raise ProgramError(f"h[{index}] is -inf: that row of the nonnegative orthant can never hold")
+            raise ProgramError(f"h must be finite in a second-order cone, but h[{index}] (cones[{k}]) is {value}")
         start += cone.dim

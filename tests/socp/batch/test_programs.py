@@ -228,8 +228,8 @@ BAD = [
     ({"h": np.ones((3, 1))}, "leading axes must agree, but they are 2 of c, 3 of h"),
     ({"A": [[1.0, 1.0]]}, "A and b go together"),
     ({"c": [1.0, 1.0]}, "no argument has a leading axis"),
-    ({"cones": [socp.NonNeg(2)]}, "program 0: cones must add up"),
-    ({"G": np.ones((2, 1, 3))}, "G must have matrices with 2 columns"),
+    ({"cones": [socp.NonNeg(2)]}, "cones must add up to the 1 rows of G"),
+    ({"G": np.ones((2, 1, 3))}, r"G must have shape \(any, 2\) \(2 variables in c\), but \(2, 1, 3\) came"),
 ]
 
 
@@ -252,7 +252,7 @@ def test_fields_that_nothing_was_written_into_are_nan():
 def test_threads_share_what_is_left(k, threads):
     given = disks(k=k)
     program = ConePrograms(**{name: given.get(name) for name in ("c", "G", "h", "cones", "A", "b", "P")})
-    (lot,) = cone_lots.lots_of(program, given["cones"], socp.Settings(threads=threads))
+    (lot,) = cone_lots.lots_of(program, socp.Settings(threads=threads))
     sizes = [end - begin for begin, end in lot.tasks()]
     assert [begin for begin, _ in lot.tasks()] == list(np.cumsum([0, *sizes[:-1]])) and sum(sizes) == k
     assert sizes == sorted(sizes, reverse=True) and sizes[0] <= max(64, k / (2 * threads if threads > 1 else 1))
