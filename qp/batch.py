@@ -14,7 +14,6 @@ from socp.batch.points import points_for
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
-from socp.problem.certificates import dual_terms, primal_terms, ray_error, scaled
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector, check_finite
 from socp.problem.hessian import as_hessian
 from socp.problem.lowrank import LowRank
@@ -311,9 +310,7 @@ class QuadraticLot(Lot):
                 continue
             given = {name: getattr(self.programs, name) for name in ("P", "q", "A")} | self.programs.sides()
             stack = Stack._make(rows_at(array, part) for array in given.values())
-            ray = y[part] if kind else x[part]
-            terms = primal_terms(stack, ray[:, :m], ray[:, m:]) if kind else dual_terms(stack, ray)
-            tol, (rays,) = ray_error(*terms), scaled(terms[0], ray)
+            rays, tol = stack.certificates(y[part] if kind else x[part], kind)
             passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
             holds[now] = passed
             at, tol, rays = self.chosen[part[passed]], tol[passed], rays[passed]

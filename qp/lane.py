@@ -190,11 +190,13 @@ def cone_answer(
     gather_rhs(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0), form.kinds, b, z)
     y, s = y[form.kinds[: y.size] == EQUAL], (cone_program.h - cone_program.G @ x).clip(0.0)
     found = cone_residuals(cone_program, x, y, z, s)
-    return ConeSolution(
+    solution = ConeSolution(
         OPTIMAL, x, y, z, s, found.primal_objective + program.offset, found.dual_objective + program.offset,
         *found.relative, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message, trace=trace,
         timings=NO_TIMINGS.copy(), plan=plan,
     )  # fmt: skip
+    solution._program = cone_program
+    return solution
 
 
 @functools.lru_cache(maxsize=64)

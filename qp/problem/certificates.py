@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from socp.problem.certificates import largest_entry, multiply
+from socp.problem.certificates import add_transposed, certificate_of, dual_terms, largest_entry, primal_terms
 from socp.problem.stopping import Sides
 
 
@@ -41,6 +41,14 @@ class Stack(NamedTuple):
         """The largest entry of P."""
         return largest_entry(self.P)
 
-    def product(self, x: np.ndarray) -> np.ndarray:
-        """P x."""
-        return multiply(self.P, x)
+    def accurate_product(self, x: np.ndarray) -> np.ndarray:
+        """P x with its errors behind."""
+        sums = np.zeros((len(x), 2 * self.n))
+        add_transposed(self.P, x, sums)
+        return sums
+
+    def certificates(self, rays: np.ndarray, primal: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Rays, (y, z_bounds) or x, scaled to the slope -1, and the smallest tol at which each is a certificate."""
+        parts = np.split(rays, [self.A.shape[1]], axis=1) if primal else [rays]
+        found, tol = certificate_of(primal_terms if primal else dual_terms, self, *parts)
+        return np.concatenate(found, axis=1), tol

@@ -85,14 +85,14 @@ class Solution(Answer):
 
     @property
     def cone_solution(self) -> ConeSolution | None:
-        """The engine's answer to the cone program behind it; None where the active set gave the answer."""
+        """The engine's answer to the cone program behind it; None where the active set or a batch gave the answer."""
         if self._run is not None:
             self._cone_solution, self._run = self._run.solution(), None
         return self._cone_solution
 
-    def __getstate__(self) -> dict[str, Any]:
-        """A run and the program stay in their process; what is known of the cone program goes along."""
-        return {**super().__getstate__(), "_cone_solution": self.cone_solution, "_run": None}
+    def _state(self) -> dict[str, Any]:
+        """A run stays with its answer; what is known of the cone program goes along."""
+        return {**super()._state(), "_cone_solution": self.cone_solution, "_run": None}
 
     def vjp(
         self, dx: ArrayLike | None = None, dy: ArrayLike | None = None, dz_bounds: ArrayLike | None = None,

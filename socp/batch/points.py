@@ -18,7 +18,6 @@ from ..compiled.vec import (
     lane_numbers,
     largest,
     load,
-    plain_product,
     plain_sum,
     select,
     splat,
@@ -54,7 +53,7 @@ class Points(Structure):
     s = matrix()
     Px, Px_low, gradient, gradient_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     rows, rows_scale, cone, cone_scale, dual, dual_scale = (lane_numbers() for _ in range(6))
-    half, product, product_low, support, support_low = (lane_numbers() for _ in range(5))
+    half, half_low, product, product_low, support, support_low = (lane_numbers() for _ in range(6))
     tol, tol_abs = number(), number()
     spans = structure(Spans)
 
@@ -125,16 +124,16 @@ def measure_gradient(w: Points) -> None:
     else:
         add_transposed_accurately_own(m, n, w.A_own, spans.column_first, spans.column_end, y, dual, low)
     worst, size, trap = splat(0.0), splat(0.0), splat(0.0)
-    total, error, half = splat(0.0), splat(0.0), splat(0.0)
+    total, error, half, half_low = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     for j in range(n):
         p, c, v, residual = load(Px, j), load(q, j), load(x, j), load(dual, j) + load(low, j)
         worst = largest(absolute(residual), worst)
         size = largest(absolute(p), largest(absolute(c), size))
         trap += 0.0 * residual + 0.0 * v
-        half += 0.5 * plain_product(v, p)
+        half, half_low = add_product(0.5 * v, p, half, half_low + 0.5 * v * load(Px_low, j))
         total, error = add_product(v, p, total, error + v * load(Px_low, j))
         total, error = add_product(v, c, total, error)
-    w.dual, w.dual_scale, w.half = worst + trap, 1.0 + size, half
+    w.dual, w.dual_scale, w.half, w.half_low = worst + trap, 1.0 + size, half, half_low
     w.product, w.product_low, w.support, w.support_low = total, error, splat(0.0), splat(0.0)
 
 
@@ -144,7 +143,9 @@ def finish(batch: Batch, w: Points, first: int, end: int) -> None:
     tol, tol_abs, half, support, low = w.tol, w.tol_abs, w.half, w.support, w.support_low
     gap = plain_sum(w.product, support)
     gap = absolute(gap + (sum_error(w.product, support, gap) + (w.product_low + low)))
-    objective, below = (w.product - half) + w.product_low, -(half + support + low)
+    objective, below = plain_sum(w.product, -half), plain_sum(half, support)
+    objective += sum_error(w.product, -half, objective) + (w.product_low - w.half_low)
+    below = -(below + (sum_error(half, support, below) + (w.half_low + low)))
     gap_scale = 1.0 + largest(absolute(objective), absolute(below))
     primal = largest(w.rows / w.rows_scale, w.cone / w.cone_scale)
     dual, relative_gap = w.dual / w.dual_scale, gap / gap_scale

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..problem.checks import ProgramError
 from ..problem.derivatives import Gradient, Tangent
-from ..problem.solution import TIMINGS, TRACE, Solution
+from ..problem.solution import TIMINGS, TRACE, KeepsProgram, Solution
 from ..problem.status import Status
 from .derivatives import Linearizations
 
@@ -26,7 +26,7 @@ MESSAGES = {
 }
 
 
-class Answers(Generic[One]):
+class Answers(KeepsProgram, Generic[One]):
     """The answers to a batch of programs, `many`: ``many[i]`` is the solution of program i.
 
     Parameters
@@ -42,6 +42,7 @@ class Answers(Generic[One]):
     single: ClassVar[Any]
     messages: ClassVar[dict[Status, str]] = MESSAGES
     linearized: ClassVar[Any]
+    _kept = "_programs"
     _programs: Any = None  # what has `program(i)`, for derivatives
     status: np.ndarray
     x: np.ndarray
@@ -90,10 +91,6 @@ class Answers(Generic[One]):
         if self._programs is not None:
             found._program = functools.partial(self._programs.program, i)  # type: ignore[attr-defined]
         return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The programs stay in their process, as they may be large."""
-        return {**self.__dict__, "_programs": None}
 
     def __iter__(self) -> Iterator[One]:
         return (self[i] for i in range(len(self)))

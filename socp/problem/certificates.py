@@ -7,17 +7,20 @@ ray is exact for a program within a relative tol of the given one.  Likewise for
 and Gx are each a zero of the size of their own data.  A b'y + h'z or c'x that is not some digits beyond what its terms
 lose to rounding is none.
 
+All is measured in twice the working precision, on the ray scaled as it is told: that rounds it, too.
+
 A ray may be an array of them, one for each of many dense programs: all that is told of it is then an array, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..linalg.csc import multiply_both
+from ..linalg.accurate import add_both, add_rows
 from .distances import norm
 
 LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
@@ -37,32 +40,36 @@ def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
 
 def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
     """What is to be seen of the multipliers of each block of constraints: the slope is b'y + h'z, or of sides."""
-    slope, size, data, gradient = 0.0, 0.0, 0.0, np.zeros(program.n)
-    outside: list[tuple[Any, Any]] = []
+    shape = multipliers[0].shape[:-1]
+    slope, gradient = np.zeros((*shape, 2)), np.zeros((*shape, 2 * program.n))
+    size, data, outside = 0.0, 0.0, []
     for block, v in zip(program.constraints, multipliers):
-        terms, distance = block.support(v)
-        slope, size = slope + terms.sum(axis=-1), size + np.abs(terms).sum(axis=-1)
-        data, gradient = data + largest_entry(block.matrix) * norm(v), gradient + multiply_transposed(block.matrix, v)
+        sides, distance = block.support(v)
+        add_transposed(sides[..., None], v, slope)
+        add_transposed(block.matrix, v, gradient)
+        size, data = size + np.abs(sides * v).sum(axis=-1), data + largest_entry(block.matrix) * norm(v)
         outside.append((distance, norm(v)))
-    return slope, size, [(norm(gradient), data), *outside]
+    return rounded_sums(slope)[0][..., 0], size, [(norm(rounded_sums(gradient)[0]), data), *outside]
 
 
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
     """What is to be seen of the direction x, which may not lead out of the constraints: the slope is c'x."""
-    zeros = [(norm(program.hessian.product(x)), program.hessian.largest)]
-    zeros += [(block.outward(multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
-    terms = program.cost * x
-    return terms.sum(axis=-1), np.abs(terms).sum(axis=-1), [(value, data * norm(x)) for value, data in zeros]
+    slope = np.zeros((*x.shape[:-1], 2))
+    add_transposed(program.cost[..., None], x, slope)
+    zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))[0]), program.hessian.largest)]
+    zeros += [(block.outward(*multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
+    size = np.abs(program.cost * x).sum(axis=-1)
+    return rounded_sums(slope)[0][..., 0], size, [(value, data * norm(x)) for value, data in zeros]
 
 
-def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> Any:
+def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> float:
     """The smallest tol at which (y, z), scaled to the slope -1, certifies that nothing is feasible."""
-    return ray_error(*primal_terms(program, *multipliers))
+    return primal_certificate(program, *multipliers)[1]
 
 
-def dual_infeasibility(program: Any, x: np.ndarray) -> Any:
+def dual_infeasibility(program: Any, x: np.ndarray) -> float:
     """The smallest tol at which x, scaled to c'x = -1, certifies that the objective falls for ever."""
-    return ray_error(*dual_terms(program, x))
+    return dual_certificate(program, x)[1]
 
 
 def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, float]:
@@ -81,13 +88,20 @@ def dual_certificate(program: Any, x: np.ndarray) -> tuple[Ray, float]:
     return _best(dual_terms, program, (x,), (np.where(used, x, 0.0),))
 
 
-def _best(terms_of: Any, program: Any, given: Ray, plain: Ray) -> tuple[Ray, float]:
+def _best(terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray) -> tuple[Ray, float]:
     """The plain ray scaled to the slope -1, and its error; the given one where that is far better."""
-    ray, error = plain, ray_error(*terms_of(program, *plain))
-    as_given = ray_error(*terms_of(program, *given))
-    if not error <= 2.0 * as_given:
-        ray, error = given, as_given
-    return scaled(terms_of(program, *ray)[0], *ray), float(error)
+    ray, error = certificate_of(terms_of, program, *plain)
+    if not all(map(np.array_equal, plain, given)):
+        other, as_given = certificate_of(terms_of, program, *given)
+        if not error <= 2.0 * as_given:
+            ray, error = other, as_given
+    return ray, float(error)
+
+
+def certificate_of(terms_of: Callable[..., RayTerms], program: Any, *ray: np.ndarray) -> tuple[Ray, Any]:
+    """The ray scaled to the slope -1, and the smallest tol at which that is a certificate."""
+    ray = scaled(terms_of(program, *ray)[0], *ray)
+    return ray, ray_error(*terms_of(program, *ray))
 
 
 def scaled(slope: Any, *ray: np.ndarray) -> Ray:
@@ -104,22 +118,36 @@ def _in_rows(program: Any) -> np.ndarray:
     return used
 
 
-def multiply(M: Any, x: np.ndarray) -> np.ndarray:
-    """M x."""
+def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M x, rounded once, and what that leaves of it."""
+    sums = np.zeros((*x.shape[:-1], 2 * M.shape[-2]))
     if isinstance(M, np.ndarray):
-        return (M @ x[..., None])[..., 0]
-    Mx = np.empty(M.shape[0])
-    multiply_both(M.indptr, M.indices, M.data, x, np.zeros(Mx.size), Mx, np.empty(x.size))
-    return Mx
+        add_transposed(np.swapaxes(M, -1, -2), x, sums)
+    else:
+        m, nothing = M.shape[0], np.zeros(x.size)
+        add_both(M.indptr, M.indices, M.data, x, np.zeros(m), sums[:m], sums[m:], nothing, nothing)
+    return rounded_sums(sums)
 
 
-def multiply_transposed(M: Any, v: np.ndarray) -> np.ndarray:
-    """M'v."""
-    if isinstance(M, np.ndarray):
-        return (v[..., None, :] @ M)[..., 0, :]
-    Mtv = np.empty(M.shape[1])
-    multiply_both(M.indptr, M.indices, M.data, np.zeros(Mtv.size), v, np.empty(v.size), Mtv)
-    return Mtv
+def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
+    """Add M'v to `sums`, whose second half takes the errors; of each program where v is an array of vectors."""
+    n, nothing = sums.shape[-1] // 2, np.zeros(v.size)
+    if v.ndim > 1:
+        for k in range(len(v)):
+            add_transposed(M[k % len(M)], v[k], sums[k])
+    elif isinstance(M, np.ndarray):
+        add_rows(np.ascontiguousarray(M), v, sums[:n], sums[n:])
+    else:
+        add_both(M.indptr, M.indices, M.data, np.zeros(n), v, nothing, nothing, sums[:n], sums[n:])
+
+
+def rounded_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums whose errors stand behind them, rounded once, and what that leaves of them."""
+    values, errors = np.split(sums, 2, axis=-1)
+    errors = np.where(np.isfinite(errors), errors, 0.0)
+    total = values + errors
+    with np.errstate(invalid="ignore"):  # of infinite sums
+        return total, (values - total) + errors
 
 
 def largest_entry(M: Any) -> Any:

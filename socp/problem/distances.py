@@ -25,10 +25,10 @@ def beyond(value: float, lost: Floats, i: int) -> float:
     return 0.0 if lost.size > 0 and abs(value) <= lost[i] else abs(value)
 
 
-def cone_violation(layout: tuple[np.ndarray, np.ndarray], v: np.ndarray) -> float:
-    """The distance of v from the cones of a `layout` in the infinity norm."""
+def cone_violation(layout: tuple[np.ndarray, np.ndarray], v: np.ndarray, low: np.ndarray = NO_VALUES) -> float:
+    """The distance of v from the cones of a `layout` in the infinity norm; `low` are the errors of v, or empty."""
     found = np.zeros(2)
-    distance_from_cones(*layout, v, NO_VALUES, NO_VALUES, NO_VALUES, found)
+    distance_from_cones(*layout, v, low, NO_VALUES, NO_VALUES, found)
     return float(found[0])
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -43,15 +44,39 @@ are 0."""
 TIMINGS = ("equilibration", "ordering", "symbolic", "factorization", "solves", "rest")
 
 
-class Answer:
+Kept = TypeVar("Kept", bound="KeepsProgram")
+
+
+class KeepsProgram:
+    """Answers of which copies share the program, which nobody changes; in a pickle it is left behind."""
+
+    _kept: ClassVar[str] = "_program"
+
+    def _state(self) -> dict[str, Any]:
+        """All that a copy has."""
+        return self.__dict__
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The program stays in its process, as it may be large."""
+        return {**self._state(), self._kept: None}
+
+    def __copy__(self: Kept) -> Kept:
+        other = object.__new__(type(self))
+        other.__dict__.update(self._state())
+        return other
+
+    def __deepcopy__(self: Kept, memo: dict[int, Any]) -> Kept:
+        other = copy.copy(self)
+        for name, value in other.__dict__.items():
+            other.__dict__[name] = value if name == self._kept else copy.deepcopy(value, memo)
+        return other
+
+
+class Answer(KeepsProgram):
     """What solutions of cone programs and of quadratic programs have in common."""
 
     status: Status
     _program: Any = None  # or what makes it when it is asked for, of an answer of a batch
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The program stays in its process, as it may be large."""
-        return {**self.__dict__, "_program": None}
 
     def _differentiable(self) -> Any:
         """The program, where the answer has a derivative."""

@@ -130,19 +130,19 @@ class Sides(NamedTuple):
         return None if self.beside is None else np.abs(self.beside)
 
     def support(self, y: np.ndarray) -> tuple[np.ndarray, Any]:
-        """The terms of u'y+ - l'y- over the finite sides, and the largest multiplier of an infinite one."""
+        """The sides that y is multiplied by in u'y+ - l'y-, and the largest multiplier of an infinite one, here 0."""
         side = np.where(y > 0.0, self.upper, self.lower)
         finite = np.isfinite(side)
-        return np.where(finite, side, 0.0) * y, norm(np.where(finite, 0.0, y))
+        return np.where(finite, side, 0.0), norm(np.where(finite, 0.0, y))
 
-    def outward(self, v: np.ndarray) -> Any:
-        """How far the direction M x = v leads out of the sides."""
+    def outward(self, v: np.ndarray, low: np.ndarray = NO_VALUES) -> Any:
+        """How far the direction M x = v, which was rounded, leads out of the sides."""
         below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
         return np.maximum(below, above).max(axis=-1, initial=0.0)
 
     def idle(self, y: np.ndarray) -> np.ndarray:
         """The rows without entries whose multipliers add nothing to a certificate."""
-        return ~has_entries(self.matrix, 0) & (self.support(y)[0] >= 0.0)
+        return ~has_entries(self.matrix, 0) & (self.support(y)[0] * y >= 0.0)
 
 
 class SlackRows(NamedTuple):
@@ -172,18 +172,18 @@ class SlackRows(NamedTuple):
         return np.where(np.isfinite(self.h), np.abs(self.h), 0.0) + np.where(np.isfinite(s), np.abs(s), 0.0)
 
     def support(self, z: np.ndarray) -> tuple[np.ndarray, float]:
-        """The terms of h'z over the finite h, and the distance of z from K."""
+        """The finite h, 0 for the others, and the distance of z from K."""
         finite = np.isfinite(self.h)
         outside = cone_violation(self.layout, z) if norm(z[~finite]) == 0.0 else np.inf
-        return np.where(finite, self.h, 0.0) * z, outside
+        return np.where(finite, self.h, 0.0), outside
 
-    def outward(self, v: np.ndarray) -> float:
-        """How far the direction M x = v leads out of the cones."""
-        return cone_violation(self.layout, np.where(np.isfinite(self.h), -v, np.inf))
+    def outward(self, v: np.ndarray, low: np.ndarray = NO_VALUES) -> float:
+        """How far the direction M x = v + low leads out of the cones."""
+        return cone_violation(self.layout, np.where(np.isfinite(self.h), -v, np.inf), -low)
 
     def idle(self, z: np.ndarray) -> np.ndarray:
         """As of `Sides`; the first entry of a cone holds the others."""
-        found, (start, second_order) = ~has_entries(self.matrix, 0) & (self.support(z)[0] >= 0.0), self.layout
+        found, (start, second_order) = ~has_entries(self.matrix, 0) & (self.support(z)[0] * z >= 0.0), self.layout
         found[start[:-1][second_order & (np.diff(start) > 0)]] = False
         return found
 
@@ -244,7 +244,7 @@ def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: n
     for block, v in zip(program.constraints, multipliers):
         size, terms = abs(block.matrix), block.terms(s)
         lost.append(NO_VALUES if terms is None else LOST * (size @ x + terms))
-        dual, gap = dual + size.T @ np.abs(v), gap + np.abs(block.support(v)[0]).sum()
+        dual, gap = dual + size.T @ np.abs(v), gap + np.abs(block.support(v)[0] * v).sum()
     return [*lost, LOST * dual, LOST * float(gap)]
 
 

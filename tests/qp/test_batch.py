@@ -1,6 +1,7 @@
 """Many programs at once: answers and residuals as if alone, neighbours, input that is refused."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -395,3 +396,25 @@ def test_unknown_settings_are_refused_with_a_hint(call, program):
         call(**program, tolerance=1e-6)
     with pytest.raises(TypeError, match="'verbose'"):
         call(**program, verbose=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_objectives_are_those_of_the_answer_in_exact_arithmetic(seed):
+    # 1/2 x'Px + q'x of terms that cancel, at bounds that hold
+    rng = np.random.default_rng(seed)
+    n = 5
+    F, lb = rng.random((n, n)), 0.1 + rng.random((10, n))
+    P = 10.0 * (F @ F.T + np.eye(n))
+    q = -0.49999 * lb @ P
+    few = qp.solve_many(P, q[:1], lb=lb[:1])
+    own = qp.solve_many(np.stack([P] * 10), q, lb=lb)
+    single = qp.solve(P, q[0], lb=lb[0])
+    assert single.plan.method == "lane" and not few.alone and not own.alone
+    for i, found in [(0, few[0]), (0, single), *enumerate(own)]:
+        x, half = [Fraction(v) for v in found.x.tolist()], Fraction(0)
+        for k in range(n):
+            half += sum(Fraction(P[k, j]) * x[k] * x[j] for j in range(n)) / 2
+        objective = half + sum(Fraction(c) * v for c, v in zip(q[i].tolist(), x))
+        below = -half - sum(Fraction(b) * Fraction(z) for b, z in zip(lb[i].tolist(), found.z_bounds.tolist()))
+        assert found.objective == pytest.approx(float(objective), rel=1e-14, abs=1e-25)
+        assert found.dual_objective == pytest.approx(float(below), rel=1e-14, abs=1e-25)

@@ -25,13 +25,22 @@ LONGEST = 900.0  # seconds: a mutant that loops for ever is caught
 
 # (file, tests): [(text, what comes in its place)]
 MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
-    ("socp/problem/certificates.py", "tests/socp/problem/test_stopping.py tests/qp/problem/test_stopping.py"): [
+    (
+        "socp/problem/certificates.py",
+        "tests/socp/problem/test_stopping.py tests/qp/problem/test_stopping.py tests/socp/problem/test_certificates.py",
+    ): [
         ("np.minimum(-slope, own)", "(0.0 * own - slope)"),
         ("np.minimum(-slope, own)", "own"),
         (", data), *outside]", ", data)]"),
         ("outside.append((distance, norm(v)))", "outside = [(distance, norm(v))]"),
-        ("gradient + multiply_transposed(", "-gradient + multiply_transposed("),
-        ("[(norm(program.hessian.product(x)), program.hessian.largest)]", "[]"),
+        ("add_transposed(block.matrix, v, gradient)", "add_transposed(block.matrix, np.abs(v), gradient)"),
+        ("add_transposed(block.matrix, v, gradient)", "gradient[..., : program.n] += block.matrix.T @ v"),
+        ("add_transposed(sides[..., None], v, slope)", "slope[..., 0] += (sides * v).sum(axis=-1)"),
+        (
+            "    ray = scaled(terms_of(program, *ray)[0], *ray)\n    return ray, ray_error(*terms_of(program, *ray))",
+            "    return scaled(terms_of(program, *ray)[0], *ray), ray_error(*terms_of(program, *ray))",
+        ),
+        ("[(norm(rounded_sums(program.hessian.accurate_product(x))[0]), program.hessian.largest)]", "[]"),
         ("largest_entry(block.matrix)) for block in program.constraints]", "0.0) for block in []]"),
         ("LEAST_SLOPE = 1e-12", "LEAST_SLOPE = 0.0"),
         ("~used if block.are_bounds else block.idle(v)", "block.idle(v)"),
@@ -50,7 +59,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("[*lost, LOST * dual,", "[*lost, 100.0 * LOST * dual,"),
         ("LOST * float(gap)", "100.0 * LOST * float(gap)"),
         ("LOST * (size @ x + terms)", "100.0 * LOST * (size @ x + terms)"),
-        ("0.0) * y, norm(np.where(finite, 0.0, y))", "0.0) * y, norm(np.where(finite, 0.0, y.clip(0.0)))"),
+        ("0.0), norm(np.where(finite, 0.0, y))", "0.0), norm(np.where(finite, 0.0, y.clip(0.0)))"),
         ("below, above = np.where(np.isfinite(self.lower), -v, 0.0), ", "below, above = 0.0 * v, "),
         (" if norm(z[~finite]) == 0.0 else np.inf", ""),
         ("np.where(np.isfinite(self.h), -v, np.inf)", "-v"),

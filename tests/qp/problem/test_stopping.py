@@ -26,7 +26,7 @@ def array(*values):
 
 
 def support(l, u, y):
-    return Sides(NO_MATRIX, l, u).support(y)[0].sum()
+    return Sides(NO_MATRIX, l, u).support(y)[0] @ y
 
 
 def test_the_support_of_sides():
@@ -35,7 +35,7 @@ def test_the_support_of_sides():
         (array(2, 1, -3, 0), [6.0, 5.0, -6.0, 0.0], 0.0), (array(-2, -1, 3, 0.5), [2.0, 0, 0, 0], 3.0),
         (array(-2, 0, 0, 0), [2.0, 0, 0, 0], 0.0),
     ):  # fmt: skip
-        np.testing.assert_array_equal(rows.support(y)[0], terms)
+        np.testing.assert_array_equal(rows.support(y)[0] * y, terms)
         assert rows.support(y)[1] == outside
     # a direction leads out of finite sides
     assert rows.outward(array(-4, -9, 1, 7)) == 4.0 and rows.outward(array(3, 5, -6, -8)) == 6.0

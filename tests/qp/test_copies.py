@@ -1,0 +1,143 @@
+"""Copies of answers, by whatever method they were found, have derivatives as the answers have; pickles say why not."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from qp.active_set.series import solve_series
+from socp import ProgramError
+
+EYE, MINUS = np.eye(3), -np.ones(3)
+RNG = np.random.default_rng(0)
+WIDE = RNG.normal(size=(60, 60))
+DISK = {"G": [[0, 0], [-1, 0], [0, -1]], "h": [1, 0, 0], "cones": [socp.SecondOrder(3)], "P": np.eye(2)}
+
+
+def boxed(by_rows=False):
+    X, y = RNG.normal(size=(300, 4)), np.where(RNG.random(300) < 0.5, 1.0, -1.0)
+    kernel = qp.KernelMatrix(X, "rbf", gamma=0.2, signs=y)
+    P = kernel if by_rows else kernel.dense()
+    return qp.solve(P, -np.ones(300), A=y[None], l=0.0, u=0.0, lb=0.0, ub=1.0)
+
+
+def updated():
+    solver = qp.Solver(EYE, MINUS, A=np.ones((1, 3)), u=[1.0], lb=0.0)
+    first = solver.solve()
+    solver.update(q=3.0 * MINUS)
+    solver.solve()
+    return first
+
+
+def machine():
+    kernel, which, q = qp.KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
+    found = solve_series(kernel, which, np.array([0, 2]), q, -9.0 * (q > 0), 9.0 * (q < 0), row=True, tol=1e-10)
+    signed = qp.KernelMatrix(np.eye(2), "linear", signs=-q)
+    return found.solution(0, slice(0, 2), qp.QuadraticProgram(signed, [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0))
+
+
+# name: (what finds an answer, its method; None in a batch)
+QUADRATIC = {
+    "lane": (lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), u=[1.0]), "lane"),
+    "lane with bounds": (lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), l=[0.2], u=[1.0], lb=0.0), "lane"),
+    "an answer before an update": (updated, "lane"),
+    "engine": (lambda: qp.solve(WIDE @ WIDE.T, WIDE[0], lb=-1.0), "interior point"),
+    "presolved": (
+        lambda: qp.solve(EYE, MINUS, A=[[1.0, 0, 0], [1, 1, 1]], l=[0.5, -9], u=[0.5, 1.0]),
+        "interior point",
+    ),
+    "fixed": (lambda: qp.solve(EYE, MINUS, lb=[0.5, 0, 0], ub=[0.5, 1, 1]), "interior point"),
+    "active set": (boxed, "active set"),
+    "of a batch": (lambda: qp.solve_many(EYE, [MINUS, 2.0 * MINUS], A=np.ones((1, 3)), u=[1.0])[1], None),
+    "alone in a batch": (lambda: qp.solve_many(EYE, [MINUS, MINUS], A=np.ones((1, 3)), u=1.0, max_iter=300)[0], None),
+    "large of a batch": (lambda: qp.solve_many(np.eye(130), -np.ones((2, 130)), ub=0.5)[1], "interior point"),
+}
+CONIC = {
+    "engine": lambda: socp.solve(c=[1.0, 0.5], **DISK),
+    "of a batch": lambda: socp.solve_many(c=[[1.0, 0.5], [0.3, 2.0]], **DISK)[1],
+    "of a solver": lambda: socp.Solver(c=[1.0, 0.5], **DISK).solve(),
+}
+COPIES = [copy.copy, copy.deepcopy, lambda found: copy.deepcopy(copy.copy(found))]
+
+
+def derivatives(found):
+    dx = np.linspace(1.0, 2.0, found.x.size)
+    gradient = found.vjp(dx=dx)
+    vector = gradient.q if hasattr(gradient, "q") else gradient.c
+    return [vector, *(found.jvp(dq=dx) if hasattr(gradient, "q") else found.jvp(dc=dx))]
+
+
+def check_copies(found):
+    expected = derivatives(found)
+    for copied in COPIES:
+        for one, other in zip(derivatives(copied(found)), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+    for again in (pickle.loads(pickle.dumps(found)), pickle.loads(pickle.dumps(copy.deepcopy(found)))):
+        for take in (lambda again=again: again.vjp(dx=again.x), lambda again=again: again.jvp()):
+            with pytest.raises(ProgramError, match="without its program, as out of a pickle"):
+                take()
+
+
+@pytest.mark.parametrize("name", QUADRATIC)
+def test_of_quadratic_programs(name):
+    find, method = QUADRATIC[name]
+    found = find()
+    assert found.status == "optimal" and (None if found.plan is None else found.plan.method) == method
+    check_copies(found)
+    if method in ("lane", "interior point"):
+        check_copies(found.cone_solution)
+        for copied in COPIES:
+            check_copies(copied(find()).cone_solution)
+    else:
+        assert found.cone_solution is None
+
+
+@pytest.mark.parametrize("find", [lambda: boxed(by_rows=True), machine])
+def test_where_there_is_no_derivative_copies_say_the_same(find):
+    found = find()
+    for one in (found, *(copied(found) for copied in COPIES)):
+        assert one.cone_solution is None
+        with pytest.raises(ProgramError, match="give P as a matrix"):
+            one.vjp()
+
+
+@pytest.mark.parametrize("name", CONIC)
+def test_of_cone_programs(name):
+    check_copies(CONIC[name]())
+
+
+@pytest.mark.parametrize("name", ["lane", "lane with bounds", "engine", "presolved", "fixed"])
+def test_the_cone_solution_has_the_derivatives_of_its_own_program(name):
+    cone = QUADRATIC[name][0]().cone_solution
+    alone = socp.solve(cone._program)
+    np.testing.assert_allclose(cone.x, alone.x, atol=1e-6)
+    for one, other in zip(derivatives(cone), derivatives(alone), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_a_deep_copy_shares_no_numbers():
+    found = qp.solve(EYE, MINUS, A=np.ones((1, 3)), u=[1.0])
+    other, cone = copy.deepcopy(found), found.cone_solution.x.copy()
+    other.x[:] = other.cone_solution.x[:] = other.trace["gap"] = 7.0
+    assert (found.x < 1.0).all() and (found.cone_solution.x == cone).all() and (found.trace["gap"] != 7.0).all()
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_batches(copied):
+    many = qp.solve_many(EYE, [MINUS, 2.0 * MINUS], A=np.ones((1, 3)), u=[1.0])
+    cones = socp.solve_many(c=[[1.0, 0.5], [0.3, 2.0]], **DISK)
+    dx = np.ones(many.x.shape)
+    np.testing.assert_array_equal(copied(many).vjp(dx=dx).q, many.vjp(dx=dx).q)
+    np.testing.assert_array_equal(copied(many)[1].vjp(dx=dx[1]).q, many[1].vjp(dx=dx[1]).q)
+    dx = np.ones(cones.x.shape)
+    np.testing.assert_array_equal(copied(cones).vjp(dx=dx).c, cones.vjp(dx=dx).c)
+    np.testing.assert_array_equal(copied(cones)[1].vjp(dx=dx[1]).c, cones[1].vjp(dx=dx[1]).c)
+    for batch in (many, cones):
+        again = pickle.loads(pickle.dumps(copied(batch)))
+        with pytest.raises(ProgramError, match="without their programs, as out of a pickle"):
+            again.vjp()
+        with pytest.raises(ProgramError, match="without its program, as out of a pickle"):
+            again[0].vjp()

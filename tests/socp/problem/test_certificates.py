@@ -1,0 +1,184 @@
+"""What is told of certificates, held against exact arithmetic on data in units far apart."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from bench.answers.exact import Exact, distances, times
+from socp import ConeProgram, NonNeg
+from socp.problem.certificates import dual_certificate, dual_terms, primal_certificate, primal_terms
+from tests.support.programs import planted_dual_certificate, planted_primal_certificate
+
+TOL = 1e-8
+
+
+def largest(v):
+    return float(np.abs(v).max(initial=0.0))
+
+
+def entries(M):
+    return M if isinstance(M, np.ndarray) else M.data if M is not None else np.zeros(0)
+
+
+def exact_error(slope, zeros):
+    """The smallest tol of values beside their sizes, of a ray that is scaled already."""
+    assert slope.rounded()[0] == pytest.approx(-1.0, rel=1e-12)
+    return max((value / min(1.0, size) for value, size in zeros if value), default=0.0)
+
+
+def exact_primal_error(program, y, z):
+    ours, (y, z) = (y, z), map(Exact.of, (y, z))
+    if isinstance(program, ConeProgram):
+        slope, outside = Exact.of(program.b).dot(y) + Exact.of(program.h).dot(z), largest(distances(z, program.cones))
+        gradient, data = times(program.A.T, y) + times(program.G.T, z), (program.A, program.G)
+        zeros = [(outside, largest(ours[1]))]
+    else:
+        slope, zeros = Exact.of(np.zeros(1)), []
+        for v, l, u in ((y, program.l, program.u), (z, program.lb, program.ub)):
+            side = np.where(v.whole > 0, u, l)
+            zeros += [(largest(v.rounded()[np.isinf(side)]), largest(v.rounded()))]
+            slope = slope + Exact.of(np.where(np.isinf(side), 0.0, side)).dot(v)
+        gradient, data = times(program.A.T, y) + z, (program.A, np.ones(1))
+    size = sum(largest(entries(M)) * largest(v) for M, v in zip(data, ours))
+    return exact_error(slope, [(largest(gradient.rounded()), size), *zeros])
+
+
+def exact_dual_error(program, x):
+    size, v = largest(x), Exact.of(x)
+    zeros = [(largest(times(program.P, v).rounded()), largest(entries(program.P)) * size)]
+    if isinstance(program, ConeProgram):
+        zeros += [(largest(times(program.A, v).rounded()), largest(entries(program.A)) * size)]
+        inside = Exact(-times(program.G, v).whole, times(program.G, v).power)
+        zeros += [(largest(distances(inside, program.cones)), largest(entries(program.G)) * size)]
+        return exact_error(Exact.of(program.c).dot(v), zeros)
+    for move, l, u, data in ((times(program.A, v), program.l, program.u, program.A), (v, program.lb, program.ub, None)):
+        out = np.maximum(np.where(np.isinf(l), 0.0, -move.rounded()), np.where(np.isinf(u), 0.0, move.rounded()))
+        zeros += [(max(out.max(initial=0.0), 0.0), (1.0 if data is None else largest(entries(data))) * size)]
+    return exact_error(Exact.of(program.q).dot(v), zeros)
+
+
+def exact_told(program, found):
+    """(what is told of a certificate, what is so)."""
+    if found.status == "primal_infeasible":
+        return found.primal_residual, exact_primal_error(
+            program, found.y, found.z_bounds if qp_of(program) else found.z
+        )
+    assert found.status == "dual_infeasible"
+    return found.dual_residual, exact_dual_error(program, found.x)
+
+
+def qp_of(program):
+    return isinstance(program, qp.QuadraticProgram)
+
+
+def in_other_units(program, rng, range_of_units):
+    """A cone program with variables, equalities and cones in units of powers of three, which round."""
+    D, f = 3.0 ** rng.integers(-range_of_units, range_of_units, program.n), 3.0 ** rng.integers(-9, 9)
+    A, G, P = program.A.toarray() * D, program.G.toarray() * D, None if program.P is None else entries_of(program.P)
+    E = 3.0 ** rng.integers(-range_of_units, range_of_units, program.p)
+    F = np.concatenate([np.full(k.dim, 3.0 ** rng.integers(-9, 9)) for k in program.cones])
+    return ConeProgram(
+        f * program.c * D, F[:, None] * G, F * program.h, program.cones, E[:, None] * A, E * program.b,
+        None if P is None else f * P * np.outer(D, D),
+    ), D, E, F  # fmt: skip
+
+
+def entries_of(P):
+    return socp.problem.hessian.hessian_of(P, P.shape[0]).dense()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_error_of_a_ray_is_the_true_one(seed):
+    rng = np.random.default_rng(seed)
+    program, D, E, F = in_other_units(planted_primal_certificate(np.random.default_rng(seed)), rng, 12)
+    found = socp.solve(planted_primal_certificate(np.random.default_rng(seed)))
+    y, z = 3.7 * found.y / E, 3.7 * found.z / F
+    (y, z), told = primal_certificate(program, y, z)
+    assert told == pytest.approx(exact_primal_error(program, y, z), rel=1e-6, abs=1e-30)
+    program, D, E, F = in_other_units(planted_dual_certificate(np.random.default_rng(seed)), rng, 12)
+    found = socp.solve(planted_dual_certificate(np.random.default_rng(seed)))
+    (x,), told = dual_certificate(program, 3.7 * found.x / D)
+    assert told == pytest.approx(exact_dual_error(program, x), rel=1e-6, abs=1e-30)
+
+
+def test_sums_that_cancel_are_no_zeros():
+    # what is left of the terms, 3e-9 beside 1e8, is lost in working precision
+    P = 1e8 * np.outer([1.0, -2, -2, 2], [1.0, -2, -2, 2])
+    x = np.array([0.43260794, 0.26039357, 0.36980321, 0.41389282])
+    program = ConeProgram([0.0, -1.0, -2.0, 0.0], P=P)
+    (x,), told = dual_certificate(program, x)
+    exact = max(abs(sum(Fraction(p) * Fraction(v) for p, v in zip(row, x.tolist()))) for row in P.tolist())
+    assert told == pytest.approx(float(exact), rel=1e-12)
+    # a slope of 1e-3 beside terms of 1e10
+    h, z = [1e10 / 3.0, 1e10 / 7.0, -1e-3], [3.0, 7.0, 2e13]
+    program = ConeProgram([0.0], [[1.0], [-1.0], [0.0]], h, [NonNeg(3)])
+    exact = sum(Fraction(a) * Fraction(b) for a, b in zip(h, z))
+    assert primal_terms(program, np.zeros(0), np.array(z))[0] == float(exact) != float(np.dot(h, z))
+    program = ConeProgram(h, np.zeros((1, 3)), [0.0], [NonNeg(1)])
+    assert dual_terms(program, np.array(z))[0] == float(exact)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_curvature_that_rounding_hides_is_none(seed):
+    rng = np.random.default_rng(seed)
+    v = rng.integers(-3, 4, 4).astype(float)
+    program = qp.QuadraticProgram(10.0 ** rng.uniform(7, 11) * np.outer(v, v), -np.abs(rng.normal(size=4)), lb=-1.0)
+    for found in (qp.solve(program), qp.solve_many(program.P, np.stack([program.q] * 2), lb=-1.0)[0]):
+        if found.status == "dual_infeasible":
+            told, true = exact_told(program, found)
+            assert told == pytest.approx(true, rel=1e-6, abs=1e-30) and true <= TOL
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("planted", [planted_primal_certificate, planted_dual_certificate])
+def test_a_certificate_passes_its_own_test_in_truth(planted, seed):
+    rng = np.random.default_rng(seed)
+    program = in_other_units(planted(rng), rng, 10)[0]
+    found = socp.solve(program, tol=TOL)
+    told, true = exact_told(program, found)
+    assert told == pytest.approx(true, rel=1e-6, abs=1e-30) and true <= TOL
+    many = socp.solve_many(
+        c=np.outer([1.0, 0.5], program.c), G=program.G.toarray(), h=program.h, cones=program.cones,
+        A=program.A.toarray(), b=program.b, P=None if program.P is None else entries_of(program.P),
+    )  # fmt: skip
+    told, true = exact_told(program, many[0])
+    assert told == pytest.approx(true, rel=1e-6, abs=1e-30) and true <= TOL
+
+
+def random_quadratic(rng, unbounded):
+    """A program that is infeasible, or that has no minimum, with units far apart."""
+    n, m = int(rng.integers(2, 9)), int(rng.integers(1, 7))
+    units, own = 3.0 ** rng.integers(-10, 10, n), 3.0 ** rng.integers(-10, 10, m)
+    if unbounded:
+        x = rng.normal(size=n)
+        project = np.eye(n) - np.outer(x, x) / (x @ x)
+        F, A = project @ rng.normal(size=(n, 1)), rng.normal(size=(m, n)) @ project
+        q, l = project @ rng.normal(size=n) - x, A @ rng.normal(size=n)
+        return {"P": F @ F.T * np.outer(units, units), "q": q * units, "A": own[:, None] * A * units, "l": own * l}
+    A, y = rng.normal(size=(m, n)), rng.normal(size=m)
+    z = -A.T @ y
+    bounds = rng.normal(size=n)
+    l = rng.normal(size=m)
+    l += y * (1.0 - l @ y - bounds @ z) / (y @ y) * 1.5  # y'l + z'bounds > 0 = y'Ax + z'x
+    sides = {
+        "l": np.where(y > 0, own * l, -np.inf), "u": np.where(y > 0, np.inf, own * l),
+        "lb": np.where(z > 0, bounds / units, -np.inf), "ub": np.where(z > 0, np.inf, bounds / units),
+    }  # fmt: skip
+    return {"P": np.diag(units**2), "q": rng.normal(size=n) * units, "A": own[:, None] * A * units, **sides}
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("unbounded", [False, True])
+@pytest.mark.parametrize("presolve", [False, True])
+def test_certificates_of_quadratic_programs_pass_in_truth(unbounded, presolve, seed):
+    data = random_quadratic(np.random.default_rng(seed), unbounded)
+    program = qp.QuadraticProgram(**data)
+    found = qp.solve(program, presolve=presolve)
+    many = qp.solve_many(**{**data, "q": np.outer([1.0, 0.5, 1.0], data["q"])})
+    other = qp.solve_many(**{**data, "A": np.stack([data["A"]] * 2)})
+    for one in (found, many[0], many[2], other[1]):
+        told, true = exact_told(program, one)
+        assert told == pytest.approx(true, rel=1e-6, abs=1e-30) and true <= TOL
