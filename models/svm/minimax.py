@@ -22,6 +22,7 @@ import numpy as np
 
 import socp
 
+from ..base.estimator import keeps_parameters
 from ..base.validation import as_dense, check_number
 from .linear_programs import ProgramClassifier
 
@@ -56,7 +57,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
         a direction without any variance parts have kappa = inf, and w is along the means' difference there.
     nu : float, default 0.0
         How far the means may be off, in standard deviations; it changes the error told, and not the machine.
-    tol, max_iter, verbose
+    tol, max_iter, time_limit, threads, verbose
         Of the engine, as in `models.SVC`.
 
     Attributes
@@ -98,14 +99,18 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
     kappa_: np.ndarray
     worst_case_error_: np.ndarray
 
+    @keeps_parameters
     def __init__(
-        self, rho: float = 1e-6, nu: float = 0.0, *, tol: float = 1e-10, max_iter: int = 200, verbose: int = 0
-    ) -> None:
-        self.rho = rho
-        self.nu = nu
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+        self,
+        rho: float = 1e-6,
+        nu: float = 0.0,
+        *,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
+        verbose: int = 0,
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_number("rho", self.rho, 0.0)
