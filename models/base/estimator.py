@@ -84,13 +84,17 @@ def convergence_warning() -> type[Warning]:
 def keeps_parameters(init: Initializer) -> Initializer:
     """Decorate an `__init__` without a body: each argument is kept under its own name, unchanged and unchecked."""
     signature = inspect.signature(init)
+    by_position = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values()) - 1
 
     @functools.wraps(init)
     def keep(self: Any, *values: Any, **named: Any) -> None:
+        who = type(self).__name__
         for name in named:
             if name not in signature.parameters:
-                who = type(self)
-                raise TypeError(f"{who.__name__}() got an unexpected keyword argument {name!r}{_instead(who, name)}")
+                raise TypeError(f"{who}() got an unexpected keyword argument {name!r}{_instead(type(self), name)}")
+        if len(values) > by_position:
+            most = f"{by_position} argument{'s' * (by_position != 1)}"
+            raise TypeError(f"{who}() takes {most} by position, but {len(values)} came: give the others by their names")
         given = signature.bind(self, *values, **named)
         given.apply_defaults()
         vars(self).update(list(given.arguments.items())[1:])
@@ -338,10 +342,12 @@ class Estimator:
 class Classifier(Estimator):
     """An estimator of labels: `classes_`, and the share of right answers as `score`.
 
-    `class_weight` is a parameter of those that weigh the errors of one class against those of another.  Those that
-    model each class by itself have none, for a factor common to all samples of a class cancels out of its means,
-    covariances and probabilities, and what is left of it is the class's prior: the parameter `priors`
-    (`MinimaxProbabilityClassifier`, without priors, bounds the error of either class alike).
+    `class_weight` is a parameter of those that weigh the errors of one class against those of another.  It is not one
+    of those that model each class by itself: a factor common to all samples of a class cancels out of its means,
+    covariances and probabilities, and what is left of it is the class's prior, the parameter `priors`.  Nor of
+    `MinimaxProbabilityClassifier`, which bounds the error of either class alike; `HybridNaiveBayes` and `MedLDA`, where
+    a weight is so many copies of a document, whose words count too; `NuSVC`, whose nu is feasible up to the share of
+    the smaller class only; and those of sequences, which take no weights.
     """
 
     _kind: ClassVar[Kind] = "classifier"

@@ -26,6 +26,9 @@ from .programs import Constants, Samples
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
 
+UNITS = (
+    1e6  # how much the ratios of the prior's variances to the samples' may differ, of all but a 50th of the features
+)
 NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
 
 
@@ -92,6 +95,7 @@ class BilevelClassifier(Classifier):
     prior : GenerativePrior, optional
         t_i, Omega_i and Sigma_i. Without one, `GenerativePrior.from_samples` of the training data: then the same
         data speak twice, and the classifier lies between a support vector machine and the linear discriminant.
+        A prior is in the units of X: Sigma = I says that every feature varies by 1 within a class.
     beta : float or pair of float, default 0.2
         How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.  A pair, the class of
         the smaller label first, where the classes' errors weigh differently.
@@ -299,12 +303,27 @@ class BilevelClassifier(Classifier):
         return constants
 
     def _prior(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> GenerativePrior:
+        sampled = GenerativePrior.from_samples(X, codes, weights)
         if self.prior is None:
-            return GenerativePrior.from_samples(X, codes, weights)
+            return sampled
         if not isinstance(self.prior, GenerativePrior):
             raise ProgramError(f"prior must be a GenerativePrior or None, but {type(self.prior).__name__} came")
         if self.prior.n != X.shape[1]:
             raise ProgramError(f"prior is for {self.prior.n} features, but X has {X.shape[1]}")
+        within = np.broadcast_to(sampled.Sigma[0].value, self.prior.n)
+        for Sigma in self.prior.Sigma:
+            variances = np.broadcast_to(Sigma.value.diagonal() if Sigma.kind == "full" else Sigma.value, within.shape)
+            known = (within > 0.0) & (variances > 0.0)
+            ratios = variances[known] / within[known] if known.any() else np.ones(1)
+            low, high = np.quantile(ratios, [0.01, 0.99], method="nearest")
+            if high > UNITS * low:
+                warnings.warn(
+                    f"{type(self).__name__}: {Sigma.name} of the prior has other units than X, or ignores them: its "
+                    f"variances are from {low:.1e} to {high:.1e} times those of the features within the classes. Give "
+                    "every feature its own variance, or scale the features.",
+                    stacklevel=3,
+                )
+                break
         return self.prior
 
     def _alternate(self, samples: Samples, constants: Constants) -> Point:

@@ -293,8 +293,9 @@ class GaussianNaiveBayes(NaiveBayes):
     .. math:: \log p(x | k) = -\tfrac12 \sum_j \left[ (x_j - \mu_{kj})^2 / \sigma_{kj}^2
         + \log 2 \pi \sigma_{kj}^2 \right]
 
-    Each :math:`\sigma_{kj}^2` is the variance of the class (divisor N_k) plus `var_smoothing` times the largest
-    variance of a feature over all samples.  Missing entries (NaN) are integrated out.
+    Each :math:`\sigma_{kj}^2` is the variance of the class (divisor N_k) plus `var_smoothing` times that of
+    the feature over all samples, so that no unit has an influence (scikit-learn adds a share of the largest one to all
+    features).  Missing entries (NaN) are integrated out.
 
     Parameters
     ----------

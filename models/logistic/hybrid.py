@@ -15,7 +15,7 @@ from socp.compiled.signatures import Floats, Ints
 
 from ..base.estimator import Classifier, convergence_warning, keeps_parameters
 from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
-from ..base.validation import ClassWeight, check_choice, check_number
+from ..base.validation import check_choice, check_number
 from .separation import least_loss
 
 LEAST_PENALTY = 1e-8  # of separable evidence, a sample
@@ -62,8 +62,6 @@ class HybridNaiveBayes(Classifier):
     C : float
         Positive; sum_r (s_r theta_r)^2 / (2 C), s_r the root mean square of b_rk around its mean over the classes, is
         subtracted from the log-likelihood.  Infinity, as in the paper, subtracts nothing.
-    class_weight : dict, "balanced" or None
-        Factors of the documents' weights, as in `models.SVC`.
     tol, max_iter : float, int
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
     verbose : int, default 0
@@ -128,7 +126,6 @@ class HybridNaiveBayes(Classifier):
         shared_words: bool = True,
         alpha: float = 1.0,
         C: float = math.inf,
-        class_weight: ClassWeight = None,
         tol: float = 1e-12,
         max_iter: int = 100,
         verbose: int = 0,

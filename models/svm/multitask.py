@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +15,18 @@ from ..base.validation import ClassWeight, as_dense, as_weights, check_number, c
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .margin import MarginDual, intercept_of, low_rank_pays, product_of, warn_unless_good
 from .multipliers import KINDS
+
+
+def _asks_for_tasks(fit: Any) -> Any:
+    """Decorate `fit`, whose third argument was `tasks` once: refuse one that comes by position and without tasks."""
+
+    @functools.wraps(fit)
+    def checked(self: MultiTaskSVC, *given: Any, **named: Any) -> MultiTaskSVC:
+        if len(given) > 2 and given[2] is not None and named.get("tasks") is None and self.task_column is None:
+            raise TypeError("the third argument of MultiTaskSVC.fit is sample_weight: give tasks=..., or both by name")
+        return cast(MultiTaskSVC, fit(self, *given, **named))
+
+    return checked
 
 
 class MultiTaskSVC(Classifier):
@@ -128,6 +141,7 @@ class MultiTaskSVC(Classifier):
     support_kinds_: np.ndarray
     dual_coef_: np.ndarray
 
+    @_asks_for_tasks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> MultiTaskSVC:
         """Solve the program of all tasks.
 

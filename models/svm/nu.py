@@ -32,7 +32,7 @@ from socp.problem.blocks import Rows
 
 from ..base.estimator import keeps_parameters
 from ..base.multiclass import Scheme
-from ..base.validation import ClassWeight, check_number
+from ..base.validation import check_number
 from .kernels import Gamma, KernelChoice
 from .margin import Machine, Margin, MarginDual, machine_of, warn_unless_good
 from .series import Problem
@@ -83,7 +83,7 @@ class NuSVC(SVC):
     ----------
     nu : float, default 0.25
         In (0, 1], at most twice the share of the smaller class.
-    kernel, degree, gamma, coef0, class_weight, multi_class, decision_function_shape
+    kernel, degree, gamma, coef0, multi_class, decision_function_shape
         As in `models.SVC`.
     tol, max_iter, time_limit, threads, verbose
         As in `models.SVC`.
@@ -136,7 +136,6 @@ class NuSVC(SVC):
         degree: int = 3,
         gamma: Gamma = "scale",
         coef0: float = 0.0,
-        class_weight: ClassWeight = None,
         multi_class: Scheme = "ovo",
         decision_function_shape: Scheme = "ovr",
         tol: float = 1e-10,

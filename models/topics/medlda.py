@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..base.copies import merge_copies
 from ..base.estimator import Classifier, keeps_parameters, warn_unless_optimal
 from ..base.multiclass import class_scores
-from ..base.validation import ClassWeight, check_number
+from ..base.validation import check_number
 from ..svm.margin import MarginDual
 from .program import contrasts, crammer_singer_dual
 from .topics import LatentDirichletAllocation
@@ -49,8 +49,6 @@ class MedLDA(Classifier):
         The price of a margin short by one.
     doc_topic_prior, topic_word_prior
         As in `LatentDirichletAllocation`, which is fitted first.
-    class_weight : dict, "balanced" or None
-        Factors of the documents' weights, as in `models.SVC`.
     max_iter : int, default 20
         Rounds.
     tol : float, default 1e-4
@@ -97,7 +95,6 @@ class MedLDA(Classifier):
         *,
         doc_topic_prior: Any = None,
         topic_word_prior: float = 0.01,
-        class_weight: ClassWeight = None,
         max_iter: int = 20,
         tol: float = 1e-4,
         random_state: Any = None,
