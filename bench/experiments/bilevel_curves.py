@@ -275,8 +275,8 @@ def fit_multitask(
     tasks = np.repeat([0, 1], [drawn.trained.size, drawn.fitted.size])
     used = np.concatenate([needed, np.ones(drawn.fitted.size, dtype=bool)])
     while True:
-        machine = MultiTaskSVC(**{**MULTITASK, "C2": C2}).fit(X[used], y[used], tasks[used])
-        short = y * machine.decision_function(X, tasks) < 1.0 - MARGIN_TOL
+        machine = MultiTaskSVC(**{**MULTITASK, "C2": C2}).fit(X[used], y[used], tasks=tasks[used])
+        short = y * machine.decision_function(X, tasks=tasks) < 1.0 - MARGIN_TOL
         if not (short & ~used).any():
             return machine.coef_[1], float(machine.intercept_[1])
         used |= short

@@ -281,7 +281,7 @@ def path(
         machine = ExplanationAugmentedSVC(C=C, Q=Q, fit_intercept=False, tol=GAP, max_iter=PASSES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the gap is told
-            machine.fit(samples, y, explained if factor > 0.0 else None)
+            machine.fit(samples, y, explanations=explained if factor > 0.0 else None)
         if alpha is None:
             alpha = float(machine.alpha_.mean())
         w = machine.coef_[0]

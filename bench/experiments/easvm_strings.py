@@ -97,8 +97,10 @@ class Strings(Experiment):
         word = kernel()
         machines = {
             "svm": SVC(C=C, kernel=word).fit(X[train], y[train]),
-            "easvm": ExplanationAugmentedSVC(C=C, Q="cv", kernel=word).fit(X[train], y[train], places[train]),
-            "random": ExplanationAugmentedSVC(C=C, Q="cv", kernel=word).fit(X[train], y[train], elsewhere),
+            "easvm": ExplanationAugmentedSVC(C=C, Q="cv", kernel=word).fit(
+                X[train], y[train], explanations=places[train]
+            ),
+            "random": ExplanationAugmentedSVC(C=C, Q="cv", kernel=word).fit(X[train], y[train], explanations=elsewhere),
         }
         found: Result = {"tested": int(test.size)}
         for kind, machine in machines.items():

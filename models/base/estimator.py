@@ -1,27 +1,39 @@
 """What every estimator shares: parameters, features seen in fit, the tags that scikit-learn asks for.
 
-The protocol is scikit-learn's; it is imported in one place, inside `__sklearn_tags__`, which only scikit-learn calls.
+The protocol is scikit-learn's; it is imported inside `__sklearn_tags__` and `get_metadata_routing` alone, which only
+scikit-learn's callers need.
 """
 
 from __future__ import annotations
 
+import functools
+import html
 import inspect
 import sys
 import warnings
-from typing import Any, ClassVar, Literal, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 
 import qp
 import socp
+from socp.problem.settings import did_you_mean
 
-from .multiclass import predicted
+from .multiclass import check_classes_left, class_weights, predicted
 from .progress import History
-from .validation import as_labels, as_matrix, check_number, feature_names
+from .validation import ClassWeight, as_labels, as_matrix, as_targets, as_weights, check_number, feature_names
 
 Self = TypeVar("Self", bound="Estimator")
+Initializer = TypeVar("Initializer", bound=Callable[..., None])
 Answer = TypeVar("Answer", socp.Solution, qp.Solution)
 Kind = Literal["classifier", "regressor", "transformer", "density_estimator", "outlier_detector"]
+ROUTED = (
+    "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "transform",
+)  # fmt: skip
+UNCHANGED = "$UNCHANGED$"  # scikit-learn's default of what `set_fit_request` and the like take
+ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "penalty": "l1_ratio", "reg_param": "shrinkage"}
+"""What scikit-learn calls some parameters."""
 
 
 class _NotFittedError(ValueError, AttributeError):
@@ -53,6 +65,8 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
     if solution.status == "optimal":
         return
     gap = abs(solution.objective - solution.dual_objective)
+    if solution.status == "time_limit":
+        remedy = "Raise time_limit."
     warnings.warn(
         f"{who}: the program ended as {solution.status.value!r} after {solution.iterations} iterations, its objective "
         f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter."),
@@ -67,8 +81,74 @@ def convergence_warning() -> type[Warning]:
     return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
 
 
+def keeps_parameters(init: Initializer) -> Initializer:
+    """Decorate an `__init__` without a body: each argument is kept under its own name, unchanged and unchecked."""
+    signature = inspect.signature(init)
+    by_position = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values()) - 1
+
+    @functools.wraps(init)
+    def keep(self: Any, *values: Any, **named: Any) -> None:
+        who = type(self).__name__
+        for name in named:
+            if name not in signature.parameters:
+                raise TypeError(f"{who}() got an unexpected keyword argument {name!r}{_instead(type(self), name)}")
+        if len(values) > by_position:
+            most = f"{by_position} argument{'s' * (by_position != 1)}"
+            raise TypeError(f"{who}() takes {most} by position, but {len(values)} came: give the others by their names")
+        given = signature.bind(self, *values, **named)
+        given.apply_defaults()
+        vars(self).update(list(given.arguments.items())[1:])
+
+    return cast(Initializer, keep)
+
+
+def _instead(who: type[Estimator], name: str) -> str:
+    """The end of a message on an unknown parameter: what serves in its place."""
+    if name == "probability" and not hasattr(who, "predict_proba"):
+        return f"; for predict_proba use sklearn.calibration.CalibratedClassifierCV({who.__name__}(...))"
+    known = who._parameter_names()
+    return f"; did you mean {ELSEWHERE[name]!r}?" if ELSEWHERE.get(name) in known else did_you_mean(name, known)
+
+
+def _metadata_of(method: Any) -> list[str]:
+    """The arguments of a method beside its samples and their targets."""
+    if not inspect.isfunction(method):
+        return []
+    kinds = inspect.Parameter
+    taken = list(inspect.signature(method).parameters.values())[2:]
+    return [one.name for one in taken if one.name != "y" and one.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
+
+
+def _requester(method: str, metadata: list[str]) -> Callable[..., Any]:
+    """The method `set_fit_request` or its like."""
+
+    def request(self: Any, **requests: Any) -> Any:
+        found = self.get_metadata_routing()
+        for name, alias in requests.items():
+            if name not in metadata:
+                raise TypeError(f"{request.__name__}() takes {', '.join(metadata)}, but {name!r} came")
+            if alias != UNCHANGED:
+                getattr(found, method).add_request(param=name, alias=alias)
+        self._metadata_request = found
+        return self
+
+    kinds = inspect.Parameter
+    named = [kinds(name, kinds.KEYWORD_ONLY, default=UNCHANGED, annotation="bool | str | None") for name in metadata]
+    request.__signature__ = inspect.Signature([kinds("self", kinds.POSITIONAL_OR_KEYWORD), *named])  # type: ignore
+    request.__name__ = f"set_{method}_request"
+    request.__qualname__ = f"Estimator.{request.__name__}"
+    request.__doc__ = f"""Say which metadata scikit-learn's pipelines and searches are to pass on to `{method}`.
+
+        Parameters
+        ----------
+        {", ".join(metadata)} : bool, str or None, optional
+            True: pass it on; False: do not; a name: pass on what the caller gives by this name; None: refuse it.
+        """
+    return request
+
+
 class Estimator:
-    """Parameters by name: `__init__` stores each under its own name, unchanged and unchecked; `fit` checks them.
+    """Parameters by name: `__init__` keeps each under its own name, unchanged and unchecked; `fit` checks them.
 
     A subclass says what it is by class attributes: its `_kind`, whether X is a list of sequences, whether it takes
     sparse X, whether NaN is to it a missing value, and whether it takes more than two classes.
@@ -83,10 +163,24 @@ class Estimator:
     _left_behind: ClassVar[tuple[str, ...]] = ("program_", "solution_")
 
     verbose: int = 0  # the parameter of those that iterate or have the engine do it,
-    tol: float  # and those of the ones that are one program
+    tol: float  # and those of the ones that are programs
     max_iter: int
+    time_limit: float | None = None
+    threads: int = 1
     n_features_in_: int
     feature_names_in_: np.ndarray
+
+    if TYPE_CHECKING:  # the parameters, and what `__init_subclass__` makes
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Give the class `set_fit_request` and the like, for each of its methods that takes more than X and y."""
+        super().__init_subclass__(**named)
+        for method in ROUTED:
+            metadata = _metadata_of(vars(cls).get(method))
+            if metadata:
+                setattr(cls, f"set_{method}_request", _requester(method, metadata))
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -111,7 +205,8 @@ class Estimator:
             outer, reaches_in, inner = name.partition("__")
             if outer not in known:
                 raise ValueError(
-                    f"Invalid parameter {outer!r} for estimator {self}. Valid parameters are: {', '.join(known)}."
+                    f"Invalid parameter {outer!r} for estimator {self}. Valid parameters are: {', '.join(known)}"
+                    f"{_instead(type(self), outer) or '.'}"
                 )
             if reaches_in:
                 nested.setdefault(outer, {})[inner] = value
@@ -124,15 +219,34 @@ class Estimator:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in self._left_behind}
 
-    def __repr__(self) -> str:
+    def _changed(self) -> dict[str, str]:
+        """The parameters that differ from their defaults, as they are printed."""
         defaults = inspect.signature(type(self)).parameters
-        changed = (
-            f"{name}={value!r}"
-            for name in defaults
-            for value in [getattr(self, name, None)]
-            if repr(value) != repr(defaults[name].default)
+        shown = {name: repr(getattr(self, name, None)) for name in defaults}
+        return {name: value for name, value in shown.items() if value != repr(defaults[name].default)}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self._changed().items())})"
+
+    def _repr_html_(self) -> str:
+        """A table of the parameters that differ from their defaults, for notebooks."""
+        rows = "".join(
+            f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in self._changed().items()
         )
-        return f"{type(self).__name__}({', '.join(changed)})"
+        state = "fitted" if self._is_fitted() else "not fitted"
+        return f"<div><strong>{type(self).__name__}</strong> ({state})<table>{rows}</table></div>"
+
+    def get_metadata_routing(self) -> Any:
+        """Return what scikit-learn's routers ask for: which metadata each method requests, a `MetadataRequest`."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        if hasattr(self, "_metadata_request"):
+            return self._metadata_request
+        found = MetadataRequest(owner=type(self).__name__)
+        for method in ROUTED:
+            for name in _metadata_of(getattr(type(self), method, None)):
+                getattr(found, method).add_request(param=name, alias=None)
+        return found
 
     def _verbosity(self) -> int:
         """`verbose` as a whole number, of which True is one."""
@@ -140,10 +254,16 @@ class Estimator:
         return int(value) if isinstance(value, (bool, np.bool_)) else check_number("verbose", value, 0, whole=True)
 
     def _engine_settings(self) -> dict[str, Any]:
-        """`tol`, `max_iter` and `verbose`, checked, for the engine that solves the estimator's program."""
+        """The settings, checked, of the engine that solves the estimator's programs."""
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0, open_low=True)
-        return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
+        return {**self._limits(), "tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
+
+    def _limits(self) -> dict[str, Any]:
+        """`time_limit` and `threads`, checked: what the engine takes from every estimator."""
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit, 0.0, open_low=True)
+        return {"time_limit": self.time_limit, "threads": check_number("threads", self.threads, 1, whole=True)}
 
     def _inner_verbosity(self) -> int:
         """That of the models and programs inside of this one's iterations, which are seen from verbose = 2 on."""
@@ -177,8 +297,11 @@ class Estimator:
             ),
         )
 
+    def _is_fitted(self) -> bool:
+        return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
+
     def _check_fitted(self) -> None:
-        if not any(name.endswith("_") and not name.startswith("_") for name in vars(self)):
+        if not self._is_fitted():
             raise not_fitted_error()(f"This {type(self).__name__} instance is not fitted yet: call fit first.")
 
     def _matrix_to_fit(self, X: Any, fewest: int = 1) -> Any:
@@ -217,9 +340,18 @@ class Estimator:
 
 
 class Classifier(Estimator):
-    """An estimator of labels: `classes_`, and the share of right answers as `score`."""
+    """An estimator of labels: `classes_`, and the share of right answers as `score`.
+
+    `class_weight` is a parameter of those that weigh the errors of one class against those of another.  It is not one
+    of those that model each class by itself: a factor common to all samples of a class cancels out of its means,
+    covariances and probabilities, and what is left of it is the class's prior, the parameter `priors`.  Nor of
+    `MinimaxProbabilityClassifier`, which bounds the error of either class alike; `HybridNaiveBayes` and `MedLDA`, where
+    a weight is so many copies of a document, whose words count too; `NuSVC`, whose nu is feasible up to the share of
+    the smaller class only; and those of sequences, which take no weights.
+    """
 
     _kind: ClassVar[Kind] = "classifier"
+    class_weight: ClassWeight = None
     classes_: np.ndarray
 
     def _labels_to_fit(self, y: Any, samples: int) -> np.ndarray:
@@ -232,6 +364,12 @@ class Classifier(Estimator):
             )
         return codes
 
+    def _weights_to_fit(self, sample_weight: Any, codes: np.ndarray) -> np.ndarray:
+        """The samples' weights times those of their classes, refused when they leave a class without any."""
+        weights = as_weights(sample_weight, codes.size)
+        check_classes_left(self.classes_, codes, weights)
+        return weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
+
     def _labels_of(self, values: np.ndarray) -> np.ndarray:
         """The labels that decision values speak for; see `predicted`."""
         return self.classes_[predicted(values)]
@@ -241,7 +379,16 @@ class Classifier(Estimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The (weighted) share of samples whose label is predicted rightly."""
-        return float(np.average(np.asarray(y) == self.predict(X), weights=sample_weight))
+        return self._share_right(self.predict(X), y, sample_weight)
+
+    def _share_right(self, found: np.ndarray, y: Any, sample_weight: Any) -> float:
+        """The (weighted) share of the labels y that were found."""
+        classes, codes = as_labels(y, found.size, type(self).__name__, fewest=1, warns=False)
+        if isinstance(classes.tolist()[0], str) != isinstance(found.tolist()[0], str):
+            raise ValueError(
+                f"y must hold labels of the kind of {found.tolist()[0]!r}, but {classes.tolist()[0]!r} came"
+            )
+        return float(np.average(classes[codes] == found, weights=as_weights(sample_weight, found.size)))
 
 
 class Regressor(Estimator):
@@ -254,9 +401,9 @@ class Regressor(Estimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R^2 = 1 - sum (y - prediction)^2 / sum (y - mean y)^2, weighted; of a constant y, 1 if exact and 0 if not."""
-        y = np.asarray(y, dtype=np.float64)
-        weights = np.ones(y.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        residual = float(weights @ (y - self.predict(X)) ** 2)
+        found = self.predict(X)
+        y, weights = as_targets(y, found.size, type(self).__name__, warns=False), as_weights(sample_weight, found.size)
+        residual = float(weights @ (y - found) ** 2)
         spread = float(weights @ (y - np.average(y, weights=weights)) ** 2)
         return 1.0 - residual / spread if spread > 0.0 else float(residual == 0.0)
 

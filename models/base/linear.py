@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from .estimator import Classifier
-from .multiclass import check_classes_left, class_weights, scores, two_class_problems
-from .validation import as_weights
+from .multiclass import scores, two_class_problems
 
 
 class LinearClassifier(Classifier):
@@ -25,17 +24,14 @@ class LinearClassifier(Classifier):
     n_iter_: int
 
     def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """The samples, the codes of their classes and their weights, checked."""
+        """The samples, the codes of their classes, and their weights times those of the classes, checked."""
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
-        weights = as_weights(sample_weight, X.shape[0])
-        check_classes_left(self.classes_, codes, weights)
-        return X, codes, weights
+        return X, codes, self._weights_to_fit(sample_weight, codes)
 
-    def _fit_machines(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> np.ndarray:
+    def _fit_machines(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         """Find all machines; returns which samples have a weight, which are those that `_find_machines` sees."""
         X, codes, weights = self._samples_to_fit(X, y, sample_weight)
-        weights = weights * class_weights(class_weight, self.classes_, codes, weights)[codes]
         used = weights > 0.0
         if not used.all():
             X, codes, weights = X[used], codes[used], weights[used]

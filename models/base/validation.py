@@ -69,9 +69,15 @@ def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest:
     return matrix
 
 
-def as_labels(y: Any, samples: int, who: str, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted distinct labels, and of every sample the index of its label among them."""
-    y = _as_column(y, who)
+def as_labels(y: Any, samples: int, who: str, fewest: int = 2, warns: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted distinct labels, and of every sample the index of its label among them.
+
+    Of y with shape (samples, 1) its column is taken, with a warning if `warns`.
+    """
+    y = _as_column(y, who, warns)
+    if y.dtype.kind == "O" and y.size and not isinstance(y.flat[0], str):
+        numbers = np.asarray(y.tolist())  # numbers or truth values that came as objects, of pandas for example
+        y = numbers if numbers.dtype.kind in "biuf" else y
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity; it must be a label for every sample.")
@@ -93,9 +99,9 @@ def as_labels(y: Any, samples: int, who: str, fewest: int = 2) -> tuple[np.ndarr
     return classes, codes.reshape(-1).astype(np.int64)
 
 
-def as_targets(y: Any, samples: int, who: str) -> np.ndarray:
-    """y as a float64 vector of finite real targets."""
-    y = _as_float(_as_column(y, who), "y")
+def as_targets(y: Any, samples: int, who: str, warns: bool = True) -> np.ndarray:
+    """Return y as a float64 vector of finite real targets; a column as in `as_labels`."""
+    y = _as_float(_as_column(y, who, warns), "y")
     check_same_length("y", y, samples)
     if not np.isfinite(y).all():
         raise ValueError("Input y contains NaN or infinity; it must be a finite number for every sample.")
@@ -162,8 +168,8 @@ def feature_names(X: Any) -> np.ndarray | None:
     return names if kinds == {True} else None
 
 
-def _as_column(y: Any, who: str) -> np.ndarray:
-    """y as a vector; of a matrix with one column, that column with a warning."""
+def _as_column(y: Any, who: str, warns: bool) -> np.ndarray:
+    """Return y as a vector; of a matrix with one column, that column, with a warning if `warns`."""
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None.")
     if sp.issparse(y):
@@ -174,8 +180,9 @@ def _as_column(y: Any, who: str) -> np.ndarray:
         # scikit-learn's own class when that is loaded, for its users filter by it
         exceptions = sys.modules.get("sklearn.exceptions")
         category = UserWarning if exceptions is None else exceptions.DataConversionWarning
-        message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
-        warnings.warn(message, category, stacklevel=5)
+        if warns:
+            message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
+            warnings.warn(message, category, stacklevel=5)
         y = y.ravel()
     if y.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
@@ -183,9 +190,17 @@ def _as_column(y: Any, who: str) -> np.ndarray:
 
 
 def _as_float(values: Any, name: str) -> np.ndarray:
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries: fill them, or leave their samples out")
     array = np.asarray(values)
     _check_real(array, name)
+    is_text = array.dtype.kind == "O" and any(isinstance(one, (str, bytes)) for one in array.flat)
+    if is_text or array.dtype.kind not in "biufO":
+        kind = "text" if is_text or array.dtype.kind in "US" else f"entries of type {array.dtype}"
+        raise ValueError(f"{name} must hold numbers, but {kind} came: convert it first")
     try:
+        if array.dtype.kind == "O" and hasattr(values, "to_numpy"):
+            array = values.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas, of which np.asarray leaves NA
         return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must hold numbers: {error}") from None

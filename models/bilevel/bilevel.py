@@ -14,8 +14,8 @@ import socp
 from socp import ProgramError
 
 from ..base.bounds import Bound
-from ..base.estimator import Classifier, convergence_warning
-from ..base.validation import as_generator, as_labels, as_weights, check_choice, check_number
+from ..base.estimator import Classifier, convergence_warning, keeps_parameters
+from ..base.validation import ClassWeight, as_generator, as_labels, as_weights, check_choice, check_number
 from ..svm.kernels import squares
 from ..svm.margin import warn_unless_good
 from .bounds import prior_error
@@ -26,6 +26,9 @@ from .programs import Constants, Samples
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
 
+UNITS = (
+    1e6  # how much the ratios of the prior's variances to the samples' may differ, of all but a 50th of the features
+)
 NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
 
 
@@ -92,6 +95,7 @@ class BilevelClassifier(Classifier):
     prior : GenerativePrior, optional
         t_i, Omega_i and Sigma_i. Without one, `GenerativePrior.from_samples` of the training data: then the same
         data speak twice, and the classifier lies between a support vector machine and the linear discriminant.
+        A prior is in the units of X: Sigma = I says that every feature varies by 1 within a class.
     beta : float or pair of float, default 0.2
         How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.  A pair, the class of
         the smaller label first, where the classes' errors weigh differently.
@@ -100,6 +104,8 @@ class BilevelClassifier(Classifier):
         How far the means may be from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 1.0, inf
         Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
+    class_weight : dict, "balanced" or None
+        Factors of C1, as in `models.SVC`.
     step2 : "closed" or "socp", default "closed"
         Step 2 by its formula or as its cone program.
     span : bool, optional
@@ -110,6 +116,8 @@ class BilevelClassifier(Classifier):
         The alternation ends when step 2 moves the means by less, relatively, or step 1 would not notice.
     solver_tol : float, default 1e-9
         Tolerance of the cone programs.
+    time_limit, threads
+        Of the engine, for each of them, as in `models.SVC`.
     verbose : int, default 0
         1 prints a line a round, 2 also the iterations of its cone programs.
     n_init : int, default 1
@@ -156,37 +164,28 @@ class BilevelClassifier(Classifier):
     _takes_sparse = True
     _multiclass = False
 
+    @keeps_parameters
     def __init__(
         self,
         prior: GenerativePrior | None = None,
         beta: Any = 0.2,
+        *,
         phi: float = 0.01,
         C1: float = 1.0,
         C2: float = 1.0,
         C3: float = math.inf,
+        class_weight: ClassWeight = None,
         step2: Literal["closed", "socp"] = "closed",
         span: bool | None = None,
         max_iter: int = 100,
         tol: float = 1e-6,
         solver_tol: float = 1e-9,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
         n_init: int = 1,
         random_state: Any = None,
-    ) -> None:
-        self.prior = prior
-        self.beta = beta
-        self.phi = phi
-        self.C1 = C1
-        self.C2 = C2
-        self.C3 = C3
-        self.step2 = step2
-        self.span = span
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver_tol = solver_tol
-        self.verbose = verbose
-        self.n_init = n_init
-        self.random_state = random_state
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BilevelClassifier:
         """Fit to samples with two labels; `sample_weight` multiplies C1.
@@ -201,14 +200,11 @@ class BilevelClassifier(Classifier):
         constants = self._constants()
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
-        weights = as_weights(sample_weight, X.shape[0])
+        weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
         kept = weights > 0.0
-        for k in (0, 1):
-            if not kept[codes == k].any():
-                raise ProgramError(f"sample_weight is zero for every sample of class {self.classes_.tolist()[k]!r}")
         used = X if kept.all() else X[kept]
         self.prior_ = self._prior(used, codes[kept], weights[kept])
-        samples = Samples(used, 2.0 * codes[kept] - 1.0, weights[kept])
+        samples = Samples(used, 2.0 * codes[kept] - 1.0, weighed[kept])
         point = self._alternate(samples, constants)
         self.coef_, self.intercept_ = point.w[None, :], np.array([point.b])
         self.means_, self.zeta_, self.nu_ = point.mu, point.zeta, point.nu
@@ -287,9 +283,8 @@ class BilevelClassifier(Classifier):
         classes, codes = as_labels(y, X.shape[0], type(self).__name__)
         if classes.tolist() != self.classes_.tolist():
             raise ProgramError(f"y must be that of fit, with {self.classes_.tolist()}, but {classes.tolist()} came")
-        weights = as_weights(sample_weight, X.shape[0])
-        kept = weights > 0.0
-        return Samples(X[kept], 2.0 * codes[kept] - 1.0, weights[kept])
+        kept = as_weights(sample_weight, codes.size) > 0.0
+        return Samples(X[kept], 2.0 * codes[kept] - 1.0, self._weights_to_fit(sample_weight, codes)[kept])
 
     def _decide(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
@@ -308,17 +303,32 @@ class BilevelClassifier(Classifier):
         return constants
 
     def _prior(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> GenerativePrior:
+        sampled = GenerativePrior.from_samples(X, codes, weights)
         if self.prior is None:
-            return GenerativePrior.from_samples(X, codes, weights)
+            return sampled
         if not isinstance(self.prior, GenerativePrior):
             raise ProgramError(f"prior must be a GenerativePrior or None, but {type(self.prior).__name__} came")
         if self.prior.n != X.shape[1]:
             raise ProgramError(f"prior is for {self.prior.n} features, but X has {X.shape[1]}")
+        within = np.broadcast_to(sampled.Sigma[0].value, self.prior.n)
+        for Sigma in self.prior.Sigma:
+            variances = np.broadcast_to(Sigma.value.diagonal() if Sigma.kind == "full" else Sigma.value, within.shape)
+            known = (within > 0.0) & (variances > 0.0)
+            ratios = variances[known] / within[known] if known.any() else np.ones(1)
+            low, high = np.quantile(ratios, [0.01, 0.99], method="nearest")
+            if high > UNITS * low:
+                warnings.warn(
+                    f"{type(self).__name__}: {Sigma.name} of the prior has other units than X, or ignores them: its "
+                    f"variances are from {low:.1e} to {high:.1e} times those of the features within the classes. Give "
+                    "every feature its own variance, or scale the features.",
+                    stacklevel=3,
+                )
+                break
         return self.prior
 
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
         """The best answer of all starts, of which the attributes tell."""
-        settings: dict[str, Any] = {"tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
+        settings = self._settings()
         coordinates = choose_coordinates(samples.X, self.prior_, self.span)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
         objectives = np.full(int(self.n_init), np.nan)
@@ -405,8 +415,11 @@ class BilevelClassifier(Classifier):
     ) -> tuple[np.ndarray, np.ndarray]:
         if self.step2 == "closed":
             return farthest_means(self.prior_, constants, w, b, before)
-        settings = {"tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
-        return farthest_means_by_cones(self.prior_, constants, w, b, before, **settings)
+        return farthest_means_by_cones(self.prior_, constants, w, b, before, **self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        """Of the engine, for the cone programs."""
+        return {**self._limits(), "tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
 
     def _warn_unfinished(self) -> None:
         warnings.warn(

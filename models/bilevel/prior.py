@@ -70,7 +70,8 @@ class GenerativePrior:
         r"""The prior that samples of a related task suggest.
 
         t_i is the mean of class i, Omega_i the diagonal of its estimated variances (those of the samples over their
-        number), and both Sigma are s^2 I with s^2 the mean of the variances within the classes.
+        number), and both Sigma are the diagonal of the features' variances within the classes: each feature has its own
+        unit.
 
         Parameters
         ----------
@@ -94,7 +95,7 @@ class GenerativePrior:
         if not totals.all():
             raise ProgramError(f"sample_weight is zero for all of class {classes.tolist()[int(totals.argmin())]!r}")
         means, variances = zip(*(_moments(X, weights * (codes == k)) for k in (0, 1)))
-        spread = float((totals @ np.array(variances)).mean() / totals.sum())
+        spread = totals @ np.array(variances) / totals.sum()
         return cls(means, tuple(v / total for v, total in zip(variances, totals)), (spread, spread))
 
     def largest_beta(self) -> float:

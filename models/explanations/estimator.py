@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import qp
 
+from ..base.estimator import keeps_parameters
 from ..base.multiclass import Scheme, spread, stratified_folds, two_class_problems, winners
 from ..base.validation import ClassWeight, check_choice, check_number
 from ..svm.coordinate_descent import Answer
@@ -70,7 +71,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
     scoring : {"accuracy", "f1"}, default "accuracy"
         What "cv" compares: the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), which is 0 where that is 0 / 0,
         of the second of two classes, the mean of all classes where there are more.
-    fit_intercept, class_weight, multi_class, decision_function_shape, tol, max_iter, verbose
+    fit_intercept, class_weight, multi_class, decision_function_shape, tol, max_iter, time_limit, threads, verbose
         As in `models.SVC`.
 
     Attributes
@@ -127,13 +128,14 @@ class ExplanationAugmentedSVC(KernelClassifier):
     program_: qp.QuadraticProgram
     solution_: qp.Solution | Answer
 
+    @keeps_parameters
     def __init__(
         self,
         C: float = 1.0,
         Q: Any = 1.0,
+        *,
         penalty: Literal["l1", "l2"] = "l1",
         kernel: KernelChoice = "linear",
-        *,
         explain: Any = None,
         Q_series: Any = None,
         scoring: Literal["accuracy", "f1"] = "accuracy",
@@ -146,38 +148,23 @@ class ExplanationAugmentedSVC(KernelClassifier):
         decision_function_shape: Scheme = "ovr",
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.Q = Q
-        self.penalty = penalty
-        self.kernel = kernel
-        self.explain = explain
-        self.Q_series = Q_series
-        self.scoring = scoring
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
-    def fit(self, X: Any, y: Any, explanations: Any = None, sample_weight: Any = None) -> ExplanationAugmentedSVC:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, explanations: Any = None) -> ExplanationAugmentedSVC:
         """Solve the programs of all machines.
 
         Parameters
         ----------
         X : array_like or sparse, shape (samples, features)
         y : array_like, shape (samples,)
+        sample_weight : array_like, shape (samples,), optional
+            Factors of C, and of Q for the sample's explanations.
         explanations : optional
             The explained examples, in any of the ways of `models.explained_examples`: a matrix, a mask of the
             important features, a list with None, one or several an example, or a callable.
-        sample_weight : array_like, shape (samples,), optional
-            Factors of C, and of Q for the sample's explanations.
         """
         settings = self._check_parameters()
         check_choice("penalty", self.penalty, ("l1", "l2"))

@@ -65,13 +65,13 @@ class Features:
 
 
 class GaussianFeatures(Features):
-    """x_j | k ~ N(mu_kj, s_kj), s_kj = sum_i r_ik (x_ij - mu_kj)^2 / sum_i r_ik + epsilon.
+    """x_j | k ~ N(mu_kj, s_kj), s_kj = sum_i r_ik (x_ij - mu_kj)^2 / sum_i r_ik + epsilon_j.
 
-    epsilon is `smoothing` times the largest total variance of a feature.  These s_kj maximize
+    epsilon_j is `smoothing` times the feature's total variance: no unit has an influence.  These s_kj maximize
 
-        sum_i r_ik {log N(x_ij; mu_kj, s_kj) - epsilon / (2 s_kj)},
+        sum_i r_ik {log N(x_ij; mu_kj, s_kj) - epsilon_j / (2 s_kj)},
 
-    the mean log-likelihood of samples that are blurred by noise of variance epsilon.
+    the mean log-likelihood of samples that are blurred by noise of variance epsilon_j.
     """
 
     _statistics = ("weight", "mean", "square")
@@ -102,7 +102,7 @@ class GaussianFeatures(Features):
         spread = (self.square + self.weight * (self.mean - centre) ** 2).sum(axis=0) / count
         rounding = 10.0 * np.finfo(float).eps * np.abs(centre)
         spread = np.where(spread > rounding**2, spread, 0.0)
-        self.epsilon = self.smoothing * float(spread.max())
+        self.epsilon = self.smoothing * spread
         own = self.weight > 0.0  # a class of which a feature was never seen has the distribution of all classes
         count = np.where(own, self.weight, 1.0)
         variances = np.where(own, self.square / count, spread) + self.epsilon
@@ -122,7 +122,7 @@ class GaussianFeatures(Features):
             yield np.where(seen, -0.5 * ((X - m) ** 2 / s + np.log(2.0 * np.pi * s)), 0.0)
 
     def training_log_likelihood(self, X: np.ndarray) -> np.ndarray:
-        blur = 0.5 * self.epsilon * (~np.isnan(X) @ (1.0 / self.variances).T)
+        blur = 0.5 * (~np.isnan(X) @ (self.epsilon / self.variances).T)
         return self.log_likelihood(X) - blur
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-from ..base.estimator import convergence_warning
-from ..base.validation import as_matrix, check_number
+from ..base.estimator import convergence_warning, keeps_parameters
+from ..base.validation import ClassWeight, as_matrix, check_number
 from .generative import GenerativeClassifier
 
 SMOOTHING = 1e-6  # imaginary samples with covariance I, as a share of the samples, which keep the density bounded
@@ -34,6 +34,8 @@ class CoupledDiscriminant(GenerativeClassifier):
     ----------
     coupling : float, default 1.0
         sigma, 0 to infinity.
+    class_weight : dict, "balanced" or None
+        Factors of the samples' weights, as in `models.SVC`.
     tol : float, default 1e-8
         The ascent ends when the gradient, a sample, is at most this large.
     max_iter : int, default 1000
@@ -72,13 +74,18 @@ class CoupledDiscriminant(GenerativeClassifier):
     covariance_: np.ndarray
     log_likelihoods_: np.ndarray
 
-    def __init__(self, coupling: float = 1.0, tol: float = 1e-8, max_iter: int = 1000, verbose: int = 0) -> None:
-        self.coupling = coupling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    @keeps_parameters
+    def __init__(
+        self,
+        coupling: float = 1.0,
+        tol: float = 1e-8,
+        *,
+        class_weight: ClassWeight = None,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ) -> None: ...
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> CoupledDiscriminant:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> CoupledDiscriminant:
         """Fit to labelled samples, and to samples without labels when there are any.
 
         Parameters

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from ..base.estimator import keeps_parameters
 from ..base.validation import as_matrix, as_weights, check_choice, check_number
 from .generative import GenerativeClassifier, check_dirichlet, check_priors, log_posteriors, priors_after, with_label
 from .normal import conjugate_prior, groups_of
@@ -28,10 +29,12 @@ class NormalDiscriminant(GenerativeClassifier):
     _shared: ClassVar[bool]
     _integrates: bool = False  # whether the densities are the posterior's t
 
+    @keeps_parameters
     def __init__(
         self,
         covariance: Literal["full", "diagonal", "identity", "spherical"] = "full",
         priors: Any = None,
+        *,
         dirichlet: Any = 1.0,
         divisor: Literal["unbiased", "mle"] = "mle",
         shrinkage: Any = "auto",
@@ -41,18 +44,7 @@ class NormalDiscriminant(GenerativeClassifier):
         max_iter: int = 1000,
         verbose: int = 0,
         predictive: Literal["plug-in", "bayes"] = "plug-in",
-    ) -> None:
-        self.covariance = covariance
-        self.priors = priors
-        self.dirichlet = dirichlet
-        self.divisor = divisor
-        self.shrinkage = shrinkage
-        self.mean_prior = mean_prior
-        self.covariance_prior = covariance_prior
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.predictive = predictive
+    ) -> None: ...
 
     covariance: str
     priors: Any = None
@@ -66,7 +58,7 @@ class NormalDiscriminant(GenerativeClassifier):
     verbose: int
     predictive: str = "plug-in"
 
-    def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> Discriminant:
+    def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Discriminant:
         """Fit to labelled samples, and to samples without labels when there are any.
 
         Parameters
@@ -289,8 +281,8 @@ class LinearDiscriminant(NormalDiscriminant):
         The mean of each class.
     covariance_ : array, shape (features, features)
         The covariance that all classes share.
-    coef_, intercept_ : arrays, shapes (classes, features) and (classes,)
-        w_k and b_k, of "plug-in".
+    coef_, intercept_ : arrays, shapes (1, features) and (1,) of two classes, otherwise (classes, features), (classes,)
+        Of the log-odds w_2 - w_1 and b_2 - b_1, or w_k and b_k; of "plug-in".
     shrinkage_ : array, shape (1,)
         The shrinkage that was used.
     log_likelihoods_ : array, shape (n_iter_ + 1,)
@@ -330,6 +322,8 @@ class LinearDiscriminant(NormalDiscriminant):
         self.coef_ = np.linalg.solve(self.covariance_, self.means_.T).T
         with np.errstate(divide="ignore"):
             self.intercept_ = np.log(self.priors_) - 0.5 * (self.coef_ * self.means_).sum(axis=1)
+        if self.classes_.size == 2:
+            self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)
 
 
 class QuadraticDiscriminant(NormalDiscriminant):
@@ -417,7 +411,5 @@ class Prototypes(NormalDiscriminant):
     covariance = "identity"
     priors = "uniform"
 
-    def __init__(self, tol: float = 1e-10, max_iter: int = 1000, verbose: int = 0) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    @keeps_parameters
+    def __init__(self, tol: float = 1e-10, max_iter: int = 1000, *, verbose: int = 0) -> None: ...

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..base.estimator import Classifier, convergence_warning
-from ..base.validation import as_weights, check_number
+from ..base.validation import check_number
 
 
 class GenerativeClassifier(Classifier):
@@ -41,16 +41,6 @@ class GenerativeClassifier(Classifier):
         """The label of the class with the largest posterior."""
         joint = self._log_joint(self._matrix_to_predict(X))
         return self.classes_[log_posteriors(joint, self.priors_).argmax(axis=1)]
-
-    def _weights_to_fit(self, sample_weight: Any, codes: np.ndarray) -> np.ndarray:
-        """The samples' weights, refused when they leave a class without any."""
-        weights = as_weights(sample_weight, codes.size)
-        totals = np.bincount(codes, weights, minlength=self.classes_.size)
-        if (totals == 0.0).any():
-            raise ValueError(
-                f"sample_weight is zero for every sample of class {self.classes_.tolist()[totals.argmin()]!r}"
-            )
-        return weights
 
     def _warn_unless_converged(self, converged: bool, max_iter: int) -> None:
         if not converged:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.estimator import Regressor, convergence_warning
+from ..base.estimator import Regressor, convergence_warning, keeps_parameters
 from ..base.validation import as_matrix, as_targets, as_weights, check_number
 from .normal import complete, conjugate_prior, groups_of, is_singular, ledoit_wolf, raise_eigenvalues, shrink
 from .normal_classes import NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
@@ -60,23 +60,19 @@ class JointGaussianRegressor(Regressor):
 
     _takes_nan = True
 
+    @keeps_parameters
     def __init__(
         self,
         shrinkage: Any = "auto",
         mean_prior: Any = None,
+        *,
         covariance_prior: Any = None,
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.mean_prior = mean_prior
-        self.covariance_prior = covariance_prior
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> JointGaussianRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> JointGaussianRegressor:
         """Fit the joint density.
 
         Parameters

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..base.ascent import ascend
+from ..base.estimator import keeps_parameters
 from ..base.validation import as_matrix, as_weights, check_choice, check_number, check_same_length
 from .conditionals import (
     BernoulliFeatures,
@@ -55,7 +56,9 @@ class NaiveBayes(GenerativeClassifier):
     def _keep(self) -> None:
         """Set the fitted attributes that are particular to the subclass."""
 
-    def fit(self: AnyNaiveBayes, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> AnyNaiveBayes:
+    def fit(
+        self: AnyNaiveBayes, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None
+    ) -> AnyNaiveBayes:
         """Fit to labelled samples, and to samples without labels when there are any.
 
         Parameters
@@ -290,8 +293,9 @@ class GaussianNaiveBayes(NaiveBayes):
     .. math:: \log p(x | k) = -\tfrac12 \sum_j \left[ (x_j - \mu_{kj})^2 / \sigma_{kj}^2
         + \log 2 \pi \sigma_{kj}^2 \right]
 
-    Each :math:`\sigma_{kj}^2` is the variance of the class (divisor N_k) plus `var_smoothing` times the largest
-    variance of a feature over all samples.  Missing entries (NaN) are integrated out.
+    Each :math:`\sigma_{kj}^2` is the variance of the class (divisor N_k) plus `var_smoothing` times that of
+    the feature over all samples, so that no unit has an influence (scikit-learn adds a share of the largest one to all
+    features).  Missing entries (NaN) are integrated out.
 
     Parameters
     ----------
@@ -329,21 +333,17 @@ class GaussianNaiveBayes(NaiveBayes):
 
     _takes_nan = True
 
+    @keeps_parameters
     def __init__(
         self,
         priors: Any = None,
         dirichlet: Any = 1.0,
+        *,
         var_smoothing: float = 1e-9,
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
-    ) -> None:
-        self.priors = priors
-        self.dirichlet = dirichlet
-        self.var_smoothing = var_smoothing
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         return [(None, GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)))]
@@ -392,23 +392,18 @@ class BernoulliNaiveBayes(NaiveBayes):
     _takes_sparse = True
     _takes_nan = True
 
+    @keeps_parameters
     def __init__(
         self,
         alpha: float = 1.0,
         binarize: float | None = 0.0,
+        *,
         priors: Any = None,
         dirichlet: Any = 1.0,
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.binarize = binarize
-        self.priors = priors
-        self.dirichlet = dirichlet
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         return [(None, BernoulliFeatures(check_number("alpha", self.alpha, 0.0), _threshold(self.binarize)))]
@@ -467,23 +462,18 @@ class MultinomialNaiveBayes(NaiveBayes):
 
     _takes_sparse = True
 
+    @keeps_parameters
     def __init__(
         self,
         alpha: float = 1.0,
         priors: Any = None,
+        *,
         dirichlet: Any = 1.0,
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
         predictive: Literal["plug-in", "bayes"] = "plug-in",
-    ) -> None:
-        self.alpha = alpha
-        self.priors = priors
-        self.dirichlet = dirichlet
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.predictive = predictive
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -542,10 +532,12 @@ class MixedNaiveBayes(NaiveBayes):
 
     _takes_nan = True
 
+    @keeps_parameters
     def __init__(
         self,
         kinds: str | Sequence[str] = "gaussian",
         alpha: float = 1.0,
+        *,
         var_smoothing: float = 1e-9,
         binarize: float | None = 0.0,
         priors: Any = None,
@@ -553,16 +545,7 @@ class MixedNaiveBayes(NaiveBayes):
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
-    ) -> None:
-        self.kinds = kinds
-        self.alpha = alpha
-        self.var_smoothing = var_smoothing
-        self.binarize = binarize
-        self.priors = priors
-        self.dirichlet = dirichlet
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         kinds = [self.kinds] * features if isinstance(self.kinds, str) else list(self.kinds)

@@ -13,10 +13,9 @@ from scipy.special import log_softmax
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 
-from ..base.estimator import Classifier, convergence_warning
-from ..base.multiclass import check_classes_left
+from ..base.estimator import Classifier, convergence_warning, keeps_parameters
 from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.validation import check_choice, check_number
 from .separation import least_loss
 
 LEAST_PENALTY = 1e-8  # of separable evidence, a sample
@@ -118,10 +117,12 @@ class HybridNaiveBayes(Classifier):
 
     _takes_sparse = True
 
+    @keeps_parameters
     def __init__(
         self,
         regions: Any = 1,
         normalize: bool = True,
+        *,
         shared_words: bool = True,
         alpha: float = 1.0,
         C: float = math.inf,
@@ -129,16 +130,7 @@ class HybridNaiveBayes(Classifier):
         max_iter: int = 100,
         verbose: int = 0,
         theta: Literal["loo", "training"] = "loo",
-    ) -> None:
-        self.regions = regions
-        self.normalize = normalize
-        self.shared_words = shared_words
-        self.alpha = alpha
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.theta = theta
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -160,8 +152,7 @@ class HybridNaiveBayes(Classifier):
         check_choice("theta", self.theta, ("loo", "training"))
         X = self._counts(self._matrix_to_fit(X))
         codes = self._labels_to_fit(y, X.shape[0])
-        weights = as_weights(sample_weight, X.shape[0])
-        check_classes_left(self.classes_, codes, weights)
+        weights = self._weights_to_fit(sample_weight, codes)
         used = np.flatnonzero(weights > 0.0)
         X, codes, weights = X[used], codes[used], weights[used]
         alpha = check_number("alpha", self.alpha, 0.0, open_low=True)

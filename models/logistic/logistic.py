@@ -12,11 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import entr, expit, log_softmax, softmax
 
-from ..base.estimator import Classifier, convergence_warning
-from ..base.multiclass import check_classes_left, class_weights
+from ..base.estimator import Classifier, convergence_warning, keeps_parameters
 from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
 from ..base.rows import rows_of
-from ..base.validation import ClassWeight, as_dense, as_weights, check_choice, check_number
+from ..base.validation import ClassWeight, as_dense, check_choice, check_number
 from .elastic_net import SmoothPart, minimize_with_absolute_values
 from .logistic_kernels import bend, evaluate, multiply_hessian, multiply_two_class_hessian
 from .separation import least_loss
@@ -114,10 +113,12 @@ class LogisticRegression(Classifier):
 
     _takes_sparse = True
 
+    @keeps_parameters
     def __init__(
         self,
         C: float = 1.0,
         fit_intercept: bool = True,
+        *,
         solver: Literal["auto", "cholesky", "conjugate_gradients"] = "auto",
         tol: float = 1e-12,
         max_iter: int = 100,
@@ -125,27 +126,16 @@ class LogisticRegression(Classifier):
         class_weight: ClassWeight = None,
         quadratic: bool = False,
         l1_ratio: float = 0.0,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.class_weight = class_weight
-        self.quadratic = quadratic
-        self.l1_ratio = l1_ratio
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
-        weights = as_weights(sample_weight, X.shape[0])
+        weights = self._weights_to_fit(sample_weight, codes)
         C = check_number("C", self.C, 0.0, open_low=True)
         solver = check_choice("solver", self.solver, ("auto", "cholesky", "conjugate_gradients"))
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
-        check_classes_left(self.classes_, codes, weights)
-        weights = weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
         keep = weights > 0.0
         l1_ratio = check_number("l1_ratio", self.l1_ratio, 0.0, 1.0)
         if self.quadratic and l1_ratio > 0.0:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import minimize
 
+from ..base.estimator import keeps_parameters
 from ..base.transformer import Transformer
 from ..base.validation import check_number
 from ..sequences.discrete_hmm import DiscreteHMM
@@ -91,10 +92,12 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
 
     model_: HiddenMarkovModel
 
+    @keeps_parameters
     def __init__(
         self,
         n_states: int = 5,
         n_symbols: int | None = None,
+        *,
         observations: Literal["symbols", "vectors"] = "symbols",
         penalty: float = 1e-3,
         pseudocount: float = 1.0,
@@ -102,16 +105,7 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
         tol: float = 1e-4,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.n_symbols = n_symbols
-        self.observations = observations
-        self.penalty = penalty
-        self.pseudocount = pseudocount
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any) -> FisherKernelLearning:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.estimator import keeps_parameters
 from ..generative.generative import GenerativeClassifier, check_priors, estimated_priors
 from ..topics.topics import LatentDirichletAllocation
 from .sufficient_statistics import OnGenerativeModel, count_samples, fresh, models_of_classes
@@ -57,9 +58,8 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     classes_: np.ndarray
     models_: list[Any]
 
-    def __init__(self, model: Any = None, priors: Any = None) -> None:
-        self.model = model
-        self.priors = priors
+    @keeps_parameters
+    def __init__(self, model: Any = None, priors: Any = None) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import convergence_warning, uninterrupted
+from ..base.estimator import convergence_warning, keeps_parameters, uninterrupted
 from ..base.multiclass import class_scores
 from ..base.progress import History
 from ..base.validation import as_generator, check_choice, check_number
@@ -124,10 +124,12 @@ class LargeMarginHMM(SequenceClassifier):
     transitions_: np.ndarray
     emissions_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         n_states: int = 5,
         n_symbols: int | None = None,
+        *,
         observations: Literal["symbols", "vectors"] = "symbols",
         training: Literal["margin", "perceptron"] = "margin",
         C: float = 1.0,
@@ -136,17 +138,7 @@ class LargeMarginHMM(SequenceClassifier):
         tol: float = 1e-3,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.n_symbols = n_symbols
-        self.observations = observations
-        self.training = training
-        self.C = C
-        self.pseudocount = pseudocount
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any) -> LargeMarginHMM:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""

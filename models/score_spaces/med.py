@@ -12,11 +12,11 @@ from scipy.optimize import brentq
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import Classifier, convergence_warning, keeps_parameters
 from ..base.multiclass import scores, spread, two_class_problems
 from ..base.newton_minimizer import minimize, solve_cholesky
 from ..base.progress import History
-from ..base.validation import as_dense, as_weights, check_choice, check_number
+from ..base.validation import ClassWeight, as_dense, check_choice, check_number
 from ..svm.margin import MarginDual, product_of
 from .programs import med_newton_program, med_program
 
@@ -99,6 +99,7 @@ def discriminate(
     tol: float = 1e-8,
     max_iter: int = 100,
     history: History | None = None,
+    engine: dict[str, Any] | None = None,
 ) -> Discrimination:
     """Solve `MaximumEntropyDual`, by quadratic programs, until the gap is at most tol (1 + |objective|).
 
@@ -116,7 +117,7 @@ def discriminate(
     if method == "newton" and F.shape[1] <= MOST_FEATURES * F.shape[0]:
         multipliers = _from_primal(dual, dual.weights(multipliers), tol)
     history = History() if history is None else history
-    step = (_Newton if method == "newton" else _Alternation)(dual, history.level > 1)
+    step = (_Newton if method == "newton" else _Alternation)(dual, {"verbose": history.level > 1, **(engine or {})})
     iterations = 0
     while True:
         solution = step.solve(multipliers)
@@ -169,9 +170,9 @@ class _Step:
 
     changes_P: bool
 
-    def __init__(self, dual: MaximumEntropyDual, verbose: bool = False) -> None:
+    def __init__(self, dual: MaximumEntropyDual, engine: dict[str, Any]) -> None:
         self.dual, self.P = dual, product_of(_scaled(dual.F, dual.s))
-        self.settings: dict[str, Any] = {"tol": SUBPROBLEM_TOL, "verbose": verbose}
+        self.settings = {"tol": SUBPROBLEM_TOL, **engine}
         self.quadratic: MarginDual | None = None
 
     def program(self, old: np.ndarray) -> qp.QuadraticProgram:
@@ -263,10 +264,14 @@ class MEDClassifier(Classifier):
     fit_intercept : bool, default True
     method : "newton" or "alternation", default "newton"
         See `models.score_spaces.med.discriminate`.
+    class_weight : dict, "balanced" or None
+        Factors of the samples' weights, as in `models.SVC`.
     tol : float, default 1e-8
         On the gap between the dual and its primal, relative.
     max_iter : int, default 100
         Quadratic programs for each class.
+    time_limit, threads
+        Of the engine, for each of them, as in `models.SVC`.
     verbose : int, default 0
         1 prints a line for each of them, 2 also their own iterations.
 
@@ -301,23 +306,21 @@ class MEDClassifier(Classifier):
 
     _takes_sparse = True
 
+    @keeps_parameters
     def __init__(
         self,
         a: float = 1.0,
         c: float = 6.0,
+        *,
         fit_intercept: bool = True,
         method: Literal["newton", "alternation"] = "newton",
+        class_weight: ClassWeight = None,
         tol: float = 1e-8,
         max_iter: int = 100,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.a = a
-        self.c = c
-        self.fit_intercept = fit_intercept
-        self.method = method
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MEDClassifier:
         """Fit to samples X, dense or sparse, shape (samples, features), and their classes y."""
@@ -327,7 +330,7 @@ class MEDClassifier(Classifier):
         check_number("max_iter", self.max_iter, 1, whole=True)
         matrix = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, matrix.shape[0])
-        weight = as_weights(sample_weight, matrix.shape[0])
+        weight = self._weights_to_fit(sample_weight, codes)
         phi = matrix
         if self.fit_intercept:
             ones = np.ones((matrix.shape[0], 1))
@@ -338,8 +341,8 @@ class MEDClassifier(Classifier):
             F = _scaled(phi[used], signs)
             of = f", machine {len(found) + 1}" if self.classes_.size > 2 else ""
             history = self._history("dual objective", of, first=1)
-            limits = self.tol, int(self.max_iter)
-            found.append(discriminate(F, self.a, self.c, weight[used], self.method, None, *limits, history))
+            limits = self.tol, int(self.max_iter), history, self._limits()
+            found.append(discriminate(F, self.a, self.c, weight[used], self.method, None, *limits))
         self._keep(found, used, matrix.shape)
         return self
 

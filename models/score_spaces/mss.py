@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..base.estimator import Classifier
+from ..base.estimator import Classifier, keeps_parameters
 from ..base.multiclass import SCHEMES, Scheme, scores, spread, two_class_problems
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, as_labels, check_choice, check_number
@@ -144,10 +144,12 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
 
     models_: list[Any]
 
+    @keeps_parameters
     def __init__(
         self,
         model: Any = None,
         a: float = 1.0,
+        *,
         c: float = 6.0,
         xi: float = 1.0,
         per_class: bool = False,
@@ -159,20 +161,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
         tol: float = 1e-4,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.model = model
-        self.a = a
-        self.c = c
-        self.xi = xi
-        self.per_class = per_class
-        self.inference = inference
-        self.unlabelled = unlabelled
-        self.multi_class = multi_class
-        self.n_draws = n_draws
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
         """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes.

@@ -54,4 +54,4 @@ class SequenceClassifier(Classifier):
         if self.observations == "vectors":
             return GaussianHMM(self.n_states, pseudocount=self.pseudocount, **settings)
         symbols = int(batch.values.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
-        return DiscreteHMM(self.n_states, symbols, self.pseudocount, **settings)
+        return DiscreteHMM(self.n_states, symbols, pseudocount=self.pseudocount, **settings)

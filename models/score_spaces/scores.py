@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from ..base.estimator import keeps_parameters
 from ..base.transformer import Transformer
 from ..base.validation import as_labels
 from ..sequences.discrete_hmm import DiscreteHMM
@@ -37,9 +38,8 @@ class ScoreSpace(OnGenerativeModel, Transformer):
     models_: list[Any]
     classes_: np.ndarray
 
-    def __init__(self, model: Any = None, per_class: bool = True) -> None:
-        self.model = model
-        self.per_class = per_class
+    @keeps_parameters
+    def __init__(self, model: Any = None, per_class: bool = True) -> None: ...
 
     def fit(self, X: Any, y: Any = None) -> ScoreSpace:
         """Fit the model to the samples of each class of y, or to all of them where y is None.
@@ -178,9 +178,8 @@ class LogLikelihoodScore(FisherScore):
     [[-2.828  0.     0.     8.    -3.    -0.    -0.    -1.286  3.   ]]
     """
 
-    def __init__(self, model: Any = None, per_class: bool = True, order: int = 0) -> None:
-        super().__init__(model, per_class)
-        self.order = order
+    @keeps_parameters
+    def __init__(self, model: Any = None, per_class: bool = True, *, order: int = 0) -> None: ...
 
     def fit(self, X: Any, y: Any = None) -> LogLikelihoodScore:
         """As of `FisherScore`."""
@@ -295,9 +294,8 @@ class SufficientStatistics(ScoreSpace):
     [[ 1.     2.     2.     1.     0.     0.    -0.811 -1.099]]
     """
 
-    def __init__(self, model: Any = None, per_class: bool = True, logarithms: bool = True) -> None:
-        super().__init__(model, per_class)
-        self.logarithms = logarithms
+    @keeps_parameters
+    def __init__(self, model: Any = None, per_class: bool = True, *, logarithms: bool = True) -> None: ...
 
     def _of_chain(self, samples: ChainStatistics) -> np.ndarray:
         table = samples.expect().table

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..base.estimator import keeps_parameters
 from ..base.validation import check_number
 from . import recursions
 from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, quiet_log, scaled, shares
@@ -77,12 +78,15 @@ class DiscreteHMM(HiddenMarkovModel):
     (True, True)
     """
 
+    n_symbols: int | None
     emissionprob_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         n_states: int = 3,
         n_symbols: int | None = None,
+        *,
         pseudocount: float = 0.01,
         n_init: int = 1,
         init: Literal["spread", "near_uniform"] = "spread",
@@ -91,17 +95,7 @@ class DiscreteHMM(HiddenMarkovModel):
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.n_symbols = n_symbols
-        self.pseudocount = pseudocount
-        self.n_init = n_init
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def set_model(self, startprob: Any, transmat: Any, emissionprob: Any) -> DiscreteHMM:
         """Take these parameters instead of fitting; each row must sum to one."""

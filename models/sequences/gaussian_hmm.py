@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..base.estimator import keeps_parameters
 from ..base.seeding import cluster_means
 from ..base.validation import check_choice, check_number
 from ..generative.normal import whitened
@@ -70,10 +71,12 @@ class GaussianHMM(HiddenMarkovModel):
     means_: np.ndarray
     covariances_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         n_states: int = 3,
         covariance_type: Literal["diag", "full"] = "diag",
+        *,
         min_variance: float = 1e-3,
         pseudocount: float = 0.01,
         n_init: int = 1,
@@ -83,18 +86,7 @@ class GaussianHMM(HiddenMarkovModel):
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.covariance_type = covariance_type
-        self.min_variance = min_variance
-        self.pseudocount = pseudocount
-        self.n_init = n_init
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
         """Take these parameters instead of fitting."""

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.estimator import Classifier
-from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores, winners
+from ..base.multiclass import SCHEMES, scores, winners
 from ..base.validation import as_dense, as_weights, check_choice, check_number
 from .kernels import Gamma, Kernel
 from .multipliers import KINDS
@@ -25,22 +25,15 @@ class KernelExpansion:
     kernel_ : Kernel
     """
 
+    kernel: Any
+    degree: int
+    gamma: Gamma
+    coef0: float
     kernel_: Kernel
     support_: np.ndarray
     support_vectors_: Any
     dual_coef_: np.ndarray
     coef_: np.ndarray
-
-    def __init__(
-        self, kernel: Any, degree: int, gamma: Gamma, coef0: float, tol: float, max_iter: int, verbose: int
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
 
     def _is_pairwise(self) -> bool:
         return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"
@@ -115,11 +108,9 @@ class KernelClassifier(KernelExpansion, Classifier):
         """
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
-        weights = as_weights(sample_weight, X.shape[0])
-        check_classes_left(self.classes_, codes, weights)
-        per_class = class_weights(self.class_weight, self.classes_, codes, weights)
+        weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
         C = np.zeros(weights.size)
-        C[weights > 0.0] = self.C * (per_class[codes] * weights)[weights > 0.0]
+        C[weights > 0.0] = self.C * weighed[weights > 0.0]
         return X, codes, weights, C
 
     def _decisions(self, X: Any) -> np.ndarray:

@@ -21,7 +21,8 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.validation import as_dense, check_number
+from ..base.estimator import keeps_parameters
+from ..base.validation import ClassWeight, as_dense, check_number
 from .linear_programs import ProgramClassifier, check_price
 
 
@@ -80,7 +81,9 @@ class KnowledgeSVC(ProgramClassifier):
         The price of a violated margin, times the sample's weight; finite.
     Q : float, default inf
         The price of missing a region; ``inf`` forbids it.
-    tol, max_iter, verbose
+    class_weight : dict, "balanced" or None
+        Factors of C, as in `models.SVC`.
+    tol, max_iter, time_limit, threads, verbose
         Of the engine, as in `models.SVC`.
 
     Attributes
@@ -115,22 +118,20 @@ class KnowledgeSVC(ProgramClassifier):
     _multiclass = False
     infeasible = "no hyperplane respects all of the knowledge, as Q=inf asks for: give a finite Q"
 
+    @keeps_parameters
     def __init__(
         self,
         knowledge: Any = (),
         C: float = 1.0,
-        Q: float = math.inf,
         *,
+        Q: float = math.inf,
+        class_weight: ClassWeight = None,
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.knowledge = knowledge
-        self.C = C
-        self.Q = Q
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_price(self.C)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import Regressor, convergence_warning
+from ..base.estimator import Regressor, convergence_warning, keeps_parameters
 from ..base.linear import LinearClassifier
 from ..base.validation import ClassWeight, as_generator, as_targets, as_weights, check_choice, check_number
 from .coordinate_descent import Answer, Dual, solve
@@ -30,6 +31,7 @@ class _Machine:
     fit_intercept: bool
     intercept_scaling: float
     random_state: Any
+    _limits: Callable[[], dict[str, Any]]
     n_iter_: int
     objective_: float
     dual_objective_: float
@@ -55,7 +57,7 @@ class _Machine:
         low, high = np.where(signs > 0.0, 0.0, -size), np.where(signs < 0.0, 0.0, size)
         damping = 0.5 / C if is_squared else np.zeros(q.size)
         dual = Dual(X, bias, q, epsilon, damping, low, high)
-        settings = {"tol": min(float(self.tol), ENGINE_TOL)}
+        settings = {**self._limits(), "tol": min(float(self.tol), ENGINE_TOL)}
         history = self._history("objective")  # type: ignore[attr-defined]
         answer = solve(dual, float(self.tol), int(self.max_iter), self._seed, settings, history)
         history.end(answer.converged)
@@ -110,10 +112,15 @@ class LinearSVC(_Machine, LinearClassifier):
     intercept_scaling : float, default 1.0
         The value of the feature whose weight is b: the larger, the less b is regularized.
     class_weight : dict, "balanced" or None
+        Factors of C, as in `models.SVC`.
     random_state : int, generator or None, default 0
         Of the order of the samples, which has an influence below `tol` alone.
     max_iter : int, default 1000
         Passes over the samples.
+    time_limit : float, optional
+        Seconds for a program that is left to the engine.
+    threads : int, default 1
+        As in `models.SVC`.
     verbose : int, default 0
         1 prints a line for each time the gap is measured.
 
@@ -148,6 +155,7 @@ class LinearSVC(_Machine, LinearClassifier):
     True
     """
 
+    @keeps_parameters
     def __init__(
         self,
         C: float = 1.0,
@@ -159,23 +167,16 @@ class LinearSVC(_Machine, LinearClassifier):
         class_weight: ClassWeight = None,
         random_state: Any = 0,
         max_iter: int = 1000,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Learn from samples X, dense or sparse, with labels y; weights of samples are factors of C."""
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         self._check()
-        self._fit_machines(X, y, sample_weight, self.class_weight)
+        self._fit_machines(X, y, sample_weight)
         return self
 
     def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
@@ -199,14 +200,14 @@ class LinearSVR(_Machine, Regressor):
     C : float, default 1.0
         Times the sample's weight.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
-    tol, fit_intercept, intercept_scaling, random_state, max_iter, verbose
+    tol, fit_intercept, intercept_scaling, random_state, max_iter, time_limit, threads, verbose
         As in `LinearSVC`.
 
     Attributes
     ----------
     coef_ : array, shape (features,)
         w, the coefficients of the features.
-    intercept_ : float
+    intercept_ : array, shape (1,)
         b, the constant term.
     objective_, dual_objective_, n_iter_, program_, solution_
         As in `LinearSVC`.
@@ -221,37 +222,31 @@ class LinearSVR(_Machine, Regressor):
     >>> from models import LinearSVR
     >>> X, y = np.arange(5.0)[:, None] - 2.0, [-2.0, -1.0, 0.0, 1.0, 2.0]
     >>> svr = LinearSVR(C=100.0, epsilon=0.5).fit(X, y)  # the flattest line within 0.5 of all points
-    >>> svr.coef_.round(4), round(abs(svr.intercept_), 4)
-    (array([0.75]), 0.0)
+    >>> svr.coef_.round(4), abs(svr.intercept_).round(4)
+    (array([0.75]), array([0.]))
     """
 
     _takes_sparse = True
 
     coef_: np.ndarray
-    intercept_: float
+    intercept_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         epsilon: float = 0.0,
         C: float = 1.0,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
         *,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
         tol: float = 1e-8,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         random_state: Any = 0,
         max_iter: int = 1000,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.C = C
-        self.loss = loss
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Learn from samples X, dense or sparse, with targets y; weights of samples are factors of C."""
@@ -265,7 +260,7 @@ class LinearSVR(_Machine, Regressor):
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
         w = self._solve(X, y, epsilon, self.C * weights, is_squared, np.zeros(y.size))
-        self.coef_, self.intercept_ = w[:-1], float(w[-1])
+        self.coef_, self.intercept_ = w[:-1], w[-1:]
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -261,7 +261,7 @@ def largest_margin(
     if chosen == "dual":
         solution = dual.solve()
         machine = machine_of(margin, dual, dual.program, solution, solution.x, solution.z_bounds)
-        if form == "dual" or is_good(solution):
+        if form == "dual" or is_good(solution) or solution.status == "time_limit":
             return machine
     # badly scaled data, too: the primal often does better
     program, solution, violation = margin.solve_primal(settings, infeasible)

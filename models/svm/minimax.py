@@ -22,7 +22,9 @@ import numpy as np
 
 import socp
 
+from ..base.estimator import keeps_parameters
 from ..base.validation import as_dense, check_number
+from ..generative.normal import total_variances
 from .linear_programs import ProgramClassifier
 
 APART = 1e-9  # the least r_1 + r_2, of sides of length one, that is not nil
@@ -46,17 +48,19 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
         w^\top \mu_2 + b \ge \kappa \|\Sigma_2^{1/2} w\|,
         \qquad \sup \text{Prob}(\text{wrong}) = \frac{1}{1 + \kappa^2}
 
-    The moments are those of the samples.  Where they are uncertain, the means within nu standard deviations and the
+    The moments are those of the samples, of features divided by their standard deviations within the classes: no
+    feature's unit has an influence.  Where they are uncertain, the means within nu standard deviations and the
     covariances within rho in the Frobenius norm, the worst case has Sigma_i + rho I, and kappa - nu in place of kappa.
 
     Parameters
     ----------
     rho : float, default 1e-6
-        How far the covariances may be off, in units of the mean variance within the classes.  With zero, classes that
-        a direction without any variance parts have kappa = inf, and w is along the means' difference there.
+        How far the covariances may be off, of every feature in units of its variance within the classes (of all
+        samples, where that is zero).  With zero, classes that a direction without any variance parts have kappa = inf,
+        and w is along the means' difference there.
     nu : float, default 0.0
         How far the means may be off, in standard deviations; it changes the error told, and not the machine.
-    tol, max_iter, verbose
+    tol, max_iter, time_limit, threads, verbose
         Of the engine, as in `models.SVC`.
 
     Attributes
@@ -98,14 +102,18 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
     kappa_: np.ndarray
     worst_case_error_: np.ndarray
 
+    @keeps_parameters
     def __init__(
-        self, rho: float = 1e-6, nu: float = 0.0, *, tol: float = 1e-10, max_iter: int = 200, verbose: int = 0
-    ) -> None:
-        self.rho = rho
-        self.nu = nu
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+        self,
+        rho: float = 1e-6,
+        nu: float = 0.0,
+        *,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
+        verbose: int = 0,
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_number("rho", self.rho, 0.0)
@@ -120,8 +128,8 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
 
     def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
         """w and b of the machine with signs y."""
-        means, roots = self._moments(as_dense(X), y, weights)
-        d = means[1] - means[0]
+        means, roots, scale = self._moments(as_dense(X), y, weights)
+        d = (means[1] - means[0]) / scale
         length = float(np.linalg.norm(d))
         if length == 0.0:
             raise ValueError("two classes must differ in their means, but they have the same: no hyperplane parts them")
@@ -135,7 +143,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
         kappa = 1.0 / radii.sum() if radii.sum() > 0.0 else np.inf
         self._kappas.append(kappa)
         share = radii[0] / radii.sum() if radii.sum() > 0.0 else 0.5
-        return w, float(-w @ means[0] - share)
+        return w / scale, float(-(w / scale) @ means[0] - share)
 
     def _direction(self, d: np.ndarray, roots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """w and the |Sigma_i^(1/2) w| with w'd = 1."""
@@ -149,14 +157,15 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
         w = w / (w @ d)
         return w, np.array([np.linalg.norm(R @ w) for R in roots])
 
-    def _moments(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """The means, and matrices R_i with R_i'R_i = Sigma_i + rho s^2 I, s^2 the mean variance within the classes."""
-        means, centred = [], []
-        for side in (-1.0, 1.0):
-            at = y == side
-            share = weights[at] / weights[at].sum()
-            means.append(share @ X[at])
-            centred.append(np.sqrt(share)[:, None] * (X[at] - means[-1]))
-        ridge = np.sqrt(self.rho * sum(float((R**2).sum()) for R in centred) / (2.0 * X.shape[1])) * np.eye(X.shape[1])
-        roots = [np.vstack([R, ridge]) if ridge.any() else R for R in centred]
-        return np.array(means), [np.linalg.qr(R)[1] if R.shape[0] > R.shape[1] else R for R in roots]
+    def _moments(
+        self, X: np.ndarray, y: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+        """Return the means, matrices R_i with R_i'R_i = D Sigma_i D + rho I, and the diagonal of D^-1."""
+        classes = [(X[at], weights[at]) for at in (y < 0.0, y > 0.0)]
+        means, variances = zip(*(total_variances(*own) for own in classes))
+        within, overall = np.mean(variances, axis=0), total_variances(X, weights)[1]
+        scale = np.sqrt(np.where(within > 0.0, within, np.where(overall > 0.0, overall, 1.0)))
+        roots = [np.sqrt(share / share.sum())[:, None] * (own - m) / scale for (own, share), m in zip(classes, means)]
+        if self.rho > 0.0:
+            roots = [np.vstack([R, np.sqrt(self.rho) * np.eye(X.shape[1])]) for R in roots]
+        return np.array(means), [np.linalg.qr(R)[1] if R.shape[0] > R.shape[1] else R for R in roots], scale

@@ -21,7 +21,7 @@ import numpy as np
 import socp
 from socp.problem.blocks import Rows
 
-from ..base.estimator import uninterrupted
+from ..base.estimator import keeps_parameters, uninterrupted
 from ..base.validation import ClassWeight
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, Kernel, make_kernel
@@ -84,7 +84,8 @@ class MultipleKernelSVC(KernelClassifier):
     normalize : bool, default True
         Whether every kernel is divided by its mean over the pairs (x_i, x_i).
     class_weight : dict, "balanced" or None
-    tol, max_iter, verbose
+        Factors of C, as in `models.SVC`.
+    tol, max_iter, time_limit, threads, verbose
         Of the engine, as in `models.SVC`.
 
     Attributes
@@ -134,6 +135,7 @@ class MultipleKernelSVC(KernelClassifier):
     program_: socp.ConeProgram
     solution_: socp.Solution
 
+    @keeps_parameters
     def __init__(
         self,
         kernels: Any = ("linear", "poly", "rbf"),
@@ -146,18 +148,10 @@ class MultipleKernelSVC(KernelClassifier):
         class_weight: ClassWeight = None,
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.normalize = normalize
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultipleKernelSVC:
         """Find the weights of the kernels, and the machine of their sum.
@@ -214,7 +208,7 @@ class MultipleKernelSVC(KernelClassifier):
         """The machine of the combined kernel, and its attributes."""
         machine = SVC(
             self.C, self.kernel_.kernel, class_weight=self.class_weight, tol=self.tol, max_iter=self.max_iter,
-            verbose=self._inner_verbosity(),
+            verbose=self._inner_verbosity(), **self._limits(),
         )  # fmt: skip
         self.machine_ = machine.fit(X, self.classes_[codes], sample_weight=weights)
         for name in ("support_", "support_vectors_", "n_support_", "dual_coef_", "_kinds", "intercept_"):

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import Classifier
-from ..base.multiclass import check_classes_left
-from ..base.validation import as_dense, as_weights, check_number, check_same_length
+from ..base.estimator import Classifier, keeps_parameters
+from ..base.validation import ClassWeight, as_dense, as_weights, check_number, check_same_length
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .margin import MarginDual, intercept_of, low_rank_pays, product_of, warn_unless_good
 from .multipliers import KINDS
+
+
+def _asks_for_tasks(fit: Any) -> Any:
+    """Decorate `fit`, whose third argument was `tasks` once: refuse one that comes by position and without tasks."""
+
+    @functools.wraps(fit)
+    def checked(self: MultiTaskSVC, *given: Any, **named: Any) -> MultiTaskSVC:
+        if len(given) > 2 and given[2] is not None and named.get("tasks") is None and self.task_column is None:
+            raise TypeError("the third argument of MultiTaskSVC.fit is sample_weight: give tasks=..., or both by name")
+        return cast(MultiTaskSVC, fit(self, *given, **named))
+
+    return checked
 
 
 class MultiTaskSVC(Classifier):
@@ -48,7 +60,7 @@ class MultiTaskSVC(Classifier):
         The price of the margin: larger is flatter (the C of `models.SVC` is 1 / (2 C_1)).
     C2 : float, default 1000.0
         The freedom of the tasks; the defaults are those of the paper's experiments.
-    kernel, degree, gamma, coef0, tol, max_iter, verbose
+    kernel, degree, gamma, coef0, class_weight, tol, max_iter, time_limit, threads, verbose
         As in `models.SVC`, without "precomputed".
     task_column : int, optional
         The column of X that holds the task, a number, where it is not given to `fit` and `predict` by itself: inside
@@ -85,41 +97,35 @@ class MultiTaskSVC(Classifier):
     >>> from models import MultiTaskSVC
     >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.2], [0.0, 1.0], [0.0, -1.0]])
     >>> y, tasks = [1, 0, 1, 1, 0], ["a", "a", "a", "b", "b"]
-    >>> machine = MultiTaskSVC(C1=0.1, C2=1.0).fit(X, y, tasks)
+    >>> machine = MultiTaskSVC(C1=0.1, C2=1.0).fit(X, y, tasks=tasks)
     >>> machine.coef_.round(3), machine.common_coef_.round(3)
     (array([[1. , 0.5],
            [0.5, 1. ]]), array([0.5, 0.5]))
-    >>> machine.predict([[0.5, -0.5], [0.5, -0.5]], ["a", "b"])
+    >>> machine.predict([[0.5, -0.5], [0.5, -0.5]], tasks=["a", "b"])
     array([1, 0])
     """
 
     _takes_sparse = True
     _multiclass = False
 
+    @keeps_parameters
     def __init__(
         self,
         C1: float = 1.0,
         C2: float = 1000.0,
-        kernel: KernelChoice = "linear",
         *,
+        kernel: KernelChoice = "linear",
         degree: int = 3,
         gamma: Gamma = "scale",
         coef0: float = 0.0,
+        class_weight: ClassWeight = None,
         task_column: int | None = None,
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.C1 = C1
-        self.C2 = C2
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.task_column = task_column
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     kernel_: Kernel
     tasks_: np.ndarray
@@ -135,7 +141,8 @@ class MultiTaskSVC(Classifier):
     support_kinds_: np.ndarray
     dual_coef_: np.ndarray
 
-    def fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> MultiTaskSVC:
+    @_asks_for_tasks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> MultiTaskSVC:
         """Solve the program of all tasks.
 
         Parameters
@@ -143,25 +150,24 @@ class MultiTaskSVC(Classifier):
         X : array_like or sparse, shape (samples, features)
         y : array_like, shape (samples,)
             Labels of two classes, the same two in every task.
-        tasks : array_like, shape (samples,), optional
-            The task of every sample, any labels; one task when absent.
         sample_weight : array_like, shape (samples,), optional
             Factors of xi_it.
+        tasks : array_like, shape (samples,), optional
+            The task of every sample, any labels; one task when absent.
         """
         check_number("C1", self.C1, 0.0, open_low=True)
         check_number("C2", self.C2, 0.0, open_low=True)
         settings = self._engine_settings()
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
-        weights = as_weights(sample_weight, X.shape[0])
+        weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
         X, tasks = self._apart(X, tasks)
-        check_classes_left(self.classes_, codes, weights)
         rows = np.flatnonzero(weights > 0.0)
         self.tasks_, task = np.unique(tasks[rows], return_inverse=True)
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         if self.kernel_.is_precomputed:
             raise ValueError("kernel must be one that can be evaluated between tasks, but 'precomputed' came")
-        self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weights[rows], settings)
+        self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weighed[rows], settings)
         self.support_ = rows[self.support_]
         return self
 
@@ -211,7 +217,7 @@ class MultiTaskSVC(Classifier):
             self.common_coef_ = own.sum(axis=0) / (2.0 * C1)
             self.coef_ = self.common_coef_ + C2 / (2.0 * C1) * own
 
-    def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
+    def decision_function(self, X: Any, *, tasks: Any = None) -> np.ndarray:
         """w_t'x + b_t of every sample, positive for ``classes_[1]``; a task that `fit` did not see is refused."""
         X, tasks = self._apart(self._matrix_to_predict(X), tasks)
         known = {label: t for t, label in enumerate(self.tasks_.tolist())}
@@ -229,14 +235,14 @@ class MultiTaskSVC(Classifier):
                 values[at] = self.kernel_(X[at], self.support_vectors_) @ share
         return values + self.intercept_[task]
 
-    def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
+    def predict(self, X: Any, *, tasks: Any = None) -> np.ndarray:
         """The class of every sample in its task."""
-        values = self.decision_function(X, tasks)
+        values = self.decision_function(X, tasks=tasks)
         return self.classes_[(values > 0.0).astype(np.int64)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> float:
         """The (weighted) share of samples whose label is predicted rightly."""
-        return float(np.average(np.asarray(y) == self.predict(X, tasks), weights=sample_weight))
+        return self._share_right(self.predict(X, tasks=tasks), y, sample_weight)
 
 
 def multi_task_dual(

@@ -30,6 +30,7 @@ import numpy as np
 import qp
 from socp.problem.blocks import Rows
 
+from ..base.estimator import keeps_parameters
 from ..base.multiclass import Scheme
 from ..base.validation import check_number
 from .kernels import Gamma, KernelChoice
@@ -82,7 +83,9 @@ class NuSVC(SVC):
     ----------
     nu : float, default 0.25
         In (0, 1], at most twice the share of the smaller class.
-    kernel, degree, gamma, coef0, multi_class, decision_function_shape, tol, max_iter, verbose
+    kernel, degree, gamma, coef0, multi_class, decision_function_shape
+        As in `models.SVC`.
+    tol, max_iter, time_limit, threads, verbose
         As in `models.SVC`.
 
     Attributes
@@ -117,8 +120,14 @@ class NuSVC(SVC):
     array([[1., 1.]])
     """
 
+    C = 1.0  # the weights by themselves
+    fit_intercept = True
+    solver = "auto"
+    cache_size = 200.0
+    shrinking = True
     rho_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         nu: float = 0.25,
@@ -131,13 +140,10 @@ class NuSVC(SVC):
         decision_function_shape: Scheme = "ovr",
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        super().__init__(  # C is 1: the weights by themselves
-            1.0, kernel, degree=degree, gamma=gamma, coef0=coef0, multi_class=multi_class,
-            decision_function_shape=decision_function_shape, tol=tol, max_iter=max_iter, verbose=verbose,
-        )  # fmt: skip
-        self.nu = nu
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
         """Solve the programs of all machines.
@@ -200,7 +206,7 @@ class NuSVR(SVR):
         In (0, 1].
     C : float, default 1.0
         The price of leaving the tube, times the sample's weight; finite.
-    kernel, degree, gamma, coef0, tol, max_iter, verbose
+    kernel, degree, gamma, coef0, tol, max_iter, time_limit, threads, verbose
         As in `models.SVC`.
 
     Attributes
@@ -225,25 +231,29 @@ class NuSVR(SVR):
     (array([[0.95]]), array([0.125]), 0.125)
     """
 
+    epsilon = 0.0  # what the program finds
+    fit_intercept = True
+    solver = "auto"
+    cache_size = 200.0
+    shrinking = True
     epsilon_: float
 
+    @keeps_parameters
     def __init__(
         self,
         nu: float = 0.5,
         C: float = 1.0,
-        kernel: KernelChoice = "rbf",
         *,
+        kernel: KernelChoice = "rbf",
         degree: int = 3,
         gamma: Gamma = "scale",
         coef0: float = 0.0,
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        super().__init__(  # epsilon is what the program finds
-            C, 0.0, kernel, degree=degree, gamma=gamma, coef0=coef0, tol=tol, max_iter=max_iter, verbose=verbose
-        )
-        self.nu = nu
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
         """Solve the program.

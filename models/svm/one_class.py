@@ -18,7 +18,7 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import Estimator
+from ..base.estimator import Estimator, keeps_parameters
 from ..base.validation import as_weights, check_number
 from .kernel_expansion import KernelExpansion
 from .kernels import Gamma, KernelChoice, make_kernel
@@ -53,7 +53,7 @@ class OneClassSVM(KernelExpansion, Estimator):
     ----------
     nu : float, default 0.5
         In (0, 1].
-    kernel, degree, gamma, coef0, tol, max_iter, verbose
+    kernel, degree, gamma, coef0, tol, max_iter, time_limit, threads, verbose
         As in `models.SVC`.
 
     Attributes
@@ -102,6 +102,7 @@ class OneClassSVM(KernelExpansion, Estimator):
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 
+    @keeps_parameters
     def __init__(
         self,
         nu: float = 0.5,
@@ -112,10 +113,10 @@ class OneClassSVM(KernelExpansion, Estimator):
         coef0: float = 0.0,
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
-        self.nu = nu
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Solve the program.

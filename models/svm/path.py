@@ -21,6 +21,7 @@ import numpy as np
 
 import qp
 
+from ..base.estimator import keeps_parameters
 from ..base.multiclass import (
     SCHEMES,
     Scheme,
@@ -302,7 +303,7 @@ class SVCCV(SVC):
         The scores are the same.
     kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, decision_function_shape, break_ties, tol
         As in `SVC`; gamma is that of all samples in the folds, too.
-    max_iter, cache_size, shrinking, random_state, verbose
+    max_iter, time_limit, threads, cache_size, shrinking, random_state, verbose
         As in `SVC`.
 
     Attributes
@@ -339,6 +340,7 @@ class SVCCV(SVC):
     Cs_: np.ndarray
     scores_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         Cs: Any = CS,
@@ -359,18 +361,10 @@ class SVCCV(SVC):
         cache_size: float = 200.0,
         shrinking: bool = True,
         random_state: Any = None,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            1.0, kernel, degree=degree, gamma=gamma, coef0=coef0, fit_intercept=fit_intercept,
-            class_weight=class_weight, multi_class=multi_class, decision_function_shape=decision_function_shape,
-            break_ties=break_ties, tol=tol, max_iter=max_iter, cache_size=cache_size, shrinking=shrinking,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        del self.C  # `fit` chooses it
-        self.Cs = Cs
-        self.cv = cv
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVCCV:
         """Choose C, and solve the programs of all machines with it.

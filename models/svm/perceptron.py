@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..base.copies import merge_copies
-from ..base.estimator import convergence_warning
+from ..base.estimator import convergence_warning, keeps_parameters
 from ..base.linear import LinearClassifier
 from ..base.multiclass import two_class_problems
 from ..base.rows import rows_of
-from ..base.validation import as_dense, as_generator, check_number
+from ..base.validation import ClassWeight, as_dense, as_generator, check_number
 from .first_order_kernels import Stochastic, learn_from_mistakes
 from .svc import SVC
 
@@ -38,6 +38,8 @@ class Perceptron(LinearClassifier):
         gamma: below this y_n w'x_n counts as a mistake.
     fit_intercept : bool, default True
         b as the weight of a feature that is always one.
+    class_weight : dict, "balanced" or None
+        Factors of the samples' weights, as in `models.SVC`.
     max_iter : int, default 1000
         Passes over the samples.
     n_iter_no_change : int or None, default 20
@@ -81,24 +83,19 @@ class Perceptron(LinearClassifier):
     mistakes_: np.ndarray
     converged_: bool
 
+    @keeps_parameters
     def __init__(
         self,
         margin: float = 0.0,
         *,
         fit_intercept: bool = True,
+        class_weight: ClassWeight = None,
         max_iter: int = 1000,
         n_iter_no_change: int | None = 20,
         average: bool | str = "auto",
         random_state: int | None = 0,
         verbose: int = 0,
-    ) -> None:
-        self.margin = margin
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.average = average
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
         """Learn from samples X, shape (samples, features), with labels y.

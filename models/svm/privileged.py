@@ -18,7 +18,8 @@ import scipy.sparse as sp
 import qp
 from socp.problem.blocks import Rows
 
-from ..base.validation import as_matrix, check_number, check_same_length
+from ..base.estimator import keeps_parameters
+from ..base.validation import ClassWeight, as_matrix, check_number, check_same_length
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .linear_programs import check_price
@@ -59,7 +60,9 @@ class PrivilegedSVC(KernelClassifier):
         Of x, as in `models.SVC`, without "precomputed".
     privileged_kernel : {"linear", "poly", "rbf"} or callable, default "linear"
         Of x*, with the same degree, gamma and coef0.
-    tol, max_iter, verbose
+    class_weight : dict, "balanced" or None
+        Factors of C, as in `models.SVC`.
+    tol, max_iter, time_limit, threads, verbose
         Of the engine, as in `models.SVC`.
 
     Attributes
@@ -97,7 +100,6 @@ class PrivilegedSVC(KernelClassifier):
     multi_class = "ovo"
     decision_function_shape = "ovr"
     fit_intercept = True
-    class_weight = None
 
     slacks_: np.ndarray
     n_support_: np.ndarray
@@ -105,26 +107,26 @@ class PrivilegedSVC(KernelClassifier):
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 
+    @keeps_parameters
     def __init__(
         self,
         C: float = 1.0,
         gamma_star: float = 1.0,
+        *,
         kernel: KernelChoice = "linear",
         privileged_kernel: KernelChoice = "linear",
-        *,
         degree: int = 3,
         gamma: Gamma = "scale",
         coef0: float = 0.0,
+        class_weight: ClassWeight = None,
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
-        self.C = C
-        self.gamma_star = gamma_star
-        self.privileged_kernel = privileged_kernel
+    ) -> None: ...
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, privileged: Any = None) -> PrivilegedSVC:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, privileged: Any = None) -> PrivilegedSVC:
         """Solve the program.
 
         Parameters

@@ -18,7 +18,8 @@ import scipy.sparse as sp
 
 import socp
 
-from ..base.validation import as_dense
+from ..base.estimator import keeps_parameters
+from ..base.validation import ClassWeight, as_dense
 from .linear_programs import ProgramClassifier, chance_factor, check_price
 
 
@@ -65,7 +66,9 @@ class RobustSVC(ProgramClassifier):
         The standard deviation of the measurement of every feature, in units of X.
     distribution : {"any", "gaussian"}, default "any"
         kappa = sqrt((1 - epsilon) / epsilon), good for all distributions, or the normal one's quantile.
-    tol, max_iter, verbose
+    class_weight : dict, "balanced" or None
+        Factors of C, as in `models.SVC`.
+    tol, max_iter, time_limit, threads, verbose
         Of the engine, as in `models.SVC`.
 
     Attributes
@@ -111,26 +114,23 @@ class RobustSVC(ProgramClassifier):
     kappa_: float
     means_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         C: float = 1.0,
         epsilon: float = 0.1,
-        noise: Any = 0.1,
         *,
+        noise: Any = 0.1,
         distribution: Literal["any", "gaussian"] = "any",
+        class_weight: ClassWeight = None,
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.noise = noise
-        self.distribution = distribution
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, covariance: Any = None) -> RobustSVC:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariance: Any = None) -> RobustSVC:
         """Solve the programs of all machines.
 
         Parameters

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ..base.copies import merge_copies
+from ..base.estimator import keeps_parameters
 from ..base.linear import LinearClassifier
 from ..base.rows import rows_of
-from ..base.validation import as_generator, check_choice, check_number
+from ..base.validation import ClassWeight, as_generator, check_choice, check_number
 from .first_order_kernels import Descent, Stochastic, descend_by_polyak, descend_by_samples
 
 AT_ONCE = 100  # steps in compiled code, between which an interrupt is heard
@@ -48,6 +49,8 @@ class SubgradientSVC(LinearClassifier):
         Steps; stochastic passes are at most `passes`.
     tol : float, default 1e-6
         Batch descent ends when delta is below this share of f.
+    class_weight : dict, "balanced" or None
+        Factors of C, as in `models.SVC`.
     passes : int, default 20
         Of the stochastic method over the samples.
     random_state : int, generator or None, default 0
@@ -84,26 +87,20 @@ class SubgradientSVC(LinearClassifier):
 
     objectives_: list[np.ndarray]
 
+    @keeps_parameters
     def __init__(
         self,
         C: float = 1.0,
         *,
         fit_intercept: bool = True,
+        class_weight: ClassWeight = None,
         max_iter: int = 10000,
         tol: float = 1e-6,
         method: Literal["batch", "stochastic"] = "batch",
         passes: int = 20,
         random_state: Any = 0,
         verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.method = method
-        self.passes = passes
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubgradientSVC:
         """Learn from samples X, shape (samples, features), with labels y."""

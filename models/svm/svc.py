@@ -8,6 +8,7 @@ import numpy as np
 
 import qp
 
+from ..base.estimator import keeps_parameters
 from ..base.multiclass import Scheme, spread, two_class_problems
 from ..base.validation import ClassWeight, check_choice, check_number
 from .kernel_expansion import KernelClassifier
@@ -41,6 +42,7 @@ class SVC(KernelClassifier):
         Of the kernel, as in scikit-learn: gamma is "scale", "auto" or a number.
     fit_intercept : bool, default True
     class_weight : dict, "balanced" or None
+        The weight of every class, a factor of its samples' weights; "balanced": samples / (classes * samples of it).
     multi_class : {"ovo", "ovr"}, default "ovo"
         More than two classes: one against one with votes, or one against the rest.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
@@ -58,6 +60,10 @@ class SVC(KernelClassifier):
         A warning comes only above 1e-8.
     max_iter
         Of the engine.
+    time_limit : float, optional
+        Seconds for each program that is solved; the best machine found by then is kept, with a warning.
+    threads : int, default 1
+        Threads of BLAS in the engine's large factorizations.
     cache_size : float, default 200
         Megabytes for rows of the kernel, made when they are needed: nothing of the size of its matrix is kept.
         Only a kernel that is not known to be positive semidefinite (a callable without ``is_semidefinite = True``, a
@@ -128,6 +134,7 @@ class SVC(KernelClassifier):
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 
+    @keeps_parameters
     def __init__(
         self,
         C: float = 1.0,
@@ -147,19 +154,10 @@ class SVC(KernelClassifier):
         cache_size: float = 200.0,
         shrinking: bool = True,
         random_state: Any = None,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.solver = solver
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the programs of all machines.
@@ -192,7 +190,7 @@ class SVC(KernelClassifier):
         """All machines in one call, where that will do."""
         most, soft = max(problem.rows.size for problem in problems), all(np.isfinite(one.C).all() for one in problems)
         cache_size = float(self.cache_size)
-        if not soft or self.solver == "primal" or not self.shrinking or self.verbose:
+        if not soft or self.solver == "primal" or not self.shrinking or self.verbose or self.time_limit is not None:
             return None
         if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
             return None

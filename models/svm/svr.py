@@ -8,7 +8,7 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import Regressor
+from ..base.estimator import Regressor, keeps_parameters
 from ..base.validation import as_targets, as_weights, check_choice, check_number
 from .kernel_expansion import KernelExpansion
 from .kernels import Gamma, KernelChoice, make_kernel
@@ -37,7 +37,9 @@ class SVR(KernelExpansion, Regressor):
         The price of leaving the tube, times the sample's weight; ``inf`` forbids it.
     epsilon : float, default 0.1
         Half the width of the tube, in the unit of y.
-    kernel, degree, gamma, coef0, fit_intercept, solver, tol, max_iter, cache_size, shrinking, verbose
+    kernel, degree, gamma, coef0, fit_intercept, solver, tol, max_iter, time_limit, threads
+        As in `models.SVC`.
+    cache_size, shrinking, verbose
         As in `models.SVC`.
 
     Attributes
@@ -77,12 +79,13 @@ class SVR(KernelExpansion, Regressor):
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 
+    @keeps_parameters
     def __init__(
         self,
         C: float = 1.0,
         epsilon: float = 0.1,
-        kernel: KernelChoice = "rbf",
         *,
+        kernel: KernelChoice = "rbf",
         degree: int = 3,
         gamma: Gamma = "scale",
         coef0: float = 0.0,
@@ -92,15 +95,10 @@ class SVR(KernelExpansion, Regressor):
         max_iter: int = 200,
         cache_size: float = 200.0,
         shrinking: bool = True,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
-        self.C = C
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.cache_size = cache_size
-        self.shrinking = shrinking
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Solve the program.

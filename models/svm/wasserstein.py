@@ -19,7 +19,8 @@ import scipy.sparse as sp
 
 import socp
 
-from ..base.validation import check_number
+from ..base.estimator import keeps_parameters
+from ..base.validation import ClassWeight, check_number
 from .linear_programs import ProgramClassifier
 
 
@@ -54,7 +55,9 @@ class WassersteinSVC(ProgramClassifier):
         The radius of the ball, in units of X.  From the length of sum_i y_i x_i / m of balanced classes on, w is zero.
     label_cost : float, default inf
         kappa: what it costs to turn a label, in units of X.
-    tol, max_iter, verbose
+    class_weight : dict, "balanced" or None
+        Factors of the samples' weights, as in `models.SVC`.
+    tol, max_iter, time_limit, threads, verbose
         Of the engine, as in `models.SVC`.
 
     Attributes
@@ -88,20 +91,19 @@ class WassersteinSVC(ProgramClassifier):
 
     worst_case_loss_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         epsilon: float = 0.1,
         label_cost: float = math.inf,
         *,
+        class_weight: ClassWeight = None,
         tol: float = 1e-10,
         max_iter: int = 200,
+        time_limit: float | None = None,
+        threads: int = 1,
         verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.label_cost = label_cost
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, 0.0, open_low=True)

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.copies import merge_copies
-from ..base.estimator import Classifier, warn_unless_optimal
-from ..base.multiclass import check_classes_left, class_scores
-from ..base.validation import as_weights, check_number
+from ..base.estimator import Classifier, keeps_parameters, warn_unless_optimal
+from ..base.multiclass import class_scores
+from ..base.validation import check_number
 from ..svm.margin import MarginDual
 from .program import contrasts, crammer_singer_dual
 from .topics import LatentDirichletAllocation
@@ -87,25 +87,19 @@ class MedLDA(Classifier):
     topics_: LatentDirichletAllocation
     coef_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         n_topics: int = 10,
         C: float = 10.0,
+        *,
         doc_topic_prior: Any = None,
         topic_word_prior: float = 0.01,
         max_iter: int = 20,
         tol: float = 1e-4,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.n_topics = n_topics
-        self.C = C
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -128,8 +122,7 @@ class MedLDA(Classifier):
         check_number("tol", self.tol, 0.0)
         matrix = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, matrix.shape[0])
-        weights = as_weights(sample_weight, matrix.shape[0])
-        check_classes_left(self.classes_, codes, weights)
+        weights = self._weights_to_fit(sample_weight, codes)
         used = np.flatnonzero(weights > 0.0)
         first, weights, _ = merge_copies(matrix[used], codes[used], weights[used])
         matrix, codes = matrix[used[first]], codes[used[first]]

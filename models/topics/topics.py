@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.special import digamma, gammaln, polygamma
 
 from ..base.ascent import ascend
+from ..base.estimator import keeps_parameters
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, check_choice, check_number
@@ -84,10 +85,12 @@ class LatentDirichletAllocation(Transformer):
     components_: np.ndarray
     doc_topic_prior_: np.ndarray
 
+    @keeps_parameters
     def __init__(
         self,
         n_topics: int = 10,
         method: Literal["variational", "gibbs"] = "variational",
+        *,
         doc_topic_prior: Any = None,
         topic_word_prior: float = 0.01,
         learn_prior: bool = False,
@@ -95,16 +98,7 @@ class LatentDirichletAllocation(Transformer):
         tol: float = 1e-5,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.n_topics = n_topics
-        self.method = method
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.learn_prior = learn_prior
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

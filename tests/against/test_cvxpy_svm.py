@@ -83,7 +83,7 @@ def test_multi_task(C1, C2, shape):
     margins = cp.multiply(y, cp.sum(cp.multiply(X, W[tasks]), axis=1) + b[tasks])
     apart = cp.sum_squares(W - cp.vstack([w0] * 3))
     expected = solve(cp.sum(cp.pos(1.0 - margins)) + C1 / C2 * apart + C1 * cp.sum_squares(w0))  # (5.3)-(5.5)
-    machine = MultiTaskSVC(C1=C1, C2=C2).fit(X, y, tasks)
+    machine = MultiTaskSVC(C1=C1, C2=C2).fit(X, y, tasks=tasks)
     assert objective_of(machine) == pytest.approx(expected, rel=REL)
     np.testing.assert_allclose(machine.coef_, W.value, atol=1e-4)
     np.testing.assert_allclose(machine.common_coef_, w0.value, atol=1e-4)
@@ -124,6 +124,6 @@ def test_explanations(bias, C, penalty, Q, kernel):
     machine = ExplanationAugmentedSVC(
         C=C, Q=Q, penalty=penalty, kernel="poly" if kernel == "poly" else "linear", gamma=0.25, coef0=1.0,
         fit_intercept=bias,
-    ).fit(X, y, given, sample_weight=weights)  # fmt: skip
+    ).fit(X, y, weights, explanations=given)  # fmt: skip
     assert objective_of(machine) == pytest.approx(expected, rel=REL)
     np.testing.assert_allclose(machine.decision_function(X), (phi @ w + b).value, atol=1e-4)

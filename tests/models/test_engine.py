@@ -38,7 +38,7 @@ FITS = {
     "SVC, primal": lambda: SVC(kernel="linear").fit(sp.csr_array(X), Y),
     "SVR": lambda: SVR().fit(X, X[:, 0]),
     "SVR, primal": lambda: SVR(solver="primal").fit(X, X[:, 0]),
-    "MultiTaskSVC": lambda: MultiTaskSVC().fit(X, Y, np.arange(24) % 2),
+    "MultiTaskSVC": lambda: MultiTaskSVC().fit(X, Y, tasks=np.arange(24) % 2),
     "ExplanationAugmentedSVC": lambda: ExplanationAugmentedSVC(explain=first_features, Q="cv").fit(X, Y),
     "MEDClassifier": lambda: MEDClassifier().fit(X, Y),
     "BilevelClassifier": lambda: models.BilevelClassifier().fit(X, Y),

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from models import BilevelClassifier
 from models.bilevel.prior import GenerativePrior
 from models.bilevel.programs import Constants, Samples
 
@@ -48,3 +49,8 @@ def random_problem(seed, samples=8, n=6, sigma=None, omega=None, constants=None,
             C2=rng.choice([0.1, 1.0, 10.0, math.inf]), C3=rng.choice([0.05, 0.5, math.inf]),
         )  # fmt: skip
     return Samples(X, y, rng.uniform(0.5, 2.0, samples)), prior, constants
+
+
+def bilevel(prior, beta, phi, C1=1.0, C2=1.0, C3=np.inf, **more):
+    """A `BilevelClassifier` with its constants in the order of (4.17)."""
+    return BilevelClassifier(prior, beta, phi=phi, C1=C1, C2=C2, C3=C3, **more)

@@ -142,7 +142,8 @@ def test_the_multitask_machine_needs_its_support_vectors_only():
     drawn = draw(posts, train, test, 0.1, 0)
     X = sp.vstack([posts.X[drawn.trained], posts.X[drawn.fitted]])
     y = np.concatenate([posts.signs(train, drawn.trained), posts.signs(test, drawn.fitted)])
-    everything = MultiTaskSVC(**MULTITASK).fit(X, y, np.repeat([0, 1], [drawn.trained.size, drawn.fitted.size]))
+    tasks = np.repeat([0, 1], [drawn.trained.size, drawn.fitted.size])
+    everything = MultiTaskSVC(**MULTITASK).fit(X, y, tasks=tasks)
     needed = needed_alone(posts, train, drawn.trained)
     assert 0 < needed.sum() < drawn.trained.size
     for first in (needed, np.arange(needed.size) < 20):  # the second leaves out many that come back

@@ -70,7 +70,7 @@ ONE_PROGRAM = [
     (models.MultipleKernelSVC(), (X, TWO), {}),
     (models.KnowledgeSVC(), (X, TWO), {}),
     (models.PrivilegedSVC(), (X, TWO), {"privileged": X}),
-    (models.MultiTaskSVC(), (X, TWO, np.arange(40) % 2), {}),
+    (models.MultiTaskSVC(), (X, TWO), {"tasks": np.arange(40) % 2}),
     (models.ExplanationAugmentedSVC(explain=first_features), (X, TWO), {}),
 ]
 # a model does, before or inside

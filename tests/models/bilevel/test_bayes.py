@@ -10,7 +10,7 @@ from models import BilevelClassifier, GenerativePrior, LinearDiscriminant
 from models.bilevel.bayes import bayes_hyperplane, bilevel_objective
 from models.bilevel.elliptical import family
 from models.bilevel.mixtures import StudentT
-from tests.support.bilevel_problems import SIGMAS, random_problem
+from tests.support.bilevel_problems import SIGMAS, bilevel, random_problem
 
 FAMILIES = ["gaussian", "laplace", "logistic", "cauchy", StudentT(5.0)]
 
@@ -86,7 +86,7 @@ def test_the_bilevel_objective_is_no_less_than_that_of_the_relaxation():
             beta = min(plane.tau * sigmas[0], (1.0 - plane.tau) * sigmas[1])
             # (4.8) and (4.9) with the Bayes hyperplane's own tails, the means fixed
             fixed = GenerativePrior(mu, (0.0, 0.0), tuple(S.value for S in prior.Sigma))
-            relaxed = BilevelClassifier(fixed, beta * (1.0 - 1e-9), 0.0, math.inf, math.inf).fit(samples.X, samples.y)
+            relaxed = bilevel(fixed, beta * (1.0 - 1e-9), 0.0, math.inf, math.inf).fit(samples.X, samples.y)
             assert relaxed.objective_ <= value * (1.0 + 1e-7)
             compared += 1
     assert compared > 10

@@ -18,7 +18,7 @@ from models.bilevel.elliptical import constants
 from models.bilevel.programs import SIDES, Constants, Samples
 from models.bilevel.span import Features, Span, choose_coordinates
 from models.bilevel.steps import HyperplaneStep, evaluate, farthest_means, farthest_means_by_cones
-from tests.support.bilevel_problems import OMEGAS, SIGMAS, random_problem
+from tests.support.bilevel_problems import OMEGAS, SIGMAS, bilevel, random_problem
 from tests.support.sparse_matrices import random_sparse
 
 HARD = (math.inf, math.inf, math.inf)
@@ -80,7 +80,7 @@ def test_a_sharpened_hyperplane_is_the_same_one_to_more_digits(seed):
 @pytest.mark.parametrize("form", [HARD, (1.0, 1.0, math.inf), (1.0, 2.0, 0.05)])
 def test_the_trace_tells_the_alternation(form):
     samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
-    model = BilevelClassifier(prior, 1.0, 0.8, *form).fit(samples.X, samples.y)
+    model = bilevel(prior, 1.0, 0.8, *form).fit(samples.X, samples.y)
     objectives = [r.objective for r in model.trace_]
     assert 2 <= model.n_iter_ < 100 and len(objectives) in (model.n_iter_, model.n_iter_ - 1)
     assert (np.diff(objectives) <= 1e-7 * (1.0 + objectives[0])).all() and objectives[-1] < objectives[0] - 1e-4
@@ -146,7 +146,7 @@ def test_the_classifier_with_step_2_by_cones_ends_at_the_same_objective():
     for form in ((1.0, 1.0, math.inf), (1.0, 2.0, 0.05)):
         samples, prior, _ = random_problem(12, omega="zeros", sigma="identity")
         ends = [
-            BilevelClassifier(prior, 0.8, 0.5, *form, step2=way).fit(samples.X, samples.y).objective_
+            bilevel(prior, 0.8, 0.5, *form, step2=way).fit(samples.X, samples.y).objective_
             for way in ("closed", "socp")
         ]
         assert ends[0] == pytest.approx(ends[1], rel=1e-6)
@@ -158,7 +158,7 @@ def test_in_the_span_of_documents_and_means_the_problem_is_the_same(sigma, form)
     samples, prior, _ = random_problem(7, samples=5, n=40, sigma=sigma, omega="diagonal", apart=3.0)
     X = samples.X.copy()
     X[3] = X[1]  # documents may be dependent
-    models = [BilevelClassifier(prior, 0.3, 0.5, *form, span=span).fit(X, samples.y) for span in (True, False)]
+    models = [bilevel(prior, 0.3, 0.5, *form, span=span).fit(X, samples.y) for span in (True, False)]
     small, large = (model.program_.n for model in models)
     assert small <= large - 40 + 2 * 7
     assert models[0].objective_ == pytest.approx(models[1].objective_, rel=1e-7)
@@ -262,7 +262,7 @@ def test_weights_multiply_the_price_of_a_sample():
     dear = BilevelClassifier(prior, C1=1.0).fit(samples.X, samples.y)
     assert heavy.objective_ == pytest.approx(dear.objective_, rel=1e-8)
     only = samples.y > 0
-    with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of class -1\.0"):
+    with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of the classes \[-1\.0\]"):
         BilevelClassifier(prior).fit(samples.X, samples.y, sample_weight=only.astype(float))
 
 
@@ -293,7 +293,7 @@ def test_beta_may_be_zero_where_the_prior_is_hard():
 def test_too_few_rounds_are_told_of():
     samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
     with pytest.warns(ConvergenceWarning, match="in the last of 1 rounds. Raise max_iter"):
-        BilevelClassifier(prior, 1.0, 0.8, max_iter=1).fit(samples.X, samples.y)
+        bilevel(prior, 1.0, 0.8, max_iter=1).fit(samples.X, samples.y)
 
 
 def test_evaluate_is_the_definition():
@@ -321,8 +321,8 @@ def test_other_starts_are_no_worse_and_their_spread_is_told():
     for seed, apart in ((0, 0.8), (5, 2.0), (12, 0.8), (43, 2.0)):
         samples, prior, _ = random_problem(seed, samples=10, n=4, apart=apart, sigma="full", omega="full")
         fixed = (1.5, 3.0, 10.0, 10.0, math.inf)
-        one = BilevelClassifier(prior, *fixed).fit(samples.X, samples.y)
-        many = BilevelClassifier(prior, *fixed, n_init=6, random_state=0).fit(samples.X, samples.y)
+        one = bilevel(prior, *fixed).fit(samples.X, samples.y)
+        many = bilevel(prior, *fixed, n_init=6, random_state=0).fit(samples.X, samples.y)
         assert many.objectives_.shape == (6,) and many.objective_ == np.nanmin(many.objectives_)
         assert many.objectives_[0] == pytest.approx(one.objective_, rel=1e-6)
         gains.append(1.0 - many.objective_ / one.objective_)
@@ -331,9 +331,9 @@ def test_other_starts_are_no_worse_and_their_spread_is_told():
 
 def test_infeasible_starts_are_skipped():
     samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
-    model = BilevelClassifier(prior, 1.0, 1.5, *HARD, n_init=12, random_state=1).fit(samples.X, samples.y)
+    model = bilevel(prior, 1.0, 1.5, *HARD, n_init=12, random_state=1).fit(samples.X, samples.y)
     assert np.isnan(model.objectives_).any() and model.objective_ == np.nanmin(model.objectives_)
-    again = BilevelClassifier(prior, 1.0, 1.5, *HARD, n_init=12, random_state=1).fit(samples.X, samples.y)
+    again = bilevel(prior, 1.0, 1.5, *HARD, n_init=12, random_state=1).fit(samples.X, samples.y)
     np.testing.assert_array_equal(again.coef_, model.coef_)
     with pytest.raises(ValueError, match="n_init must be a whole number of at least 1"):
         BilevelClassifier(prior, n_init=0).fit(samples.X, samples.y)
@@ -342,11 +342,11 @@ def test_infeasible_starts_are_skipped():
 @pytest.mark.parametrize("form", [HARD, (1.0, 2.0, math.inf), (1.0, 2.0, 0.05)])
 def test_beta_may_be_one_for_each_class(form):
     samples, prior, _ = random_problem(7, samples=10, sigma="diagonal", omega="diagonal", apart=2.5)
-    one = BilevelClassifier(prior, 0.7, 0.8, *form).fit(samples.X, samples.y)
-    same = BilevelClassifier(prior, (0.7, 0.7), 0.8, *form).fit(samples.X, samples.y)
+    one = bilevel(prior, 0.7, 0.8, *form).fit(samples.X, samples.y)
+    same = bilevel(prior, (0.7, 0.7), 0.8, *form).fit(samples.X, samples.y)
     np.testing.assert_allclose(same.coef_, one.coef_, atol=1e-8)
-    pair = BilevelClassifier(prior, (0.3, 1.1), 0.8, *form, tol=1e-9).fit(samples.X, samples.y)
-    by_cones = BilevelClassifier(prior, (0.3, 1.1), 0.8, *form, step2="socp", tol=1e-9).fit(samples.X, samples.y)
+    pair = bilevel(prior, (0.3, 1.1), 0.8, *form, tol=1e-9).fit(samples.X, samples.y)
+    by_cones = bilevel(prior, (0.3, 1.1), 0.8, *form, step2="socp", tol=1e-9).fit(samples.X, samples.y)
     np.testing.assert_allclose(by_cones.coef_, pair.coef_, atol=1e-5)
     assert pair.certificate(samples.X, samples.y).error < 1e-5
     w, b = pair.coef_[0], pair.intercept_[0]
@@ -367,3 +367,18 @@ def test_a_likelier_class_keeps_the_farther_away():
         BilevelClassifier(prior, (0.1, 0.2, 0.3)).fit(X, y)
     with pytest.raises(ValueError, match="eta must be a number or a pair"):
         constants(prior, eta=(0.1, 0.2, 0.3), probability=0.5)
+
+
+def test_the_default_prior_has_the_units_of_every_feature():
+    rng, y = np.random.default_rng(0), np.arange(200) % 2
+    X = rng.normal(size=(200, 2)) + np.outer(y, [2.6, 0.0])
+    right = BilevelClassifier().fit(X, y).score(X, y)
+    for unit in (1e-5, 1e5):
+        Z = X * [1.0, unit]
+        assert BilevelClassifier().fit(Z, y).score(Z, y) > right - 0.02
+        with pytest.warns(UserWarning, match="Sigma.0. of the prior has other units than X, or ignores them"):
+            BilevelClassifier(GenerativePrior(([0.0, 0.0], [2.6, 0.0]), (0.1, 0.1))).fit(Z, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            units = np.array([1.0, unit]) ** 2
+            BilevelClassifier(GenerativePrior(([0.0, 0.0], [2.6, 0.0]), (units, units), (units, units))).fit(Z, y)

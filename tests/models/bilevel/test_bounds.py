@@ -106,7 +106,7 @@ def test_the_bound_of_a_fitted_classifier():
     prior = GenerativePrior(t=([-3.0, 0.0], [3.0, 0.0]), Omega=(0.01, 0.01))
     X = np.array([[-3.0, 1.0], [-4.0, -1.0], [3.0, -1.0], [4.0, 1.0]])
     y = [0, 0, 1, 1]
-    model = BilevelClassifier(prior, 2.9, 0.1, math.inf, math.inf).fit(X, y)
+    model = BilevelClassifier(prior, 2.9, phi=0.1, C1=math.inf, C2=math.inf).fit(X, y)
     model.intercept_[:] = 0.0  # the problem is symmetric
     found = model.error_bound(X, y)
     gamma = np.abs(X @ model.coef_[0]).min() / np.linalg.norm(model.coef_)
@@ -117,7 +117,7 @@ def test_the_bound_of_a_fitted_classifier():
     assert any("without b" in text for text in model.error_bound(X, y).failing)
     model.coef_ *= -1.0
     assert "all samples must be on their side" in model.error_bound(X, y).failing[0]
-    soft = BilevelClassifier(prior, 4.0, 0.1, 1.0, 1e-3).fit(X, y)
+    soft = BilevelClassifier(prior, 4.0, phi=0.1, C2=1e-3).fit(X, y)
     assert any("without slack" in text for text in soft.error_bound(X, y).failing)
 
 

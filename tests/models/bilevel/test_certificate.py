@@ -8,7 +8,7 @@ import pytest
 from models import BilevelClassifier
 from models.bilevel.certificate import certify
 from models.bilevel.programs import Constants, Samples
-from tests.support.bilevel_problems import random_problem
+from tests.support.bilevel_problems import bilevel, random_problem
 
 HARD = (math.inf, math.inf, math.inf)
 
@@ -16,9 +16,9 @@ HARD = (math.inf, math.inf, math.inf)
 @pytest.mark.parametrize("seed", range(28))
 def test_answers_are_stationary(seed):
     samples, prior, constants = random_problem(seed)
-    model = BilevelClassifier(
-        prior, constants.beta, constants.phi, constants.C1, constants.C2, constants.C3, tol=1e-9
-    ).fit(samples.X, samples.y, samples.weights)
+    model = bilevel(prior, constants.beta, constants.phi, constants.C1, constants.C2, constants.C3, tol=1e-9).fit(
+        samples.X, samples.y, samples.weights
+    )
     found = model.certificate(samples.X, samples.y, samples.weights)
     assert found.error < 2e-5
     assert (found.alpha >= 0.0).all() and (found.alpha <= constants.C1 * samples.weights * (1.0 + 1e-12)).all()
@@ -29,7 +29,7 @@ def test_answers_are_stationary(seed):
 
 def test_a_hard_problem_with_both_constraints_held():
     samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
-    model = BilevelClassifier(prior, 1.0, 0.8, *HARD, tol=1e-10).fit(samples.X, samples.y)
+    model = bilevel(prior, 1.0, 0.8, *HARD, tol=1e-10).fit(samples.X, samples.y)
     found = model.certificate(samples.X, samples.y)
     assert found.error < 1e-6 and found.gamma.max() > 1e-3
     # kappa_i / phi Omega_i^-1 (mu_i - t_i) = gamma_i s_i w
@@ -41,7 +41,7 @@ def test_a_hard_problem_with_both_constraints_held():
 def test_other_points_are_not():
     samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
     ones = Samples(samples.X, samples.y, np.ones(10))
-    model = BilevelClassifier(prior, 1.0, 0.8, *HARD).fit(samples.X, samples.y)
+    model = bilevel(prior, 1.0, 0.8, *HARD).fit(samples.X, samples.y)
     w, b = model.coef_[0], model.intercept_[0]
     constants = Constants(1.0, 0.8, *HARD)
     assert certify(ones, prior, constants, 1.1 * w, b, model.means_, model.nu_).stationarity > 0.1

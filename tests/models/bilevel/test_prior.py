@@ -82,7 +82,7 @@ def test_a_prior_from_samples():
         assert np.allclose(prior.Omega[k].value, own.var(axis=0) / len(own))
         others = copies[labels != name]
         pooled = (len(own) * own.var(axis=0) + len(others) * others.var(axis=0)) / len(copies)
-        assert prior.Sigma[k].value == pytest.approx(pooled.mean())
+        assert np.allclose(prior.Sigma[k].value, pooled)
     sparse = GenerativePrior.from_samples(sp.csr_array(X), y, weights)
     assert np.allclose(sparse.t, prior.t) and np.allclose(sparse.Omega[1].value, prior.Omega[1].value)
     with pytest.raises(socp.ProgramError, match="y must hold two labels, but 3 came"):

@@ -49,7 +49,7 @@ def separable_by_one_feature(m=40, seed=0):
 def test_the_bound_of_a_fitted_machine(Q, kernel):
     X, y = separable_by_one_feature()
     explanations = [np.arange(4) < 1 if i % 3 else None for i in range(y.size)]
-    machine = ExplanationAugmentedSVC(C=np.inf, Q=Q, kernel=kernel, gamma=0.1).fit(X, y, explanations)
+    machine = ExplanationAugmentedSVC(C=np.inf, Q=Q, kernel=kernel, gamma=0.1).fit(X, y, explanations=explanations)
     found = error_bound(machine, X, y, explanations).details
     signs, f = np.where(y == 1, 1.0, -1.0), machine.decision_function(X)
     V = np.array([np.where(e, x, 0.0) if e is not None else x for x, e in zip(X, explanations)])
@@ -70,8 +70,8 @@ def test_the_bound_of_a_fitted_machine(Q, kernel):
 def test_explanations_lower_the_dimension_in_the_bound_of_a_machine():
     X, y = separable_by_one_feature()
     mask = np.arange(4) < 1
-    plain = ExplanationAugmentedSVC(C=np.inf, Q=0.0).fit(X, y, mask)
-    perfect = ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, mask)
+    plain = ExplanationAugmentedSVC(C=np.inf, Q=0.0).fit(X, y, explanations=mask)
+    perfect = ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, explanations=mask)
     details = error_bound(perfect, X, y, mask).details
     assert details["D"] < 1e-6 and details["R_V"] < 0.3 * details["R"]
     assert error_bound(perfect, X, y, mask).dimension < error_bound(plain, X, y, mask).dimension
@@ -80,13 +80,13 @@ def test_explanations_lower_the_dimension_in_the_bound_of_a_machine():
 def test_the_bound_of_a_machine_says_what_fails():
     X, y = separable_by_one_feature()
     mask = np.arange(4) < 1
-    machine = ExplanationAugmentedSVC(C=1.0, Q=1.0).fit(X, y, mask)
+    machine = ExplanationAugmentedSVC(C=1.0, Q=1.0).fit(X, y, explanations=mask)
     bound = error_bound(machine, X, 1 - y, mask)
     assert bound.value == np.inf and bound.failing[0].startswith("all samples must be on their side")
     with pytest.raises(ValueError, match="explanations must be those of fit"):
         error_bound(machine, X, y, [None] * 40)
     with pytest.raises(ValueError, match="y must hold a label"):
         error_bound(machine, X, y + 5, mask)
-    three = ExplanationAugmentedSVC().fit(X, np.arange(40) % 3, mask)
+    three = ExplanationAugmentedSVC().fit(X, np.arange(40) % 3, explanations=mask)
     with pytest.raises(ValueError, match="two classes, but it has 3"):
         error_bound(three, X, y, mask)

@@ -46,10 +46,10 @@ def test_without_confidence_it_is_the_plain_machine_and_with_all_confidence_perf
 
     def fit(Q):
         machine = ExplanationAugmentedSVC(C=C, Q=Q, penalty=penalty, tol=1e-11, **case)
-        return machine.fit(X, y, mask).decision_function(X)
+        return machine.fit(X, y, explanations=mask).decision_function(X)
 
     plain = SVC(C=C, tol=1e-11, **case).fit(X, y).decision_function(X)
-    perfect = ExplanationAugmentedSVC(C=C, Q=np.inf, tol=1e-11, **case).fit(X, y, mask)
+    perfect = ExplanationAugmentedSVC(C=C, Q=np.inf, tol=1e-11, **case).fit(X, y, explanations=mask)
     np.testing.assert_allclose(fit(0.0), plain, atol=1e-6)
     np.testing.assert_allclose(fit(1e-9), plain, atol=1e-6)
     np.testing.assert_allclose(fit(1e9), perfect.decision_function(X), atol=1e-6)
@@ -62,7 +62,7 @@ def test_without_confidence_it_is_the_plain_machine_and_with_all_confidence_perf
 @pytest.mark.parametrize("case", KERNELS, ids=lambda case: case["kernel"])
 def test_the_primal_objective_of_the_attributes_is_the_dual_objective(case, penalty, Q, C):
     X, y = separable(30, 4) if C == np.inf else two_classes(30, 4)
-    machine = ExplanationAugmentedSVC(C=C, Q=Q, penalty=penalty, **case).fit(X, y, explained(X))
+    machine = ExplanationAugmentedSVC(C=C, Q=Q, penalty=penalty, **case).fit(X, y, explanations=explained(X))
     primal = 0.5 * machine.margin_[0] ** -2
     if C < np.inf:
         primal += C * np.maximum(0.0, 1.0 - y * machine.decision_function(X)).sum()
@@ -83,7 +83,7 @@ def test_the_deviation_is_the_difference_of_the_decision_values():
     X, y = two_classes(30, 4)
     mask = explained(X)
     for case in KERNELS:
-        machine = ExplanationAugmentedSVC(Q=0.05, **case).fit(X, y, mask)
+        machine = ExplanationAugmentedSVC(Q=0.05, **case).fit(X, y, explanations=mask)
         apart = machine.decision_function(X) - machine.decision_function(X * mask)
         np.testing.assert_allclose(machine.deviation_[0], apart[machine.owner_], atol=1e-8)
 
@@ -93,7 +93,7 @@ def test_the_structure_of_the_dual_is_handed_to_the_engine():
     mask = explained(X)
     mask[:40] = True  # an example whose mask leaves nothing out has no variable
     explanations = int((~mask.all(axis=1)).sum())
-    machine = ExplanationAugmentedSVC(Q=0.1, penalty="l2").fit(X, y, mask)
+    machine = ExplanationAugmentedSVC(Q=0.1, penalty="l2").fit(X, y, explanations=mask)
     assert isinstance(machine.program_.P, qp.LowRank)
     assert machine.program_.P.F.shape == (100 + explanations, 5)
     assert machine.program_.P.d.tolist() == [0.0] * 100 + [5.0] * explanations
@@ -103,7 +103,7 @@ def test_the_structure_of_the_dual_is_handed_to_the_engine():
 def test_perfect_explanations_of_few_features_are_a_program_in_alpha_alone():
     X, y = two_classes(100, 8)
     mask = np.arange(8) < 5  # all differences lie in the span of the last three features
-    perfect = ExplanationAugmentedSVC(Q=np.inf, tol=1e-11).fit(X, y, mask)
+    perfect = ExplanationAugmentedSVC(Q=np.inf, tol=1e-11).fit(X, y, explanations=mask)
     assert perfect.program_.n == 100 and isinstance(perfect.program_.P, qp.LowRank)
     assert np.abs(perfect.coef_[0, 5:]).max() < 1e-9
     left_out = SVC(kernel="linear", tol=1e-11).fit(X[:, :5], y)
@@ -118,8 +118,8 @@ def test_sparse_samples_and_masks_give_the_same():
     X[np.abs(X) < 0.7] = 0.0
     mask = explained(X)
     for case in KERNELS:
-        dense = ExplanationAugmentedSVC(Q=0.2, **case).fit(X, y, mask)
-        sparse = ExplanationAugmentedSVC(Q=0.2, **case).fit(sp.csr_array(X), y, sp.csr_array(mask))
+        dense = ExplanationAugmentedSVC(Q=0.2, **case).fit(X, y, explanations=mask)
+        sparse = ExplanationAugmentedSVC(Q=0.2, **case).fit(sp.csr_array(X), y, explanations=sp.csr_array(mask))
         assert sp.issparse(sparse.support_vectors_)
         np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X), atol=1e-6)
 
@@ -129,9 +129,9 @@ def test_more_classes_and_weights_as_copies(multi_class):
     X, y = wine(3)
     X, y = X[::3, :6], y[::3]
     mask, weights = explained(X), np.random.default_rng(0).integers(0, 3, size=y.size)
-    machine = ExplanationAugmentedSVC(Q=0.1, multi_class=multi_class, tol=1e-12).fit(X, y, mask, sample_weight=weights)
+    machine = ExplanationAugmentedSVC(Q=0.1, multi_class=multi_class, tol=1e-12).fit(X, y, weights, explanations=mask)
     copied = ExplanationAugmentedSVC(Q=0.1, multi_class=multi_class, tol=1e-12).fit(
-        np.repeat(X, weights, axis=0), np.repeat(y, weights), np.repeat(mask, weights, axis=0)
+        np.repeat(X, weights, axis=0), np.repeat(y, weights), explanations=np.repeat(mask, weights, axis=0)
     )
     assert machine.decision_function(X).shape == (y.size, 3)
     np.testing.assert_allclose(machine.decision_function(X), copied.decision_function(X), atol=1e-6)
@@ -141,7 +141,7 @@ def test_more_classes_and_weights_as_copies(multi_class):
 def test_cross_validation_is_the_rule_of_the_paper():
     X, y = two_classes(60, 10, noise=1.0)
     mask = np.broadcast_to(np.arange(10) < 5, X.shape)
-    machine = ExplanationAugmentedSVC(Q="cv", tol=1e-9).fit(X, y, mask)
+    machine = ExplanationAugmentedSVC(Q="cv", tol=1e-9).fit(X, y, explanations=mask)
     plain = SVC(kernel="linear", tol=1e-9).fit(X, y)
     average = np.abs(plain.dual_coef_).sum() / y.size
     np.testing.assert_allclose(machine.Q_candidates_, average * 4.0 ** np.arange(-4, 5), rtol=1e-6)
@@ -150,11 +150,11 @@ def test_cross_validation_is_the_rule_of_the_paper():
     for c, Q in enumerate(machine.Q_candidates_):
         for f, held_out in enumerate(folds):
             train = np.delete(np.arange(60), held_out)
-            fold = ExplanationAugmentedSVC(Q=Q, tol=1e-9).fit(X[train], y[train], mask[train])
+            fold = ExplanationAugmentedSVC(Q=Q, tol=1e-9).fit(X[train], y[train], explanations=mask[train])
             assert machine.Q_scores_[c, f] == pytest.approx(fold.score(X[held_out], y[held_out]))
     means = machine.Q_scores_.mean(axis=1)
     assert machine.Q_ == machine.Q_candidates_[np.flatnonzero(means > means.max() - 1e-9)[0]]
-    final = ExplanationAugmentedSVC(Q=machine.Q_, tol=1e-9).fit(X, y, mask)
+    final = ExplanationAugmentedSVC(Q=machine.Q_, tol=1e-9).fit(X, y, explanations=mask)
     np.testing.assert_array_equal(machine.decision_function(X), final.decision_function(X))
 
 
@@ -163,7 +163,7 @@ def test_cross_validation_with_other_kernels_series_and_classes(penalty):
     X, y = wine(3)
     X, y = X[::3, :4], y[::3]
     machine = ExplanationAugmentedSVC(Q="cv", penalty=penalty, Q_series=[10.0, 0.1], kernel="rbf")
-    machine.fit(X, y, explained(X))
+    machine.fit(X, y, explanations=explained(X))
     assert machine.Q_candidates_[1] == pytest.approx(100.0 * machine.Q_candidates_[0])
     assert machine.Q_ in machine.Q_candidates_ and machine.Q_scores_.max() <= 1.0
 
@@ -171,11 +171,11 @@ def test_cross_validation_with_other_kernels_series_and_classes(penalty):
 def test_without_confidence_among_the_candidates_the_plain_machine_can_be_chosen():
     X, y = two_classes(60, 6, noise=1.0)
     plain = SVC(kernel="linear", tol=1e-11).fit(X, y)
-    alone = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0], tol=1e-11).fit(X, y, explained(X))
+    alone = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0], tol=1e-11).fit(X, y, explanations=explained(X))
     assert alone.Q_candidates_.tolist() == [0.0] and alone.Q_ == 0.0
     np.testing.assert_allclose(alone.decision_function(X), plain.decision_function(X), atol=1e-6)
     # where nothing does better than the plain machine, it is the choice: the explanations leave out what matters
-    wrong = ExplanationAugmentedSVC(Q="cv", Q_series=[64.0, 0.0, 1.0]).fit(X, y, np.arange(6) > 4)
+    wrong = ExplanationAugmentedSVC(Q="cv", Q_series=[64.0, 0.0, 1.0]).fit(X, y, explanations=np.arange(6) > 4)
     assert wrong.Q_candidates_[0] == 0.0 and wrong.Q_ == 0.0
     assert wrong.Q_scores_.mean(axis=1)[0] >= wrong.Q_scores_.mean(axis=1).max() - 1e-12
 
@@ -186,13 +186,13 @@ def test_candidates_are_compared_by_f1_where_that_is_asked(classes):
     mask = explained(X)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
     machine = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0, 1.0, 16.0], scoring="f1", C=0.1)
-    machine.fit(X, y, mask, sample_weight=weights)
+    machine.fit(X, y, explanations=mask, sample_weight=weights)
     folds = stratified_folds(np.unique(y, return_inverse=True)[1])
     how = {"pos_label": machine.classes_[1]} if classes == 2 else {"average": "macro"}
     for c, Q in enumerate(machine.Q_candidates_):
         for f, held_out in enumerate(folds):
             train = np.delete(np.arange(len(y)), held_out)
-            fold = ExplanationAugmentedSVC(Q=Q, C=0.1).fit(X[train], y[train], mask[train], weights[train])
+            fold = ExplanationAugmentedSVC(Q=Q, C=0.1).fit(X[train], y[train], weights[train], explanations=mask[train])
             expected = f1_score(y[held_out], fold.predict(X[held_out]), sample_weight=weights[held_out], **how)
             assert machine.Q_scores_[c, f] == pytest.approx(expected)
     means = machine.Q_scores_.mean(axis=1)
@@ -211,7 +211,7 @@ def test_good_explanations_help_when_there_are_few_examples():
     y = np.where(X[:, :3].sum(axis=1) > 0, 1, -1)
     mask = np.broadcast_to(np.arange(50) < 3, X.shape)[:30]
     plain = SVC(kernel="linear").fit(X[:30], y[:30]).score(X[30:], y[30:])
-    told = ExplanationAugmentedSVC(Q="cv").fit(X[:30], y[:30], mask).score(X[30:], y[30:])
+    told = ExplanationAugmentedSVC(Q="cv").fit(X[:30], y[:30], explanations=mask).score(X[30:], y[30:])
     assert told > plain + 0.1
 
 
@@ -256,7 +256,7 @@ def test_what_cannot_be_had_says_so():
         ExplanationAugmentedSVC(C=np.inf).fit(X, y)
     X, y = separable()
     with pytest.raises(ValueError, match="cannot be separated"):  # the feature that separates is said not to matter
-        ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, np.arange(X.shape[1]) > 0)
+        ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, explanations=np.arange(X.shape[1]) > 0)
     with pytest.raises(ValueError, match="at least two samples of every class"):
         ExplanationAugmentedSVC(Q="cv").fit(X[:3], [0, 0, 1])
 
@@ -272,7 +272,7 @@ def test_many_sparse_samples_descend_to_the_same_machine(monkeypatch, penalty, Q
     def fit(**settings):
         weights = 1.0 + np.arange(150) % 2
         machine = ExplanationAugmentedSVC(C=0.5, Q=Q, penalty=penalty, fit_intercept=fit_intercept, **settings)
-        return machine.fit(X, y, mask, sample_weight=weights)
+        return machine.fit(X, y, explanations=mask, sample_weight=weights)
 
     exact = fit()
     monkeypatch.setattr(dual, "MOST_FORMED", 0)
@@ -295,6 +295,6 @@ def test_duplicate_explanations_do_no_harm():
     mask = explained(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        twice = ExplanationAugmentedSVC(Q=0.1).fit(X, y, np.stack([mask, mask], axis=1))
-        once = ExplanationAugmentedSVC(Q=0.2).fit(X, y, mask)
+        twice = ExplanationAugmentedSVC(Q=0.1).fit(X, y, explanations=np.stack([mask, mask], axis=1))
+        once = ExplanationAugmentedSVC(Q=0.2).fit(X, y, explanations=mask)
     np.testing.assert_allclose(twice.coef_, once.coef_, atol=1e-6)

@@ -363,7 +363,7 @@ def test_weights_are_counts():
         weighted = QuadraticDiscriminant(**options).fit(X, y, sample_weight=weights)
         copied = QuadraticDiscriminant(**options).fit(X[twice], y[twice])
         assert np.allclose(weighted.predict_log_proba(X), copied.predict_log_proba(X), rtol=0, atol=1e-9)
-    with pytest.raises(ValueError, match="zero for every sample of class 'b'"):
+    with pytest.raises(ValueError, match=r"zero for every sample of the classes \['b'\]"):
         LinearDiscriminant().fit(X, y, sample_weight=(y != "b").astype(float))
 
 

@@ -399,3 +399,12 @@ def test_densities_of_a_constant_feature_are_finite(kind):
     X = np.column_stack([np.ones(6), np.arange(6.0)])
     model = MixedNaiveBayes(kind).fit(X, [0, 0, 0, 1, 1, 1])
     assert np.isfinite(model.predict_joint_log_proba(X)).all() and model.score(X, [0, 0, 0, 1, 1, 1]) == 1.0
+
+
+def test_no_unit_of_a_feature_has_an_influence():
+    rng, y = np.random.default_rng(0), np.arange(60) % 2
+    X = rng.normal(size=(60, 3)) + y[:, None]
+    units = np.array([1e-6, 1.0, 1e7])
+    for model in (GaussianNaiveBayes(), GaussianNaiveBayes(var_smoothing=0.1), MixedNaiveBayes("gaussian")):
+        expected = model.fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(model.fit(X * units, y).predict_proba(X * units), expected, rtol=1e-8)

@@ -85,7 +85,7 @@ def test_the_error_is_that_of_random_neighbours():
 def test_the_gradient_of_the_objective(kind):
     X, y = kinds(2, (6,) * 5)
     X[0][1] = -1
-    model = DiscreteHMM(2, 4, 1.0, random_state=0).fit(X)
+    model = DiscreteHMM(2, 4, pseudocount=1.0, random_state=0).fit(X)
     if kind == "vectors":
         X = [np.random.default_rng(s).normal(size=(6, 2)) + 0.5 * label for s, label in enumerate(y)]
         X[0][1, 0] = np.nan

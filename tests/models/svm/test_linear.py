@@ -60,7 +60,7 @@ def test_the_gap_certifies_the_objective(loss, C, fit_intercept):
 def test_the_gap_certifies_the_objective_of_a_regression(loss, C, epsilon):
     words, _ = texts()
     for X, y in (tube(), tube(20, 30), (words, words @ np.arange(600.0) / 300.0)):
-        model = LinearSVR(epsilon, C, loss).fit(X, y)
+        model = LinearSVR(epsilon, C, loss=loss).fit(X, y)
         assert objective(model, X, y, C) == pytest.approx(model.objective_, rel=1e-9)
         assert model.objective_ - model.dual_objective_ <= 1e-8 * (1.0 + model.objective_)
 
@@ -81,7 +81,7 @@ def test_the_engine_and_liblinear_find_no_less(loss):
 @pytest.mark.parametrize("loss", REGRESSOR_LOSSES)
 def test_the_engine_and_liblinear_find_no_less_in_regression(loss):
     X, y = tube()
-    model = LinearSVR(0.2, 1.0, loss, tol=1e-11).fit(X, y)
+    model = LinearSVR(0.2, loss=loss, tol=1e-11).fit(X, y)
     assert -qp.solve(model.program_, tol=1e-10).objective == pytest.approx(model.objective_, rel=1e-8)
     other = svm.LinearSVR(epsilon=0.2, loss=loss, tol=1e-9, max_iter=1000000).fit(X, y)
     np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
@@ -93,7 +93,8 @@ def test_without_an_intercept_they_are_the_kernel_machines():
     np.testing.assert_allclose(model.coef_, SVC(2.0, "linear", fit_intercept=False).fit(X, y).coef_, atol=1e-5)
     X, y = tube()
     line = LinearSVR(0.2, 2.0, fit_intercept=False, tol=1e-11).fit(X, y)
-    np.testing.assert_allclose(line.coef_, SVR(2.0, 0.2, "linear", fit_intercept=False).fit(X, y).coef_[0], atol=1e-5)
+    free = SVR(2.0, 0.2, kernel="linear", fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(line.coef_, free.coef_[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("loss", CLASSIFIER_LOSSES)

@@ -95,3 +95,22 @@ def test_refusals():
         MinimaxProbabilityClassifier().fit([[0.0], [2.0], [1.0], [1.0]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="rho must be a number of at least 0"):
         MinimaxProbabilityClassifier(rho=-1.0).fit([[0.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize("rho", [0.0, 1e-6, 1e-2])
+def test_no_unit_of_a_feature_has_an_influence(rho):
+    X, y = breast_cancer()
+    X = X[:, :8]
+    units = np.logspace(-6, 6, 8)
+    one, other = (MinimaxProbabilityClassifier(rho=rho).fit(Z, y) for Z in (X, X * units))
+    np.testing.assert_allclose(other.kappa_, one.kappa_, rtol=1e-6)
+    np.testing.assert_allclose(other.coef_ * units, one.coef_, rtol=1e-3, atol=1e-5 * abs(one.coef_).max())
+
+
+def test_a_feature_that_is_constant_within_the_classes():
+    X, y = two_classes(samples=40)
+    apart = MinimaxProbabilityClassifier().fit(np.c_[X, 1e6 * y], y)  # it parts them: the ridge alone is against it
+    assert apart.kappa_[0] == pytest.approx(1e3, rel=0.1) and apart.score(np.c_[X, 1e6 * y], y) == 1.0
+    same, plain = (MinimaxProbabilityClassifier().fit(Z, y) for Z in (np.c_[X, np.full(40, 0.1)], X))
+    np.testing.assert_allclose(same.coef_[0, :-1], plain.coef_[0], rtol=1e-6)
+    assert abs(same.coef_[0, -1]) < 1e-6

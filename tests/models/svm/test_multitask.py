@@ -35,10 +35,10 @@ def test_one_task_is_a_support_vector_machine():
 
 def test_a_large_C2_frees_the_tasks_and_a_small_one_ties_them():
     X, y, tasks = related_tasks()
-    tied = MultiTaskSVC(C1=0.5, C2=1e-8).fit(X, y, tasks)
+    tied = MultiTaskSVC(C1=0.5, C2=1e-8).fit(X, y, tasks=tasks)
     np.testing.assert_allclose(tied.coef_, np.broadcast_to(tied.common_coef_, (3, 3)), atol=1e-6)
     # with C_1 = C_2 / 2 the price of |v_t|^2 is 1/2, and w_0 is no help
-    free = MultiTaskSVC(C1=0.5e7, C2=1e7).fit(X, y, tasks)
+    free = MultiTaskSVC(C1=0.5e7, C2=1e7).fit(X, y, tasks=tasks)
     for t, task in enumerate("abc"):
         alone = SVC(kernel="linear").fit(X[tasks == task], y[tasks == task])
         np.testing.assert_allclose(free.coef_[t], alone.coef_[0], atol=1e-4)
@@ -47,7 +47,7 @@ def test_a_large_C2_frees_the_tasks_and_a_small_one_ties_them():
 
 def test_the_average_is_what_the_program_makes_it():
     X, y, tasks = related_tasks()
-    machine = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks)
+    machine = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks=tasks)
     # d/dw_0: sum_t (w_t - w_0) = C_2 w_0
     np.testing.assert_allclose(
         (machine.coef_ - machine.common_coef_).sum(axis=0), 2.0 * machine.common_coef_, rtol=1e-9
@@ -56,12 +56,12 @@ def test_the_average_is_what_the_program_makes_it():
 
 def test_low_rank_full_and_sparse_kernel_matrices_agree():
     X, y, tasks = related_tasks()
-    linear = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11).fit(X, y, tasks)
-    named = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11, kernel=lambda A, B: A @ B.T).fit(X, y, tasks)
-    sparse = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11).fit(sp.csr_array(X), y, tasks)
-    values = linear.decision_function(X, tasks)
-    np.testing.assert_allclose(named.decision_function(X, tasks), values, atol=1e-6)
-    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X), tasks), values, atol=1e-6)
+    linear = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11).fit(X, y, tasks=tasks)
+    named = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11, kernel=lambda A, B: A @ B.T).fit(X, y, tasks=tasks)
+    sparse = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11).fit(sp.csr_array(X), y, tasks=tasks)
+    values = linear.decision_function(X, tasks=tasks)
+    np.testing.assert_allclose(named.decision_function(X, tasks=tasks), values, atol=1e-6)
+    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X), tasks=tasks), values, atol=1e-6)
     assert linear.support_kinds_.size == linear.support_.size == linear.support_tasks_.size
 
 
@@ -70,9 +70,9 @@ def test_tasks_in_a_column_work_in_searches():
     numbers = np.searchsorted(["a", "b", "c"], tasks)
     Z = np.column_stack([X[:, :1], numbers, X[:, 1:]])
     inside = MultiTaskSVC(C1=0.3, C2=2.0, task_column=1).fit(Z, y)
-    beside = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, numbers)
-    np.testing.assert_array_equal(inside.decision_function(Z), beside.decision_function(X, numbers))
-    np.testing.assert_array_equal(inside.predict(sp.csr_array(Z)), beside.predict(X, numbers))
+    beside = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks=numbers)
+    np.testing.assert_array_equal(inside.decision_function(Z), beside.decision_function(X, tasks=numbers))
+    np.testing.assert_array_equal(inside.predict(sp.csr_array(Z)), beside.predict(X, tasks=numbers))
     pipeline = make_pipeline(FunctionTransformer(), MultiTaskSVC(task_column=1))
     search = GridSearchCV(pipeline, {"multitasksvc__C2": [0.1, 10.0], "multitasksvc__C1": [0.1]}, cv=3).fit(Z, y)
     assert search.best_score_ > 0.8
@@ -84,8 +84,10 @@ def test_tasks_in_a_column_work_in_searches():
 def test_weights_are_copies_and_a_task_without_weight_is_none():
     X, y, tasks = related_tasks()
     weights = np.random.default_rng(1).integers(0, 3, size=y.size) * (tasks != "b")
-    weighted = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-12).fit(X, y, tasks, sample_weight=weights)
-    copied = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-12).fit(*(np.repeat(a, weights, axis=0) for a in (X, y, tasks)))
+    weighted = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-12).fit(X, y, tasks=tasks, sample_weight=weights)
+    copied = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-12).fit(
+        *(np.repeat(a, weights, axis=0) for a in (X, y)), tasks=np.repeat(tasks, weights)
+    )
     assert weighted.tasks_.tolist() == ["a", "c"]
     np.testing.assert_allclose(weighted.coef_, copied.coef_, atol=1e-6)
 
@@ -93,24 +95,24 @@ def test_weights_are_copies_and_a_task_without_weight_is_none():
 def test_a_task_of_one_class_leans_on_the_others():
     X, y, tasks = related_tasks()
     kept = (tasks != "c") | (y > 0)
-    machine = MultiTaskSVC(C1=0.1, C2=1.0).fit(X[kept], y[kept], tasks[kept])
+    machine = MultiTaskSVC(C1=0.1, C2=1.0).fit(X[kept], y[kept], tasks=tasks[kept])
     np.testing.assert_allclose(machine.coef_[2], machine.common_coef_, atol=1e-9)
     in_c = X[kept][tasks[kept] == "c"]
-    assert machine.decision_function(in_c, ["c"] * len(in_c)).min() == pytest.approx(1.0)
+    assert machine.decision_function(in_c, tasks=["c"] * len(in_c)).min() == pytest.approx(1.0)
 
 
 def test_what_does_not_fit_is_refused():
     X, y, tasks = related_tasks()
     with pytest.raises(ValueError, match="Only binary classification"):
-        MultiTaskSVC().fit(X, np.arange(90) % 3, tasks)
+        MultiTaskSVC().fit(X, np.arange(90) % 3, tasks=tasks)
     with pytest.raises(ValueError, match="tasks has 5"):
-        MultiTaskSVC().fit(X, y, tasks[:5])
+        MultiTaskSVC().fit(X, y, tasks=tasks[:5])
     with pytest.raises(ValueError, match="tasks holds z, which fit did not see"):
-        MultiTaskSVC().fit(X, y, tasks).predict(X[:2], ["a", "z"])
+        MultiTaskSVC().fit(X, y, tasks=tasks).predict(X[:2], tasks=["a", "z"])
     with pytest.raises(ValueError, match="task_column must be one of the 3 columns"):
         MultiTaskSVC(task_column=3).fit(X, y)
     with pytest.raises(ValueError, match="both given"):
-        MultiTaskSVC(task_column=0).fit(X, y, tasks)
+        MultiTaskSVC(task_column=0).fit(X, y, tasks=tasks)
     with pytest.raises(ValueError, match="'precomputed' came"):
         MultiTaskSVC(kernel="precomputed").fit(X, y)
     for name in ("C1", "C2"):

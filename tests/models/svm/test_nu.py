@@ -59,7 +59,7 @@ def test_another_solver_finds_the_same(kernel):
     ours, theirs = NuSVC(0.6, kernel).fit(X, y), svm.NuSVC(nu=0.6, kernel=kernel, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
     t = X[:, 0] + 0.1 * X[:, 1] ** 2
-    ours, theirs = NuSVR(0.4, 2.0, kernel).fit(X, t), svm.NuSVR(nu=0.4, C=2.0, kernel=kernel, tol=1e-8).fit(X, t)
+    ours, theirs = NuSVR(0.4, 2.0, kernel=kernel).fit(X, t), svm.NuSVR(nu=0.4, C=2.0, kernel=kernel, tol=1e-8).fit(X, t)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-5)
 
 

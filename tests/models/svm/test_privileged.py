@@ -82,7 +82,7 @@ def test_kernels_sparse_samples_and_weights():
     times = np.random.default_rng(0).integers(0, 3, size=Y.size)
     again = np.repeat(np.arange(Y.size), times)
     machine = PrivilegedSVC(kernel="rbf", privileged_kernel="rbf", gamma=0.2)
-    weighted = machine.fit(X, Y, times, STAR).decision_function(X)
+    weighted = machine.fit(X, Y, times, privileged=STAR).decision_function(X)
     copied = machine.fit(X[again], Y[again], privileged=STAR[again]).decision_function(X)
     np.testing.assert_allclose(copied, weighted, atol=1e-6)
 

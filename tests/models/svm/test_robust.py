@@ -96,7 +96,7 @@ def test_more_classes_sparse_samples_and_weights():
     times = np.random.default_rng(0).integers(0, 3, size=Y.size)
     again = np.repeat(np.arange(Y.size), times)
     variances = np.abs(X)
-    weighted = RobustSVC().fit(X, Y, times, variances).decision_function(X)
+    weighted = RobustSVC().fit(X, Y, times, covariance=variances).decision_function(X)
     copied = RobustSVC().fit(X[again], Y[again], covariance=variances[again]).decision_function(X)
     np.testing.assert_allclose(copied, weighted, atol=1e-6)
 

@@ -71,14 +71,14 @@ def test_it_works_in_the_estimators_and_a_mask_leaves_letters_out():
     kernel = MismatchKernel(3, 0, normalize=True)
     X = kernel.encode(strings)
     plain = SVC(kernel=kernel).fit(X, y)
-    machine = ExplanationAugmentedSVC(kernel=kernel, Q=10.0).fit(X, y, mask)
+    machine = ExplanationAugmentedSVC(kernel=kernel, Q=10.0).fit(X, y, explanations=mask)
     masked = np.where(mask, X, -1.0)
     np.testing.assert_allclose(
         machine.deviation_[0], machine.decision_function(X) - machine.decision_function(masked), atol=1e-8
     )
     apart = np.abs(plain.decision_function(X) - plain.decision_function(masked))
     assert np.abs(machine.deviation_).mean() < 0.2 * apart.mean()
-    same = ExplanationAugmentedSVC(kernel=kernel, Q=10.0).fit(X, y, masked)
+    same = ExplanationAugmentedSVC(kernel=kernel, Q=10.0).fit(X, y, explanations=masked)
     np.testing.assert_array_equal(machine.decision_function(X), same.decision_function(X))
     again = pickle.loads(pickle.dumps(machine))
     np.testing.assert_array_equal(again.predict(X), machine.predict(X))

@@ -318,7 +318,7 @@ WAYS_IN = {
     "A of a block": ("w", lambda M: qp.Blocks(w=2).equal(1.0, w=M)),
     "X of SVC": ("X", lambda M: models.SVC().fit(M, [0, 1])),
     "X to predict": ("X", lambda M: models.SVC().fit(np.eye(2), [0, 1]).predict(M)),
-    "explanations": ("explanations", lambda M: models.ExplanationAugmentedSVC().fit(np.eye(2), [0, 1], M)),
+    "explanations": ("explanations", lambda M: models.ExplanationAugmentedSVC().fit(np.eye(2), [0, 1], explanations=M)),
     "counts": ("X", lambda M: models.LatentDirichletAllocation(n_topics=2).fit(M)),
 }
 
