@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy.sparse as sp
+from scipy.linalg import blas, lapack
 
 SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
 ROUNDING = 1e-13  # of a sum of many terms, relatively
 MOST_HALVINGS = 60
+BLOCK = 64_000  # numbers of a block of rows that stays in the cache
 
 
 class Point(Protocol):
@@ -86,6 +88,24 @@ def _search(at: Callable[[np.ndarray], Point], point: Point, direction: np.ndarr
             return trial
         step *= 0.5
     return None
+
+
+def weighted_gram(X: Any, weights: np.ndarray) -> np.ndarray:
+    """Return X' diag(weights) X, weights >= 0, for X dense or sparse; rows of weight zero are not read.
+
+    Dense rows are multiplied in blocks that stay in the cache, so that no copy of X is made.
+    """
+    used = np.flatnonzero(weights)
+    if sp.issparse(X):
+        part = X[used]
+        return np.asarray((part.T @ (sp.diags_array(weights[used]) @ part)).toarray())
+    n = X.shape[1]
+    rows, H, roots = max(64, BLOCK // n), np.zeros((n, n), order="F"), np.sqrt(weights)
+    for begin in range(0, used.size, rows):
+        chosen = used[begin : begin + rows]
+        block = X[chosen] * roots[chosen, None]
+        H = blas.dsyrk(1.0, block.T, beta=1.0, c=H, overwrite_c=1, lower=1)
+    return np.asarray(np.tril(H) + np.tril(H, -1).T)
 
 
 def factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
