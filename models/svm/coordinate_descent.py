@@ -34,6 +34,7 @@ from ..base.estimator import uninterrupted
 from ..base.newton_minimizer import solve_cholesky, solve_conjugate_gradients
 from ..base.rows import Rows, add_row, draw, row_times, rows_of
 from ..base.validation import as_dense
+from ..programs.margins import linear_dual
 from .primal_newton import minimize_squares
 
 LEAST_VIOLATION = 1e-12
@@ -238,18 +239,7 @@ class Dual:
             signed = extend([signed, np.full((self.q.size, 1), self.bias)])
         if self.epsilon > 0.0:
             signed = stack([signed, -signed])
-        if not sp.issparse(signed):
-            return qp.QuadraticProgram(qp.LowRank(signed, damping), q, lb=low, ub=high)
-        d = signed.shape[1]
-        return qp.QuadraticProgram(
-            sp.diags_array(np.concatenate([np.ones(d), damping])),
-            np.concatenate([np.zeros(d), q]),
-            A=sp.hstack([-sp.eye_array(d), signed.T], format="csc"),
-            l=0.0,
-            u=0.0,
-            lb=np.concatenate([np.full(d, -np.inf), low]),
-            ub=np.concatenate([np.full(d, np.inf), high]),
-        )
+        return linear_dual(signed, damping, q, low, high)
 
     def interior_point(self, answer: Answer, tol: float, settings: dict[str, Any]) -> Answer:
         """The engine's answer; a multiplier that is nearer to a bound than its slope is to 0 is put there."""

@@ -236,7 +236,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/active_set/boxed.py", "tests/qp/active_set/test_face_newton.py"): [
         ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
     ],
-    ("models/bilevel/programs.py", "tests/models/bilevel/test_bilevel.py"): [
+    ("models/programs/bilevel.py", "tests/models/bilevel/test_bilevel.py"): [
         ("scale[:, 1:], zeta=beta", "scale[:, 1:], zeta=1.0"),
         ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
     ],
@@ -257,7 +257,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("models/svm/multipliers.py", "tests/models/svm"): [
         ("kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE", "pass"),
     ],
-    ("models/explanations/program.py", "tests/models/explanations/test_estimator.py"): [
+    ("models/programs/explanations.py", "tests/models/explanations/test_estimator.py"): [
         ("np.divide(0.5, Q", "np.divide(1.0, Q"),
     ],
     ("models/explanations/dual.py", "tests/models/explanations/test_estimator.py"): [
