@@ -238,7 +238,6 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ],
     ("models/programs/bilevel.py", "tests/models/bilevel/test_bilevel.py"): [
         ("scale[:, 1:], zeta=beta", "scale[:, 1:], zeta=1.0"),
-        ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
     ],
     ("models/bilevel/steps.py", "tests/models/bilevel/test_bilevel.py"): [
         ("reach > constants.C3 * constants.betas[i]", "reach > constants.C3"),
@@ -247,6 +246,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
         ("- SIDES[i] * (w @ mu + b) / beta)", "- SIDES[i] * (w @ mu + b))"),
         ("nu[i] = min(nu[i], before[i])", "nu[i] = nu[i]"),
+        ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
     ],
     ("models/bilevel/covariance.py", "tests/models/bilevel/test_prior.py"): [
         ("kept = values > SEMIDEFINITE * values[-1]\n        return", "kept = values > -1.0\n        return"),
