@@ -17,7 +17,7 @@ import numpy as np
 
 import qp
 from models import SVC
-from models.svm.margin import primal_program
+from models.programs.margins import primal_program
 
 from .. import peers
 from ..answers.verify import verify

@@ -14,12 +14,12 @@ import scipy.sparse as sp
 
 import qp
 import socp
-from models.bilevel.programs import Constants, Samples, hyperplane_program
 from models.explanations.dual import Products
-from models.explanations.program import explained_dual
-from models.score_spaces.programs import med_program
+from models.programs.bilevel import Constants, Samples, hyperplane_program
+from models.programs.explanations import explained_dual
+from models.programs.margins import primal_program
+from models.programs.score_spaces import med_program
 from models.svm.kernels import Kernel
-from models.svm.margin import primal_program
 
 from ..answers.verify import Program
 from . import generate

@@ -8,16 +8,20 @@ last step is still taken.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy.sparse as sp
+from scipy.linalg import blas, lapack
 
 SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
 ROUNDING = 1e-13  # of a sum of many terms, relatively
 MOST_HALVINGS = 60
+MEMORY, RENEWAL, PATIENCE, NEAR = 10, 4, 4, 1e-6  # of L-BFGS, see `minimize_sampled`
+BLOCK = 128_000  # numbers of a block of rows that stays in the cache
 
 
 class Point(Protocol):
@@ -77,6 +81,54 @@ def minimize(
     return Minimum(point.theta, point.value, max_iter, False, decrement)
 
 
+def minimize_sampled(
+    at: Callable[[np.ndarray], Point], inverse_at: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
+    theta: np.ndarray, tol: float, max_iter: int, history: list[float],
+) -> Minimum:  # fmt: skip
+    """Minimize by L-BFGS (Nocedal 1980) whose first matrix is the inverse of an approximate Hessian.
+
+    `inverse_at` makes that map at a point, from a sample of the terms of f, say; it is made again after `RENEWAL` steps
+    as long as half of -g'd is above `NEAR` (1 + |f|).  It ends where that is at most tol (1 + |f|), after `max_iter`
+    steps, or when it has not become a quarter in `PATIENCE` steps: Newton's method is then the better one.
+    """
+    pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
+    point, inverse = at(theta), inverse_at(theta)
+    history.append(point.value)
+    gradient, decrements = point.gradient(), [math.inf] * PATIENCE
+    for iteration in range(1, max_iter + 1):
+        q = quasi_newton(gradient, pairs, inverse)
+        decrement = 0.5 * float(gradient @ q)
+        last = decrement <= tol * (1.0 + abs(point.value))
+        found = _search(at, point, -q, -2.0 * decrement)
+        if found is None or last or not decrement <= 0.25 * decrements[-PATIENCE]:
+            return Minimum(point.theta, point.value, iteration, last, decrement)
+        decrements.append(decrement)
+        before, gradient = gradient, found.gradient()
+        step, change = found.theta - point.theta, gradient - before
+        if (curvature := float(step @ change)) > 0.0:
+            pairs = [*pairs[1 - MEMORY :], (step, change, curvature)]
+        point = found
+        history.append(point.value)
+        if iteration % RENEWAL == 0 and decrement > NEAR * (1.0 + abs(point.value)):
+            pairs, inverse = [], inverse_at(point.theta)
+    return Minimum(point.theta, point.value, max_iter, False, decrement)
+
+
+def quasi_newton(
+    gradient: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray, float]],
+    inverse: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:  # fmt: skip
+    """Return the L-BFGS approximation of H^-1 gradient from pairs (s, y, s'y), by the two loops of Nocedal."""
+    q, shares = gradient.copy(), []
+    for step, change, curvature in reversed(pairs):
+        shares.append(float(step @ q) / curvature)
+        q -= shares[-1] * change
+    q = inverse(q)
+    for (step, change, curvature), share in zip(pairs, reversed(shares)):
+        q += (share - float(change @ q) / curvature) * step
+    return q
+
+
 def _search(at: Callable[[np.ndarray], Point], point: Point, direction: np.ndarray, slope: float) -> Point | None:
     """The first point on the halved steps that is low enough; None when there is none."""
     step, slack = 1.0, ROUNDING * (1.0 + abs(point.value))
@@ -86,6 +138,29 @@ def _search(at: Callable[[np.ndarray], Point], point: Point, direction: np.ndarr
             return trial
         step *= 0.5
     return None
+
+
+def row_blocks(rows: int, columns: int) -> list[slice]:
+    """Return slices of the rows of a dense matrix that stay in the cache while they are used."""
+    size = max(64, BLOCK // max(columns, 1))
+    return [slice(begin, begin + size) for begin in range(0, rows, size)]
+
+
+def weighted_gram(X: Any, weights: np.ndarray) -> np.ndarray:
+    """Return X' diag(weights) X, weights >= 0, for X dense or sparse; rows of weight zero are not read.
+
+    Dense rows are multiplied in blocks that stay in the cache, so that no copy of X is made.
+    """
+    if not weights.all():
+        used = np.flatnonzero(weights)
+        X, weights = X[used], weights[used]
+    if sp.issparse(X):
+        return np.asarray((X.T @ (sp.diags_array(weights) @ X)).toarray())
+    n, roots = X.shape[1], np.sqrt(weights)[:, None]
+    H = np.zeros((n, n), order="F")
+    for part in row_blocks(*X.shape) if n > 0 else []:
+        H = blas.dsyrk(1.0, (X[part] * roots[part]).T, beta=1.0, c=H, overwrite_c=1, lower=1)
+    return np.asarray(np.tril(H) + np.tril(H, -1).T)
 
 
 def factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

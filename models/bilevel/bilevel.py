@@ -16,13 +16,13 @@ from socp import ProgramError
 from ..base.bounds import Bound
 from ..base.estimator import Classifier, convergence_warning, keeps_parameters
 from ..base.validation import ClassWeight, as_generator, as_labels, as_weights, check_choice, check_number
+from ..programs.bilevel import Constants, Samples
 from ..svm.kernels import squares
 from ..svm.margin import warn_unless_good
 from .bounds import prior_error
 from .certificate import Certificate, certify
 from .feasibility import feasible_means
 from .prior import GenerativePrior
-from .programs import Constants, Samples
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
 

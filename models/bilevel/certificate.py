@@ -25,7 +25,7 @@ from scipy.optimize import lsq_linear
 
 from socp import ProgramError
 
-from .programs import SIDES, Constants, Samples
+from ..programs.bilevel import SIDES, Constants, Samples
 
 if TYPE_CHECKING:
     from .prior import GenerativePrior

@@ -11,8 +11,8 @@ import numpy as np
 import socp
 from socp import ProgramError
 
+from ..programs.bilevel import Constants, Samples
 from .prior import GenerativePrior
-from .programs import Constants, Samples
 from .span import Features, Span
 from .steps import HyperplaneStep, evaluate, farthest_means
 

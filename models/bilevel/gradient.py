@@ -21,8 +21,8 @@ import numpy as np
 from socp import ProgramError, Status
 
 from ..base.validation import as_dense, check_number
+from ..programs.bilevel import SIDES, Constants, Samples
 from .prior import GenerativePrior
-from .programs import SIDES, Constants, Samples
 from .span import choose_coordinates
 from .steps import HyperplaneStep
 

@@ -18,7 +18,7 @@ from socp import ProgramError
 
 from ..base.estimator import uninterrupted
 from ..base.validation import as_labels, as_matrix, as_weights
-from ..svm.minimax import minimax_program
+from ..programs.moments import minimax_program
 from .covariance import Covariance
 
 

@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import socp
 
 from ..base.estimator import uninterrupted
+from ..programs.bilevel import SIDES, Constants, Samples, hyperplane_program, mean_program, radius_program
 from .prior import GenerativePrior
-from .programs import SIDES, Constants, Samples, curved_program, hyperplane_program, mean_program, radius_program
 from .span import Features, Span
 
 NONE = np.zeros(2)  # no slack nu
+BOUNDING = 1e-4  # the price that rho keeps in a program with curvature, for otherwise nothing need hold it down
 SHARPER = 0.1  # the tolerance of the program with curvature, in the tolerance of the others
 
 
@@ -163,3 +165,16 @@ def _radii_by_cones(
             p, program = radius_program(slope, missing, constants.betas[i], constants)
             nu[i] = max(0.0, float(uninterrupted(socp.solve(program, **settings)).x[p.nu][0]))
     return nu
+
+
+def curved_program(program: socp.ConeProgram, blocks: socp.Blocks, length: float) -> socp.ConeProgram:
+    """Return step 1 with ||w||^2 / (2 length) in place of ||w||, of which `length` is the value at the minimizer.
+
+    A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradient of ||w|| is that of
+    ||w||^2 / (2 ||w*||), and ||w*|| is known to eps: with that objective w is the more certain.
+    """
+    c, curvature = program.c.copy(), np.zeros(program.n)
+    c[blocks.rho] = BOUNDING
+    curvature[blocks.w] = (1.0 - BOUNDING) / length
+    P = sp.csc_array(sp.diags_array(curvature))
+    return socp.ConeProgram(c=c, G=program.G, h=program.h, cones=program.cones, P=P)

@@ -20,12 +20,13 @@ import qp
 
 from ..base.estimator import convergence_warning
 from ..base.validation import as_dense
+from ..programs.explanations import explained_dual
+from ..programs.margins import dual_program
 from ..svm.coordinate_descent import MOST_FEATURES, Answer
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import GOOD, MarginDual, dual_program, intercept_of, low_rank_pays, warn_unless_good
+from ..svm.margin import GOOD, MarginDual, intercept_of, low_rank_pays, warn_unless_good
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
 from .descent import Descent
-from .program import explained_dual
 
 MOST_FORMED = 2000  # samples and explanations, sparse, of which the matrix is formed
 SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
@@ -213,7 +214,7 @@ class ExplainedMargin:
         low_rank, program = isinstance(self.P, qp.LowRank), self.program(Q)
         if self.dual is None or Q in (0.0, np.inf) or (self.penalty == "l2" and low_rank):
             semidefinite = self.products.kernel.is_semidefinite
-            self.dual = MarginDual.of(program, self.settings, semidefinite, NOT_SEPARABLE)
+            self.dual = MarginDual(program, self.settings, semidefinite, NOT_SEPARABLE)
             return self.dual.solve()
         if self.penalty == "l1":
             self.dual.update(lb=program.lb, ub=program.ub)

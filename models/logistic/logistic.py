@@ -13,7 +13,16 @@ import scipy.sparse as sp
 from scipy.special import entr, expit, log_softmax, softmax
 
 from ..base.estimator import Classifier, convergence_warning, keeps_parameters
-from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
+from ..base.newton_minimizer import (
+    Minimum,
+    factored,
+    minimize,
+    minimize_sampled,
+    row_blocks,
+    solve_cholesky,
+    solve_conjugate_gradients,
+    weighted_gram,
+)
 from ..base.rows import rows_of
 from ..base.validation import ClassWeight, as_dense, check_choice, check_number
 from .elastic_net import SmoothPart, minimize_with_absolute_values
@@ -22,6 +31,8 @@ from .separation import least_loss
 
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
 MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
+MOST_SAMPLED = 1000  # unknowns up to which the Hessian of some of many dense samples stands for that of all:
+SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 2000  # so many an unknown, and so many at least
 LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
 LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
@@ -141,8 +152,10 @@ class LogisticRegression(Classifier):
         if self.quadratic and l1_ratio > 0.0:
             raise ValueError("quadratic=True and l1_ratio above 0 do not go together: set one of them")
         features = with_products(X) if self.quadratic else X
+        if not keep.all():
+            features, codes, weights = features[keep], codes[keep], weights[keep]
         loss = LogisticLoss(
-            features[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver,
+            features, codes, weights, self.classes_.size, bool(self.fit_intercept), solver,
             l1_ratio if C < math.inf else 0.0,
         )  # fmt: skip
         minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
@@ -168,8 +181,21 @@ class LogisticRegression(Classifier):
             prices = loss.l1 * loss.is_weight
             found = minimize_with_absolute_values(lambda v: LogisticPart(loss, v), prices, tol, max_iter, history)
         else:
-            found = minimize(lambda v: LogisticPoint(loss, v), np.zeros(loss.unknowns), tol, max_iter, history)
+            found = self._minimize_smooth(loss, tol, max_iter, history)
         history.end(found.converged)
+        return found
+
+    @staticmethod
+    def _minimize_smooth(loss: LogisticLoss, tol: float, max_iter: int, history: list[float]) -> Minimum:
+        """Newton's method, after L-BFGS where some of the samples tell the Hessian."""
+        at, theta, steps = (lambda v: LogisticPoint(loss, v)), np.zeros(loss.unknowns), 0
+        if loss.penalty > 0.0 and (stride := loss.stride()) > 0:
+            found = minimize_sampled(at, loss.every(stride).inverse_hessian, theta, tol, max_iter, history)
+            if found.converged or found.iterations == max_iter:
+                return found
+            theta, steps = found.theta, found.iterations
+        found = minimize(at, theta, tol, max_iter - steps, history)
+        found.iterations += steps
         return found
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -218,6 +244,25 @@ class LogisticLoss:
         self.squares: Any = None
         self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
+    def stride(self) -> int:
+        """Return k such that every k-th sample tells the Hessian well enough, 0 where all are to tell it."""
+        if sp.issparse(self.X) or self.unknowns > MOST_SAMPLED:
+            return 0
+        return len(self.codes) // max(FEWEST_SAMPLED, SAMPLES_AN_UNKNOWN * self.unknowns)
+
+    def every(self, stride: int) -> LogisticLoss:
+        """Return the objective with every `stride`-th sample, standing for `stride` of them."""
+        part = LogisticLoss(
+            np.ascontiguousarray(self.X[::stride]), self.codes[::stride], stride * self.weights[::stride], self.classes,
+            self.intercept, "cholesky", self.l1_ratio,
+        )  # fmt: skip
+        part.penalty = self.penalty
+        return part
+
+    def inverse_hessian(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the map r -> H^-1 r at a point."""
+        return factored(LogisticPoint(self, theta).hessian())
+
     @property
     def l2(self) -> float:
         """The factor of 1/2 ||W||^2."""
@@ -248,9 +293,19 @@ class LogisticLoss:
         W, b = self.split(theta)
         return self.X @ W.T + b
 
-    def back(self, R: np.ndarray) -> np.ndarray:
-        """The transposed map, of an array of the shape of the scores."""
-        W = (self.X.T @ R).T
+    def evaluate(self, theta: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the sum of the losses and its gradient, and write the probabilities to P; X is read once."""
+        (W, b), losses, slope = self.split(theta), 0.0, np.zeros(self.unknowns)
+        classes = np.array([1]) if self.rows == 1 else np.arange(self.rows)
+        for part in [slice(None)] if sp.issparse(self.X) else row_blocks(*self.X.shape):
+            X, codes, weights = self.X[part], self.codes[part], self.weights[part]
+            losses += evaluate(np.ascontiguousarray(X @ W.T + b), codes, weights, P[part])
+            slope += self.back(weights[:, None] * (P[part] - (codes[:, None] == classes)), X)
+        return losses, slope
+
+    def back(self, R: np.ndarray, X: Any = None) -> np.ndarray:
+        """The transposed map, of an array of the shape of the scores, of all samples or those of X."""
+        W = ((self.X if X is None else X).T @ R).T
         return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
 
     def bound(self, theta: np.ndarray) -> float:
@@ -291,7 +346,7 @@ class LogisticLoss:
             scaled = self.X.multiply(h[:, None])
             inner, border = (self.X.T @ scaled).toarray(), self.X.T @ h
         else:
-            inner, border = self.X.T @ (h[:, None] * self.X), self.X.T @ h
+            inner, border = weighted_gram(self.X, h), self.X.T @ h
         return np.block([[inner, border[:, None]], [border, h.sum()]]) if self.intercept else inner
 
     def block_diagonal(self, h: np.ndarray) -> np.ndarray:
@@ -326,10 +381,9 @@ class LogisticPoint:
 
     def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
         self.loss, self.theta = loss, theta
-        scores = np.ascontiguousarray(loss.scores(theta))
-        self.P = np.empty(scores.shape)
+        self.P = np.empty((loss.codes.size, loss.rows))
         W, _ = loss.split(theta)
-        losses = evaluate(scores, loss.codes, loss.weights, self.P)
+        losses, self._slope = loss.evaluate(theta, self.P)
         self.value = float(losses + 0.5 * loss.l2 * (W**2).sum())
 
     @classmethod
@@ -340,9 +394,8 @@ class LogisticPoint:
         return point
 
     def gradient(self) -> np.ndarray:
-        loss = self.loss
-        target = loss.codes[:, None] == (1 if loss.rows == 1 else np.arange(loss.rows))
-        return loss.back(loss.weights[:, None] * (self.P - target)) + loss.penalties() * self.theta
+        """Return the gradient."""
+        return self._slope + self.loss.penalties() * self.theta
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         if self.loss.dense:
@@ -396,8 +449,8 @@ class LogisticPoint:
         own = self._own()
         for a in range(loss.rows):
             for b in range(a + 1):
-                h = loss.weights * (own[:, a] if a == b else -self.P[:, a] * self.P[:, b])
-                block = loss.block(h)
+                h = loss.weights * (own[:, a] if a == b else self.P[:, a] * self.P[:, b])
+                block = loss.block(h) if a == b else -loss.block(h)
                 H[a * size : (a + 1) * size, b * size : (b + 1) * size] = block
                 H[b * size : (b + 1) * size, a * size : (a + 1) * size] = block.T
         H[np.diag_indices(loss.unknowns)] += loss.penalties()

@@ -7,33 +7,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
 import qp
 
 from ..base.estimator import convergence_warning, uninterrupted
 from ..base.newton_minimizer import Minimum
+from ..programs.logistic import separation_program
 
 CERTAIN = 1e-6  # a sample this near to certainty makes separable ones possible
-
-
-def separation_program(margins: Any) -> qp.QuadraticProgram:
-    """How many of the inequalities M v >= 0, M the matrix of margins, can be strict together.
-
-        max sum t   subject to   M v >= t,   0 <= t <= 1,
-
-    with the unknowns (v, t).  The largest sum is that number: scaling v up brings every t that can be positive to 1.
-    When it is not zero, sum log(1 + exp(-M v)) has no minimum.
-    """
-    margins = sp.csr_array(margins)
-    scale = abs(margins).max(axis=0).toarray().ravel()
-    margins = margins @ sp.diags_array(1.0 / np.where(scale > 0.0, scale, 1.0))
-    p = qp.Blocks(v=margins.shape[1], t=margins.shape[0])
-    p.minimize(t=-1.0)
-    p.at_least(0.0, v=margins, t=-1.0)
-    p.bounds(t=(0.0, 1.0))
-    return p.program()
 
 
 def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum], what: str) -> tuple[Minimum, float]:

@@ -15,11 +15,11 @@ from ..base.estimator import convergence_warning, keeps_parameters, uninterrupte
 from ..base.multiclass import class_scores
 from ..base.progress import History
 from ..base.validation import as_generator, check_choice, check_number
+from ..programs.score_spaces import cutting_plane_program
 from ..sequences import recursions
 from ..sequences.hmm import HiddenMarkovModel
 from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
-from .programs import cutting_plane_program
 from .sufficient_statistics import take
 
 CUTS = 500  # cutting planes of one program at most

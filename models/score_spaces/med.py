@@ -17,8 +17,8 @@ from ..base.multiclass import scores, spread, two_class_problems
 from ..base.newton_minimizer import minimize, solve_cholesky
 from ..base.progress import History
 from ..base.validation import ClassWeight, as_dense, check_choice, check_number
+from ..programs.score_spaces import med_newton_program, med_program
 from ..svm.margin import MarginDual, product_of
-from .programs import med_newton_program, med_program
 
 PRIMAL_STEPS = 50
 MOST_FEATURES = 2  # a sample, up to which the primal is minimized first
@@ -184,7 +184,7 @@ class _Step:
     def solve(self, old: np.ndarray) -> qp.Solution:
         program = self.program(old)
         if self.quadratic is None or (self.changes_P and isinstance(program.P, qp.LowRank)):
-            self.quadratic = MarginDual.of(program, self.settings, semidefinite=True)
+            self.quadratic = MarginDual(program, self.settings, semidefinite=True)
             return self.quadratic.solve()
         self.quadratic.update(q=program.q, ub=program.ub, P_data=program.P if self.changes_P else None)
         return self.quadratic.solve(warm_start=True)

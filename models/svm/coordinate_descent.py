@@ -34,6 +34,8 @@ from ..base.estimator import uninterrupted
 from ..base.newton_minimizer import solve_cholesky, solve_conjugate_gradients
 from ..base.rows import Rows, add_row, draw, row_times, rows_of
 from ..base.validation import as_dense
+from ..programs.margins import linear_dual
+from .primal_newton import minimize_squares
 
 LEAST_VIOLATION = 1e-12
 MOST_FACTORED = 600  # free multipliers up to which their Newton system is formed
@@ -183,21 +185,31 @@ class Dual:
     def measured(self, beta: np.ndarray, passes: int, tol: float = 0.0) -> Answer:
         """The answer at beta, with both objectives."""
         w = self.weights(beta)
-        squares = 0.5 * float(w @ w)
-        primal = squares + self.loss(self.q - self.scores(w))
-        dual = float(self.q @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * self.damping @ beta**2) - squares
-        answer = Answer(w, beta, primal, dual, passes, False)
+        return self.answer(w, beta, w, self.q - self.scores(w), passes, tol)
+
+    def answer(
+        self, w: np.ndarray, beta: np.ndarray, mapped: np.ndarray, r: np.ndarray, passes: int, tol: float
+    ) -> Answer:
+        """Return the objectives at w, where r = q - w'x_i, and at beta, of which `mapped` is the sum of beta_i x_i."""
+        dual = float(self.q @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * self.damping @ beta**2)
+        primal = 0.5 * float(w @ w) + self.loss(r)
+        answer = Answer(w, beta, primal, dual - 0.5 * float(mapped @ mapped), passes, False)
         answer.converged = answer.gap <= tol
         return answer
 
     def loss(self, r: np.ndarray) -> float:
         """sum_i max_beta [beta r_i - epsilon |beta| - d_i beta^2 / 2]."""
-        beyond = np.sign(r) * np.maximum(np.abs(r) - self.epsilon, 0.0)
+        beyond = self.beyond(r)
         ends = np.where(beyond > 0.0, self.high, self.low)
         is_damped = self.damping > 0.0
         best = np.where(is_damped, beyond / np.where(is_damped, self.damping, 1.0), ends)
         best = np.where(beyond == 0.0, 0.0, np.clip(best, self.low, self.high))
         return float(best @ beyond - 0.5 * self.damping @ best**2)
+
+    def beyond(self, r: np.ndarray) -> np.ndarray:
+        """What a squared loss does not forgive of r."""
+        found = np.sign(r) * np.maximum(np.abs(r) - self.epsilon, 0.0) if self.epsilon > 0.0 else r
+        return np.where(found > 0.0, found * (self.high > 0.0), found * (self.low < 0.0))
 
     def free(self, beta: np.ndarray) -> np.ndarray:
         """The multipliers that are off their bounds and, where it is a kink, off 0."""
@@ -208,6 +220,11 @@ class Dual:
         """Whether the interior point has little work with a sample."""
         samples, features = self.X.shape
         return features <= MOST_FEATURES and samples >= FEWEST_SAMPLES * (features + 1)
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether there are no fewer samples than features."""
+        return bool(self.X.shape[0] >= self.X.shape[1])
 
     def program(self) -> qp.QuadraticProgram:
         """The program: in beta, or in beta = a - a* where epsilon > 0; with w = X'beta in front where X is sparse."""
@@ -222,18 +239,7 @@ class Dual:
             signed = extend([signed, np.full((self.q.size, 1), self.bias)])
         if self.epsilon > 0.0:
             signed = stack([signed, -signed])
-        if not sp.issparse(signed):
-            return qp.QuadraticProgram(qp.LowRank(signed, damping), q, lb=low, ub=high)
-        d = signed.shape[1]
-        return qp.QuadraticProgram(
-            sp.diags_array(np.concatenate([np.ones(d), damping])),
-            np.concatenate([np.zeros(d), q]),
-            A=sp.hstack([-sp.eye_array(d), signed.T], format="csc"),
-            l=0.0,
-            u=0.0,
-            lb=np.concatenate([np.full(d, -np.inf), low]),
-            ub=np.concatenate([np.full(d, np.inf), high]),
-        )
+        return linear_dual(signed, damping, q, low, high)
 
     def interior_point(self, answer: Answer, tol: float, settings: dict[str, Any]) -> Answer:
         """The engine's answer; a multiplier that is nearer to a bound than its slope is to 0 is put there."""
@@ -306,6 +312,10 @@ def solve(dual: Dual, tol: float, max_iter: int, seed: int, settings: dict[str, 
     The others are the engine, which has these settings, or Newton steps.  The primal objectives that were measured are
     appended to history.
     """
+    if dual.is_tall and (dual.damping > 0.0).all():
+        answer = minimize_squares(dual, tol, history)
+        if answer.converged:
+            return answer
     state = dual.coordinates(seed)
     goal, passes = min(max(math.sqrt(tol), 1e-4), 0.1), 0
     best = None

@@ -1,65 +1,18 @@
-r"""Support vector machines with polyhedral knowledge (Fung, Mangasarian and Shavlik 2002).
-
-All x with D x <= d belong to the side s.  That s (w'x + b) >= 1 there is, by linear programming's duality, that some
-u >= 0 has D'u = -s w and s b - d'u >= 1; with slacks:
-
-    minimize    1/2 |w|^2 + sum_i C_i xi_i + Q sum_j (1'r_j + zeta_j)
-    subject to  y_i (w'x_i + b) >= 1 - xi_i,   -r_j <= D_j'u_j + s_j w <= r_j,   s_j b - d_j'u_j >= 1 - zeta_j
-                xi, zeta, u_j >= 0
-
-An infinite Q leaves r and zeta out.
-"""
+"""Support vector machines with polyhedral knowledge."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 
 from ..base.estimator import keeps_parameters
 from ..base.validation import ClassWeight, as_dense, check_number
+from ..programs.successors import Region, knowledge_program
 from .linear_programs import ProgramClassifier, check_price
-
-
-class Region(NamedTuple):
-    """The polyhedron D x <= d and the side, -1 or 1, of its class."""
-
-    D: np.ndarray
-    d: np.ndarray
-    side: float
-
-
-def knowledge_program(X: Any, y: np.ndarray, C: np.ndarray, regions: Sequence[Region], Q: float) -> qp.Blocks:
-    """The program of samples X with signs y and prices C_i, and of regions at the price Q."""
-    (m, k), soft = X.shape, math.isfinite(Q)
-    names = [f"u{j}" for j in range(len(regions))]
-    sizes = {name: region.d.size for name, region in zip(names, regions)}
-    sizes |= {f"r{j}": k for j in range(len(regions)) if soft}
-    p = qp.Blocks(w=k, b=1, xi=m, zeta=len(regions) if soft else 0, **sizes)
-    p.minimize(quadratic={"w": 1.0}, xi=C)
-    p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(X), b=y, xi=1.0)
-    p.bounds(xi=(0.0, None))
-    for j, (u, (D, d, s)) in enumerate(zip(names, regions)):
-        p.bounds(**{u: (0.0, None)})
-        rest: dict[str, Any] = {}
-        if soft:
-            price: dict[str, Any] = {f"r{j}": Q}
-            p.minimize(**price)
-            p.at_least(0.0, **{f"r{j}": 1.0, u: D.T, "w": s})
-            p.at_most(0.0, **{f"r{j}": -1.0, u: D.T, "w": s})
-            rest = {"zeta": np.eye(len(regions))[[j]]}
-        else:
-            p.equal(0.0, **{u: D.T, "w": s})
-        p.at_least(1.0, b=s, **{u: -d[None, :]}, **rest)
-    if soft:
-        p.minimize(zeta=Q)
-        p.bounds(zeta=(0.0, None))
-    return p
 
 
 class KnowledgeSVC(ProgramClassifier):

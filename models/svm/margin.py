@@ -29,6 +29,7 @@ import socp
 
 from ..base.estimator import uninterrupted, warn_unless_optimal
 from ..base.validation import as_dense, check_choice
+from ..programs.margins import dual_program, primal_program
 from .kernels import Kernel
 from .multipliers import NOT_SUPPORT, ON_MARGIN, SETTLED, sort_out, tell_apart
 
@@ -81,11 +82,8 @@ class Margin:
 
     def dual(self, settings: dict[str, Any], infeasible: str, cache_size: float) -> MarginDual:
         """The dual program."""
-        A = self.signs[None, :] if self.bias else None
-        semidefinite = self.kernel.is_semidefinite
-        return MarginDual(
-            self.hessian(cache_size), self.q, 0.0, self.C, A, settings, semidefinite=semidefinite, infeasible=infeasible
-        )
+        program = dual_program(self.hessian(cache_size), self.signs, self.C, self.bias, self.q)
+        return MarginDual(program, settings, self.kernel.is_semidefinite, infeasible)
 
     def solve_primal(
         self, settings: dict[str, Any], infeasible: str
@@ -131,52 +129,26 @@ class MarginDual:
 
     Parameters
     ----------
-    P : array, `qp.LowRank` or `qp.KernelMatrix`, shape (variables, variables)
-        `product_of` makes it of features.
-    q, lower, upper : arrays or floats
-    A : array or sparse, shape (rows, variables), or None
+    program : qp.QuadraticProgram
+        Of `models.programs`.
     settings : dict
         For the engine.
-    l, u : arrays or floats
-        The sides of A v.
     semidefinite : bool
         Whether P is known to be positive semidefinite; else the engine tests it.
     infeasible : str
         What an infeasible program means, in words for the caller.
 
-    Attributes
-    ----------
-    program : qp.QuadraticProgram
     """
 
-    solver: qp.Solver | None
-    _A: np.ndarray | None
+    solver: qp.Solver | None = None
 
     def __init__(
-        self, P: Any, q: Any, lower: Any, upper: Any, A: Any, settings: dict[str, Any], *, l: Any = 0.0, u: Any = 0.0,
-        semidefinite: bool = False, infeasible: str = NOT_SEPARABLE,
-    ) -> None:  # fmt: skip
-        rows: dict[str, Any] = {} if A is None else {"A": A, "l": l, "u": u}
-        self._take(qp.QuadraticProgram(P, q, lb=lower, ub=upper, **rows), settings, semidefinite, infeasible)
-        if isinstance(A, np.ndarray):
-            self._A = A
-
-    @classmethod
-    def of(
-        cls, program: qp.QuadraticProgram, settings: dict[str, Any], semidefinite: bool = False,
+        self, program: qp.QuadraticProgram, settings: dict[str, Any], semidefinite: bool = False,
         infeasible: str = NOT_SEPARABLE,
-    ) -> MarginDual:  # fmt: skip
-        """The dual that is stated as a program."""
-        dual = cls.__new__(cls)
-        dual._take(program, settings, semidefinite, infeasible)
-        return dual
-
-    def _take(
-        self, program: qp.QuadraticProgram, settings: dict[str, Any], semidefinite: bool, infeasible: str
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.program, self.infeasible = program, infeasible
         self.settings = {"check_convexity": not (semidefinite or isinstance(program.P, qp.LowRank)), **settings}
-        self._A, self.solver = None, None
+        self._A: np.ndarray | None = None
 
     @property
     def q(self) -> np.ndarray:
@@ -293,30 +265,6 @@ def choose_form(X: Any, kernel: Kernel) -> str:
 def low_rank_pays(samples: int, features: int) -> bool:
     """Whether the kernel matrix is better kept as X X' than formed."""
     return samples >= FEWEST_TO_FACTOR * (features + 1)
-
-
-def dual_program(G: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, bias: bool) -> qp.QuadraticProgram:
-    """The dual; its variables are alpha."""
-    rows: dict[str, Any] = {"A": y[None, :], "l": 0.0, "u": 0.0} if bias else {}
-    return qp.QuadraticProgram(G, -np.ones(y.size), lb=0.0, ub=C, **rows)
-
-
-def primal_program(
-    F: Any, y: np.ndarray, C: np.ndarray, bias: bool, least: np.ndarray | float = 1.0
-) -> qp.QuadraticProgram:
-    """The primal, y_i (w'x_i + b) + xi_i >= least_i; its variables are w, b (if any), xi_i for every finite C_i."""
-    m, d = F.shape
-    soft = np.flatnonzero(np.isfinite(C))
-    slacks = sp.csc_array((np.ones(soft.size), (soft, np.arange(soft.size))), shape=(m, soft.size))
-    rows = [sp.diags_array(y) @ sp.csr_array(F), *([sp.csr_array(y[:, None])] if bias else []), slacks]
-    free = d + bias
-    return qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([np.ones(d), np.zeros(bias + soft.size)])),
-        np.concatenate([np.zeros(free), C[soft]]),
-        sp.hstack(rows, format="csc"),
-        l=least,
-        lb=np.concatenate([np.full(free, -np.inf), np.zeros(soft.size)]),
-    )
 
 
 def features_of(K: np.ndarray) -> np.ndarray:

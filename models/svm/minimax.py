@@ -1,43 +1,18 @@
-r"""The minimax probability machine: the least worst-case error of classes of which only two moments are known.
-
-Lanckriet, El Ghaoui, Bhattacharyya and Jordan 2002: of all distributions with means mu_i and covariances Sigma_i,
-
-    maximize    kappa
-    subject to  -(w'mu_1 + b) >= kappa |Sigma_1^(1/2) w|,   w'mu_2 + b >= kappa |Sigma_2^(1/2) w|
-
-keeps the share of wrong answers in either class at most 1 / (1 + kappa^2).  It is one program with two cones:
-
-    minimize    r_1 + r_2
-    subject to  w'(mu_2 - mu_1) = 1,   r_i >= |Sigma_i^(1/2) w|
-
-with kappa = 1 / (r_1 + r_2) and b = -w'mu_1 - kappa r_1.
-"""
+"""The minimax probability machine: the least worst-case error of classes of which only two moments are known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-import socp
-
 from ..base.estimator import keeps_parameters
 from ..base.validation import as_dense, check_number
 from ..generative.normal import total_variances
+from ..programs.moments import minimax_program
 from .linear_programs import ProgramClassifier
 
 APART = 1e-9  # the least r_1 + r_2, of sides of length one, that is not nil
-
-
-def minimax_program(d: np.ndarray, roots: Sequence[Any]) -> socp.Blocks:
-    """The program for d = mu_2 - mu_1 and the matrices R_i with R_i'R_i = Sigma_i."""
-    p = socp.Blocks(w=d.size, r=2)
-    p.minimize(r=1.0)
-    p.equal(1.0, w=d)
-    for i, root in enumerate(roots):
-        p.cone({"r": np.eye(2)[i]}, w=root)
-    return p
 
 
 class MinimaxProbabilityClassifier(ProgramClassifier):

@@ -1,14 +1,4 @@
-r"""Support vector machines that choose their kernel, a convex combination of given ones.
-
-Lanckriet, Cristianini, Bartlett, El Ghaoui and Jordan 2004; Bach, Lanckriet and Jordan 2004.  The largest margin's
-value, least over the kernels sum_k d_k K_k with d >= 0 and sum_k d_k = 1, is a program with a cone for each kernel:
-
-    maximize    1'alpha - t / 2
-    subject to  t >= alpha'Y K_k Y alpha,   y'alpha = 0,   0 <= alpha_i <= C_i
-
-With K_k = F_k F_k' a row t >= |F_k'Y alpha|^2 is |(2 F_k'Y alpha, t / a - a)| <= t / a + a, for any a > 0.  d_k is
-twice its multiplier.
-"""
+"""Support vector machines that choose their kernel, a convex combination of given ones."""
 
 from __future__ import annotations
 
@@ -19,32 +9,16 @@ from typing import Any
 import numpy as np
 
 import socp
-from socp.problem.blocks import Rows
 
 from ..base.estimator import keeps_parameters, uninterrupted
 from ..base.validation import ClassWeight
+from ..programs.successors import kernel_choice_program
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, Kernel, make_kernel
 from .margin import NOT_SEPARABLE, features_of, warn_unless_good
 from .svc import SVC
 
 USED = 1e-6  # weights below this share are zero
-
-
-def kernel_choice_program(
-    factors: Sequence[np.ndarray], y: np.ndarray, C: np.ndarray, a: float
-) -> tuple[socp.Blocks, list[Rows]]:
-    """The program of kernels by their factors F_k, and their cones."""
-    p = socp.Blocks(alpha=y.size, t=1)
-    p.minimize(alpha=-1.0, t=0.5)
-    p.equal(0.0, alpha=y)
-    p.bounds(alpha=(0.0, C))
-    cones = []
-    for F in factors:
-        rows = np.vstack([2.0 * F.T * y, np.zeros(y.size)])
-        last = np.eye(rows.shape[0])[-1]
-        cones.append(p.cone({"t": 1.0 / a}, a, shift=-a * last, alpha=rows, t=last / a))
-    return p, cones
 
 
 @dataclass(frozen=True)

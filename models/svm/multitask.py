@@ -6,12 +6,12 @@ import functools
 from typing import Any, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 
 from ..base.estimator import Classifier, keeps_parameters
 from ..base.validation import ClassWeight, as_dense, as_weights, check_number, check_same_length
+from ..programs.successors import multi_task_dual, of_tasks
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .margin import MarginDual, intercept_of, low_rank_pays, product_of, warn_unless_good
 from .multipliers import KINDS
@@ -199,7 +199,7 @@ class MultiTaskSVC(Classifier):
         else:
             K = self.kernel_.gram(X) * ((1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1))
             P = y[:, None] * K * y
-        dual = MarginDual.of(multi_task_dual(P, y, task, weights), settings, self.kernel_.is_semidefinite)
+        dual = MarginDual(multi_task_dual(P, y, task, weights), settings, self.kernel_.is_semidefinite)
         self.program_, self.solution_ = dual.program, dual.solve()
         warn_unless_good("MultiTaskSVC", self.solution_)
         self.n_iter_ = self.solution_.iterations
@@ -243,25 +243,6 @@ class MultiTaskSVC(Classifier):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> float:
         """The (weighted) share of samples whose label is predicted rightly."""
         return self._share_right(self.predict(X, tasks=tasks), y, sample_weight)
-
-
-def multi_task_dual(
-    P: np.ndarray | qp.LowRank, y: np.ndarray, task: np.ndarray, weights: np.ndarray
-) -> qp.QuadraticProgram:
-    """min 1/2 alpha'P alpha - 1'alpha  s.t.  sum_{i in t} alpha_i y_i = 0 for every task t,  0 <= alpha_i <= weight_i.
-
-    P_ij = y_i y_j k((x_i, t_i), (x_j, t_j)).
-    """
-    p = qp.Blocks(alpha=y.size)
-    p.minimize(alpha=-1.0, quadratic={"alpha": P})
-    p.equal(0.0, alpha=of_tasks(y, task))
-    p.bounds(alpha=(0.0, weights))
-    return p.program()
-
-
-def of_tasks(values: np.ndarray, task: np.ndarray) -> sp.csr_array:
-    """A row for each task, with the values of its samples in their columns."""
-    return sp.csr_array((values, (task, np.arange(values.size))), shape=(int(task.max()) + 1, values.size))
 
 
 def joint_features(X: Any, task: np.ndarray, count: int, C1: float, C2: float) -> np.ndarray:

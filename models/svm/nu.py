@@ -1,23 +1,4 @@
-r"""Support vector machines whose parameter is a share of samples: nu in place of C or of epsilon.
-
-Classification, Schölkopf, Smola, Williamson and Bartlett 2000, with c_i the samples' weights:
-
-    minimize    1/2 |w|^2 - nu rho sum_i c_i + sum_i c_i xi_i
-    subject to  y_i (w'phi(x_i) + b) >= rho - xi_i,   xi >= 0,   rho >= 0
-
-    minimize    1/2 alpha'G alpha                                 G_ij = y_i y_j k(x_i, x_j)
-    subject to  y'alpha = 0,   1'alpha = nu sum_i c_i,   0 <= alpha_i <= c_i
-
-Divided by rho, w, b and alpha are those of the machine with C_i = c_i / rho.  Regression, with the width as a variable:
-
-    minimize    1/2 |w|^2 + nu epsilon sum_i C_i + sum_i C_i (xi_i + xi*_i)
-    subject to  -epsilon - xi*_i <= y_i - w'phi(x_i) - b <= epsilon + xi_i,   xi, xi*, epsilon >= 0
-
-    minimize    1/2 (alpha - alpha*)'K (alpha - alpha*) - y'(alpha - alpha*)
-    subject to  1'(alpha - alpha*) = 0,   1'(alpha + alpha*) <= nu sum_i C_i,   0 <= alpha_i, alpha*_i <= C_i
-
-With epsilon as it was found, that is the machine with a tube of that width.
-"""
+"""Support vector machines whose parameter is a share of samples: nu in place of C or of epsilon."""
 
 from __future__ import annotations
 
@@ -28,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import qp
-from socp.problem.blocks import Rows
 
 from ..base.estimator import keeps_parameters
 from ..base.multiclass import Scheme
 from ..base.validation import check_number
+from ..programs.margins import dual_program, nu_classifier, nu_regression
 from .kernels import Gamma, KernelChoice
 from .margin import Machine, Margin, MarginDual, machine_of, warn_unless_good
 from .series import Problem
@@ -46,26 +27,6 @@ TOO_SMALL = (
     "class. Raise nu, or take a kernel that parts the classes"
 )
 NO_TUBE = "the program of NuSVR has no solution, which should not happen"
-
-
-def nu_classifier(G: np.ndarray | qp.LowRank, y: np.ndarray, c: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
-    """The dual of the classifier, and its row 1'alpha = nu sum c, whose multiplier is -rho."""
-    p = qp.Blocks(alpha=y.size)
-    p.minimize(quadratic={"alpha": G})
-    p.equal(0.0, alpha=y)
-    share = p.equal(nu * c.sum(), alpha=np.ones(y.size))
-    p.bounds(alpha=(0.0, c))
-    return p, share
-
-
-def nu_regression(P: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
-    """The dual of the regression in (alpha, alpha*), and its row 1'(alpha + alpha*), whose multiplier is epsilon."""
-    p = qp.Blocks(alpha=2 * y.size)
-    p.minimize(quadratic={"alpha": P}, alpha=np.concatenate([-y, y]))
-    p.equal(0.0, alpha=np.repeat([1.0, -1.0], y.size))
-    width = p.at_most(nu * C.sum(), alpha=np.ones(2 * y.size))
-    p.bounds(alpha=(0.0, np.concatenate([C, C])))
-    return p, width
 
 
 class NuSVC(SVC):
@@ -177,7 +138,7 @@ class NuSVC(SVC):
         P = in_full(margin.hessian(self.cache_size))
         p, share = nu_classifier(P, y, C, min(float(self.nu), most))
         program = p.program()
-        solution = MarginDual.of(program, settings, self.kernel_.is_semidefinite).solve()
+        solution = MarginDual(program, settings, self.kernel_.is_semidefinite).solve()
         warn_unless_good("NuSVC", solution)
         rho = -float(solution.y[share.rows][0])
         if rho <= ZERO * np.abs(P @ C).max(initial=0.0):
@@ -279,7 +240,7 @@ class NuSVR(SVR):
         P = in_full(margin.hessian(self.cache_size))
         p, width = nu_regression(P, y, C, float(self.nu))
         program = p.program()
-        solution = MarginDual.of(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
+        solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
         warn_unless_good("NuSVR", solution)
         self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
         return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)
@@ -292,8 +253,7 @@ def in_full(P: Any) -> Any:
 
 def divided(margin: Margin, P: Any, program: qp.QuadraticProgram, solution: qp.Solution, rho: float = 1.0) -> Machine:
     """The machine of a margin with prices C / rho, from a program's answer divided by rho."""
-    A = margin.signs[None, :] if margin.bias else None
-    dual = MarginDual(P, margin.q, 0.0, margin.C / rho, A, {}, semidefinite=True)
+    dual = MarginDual(dual_program(P, margin.signs, margin.C / rho, margin.bias, margin.q), {}, semidefinite=True)
     return machine_of(
         replace(margin, C=margin.C / rho), dual, program, solution, solution.x / rho, solution.z_bounds / rho
     )

@@ -1,13 +1,4 @@
-r"""One class: the region where all but a share of the samples lie.
-
-Schölkopf, Platt, Shawe-Taylor, Smola and Williamson 2001, with c_i the samples' weights:
-
-    minimize    1/2 |w|^2 - nu rho sum_i c_i + sum_i c_i xi_i
-    subject to  w'phi(x_i) >= rho - xi_i,   xi >= 0
-
-    minimize    1/2 alpha'K alpha
-    subject to  1'alpha = nu sum_i c_i,   0 <= alpha_i <= c_i
-"""
+"""One class: the region where all but a share of the samples lie."""
 
 from __future__ import annotations
 
@@ -20,6 +11,7 @@ import qp
 
 from ..base.estimator import Estimator, keeps_parameters
 from ..base.validation import as_weights, check_number
+from ..programs.margins import one_class
 from .kernel_expansion import KernelExpansion
 from .kernels import Gamma, KernelChoice, make_kernel
 from .margin import Margin, MarginDual, intercept_of, warn_unless_good
@@ -31,12 +23,6 @@ NO_SIDE = (
     "and every sample is inside. Raise nu, or take a Gaussian kernel"
 )
 NO_REGION = "the program of OneClassSVM has no solution, which should not happen"
-
-
-def one_class(K: Any, c: np.ndarray, nu: float) -> qp.QuadraticProgram:
-    """The dual; its row 1'alpha = nu sum c has the multiplier -rho."""
-    share = nu * c.sum()
-    return qp.QuadraticProgram(K, np.zeros(c.size), np.ones((1, c.size)), l=share, u=share, lb=0.0, ub=c)
 
 
 class OneClassSVM(KernelExpansion, Estimator):
@@ -138,7 +124,7 @@ class OneClassSVM(KernelExpansion, Estimator):
         part = self._samples_of(X, rows)
         ones, c = np.ones(rows.size), weights[rows]
         K = Margin(part, self.kernel_, ones, -ones, c, False).hessian(CACHE)
-        dual = MarginDual.of(one_class(K, c, float(self.nu)), settings, self.kernel_.is_semidefinite, NO_REGION)
+        dual = MarginDual(one_class(K, c, float(self.nu)), settings, self.kernel_.is_semidefinite, NO_REGION)
         self.program_, self.solution_ = dual.program, dual.solve()
         warn_unless_good("OneClassSVM", self.solution_)
         self.n_iter_ = self.solution_.iterations

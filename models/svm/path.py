@@ -32,6 +32,7 @@ from ..base.multiclass import (
     winners,
 )
 from ..base.validation import ClassWeight, as_labels, as_matrix, as_weights, check_choice, check_number
+from ..programs.margins import dual_program
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of, warn_unless_good
 from .multipliers import tell_apart
@@ -114,9 +115,9 @@ class Path:
         K = samples.kernel.matrix(samples.X, np.ones(n), samples.cache_size)
         if K is None:
             K = tested_matrix(samples.kernel.gram(samples.X), samples.cache_size)
-        row = np.ones((1, n)) if samples.bias else None
         self.samples, self.settings, self.K = samples, settings, K
-        self.dual = MarginDual(K, np.zeros(n), 0.0, 0.0, row, settings, semidefinite=True)
+        program = dual_program(K, np.ones(n), np.zeros(n), samples.bias, 0.0)  # of which `update` changes the vectors
+        self.dual = MarginDual(program, settings, semidefinite=True)
 
     def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> Iterable[Step]:
         """The answers for one C after another, where C_i = C shares_i, with their decision values at samples `asked`.

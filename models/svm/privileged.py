@@ -1,42 +1,22 @@
-r"""SVM+: features that only the training samples have (Vapnik and Vashist 2009).
-
-The privileged features x*_i model the slack, xi_i = w*'phi*(x*_i) + b*:
-
-    minimize    1/2 |w|^2 + gamma/2 |w*|^2 + sum_i C_i xi_i
-    subject to  y_i (w'phi(x_i) + b) >= 1 - xi_i,   xi_i = w*'phi*(x*_i) + b*,   xi >= 0
-
-phi and phi* are the features themselves or the rows of a factor of the kernel matrix.
-"""
+"""SVM+: features that only the training samples have."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
-from socp.problem.blocks import Rows
 
 from ..base.estimator import keeps_parameters
 from ..base.validation import ClassWeight, as_matrix, check_number, check_same_length
+from ..programs.successors import privileged_program
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .linear_programs import check_price
 from .margin import Margin, MarginDual, features_of, largest_margin, warn_unless_good
 
 ZERO = 1e-8  # multipliers below this share of the largest are zero
-
-
-def privileged_program(F: Any, S: Any, y: np.ndarray, C: np.ndarray, gamma: float) -> tuple[qp.Blocks, Rows]:
-    """The program of features F and privileged features S, and its rows of the margins."""
-    (m, k), privileged = F.shape, S.shape[1]
-    p = qp.Blocks(w=k, b=1, w_star=privileged, b_star=1, xi=m)
-    p.minimize(quadratic={"w": 1.0, "w_star": gamma}, xi=C)
-    margins = p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(F), b=y, xi=1.0)
-    p.equal(0.0, w_star=-S, b_star=-np.ones(m), xi=1.0)
-    p.bounds(xi=(0.0, None))
-    return p, margins
 
 
 class PrivilegedSVC(KernelClassifier):
@@ -186,7 +166,7 @@ class PrivilegedSVC(KernelClassifier):
         F = X if self.kernel_.is_linear else features_of(self.kernel_.gram(X))
         p, margins = privileged_program(F, S, y, C, float(self.gamma_star))
         self.program_ = p.program()
-        solution = self.solution_ = MarginDual.of(self.program_, settings, self.kernel_.is_semidefinite).solve()
+        solution = self.solution_ = MarginDual(self.program_, settings, self.kernel_.is_semidefinite).solve()
         alpha = -solution.y[margins.rows]
         alpha = np.where(alpha > ZERO * alpha.max(), alpha, 0.0)
         return alpha * y, float(solution.x[p.b][0]), solution.x[p.xi]

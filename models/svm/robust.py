@@ -1,17 +1,8 @@
-r"""Support vector machines of uncertain samples: every margin holds with a probability, and costs a cone.
-
-Bhattacharyya, Pannagadatta and Smola 2004; Shivaswamy, Bhattacharyya and Smola 2006.  With x_i of mean xbar_i and
-covariance Sigma_i, the constraint Prob(y_i (w'x_i + b) >= 1 - xi_i) >= 1 - epsilon is
-
-    minimize    1/2 |w|^2 + sum_i C_i xi_i
-    subject to  y_i (w'xbar_i + b) >= 1 - xi_i + kappa r_i,   r_i >= |Sigma_i^(1/2) w|,   xi >= 0
-
-with kappa = sqrt((1 - epsilon) / epsilon) for all distributions with these moments.  Samples of one Sigma share r.
-"""
+"""Support vector machines of uncertain samples: every margin holds with a probability, and costs a cone."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,30 +11,8 @@ import socp
 
 from ..base.estimator import keeps_parameters
 from ..base.validation import ClassWeight, as_dense
+from ..programs.moments import Uncertain, robust_program
 from .linear_programs import ProgramClassifier, chance_factor, check_price
-
-
-class Uncertain(NamedTuple):
-    """Samples by their means (m, k), the roots R_j with R_j'R_j = Sigma_j, and which one each has; -1 for none."""
-
-    means: Any
-    roots: list[Any]
-    which: np.ndarray
-
-
-def robust_program(samples: Uncertain, y: np.ndarray, C: np.ndarray, kappa: float) -> socp.Blocks:
-    """The program of samples with signs y and prices C_i."""
-    (m, k), count = samples.means.shape, len(samples.roots)
-    p = socp.Blocks(w=k, b=1, r=count, xi=m)
-    p.minimize(quadratic={"w": 1.0}, xi=C)
-    sure = np.flatnonzero(samples.which < 0)
-    kept = np.delete(np.arange(m), sure)
-    radii = sp.csr_array((np.full(kept.size, -kappa), (kept, samples.which[kept])), shape=(m, count))
-    p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(samples.means), b=y, r=radii, xi=1.0)
-    p.bounds(xi=(0.0, None))
-    for j, root in enumerate(samples.roots):
-        p.cone({"r": np.eye(1, count, j)}, w=root)
-    return p
 
 
 class RobustSVC(ProgramClassifier):

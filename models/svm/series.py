@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 import qp
 
+from ..programs.margins import dual_program
 from .kernels import Kernel
 from .margin import intercept_of, low_rank_pays
 from .multipliers import ON_MARGIN, SETTLED, tell_apart
@@ -137,5 +138,4 @@ def program_of(kernel: Kernel, X: np.ndarray, problem: Problem, bias: bool, cach
     """The dual of one machine in alpha."""
     part = X if problem.rows.size == X.shape[0] else X[problem.rows]
     P = kernel.matrix(part, problem.signs, cache_size)
-    rows: dict[str, Any] = {"A": problem.signs[None, :], "l": 0.0, "u": 0.0} if bias else {}
-    return qp.QuadraticProgram(P, np.full(problem.signs.size, -1.0), lb=0.0, ub=problem.C, **rows)
+    return dual_program(P, problem.signs, problem.C, bias)

@@ -1,13 +1,4 @@
-r"""Support vector machines against all distributions near that of the samples.
-
-Shafieezadeh-Abadeh, Mohajerin Esfahani and Kuhn 2015, and with Kuhn 2019.  Of a ball of radius epsilon in Wasserstein's
-distance around the weighted samples, where moving a sample costs its length and turning its label the price kappa:
-
-    minimize    lam epsilon + sum_i p_i xi_i
-    subject to  y_i (w'x_i + b) >= 1 - xi_i,   -y_i (w'x_i + b) >= 1 - xi_i - kappa lam,   xi >= 0,   lam >= |w|
-
-The value is the largest mean of the hinge loss over the ball.
-"""
+"""Support vector machines against all distributions near that of the samples."""
 
 from __future__ import annotations
 
@@ -15,27 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import socp
 
 from ..base.estimator import keeps_parameters
 from ..base.validation import ClassWeight, check_number
+from ..programs.moments import wasserstein_program
 from .linear_programs import ProgramClassifier
-
-
-def wasserstein_program(X: Any, y: np.ndarray, share: np.ndarray, epsilon: float, kappa: float) -> socp.Blocks:
-    """The program of samples X with signs y and shares p; an infinite kappa leaves its rows out."""
-    m, k = X.shape
-    p = socp.Blocks(w=k, b=1, lam=1, xi=m)
-    p.minimize(lam=epsilon, xi=share)
-    signed = sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X
-    p.at_least(1.0, w=signed, b=y, xi=1.0)
-    if math.isfinite(kappa):
-        p.at_least(1.0, w=-signed, b=-y, xi=1.0, lam=np.full(m, kappa))
-    p.bounds(xi=(0.0, None))
-    p.cone("lam", w=1.0)
-    return p
 
 
 class WassersteinSVC(ProgramClassifier):

@@ -11,8 +11,8 @@ from ..base.copies import merge_copies
 from ..base.estimator import Classifier, keeps_parameters, warn_unless_optimal
 from ..base.multiclass import class_scores
 from ..base.validation import check_number
-from ..svm.margin import MarginDual
-from .program import contrasts, crammer_singer_dual
+from ..programs.score_spaces import crammer_singer_dual
+from ..svm.margin import MarginDual, product_of
 from .topics import LatentDirichletAllocation
 
 
@@ -187,8 +187,8 @@ class Margins:
     ) -> None:
         self.shares, self.codes, self.C = shares, codes, np.broadcast_to(C, codes.size)
         F, self.owner, self.other = contrasts(shares, codes, classes)
-        self.program = crammer_singer_dual(F, self.owner, self.C)
-        self.solution = MarginDual.of(self.program, {"verbose": verbose}, semidefinite=True).solve()
+        self.program = crammer_singer_dual(product_of(F), self.owner, self.C)
+        self.solution = MarginDual(self.program, {"verbose": verbose}, semidefinite=True).solve()
         self.multipliers = np.maximum(self.solution.x, 0.0)
         self.eta = (F.T @ self.multipliers).reshape(classes, -1)
 
@@ -211,3 +211,23 @@ class Margins:
 def _lengths(documents: sp.csr_array) -> np.ndarray:
     """How many words each document has, at least one."""
     return np.maximum(np.asarray(documents.sum(axis=1)).ravel(), 1.0)
+
+
+def contrasts(shares: np.ndarray, codes: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return F, and d and y of its rows: row (d, y) is +z_d in the block of y_d and -z_d in that of y.
+
+    Parameters
+    ----------
+    shares : array, shape (documents, topics)
+        z_d.
+    codes : array of int, shape (documents,)
+        y_d.
+    """
+    number, topics = shares.shape
+    owner = np.repeat(np.arange(number), classes - 1)
+    other = np.array([[y for y in range(classes) if y != c] for c in codes]).ravel()
+    blocks = np.zeros((owner.size, classes, topics))
+    rows = np.arange(owner.size)
+    blocks[rows, codes[owner]] = shares[owner]
+    blocks[rows, other] = -shares[owner]
+    return blocks.reshape(owner.size, -1), owner, other

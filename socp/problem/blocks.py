@@ -133,7 +133,9 @@ class BlockProgram:
     def _hessian(self, name: str, value: Any) -> Any:
         """P of a block: its diagonal as a vector, or a matrix."""
         size = self._size(name)
-        if isinstance(value, LowRank) or sp.issparse(value) or np.ndim(value) == 2:
+        if not hasattr(value, "shape") and np.ndim(value) == 2:
+            value = np.asarray(value, dtype=np.float64)
+        if len(getattr(value, "shape", ())) == 2:  # a matrix of any kind, one that gives rows on demand included
             if value.shape != (size, size):
                 raise ProgramError(f"{name} has {size} variables, but its quadratic term has the shape {value.shape}")
             return as_csc(name, value) if sp.issparse(value) else value

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from models import BilevelClassifier, GenerativePrior
-from models.bilevel.programs import SIDES, Constants
 from models.bilevel.span import choose_coordinates
 from models.bilevel.steps import HyperplaneStep, farthest_means, farthest_means_by_cones
+from models.programs.bilevel import SIDES, Constants
 from tests.support.bilevel_problems import OMEGAS, SIGMAS, random_problem
 
 TOLERANCE = 1e-6

@@ -8,7 +8,7 @@ import numpy as np
 
 from models import BilevelClassifier
 from models.bilevel.prior import GenerativePrior
-from models.bilevel.programs import Constants, Samples
+from models.programs.bilevel import Constants, Samples
 
 SIGMAS = ("identity", "scalars", "diagonal", "groups", "full", "one full", "zero")
 OMEGAS = ("scalar", "diagonal", "zeros", "full")

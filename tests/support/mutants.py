@@ -245,9 +245,8 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/active_set/boxed.py", "tests/qp/active_set/test_face_newton.py"): [
         ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
     ],
-    ("models/bilevel/programs.py", "tests/models/bilevel/test_bilevel.py"): [
+    ("models/programs/bilevel.py", "tests/models/bilevel/test_bilevel.py"): [
         ("scale[:, 1:], zeta=beta", "scale[:, 1:], zeta=1.0"),
-        ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
     ],
     ("models/bilevel/steps.py", "tests/models/bilevel/test_bilevel.py"): [
         ("reach > constants.C3 * constants.betas[i]", "reach > constants.C3"),
@@ -256,6 +255,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
         ("- SIDES[i] * (w @ mu + b) / beta)", "- SIDES[i] * (w @ mu + b))"),
         ("nu[i] = min(nu[i], before[i])", "nu[i] = nu[i]"),
+        ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
     ],
     ("models/bilevel/covariance.py", "tests/models/bilevel/test_prior.py"): [
         ("kept = values > SEMIDEFINITE * values[-1]\n        return", "kept = values > -1.0\n        return"),
@@ -266,7 +266,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("models/svm/multipliers.py", "tests/models/svm"): [
         ("kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE", "pass"),
     ],
-    ("models/explanations/program.py", "tests/models/explanations/test_estimator.py"): [
+    ("models/programs/explanations.py", "tests/models/explanations/test_estimator.py"): [
         ("np.divide(0.5, Q", "np.divide(1.0, Q"),
     ],
     ("models/explanations/dual.py", "tests/models/explanations/test_estimator.py"): [

@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 import socp
 from models import BilevelClassifier, GenerativePrior
 from models.bilevel.elliptical import constants
-from models.bilevel.programs import SIDES, Constants, Samples
 from models.bilevel.span import Features, Span, choose_coordinates
 from models.bilevel.steps import HyperplaneStep, evaluate, farthest_means, farthest_means_by_cones
+from models.programs.bilevel import SIDES, Constants, Samples
 from tests.support.bilevel_problems import OMEGAS, SIGMAS, bilevel, random_problem
 from tests.support.sparse_matrices import random_sparse
 

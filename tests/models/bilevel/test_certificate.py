@@ -7,7 +7,7 @@ import pytest
 
 from models import BilevelClassifier
 from models.bilevel.certificate import certify
-from models.bilevel.programs import Constants, Samples
+from models.programs.bilevel import Constants, Samples
 from tests.support.bilevel_problems import bilevel, random_problem
 
 HARD = (math.inf, math.inf, math.inf)

@@ -8,7 +8,7 @@ import pytest
 from models import BilevelClassifier
 from models.bilevel.gradient import MeansObjective, descend
 from models.bilevel.prior import GenerativePrior
-from models.bilevel.programs import Constants, Samples
+from models.programs.bilevel import Constants, Samples
 
 
 def problem(seed):

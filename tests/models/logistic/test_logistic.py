@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from models import LinearDiscriminant, LogisticRegression
-from models.base.newton_minimizer import solve_cholesky, solve_conjugate_gradients
+from models.base.newton_minimizer import minimize, solve_cholesky, solve_conjugate_gradients, weighted_gram
 from models.logistic.logistic import LogisticLoss, LogisticPoint
 from tests.support.sparse_matrices import random_sparse
 
@@ -320,3 +320,33 @@ def test_weights_and_large_penalties_of_the_lasso():
     none = LogisticRegression(C=1e-6, l1_ratio=1.0).fit(X, y)
     assert not none.coef_.any()
     assert none.predict_proba(X)[0, 1] == pytest.approx(y.mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("order", ["mixed", "sorted"])
+def test_some_samples_tell_the_hessian_of_many(classes, order):
+    """L-BFGS from a sampled Hessian ends where Newton's method does, whatever the order of the samples."""
+    X, codes = samples(classes, 9000, 6)
+    if order == "sorted":
+        at = np.argsort(codes, kind="stable")
+        X, codes = X[at], codes[at]
+    weights = np.random.default_rng(2).integers(0, 4, codes.size)
+    model = LogisticRegression(0.01).fit(X, codes, weights)
+    loss = LogisticLoss(X, codes, weights.astype(float), classes, True, "cholesky")
+    loss.penalty = 100.0
+    assert loss.stride() > 1
+    exact = minimize(lambda v: LogisticPoint(loss, v), np.zeros(loss.unknowns), 1e-14, 50)
+    assert model.minimum_.value == pytest.approx(exact.value, rel=1e-11)
+    assert model.objective_ - model.dual_objective_ <= 1e-7 * model.objective_
+    np.testing.assert_allclose(model.coef_, loss.split(exact.theta)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 7])
+def test_weighted_gram(columns):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000 // max(columns, 1), columns))
+    weights = rng.random(len(X)) * (rng.random(len(X)) < 0.7)
+    for one in (weights, weights + 0.1):
+        expected = X.T @ (one[:, None] * X)
+        np.testing.assert_allclose(weighted_gram(X, one), expected, rtol=1e-10, atol=1e-8)
+        np.testing.assert_allclose(weighted_gram(sp.csr_array(X), one), expected, rtol=1e-10, atol=1e-8)

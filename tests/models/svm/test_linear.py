@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import qp
 from models import SVC, SVR, LinearSVC, LinearSVR
+from models.svm import primal_newton
 from models.svm.coordinate_descent import Dual
 from tests.support.sparse_matrices import random_sparse
 from tests.support.svm_data import breast_cancer, two_classes, wine
@@ -201,3 +202,36 @@ def test_bad_parameters_are_refused_by_name(kind, parameters, words):
     X, y = two_classes()
     with pytest.raises(ValueError, match=words):
         kind(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("most_formed", [0, 1500])
+def test_newton_in_the_primal_is_exact(C, most_formed, monkeypatch):
+    """The gap, which is |w - sum_i beta_i x_i|^2 / 2, certifies, with the Hessian formed or multiplied by."""
+    monkeypatch.setattr(primal_newton, "MOST_FORMED", most_formed)
+    rng = np.random.default_rng(0)
+    X, y = two_classes(200, 6, noise=1.0)
+    classes = np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0)
+    for matrix in (X, sp.csr_array(X * (rng.random(X.shape) < 0.4))):
+        for epsilon, sides in ((0.0, classes), (0.3, (np.full(200, -np.inf), np.full(200, np.inf)))):
+            damping = 0.5 / (C * rng.uniform(0.1, 3.0, 200))
+            dual = Dual(matrix, 1.5, y + 0.1 * (epsilon > 0.0), epsilon, damping, *sides)
+            answer = primal_newton.minimize_squares(dual, 1e-9, [])
+            assert answer.converged and answer.passes < 30
+            gap, apart = answer.objective - answer.dual_objective, answer.w - dual.weights(answer.beta)
+            assert gap == pytest.approx(0.5 * float(apart @ apart), abs=1e-12 * (1.0 + answer.objective))
+            assert answer.objective == pytest.approx(-qp.solve(dual.program(), tol=1e-10).objective, rel=1e-7)
+
+
+def test_the_line_search_finds_the_kinked_minimum():
+    X, y = two_classes(50, 3)
+    dual = Dual(X, 1.0, y, 0.0, np.full(50, 0.05), np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0))
+    w = np.arange(4.0) / 4.0
+    z, direction = dual.scores(w), dual.weights(y) - w
+    moved = dual.scores(direction)
+    t = primal_newton.line_minimum(dual, w, z, direction, moved)
+
+    def value(t):
+        return 0.5 * ((w + t * direction) ** 2).sum() + dual.loss(dual.q - z - t * moved)
+
+    assert t > 0.0 and all(value(t) <= value((1.0 + change) * t) for change in (-1e-3, 1e-3, -0.9, 1.0))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from models import SVC, SVR, ExplanationAugmentedSVC, MultiTaskSVC
+from models.programs.margins import dual_program
 from models.svm.margin import MarginDual, product_of
 from models.svm.multipliers import (
     INSIDE_MARGIN,
@@ -74,7 +75,7 @@ def test_a_hard_tube_of_a_large_kernel_holds_all_targets(seed):
 def test_settled_multipliers_keep_the_sum_of_their_signs_and_what_is_held():
     rng = np.random.default_rng(0)
     X, y = 100.0 * rng.normal(size=(6, 6)), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
-    dual = MarginDual(y[:, None] * (X @ X.T) * y, -np.ones(6), 0.0, np.inf, y[None, :], {})
+    dual = MarginDual(dual_program(y[:, None] * (X @ X.T) * y, y, np.full(6, np.inf), True), {})
     v, free = np.array([1e-4, 1e-4, 1e-4, 1e-4, 0.0, 0.0]), np.arange(6) < 4
     moved = settle(v, free, np.full(6, -np.inf), np.full(6, np.inf), dual)
     left = -(y * dual.gradient(moved))[:4]  # all of them b
@@ -87,7 +88,7 @@ def test_a_kernel_of_any_size_is_settled():
     # where g stands for the kernel of orthogonal samples.
     y = np.array([1.0, -1.0])
     for g in np.sqrt(2.0 / REGULARIZATION) * np.array([1e-6, 1e-3, 0.5, 1.0 - REGULARIZATION, 1.0, 2.0, 1e3]):
-        dual = MarginDual(g * np.eye(2), -np.ones(2), 0.0, np.inf, y[None, :], {})
+        dual = MarginDual(dual_program(g * np.eye(2), y, np.full(2, np.inf), True), {})
         moved = settle(np.array([1.1, 0.8]) / g, np.ones(2, dtype=bool), np.zeros(2), np.full(2, np.inf), dual)
         np.testing.assert_allclose(g * moved, 1.0, rtol=0, atol=1e-10)
 
@@ -95,7 +96,7 @@ def test_a_kernel_of_any_size_is_settled():
 def test_what_cannot_be_settled_stays_as_it_was():
     # x = 1 with y = 1 and x = 2 with y = 1 cannot both have w x = 1
     X = np.array([[1.0], [2.0]])
-    dual = MarginDual(product_of(X), -np.ones(2), 0.0, np.inf, None, {})
+    dual = MarginDual(dual_program(product_of(X), np.ones(2), np.full(2, np.inf), False), {})
     alpha = np.array([0.5, 0.3])
     kinds, found = sort_out(alpha, np.full(2, np.inf), np.zeros(2), dual)
     assert kinds.tolist() == [ON_MARGIN, ON_MARGIN]

@@ -30,8 +30,6 @@ from socp.problem.blocks import Rows
 
 SIDES = (-1.0, 1.0)  # the side of the hyperplane on which mu_1 and mu_2 belong
 
-BOUNDING = 1e-4  # the price that rho keeps in a program with curvature, for otherwise nothing need hold it down
-
 
 @dataclass(frozen=True)
 class Constants:
@@ -61,7 +59,7 @@ class Samples:
 def hyperplane_program(
     samples: Samples, means: np.ndarray, roots: Sequence[Any], constants: Constants, kept: Sequence[int] = (0, 1)
 ) -> tuple[socp.Blocks, Rows]:
-    """Step 1 in the letters of (4.17)-(4.24), and its rows that hold the means, those of the classes `kept`.
+    """Return step 1 in the letters of (4.17)-(4.24), and its rows that hold the means of the classes `kept`.
 
     The roots are the Sigma_i^(1/2), as matrices or, for sigma_i^2 I, as the number sigma_i.
     """
@@ -87,7 +85,7 @@ def hyperplane_program(
 
 
 def _radii(roots: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
-    """The Sigma_i^(1/2) that need a cone of their own, and r_i = scale_i'(rho, the radii of these)."""
+    """Return the Sigma_i^(1/2) that need a cone of their own, and scale with r_i = scale_i'(rho, their radii)."""
     cones: list[Any] = []
     scale = np.zeros((len(roots), 1 + len(roots)))
     for i, root in enumerate(roots):
@@ -100,21 +98,8 @@ def _radii(roots: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
     return cones, scale[:, : 1 + len(cones)]
 
 
-def curved_program(program: socp.ConeProgram, blocks: socp.Blocks, length: float) -> socp.ConeProgram:
-    """Step 1 with ||w||^2 / (2 length) in place of ||w||, of which `length` is the value at the minimizer.
-
-    A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradient of ||w|| is that of
-    ||w||^2 / (2 ||w*||), and ||w*|| is known to eps: with that objective w is the more certain.
-    """
-    c, curvature = program.c.copy(), np.zeros(program.n)
-    c[blocks.rho] = BOUNDING
-    curvature[blocks.w] = (1.0 - BOUNDING) / length
-    P = sp.csc_array(sp.diags_array(curvature))
-    return socp.ConeProgram(c=c, G=program.G, h=program.h, cones=program.cones, P=P)
-
-
 def mean_program(slope: np.ndarray, radius: float) -> socp.ConeProgram:
-    """Step 2 in v, slope = s_i R_i w:  max slope'v / ||slope||  s.t.  ||v|| <= radius."""
+    """Return step 2 in v, slope = s_i R_i w:  max slope'v / ||slope||  s.t.  ||v|| <= radius."""
     p = socp.Blocks(v=slope.size)
     p.minimize(v=-slope / np.linalg.norm(slope))
     p.cone(radius=radius, v=1.0)
@@ -124,7 +109,7 @@ def mean_program(slope: np.ndarray, radius: float) -> socp.ConeProgram:
 def radius_program(
     slope: np.ndarray, missing: float, beta: float, constants: Constants
 ) -> tuple[socp.Blocks, socp.ConeProgram]:
-    """The cheapest radius:  min C_2 zeta + C_3 nu  s.t.  ||v|| <= phi + nu,  slope'v + beta zeta >= missing.
+    """Return the cheapest radius:  min C_2 zeta + C_3 nu  s.t.  ||v|| <= phi + nu,  slope'v + beta zeta >= missing.
 
     `missing` is what (4.20) or (4.21) lacks at the mean t.
     """

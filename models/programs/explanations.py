@@ -1,4 +1,4 @@
-r"""The dual of the explanation-augmented support vector machine (Sun and DeJong 2005, sections 2 and 3.3).
+r"""The explanation-augmented support vector machine (Sun and DeJong 2005, sections 2 and 3.3).
 
 With the differences d_j = phi(x_o(j)) - phi(v_j) of the explained examples,
 
@@ -15,8 +15,6 @@ Q = infinity are perfect explanations, w'd_j = 0 with lambda free; Q = 0 none, l
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import qp
@@ -25,7 +23,7 @@ import qp
 def explained_dual(
     P: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, Q: np.ndarray, penalty: str, bias: bool
 ) -> qp.QuadraticProgram:
-    """The dual in (alpha, lambda).
+    """Return the dual in (alpha, lambda).
 
     Parameters
     ----------
@@ -46,6 +44,9 @@ def explained_dual(
     if squared.any():
         curvature = np.concatenate([0.0 * one, np.divide(0.5, Q, out=none.copy(), where=squared)])
         P = qp.LowRank(P.F, P.d + curvature) if isinstance(P, qp.LowRank) else P + np.diag(curvature)
-    rows: dict[str, Any] = {"A": np.concatenate([y, none])[None, :], "l": 0.0, "u": 0.0} if bias else {}
-    lower, upper = np.concatenate([0.0 * one, -limit]), np.concatenate([C, limit])
-    return qp.QuadraticProgram(P, np.concatenate([-one, none]), lb=lower, ub=upper, **rows)
+    p = qp.Blocks(both=y.size + Q.size)  # (alpha, lambda), which P couples
+    p.minimize(both=np.concatenate([-one, none]), quadratic={"both": P})
+    if bias:
+        p.equal(0.0, both=np.concatenate([y, none]))
+    p.bounds(both=(np.concatenate([0.0 * one, -limit]), np.concatenate([C, limit])))
+    return p.program()

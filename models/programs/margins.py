@@ -1,0 +1,105 @@
+r"""The largest margin: support vector machines as a lecture states them, and with a share of samples as parameter.
+
+Sample k is to be on its side, s_k (w'phi(x_k) + b) >= -q_k - xi_k, at the price C_k of xi_k.  A classifier has s = y
+and q = -1; a regression with a tube has each sample twice, from above and from below.  C_k = infinity has no xi_k.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+from socp.problem.blocks import Rows
+
+
+def primal_program(
+    F: Any, s: np.ndarray, C: np.ndarray, bias: bool, least: np.ndarray | float = 1.0
+) -> qp.QuadraticProgram:
+    """Return the primal in (w, b, xi); the rows of F are phi(x_k), `least` is -q.
+
+    min  1/2 |w|^2 + sum_k C_k xi_k   s.t.   s_k (w'F_k + b) + xi_k >= least_k,   xi >= 0
+    """
+    m, d = F.shape
+    soft = np.flatnonzero(np.isfinite(C))
+    p = qp.Blocks(w=d, b=int(bias), xi=soft.size)
+    p.minimize(quadratic={"w": 1.0}, xi=C[soft])
+    slacks = sp.csc_array((np.ones(soft.size), (soft, np.arange(soft.size))), shape=(m, soft.size))
+    p.at_least(least, w=sp.diags_array(s) @ sp.csr_array(F), b=s, xi=slacks)
+    p.bounds(xi=(0.0, None))
+    return p.program()
+
+
+def dual_program(P: Any, s: np.ndarray, C: np.ndarray, bias: bool, q: np.ndarray | float = -1.0) -> qp.QuadraticProgram:
+    """Return the dual, of which v_k is the multiplier of row k of the primal and b that of its one row.
+
+    min  1/2 v'P v + q'v   s.t.   s'v = 0  (with b),   0 <= v <= C,        P_kl = s_k s_l k(x_k, x_l)
+    """
+    p = qp.Blocks(v=s.size)
+    p.minimize(v=q, quadratic={"v": P})
+    if bias:
+        p.equal(0.0, v=s)
+    p.bounds(v=(0.0, C))
+    return p.program()
+
+
+def linear_dual(F: Any, damping: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray) -> qp.QuadraticProgram:
+    """Return the dual of a linear machine whose losses may be squared (Hsieh and others 2008), d_k = 1 / 2 C_k or 0.
+
+    min  1/2 |F'v|^2 + 1/2 sum_k d_k v_k^2 + q'v   s.t.   low <= v <= high
+
+    Dense F is kept as a low rank; with sparse F the variables are (w, v) and the rows w = F'v.
+    """
+    if not sp.issparse(F):
+        return qp.QuadraticProgram(qp.LowRank(F, damping), q, lb=low, ub=high)
+    p = qp.Blocks(w=F.shape[1], v=q.size)
+    p.minimize(v=q, quadratic={"w": 1.0, "v": damping})
+    p.equal(0.0, w=-1.0, v=F.T)
+    p.bounds(v=(low, high))
+    return p.program()
+
+
+def nu_classifier(G: Any, y: np.ndarray, c: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
+    """Return the dual of the nu classifier (Schölkopf and others 2000) and its row 1'alpha, whose multiplier is -rho.
+
+    min  1/2 |w|^2 - nu rho 1'c + c'xi   s.t.   y_i (w'phi(x_i) + b) >= rho - xi_i,   xi, rho >= 0
+    min  1/2 alpha'G alpha   s.t.   y'alpha = 0,   1'alpha = nu 1'c,   0 <= alpha <= c
+
+    Divided by rho, w, b and alpha are those of the machine with C = c / rho.
+    """
+    p = qp.Blocks(alpha=y.size)
+    p.minimize(quadratic={"alpha": G})
+    p.equal(0.0, alpha=y)
+    share = p.equal(nu * c.sum(), alpha=np.ones(y.size))
+    p.bounds(alpha=(0.0, c))
+    return p, share
+
+
+def nu_regression(P: Any, y: np.ndarray, C: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
+    """Return the dual of the nu regression in (alpha, alpha*) and its row of the width, whose multiplier is epsilon.
+
+    min  1/2 |w|^2 + nu epsilon 1'C + C'(xi + xi*)   s.t.   -epsilon - xi* <= y - w'phi(x) - b <= epsilon + xi
+    min  1/2 |w|^2 - y'(alpha - alpha*)   s.t.   1'(alpha - alpha*) = 0,   1'(alpha + alpha*) <= nu 1'C,
+                                                 0 <= alpha, alpha* <= C
+    """
+    p = qp.Blocks(alpha=2 * y.size)
+    p.minimize(quadratic={"alpha": P}, alpha=np.concatenate([-y, y]))
+    p.equal(0.0, alpha=np.repeat([1.0, -1.0], y.size))
+    width = p.at_most(nu * C.sum(), alpha=np.ones(2 * y.size))
+    p.bounds(alpha=(0.0, np.concatenate([C, C])))
+    return p, width
+
+
+def one_class(K: Any, c: np.ndarray, nu: float) -> qp.QuadraticProgram:
+    """Return the dual of the one-class machine (Schölkopf and others 2001); its row has the multiplier -rho.
+
+    min  1/2 |w|^2 - nu rho 1'c + c'xi   s.t.   w'phi(x_i) >= rho - xi_i,   xi >= 0
+    min  1/2 alpha'K alpha   s.t.   1'alpha = nu 1'c,   0 <= alpha <= c
+    """
+    p = qp.Blocks(alpha=c.size)
+    p.minimize(quadratic={"alpha": K})
+    p.equal(nu * c.sum(), alpha=np.ones(c.size))
+    p.bounds(alpha=(0.0, c))
+    return p.program()

@@ -1,0 +1,79 @@
+r"""Maximum entropy discrimination in score spaces, and the large-margin machines of sequences, classes and topics.
+
+Maximum entropy discrimination (Jaakkola, Meila and Jebara 1999; Li et al. 2013), f_t = y_t phi_t the rows of F:
+
+    max  sum_t s_t (a l_t + log(1 - l_t / c)) - 1/2 |F'(s l)|^2   s.t.   0 <= l < c
+
+has no quadratic objective; with E[gamma_t] = a - 1 / (c - l_t), the slope of its logarithms, held it has one, and with
+their second-order models another one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+
+LARGEST_SHARE = 0.99  # of the way to c that a step of Newton's method may go
+
+
+def med_program(P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, c: float) -> qp.QuadraticProgram:
+    """Return Li et al., eq. 19, with the bound of eq. 13; P is of |F'(s l)|^2 = l'P l, `margins` are E[gamma_t].
+
+    min  1/2 |F'(s l)|^2 - sum_t s_t E[gamma_t] l_t   s.t.   0 <= l <= c
+    """
+    p = qp.Blocks(l=s.size)
+    p.minimize(l=-s * margins, quadratic={"l": P})
+    p.bounds(l=(0.0, c))
+    return p.program()
+
+
+def med_newton_program(
+    P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, c: float, old: np.ndarray
+) -> qp.QuadraticProgram:
+    """Return a step of Newton's method from l0 = old, at which `margins` are E[gamma_t]; D = diag(s_t / (c - l0_t)^2).
+
+    min  1/2 |F'(s l)|^2 + 1/2 (l - l0)'D (l - l0) - sum_t s_t E[gamma_t] l_t   s.t.   0 <= l <= l0 + 0.99 (c - l0)
+    """
+    D = s / (c - old) ** 2
+    p = qp.Blocks(l=s.size)
+    p.minimize(
+        l=-(s * margins + D * old),
+        quadratic={"l": qp.LowRank(P.F, P.d + D) if isinstance(P, qp.LowRank) else P + np.diag(D)},
+    )
+    p.bounds(l=(0.0, old + LARGEST_SHARE * (c - old)))
+    return p.program()
+
+
+def cutting_plane_program(cuts: np.ndarray, heights: np.ndarray, start: np.ndarray, C: float) -> qp.QuadraticProgram:
+    r"""Return the dual of  min_w 1/2 |w - w_0|^2 + C max(0, max_k (g_k'w + h_k))  with w = w_0 - sum_k mu_k g_k.
+
+    min  1/2 |sum_k mu_k g_k|^2 - sum_k mu_k (h_k + g_k'w_0)   s.t.   sum_k mu_k <= C,  mu >= 0
+
+    The rows of `cuts` are the g_k, slopes of the sum of all sequences' losses in the log-potentials w of a hidden
+    Markov model (Sha and Saul 2007); `heights` are the h_k and `start` is w_0.
+    """
+    p = qp.Blocks(mu=heights.size)
+    p.minimize(mu=-(heights + cuts @ start), quadratic={"mu": cuts @ cuts.T})
+    p.at_most(C, mu=np.ones((1, heights.size)))
+    p.bounds(mu=(0.0, None))
+    return p.program()
+
+
+def crammer_singer_dual(P: Any, owner: np.ndarray, C: np.ndarray) -> qp.QuadraticProgram:
+    r"""Return the dual of the machine of several classes (Crammer and Singer 2001), of document d and class y a row.
+
+    min  1/2 |eta|^2 + sum_d C_d xi_d   s.t.   (eta_{y_d} - eta_y)'z_d >= 1 - xi_d  for every other y,   xi >= 0
+    min  1/2 mu'P mu - 1'mu   s.t.   sum_y mu_dy <= C_d,   mu >= 0
+
+    `owner` is d of each row (d, y).  Where every document has one row, its sum is a bound.
+    """
+    p, alone = qp.Blocks(mu=owner.size), owner.size == C.size
+    p.minimize(mu=-1.0, quadratic={"mu": P})
+    if not alone:
+        p.at_most(C, mu=sp.csr_array((np.ones(owner.size), (owner, np.arange(owner.size))), (C.size, owner.size)))
+    p.bounds(mu=(0.0, C if alone else None))
+    return p.program()

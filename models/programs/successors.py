@@ -1,0 +1,108 @@
+r"""Machines with more than samples and labels: related tasks, a choice of kernels, knowledge, privileged features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+import socp
+from socp.problem.blocks import Rows
+
+
+def multi_task_dual(P: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray) -> qp.QuadraticProgram:
+    """Return the dual of regularized multi-task learning (Evgeniou and Pontil 2004), a row for each task t.
+
+    min  1/2 alpha'P alpha - 1'alpha   s.t.   sum_{i in t} alpha_i y_i = 0,   0 <= alpha_i <= weight_i
+
+    P_ij = y_i y_j k((x_i, t_i), (x_j, t_j)).
+    """
+    p = qp.Blocks(alpha=y.size)
+    p.minimize(alpha=-1.0, quadratic={"alpha": P})
+    p.equal(0.0, alpha=of_tasks(y, task))
+    p.bounds(alpha=(0.0, weights))
+    return p.program()
+
+
+def of_tasks(values: np.ndarray, task: np.ndarray) -> sp.csr_array:
+    """Return a row for each task, with the values of its samples in their columns."""
+    return sp.csr_array((values, (task, np.arange(values.size))), shape=(int(task.max()) + 1, values.size))
+
+
+def kernel_choice_program(
+    factors: Sequence[np.ndarray], y: np.ndarray, C: np.ndarray, a: float
+) -> tuple[socp.Blocks, list[Rows]]:
+    """Return the choice of a kernel sum_k d_k K_k, d >= 0, 1'd = 1 (Lanckriet and others 2004), and its cones.
+
+        max  1'alpha - t / 2   s.t.   t >= alpha'Y K_k Y alpha,   y'alpha = 0,   0 <= alpha <= C
+
+    With K_k = F_k F_k' a row t >= |F_k'Y alpha|^2 is |(2 F_k'Y alpha, t / a - a)| <= t / a + a, for any a > 0.  d_k is
+    twice its multiplier.
+    """
+    p = socp.Blocks(alpha=y.size, t=1)
+    p.minimize(alpha=-1.0, t=0.5)
+    p.equal(0.0, alpha=y)
+    p.bounds(alpha=(0.0, C))
+    cones = []
+    for F in factors:
+        rows = np.vstack([2.0 * F.T * y, np.zeros(y.size)])
+        last = np.eye(rows.shape[0])[-1]
+        cones.append(p.cone({"t": 1.0 / a}, a, shift=-a * last, alpha=rows, t=last / a))
+    return p, cones
+
+
+class Region(NamedTuple):
+    """The polyhedron D x <= d and the side, -1 or 1, of its class."""
+
+    D: np.ndarray
+    d: np.ndarray
+    side: float
+
+
+def knowledge_program(X: Any, y: np.ndarray, C: np.ndarray, regions: Sequence[Region], Q: float) -> qp.Blocks:
+    """Return the machine with polyhedral knowledge (Fung, Mangasarian and Shavlik 2002), regions at the price Q.
+
+    All x with D x <= d belong to the side s: some u >= 0 has D'u = -s w and s b - d'u >= 1.
+
+        min  1/2 |w|^2 + sum_i C_i xi_i + Q sum_j (1'r_j + zeta_j)
+        s.t. y_i (w'x_i + b) >= 1 - xi_i,   -r_j <= D_j'u_j + s_j w <= r_j,   s_j b - d_j'u_j >= 1 - zeta_j
+             xi, zeta, u_j >= 0;   an infinite Q leaves r and zeta out
+    """
+    (m, k), soft = X.shape, math.isfinite(Q)
+    names = [f"u{j}" for j in range(len(regions))]
+    sizes = {name: region.d.size for name, region in zip(names, regions)}
+    sizes |= {f"r{j}": k for j in range(len(regions)) if soft}
+    p = qp.Blocks(w=k, b=1, xi=m, zeta=len(regions) if soft else 0, **sizes)
+    p.minimize(quadratic={"w": 1.0}, xi=C, zeta=Q if soft else 0.0)
+    p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(X), b=y, xi=1.0)
+    p.bounds(xi=(0.0, None), zeta=(0.0, None))
+    for j, (u, (D, d, s)) in enumerate(zip(names, regions)):
+        r, price = f"r{j}", {f"r{j}": Q}
+        p.bounds(**{u: (0.0, None)})
+        if soft:
+            p.minimize(**price)  # type: ignore[arg-type]
+            p.at_least(0.0, **{r: 1.0, u: D.T, "w": s})
+            p.at_most(0.0, **{r: -1.0, u: D.T, "w": s})
+        else:
+            p.equal(0.0, **{u: D.T, "w": s})
+        p.at_least(1.0, b=s, zeta=np.eye(len(regions))[[j]], **{u: -d[None, :]})
+    return p
+
+
+def privileged_program(F: Any, S: Any, y: np.ndarray, C: np.ndarray, gamma: float) -> tuple[qp.Blocks, Rows]:
+    """Return SVM+ (Vapnik and Vashist 2009) and its rows of the margins: S, privileged features, model the slack.
+
+    min  1/2 |w|^2 + gamma/2 |w*|^2 + sum_i C_i xi_i
+    s.t. y_i (w'F_i + b) >= 1 - xi_i,   xi_i = w*'S_i + b*,   xi >= 0
+    """
+    (m, k), privileged = F.shape, S.shape[1]
+    p = qp.Blocks(w=k, b=1, w_star=privileged, b_star=1, xi=m)
+    p.minimize(quadratic={"w": 1.0, "w_star": gamma}, xi=C)
+    margins = p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(F), b=y, xi=1.0)
+    p.equal(0.0, w_star=-S, b_star=-np.ones(m), xi=1.0)
+    p.bounds(xi=(0.0, None))
+    return p, margins

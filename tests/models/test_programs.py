@@ -1,0 +1,105 @@
+"""The programs of the papers: stated in one place, without estimators and solvers, and what the estimators solve."""
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import models
+import qp
+import socp
+from tests.support.svm_data import two_classes
+
+FOLDER = Path(models.__file__).parent / "programs"
+FILES = sorted(FOLDER.glob("*.py"))
+ALLOWED = {"__future__", "collections", "dataclasses", "math", "typing", "numpy", "scipy", "qp", "socp"}
+STATED = {"Blocks", "ConeProgram", "LowRank", "QuadraticProgram"}
+MOST_LINES, MOST_IN_ALL = 122, 800
+
+
+def statements():
+    """Each public function that states a program, with its module."""
+    for path in FILES[1:]:
+        module = importlib.import_module(f"models.programs.{path.stem}")
+        for name, value in vars(module).items():
+            if callable(value) and getattr(value, "__module__", "") == module.__name__ and not name.startswith("_"):
+                if not isinstance(value, type) and name != "of_tasks":
+                    yield module, name
+
+
+def test_programs_know_no_estimator_and_no_solver():
+    for path in FILES:
+        text = path.read_text()
+        tree = ast.parse(text)
+        imported = {
+            (node.module if isinstance(node, ast.ImportFrom) else alias.name).split(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for alias in node.names
+        }
+        assert imported <= ALLOWED, path.name
+        used = {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("qp", "socp")
+        }
+        assert used <= STATED, path.name
+        assert text.count("\n") <= MOST_LINES, path.name
+    assert sum(path.read_text().count("\n") for path in FILES) <= MOST_IN_ALL
+
+
+@pytest.fixture
+def stated(monkeypatch):
+    """Record all programs that the functions state, wherever they were imported to."""
+    found = []
+
+    def recorded(function):
+        def call(*arguments, **named):
+            value = function(*arguments, **named)
+            found.append(value[0] if isinstance(value, tuple) else value)
+            return value
+
+        return call
+
+    for module, name in statements():
+        function = getattr(module, name)
+        wrapper = recorded(function)
+        for user in [one for key, one in list(sys.modules.items()) if key.startswith("models.")]:
+            if vars(user).get(name) is function:
+                monkeypatch.setattr(user, name, wrapper)
+    return found
+
+
+ESTIMATORS = {
+    "SVC": {}, "NuSVC": {"nu": 0.2}, "LinearSVC": {"loss": "hinge"}, "SVR": {}, "NuSVR": {}, "LinearSVR": {},
+    "OneClassSVM": {}, "MinimaxProbabilityClassifier": {}, "RobustSVC": {}, "WassersteinSVC": {},
+    "MultipleKernelSVC": {}, "MEDClassifier": {}, "BilevelClassifier": {}, "ExplanationAugmentedSVC": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_solve_what_is_stated(name, stated):
+    X, y = two_classes(40, 3, noise=1.0)
+    model = getattr(models, name)(**ESTIMATORS[name]).fit(X, y)
+    program = model.program_
+    known = [one.program() if isinstance(one, (qp.Blocks, socp.Blocks)) else one for one in stated]
+    assert any(same(program, one) for one in known), name
+
+
+def same(program, other):
+    """Whether two programs have the same data; P may be rows of a kernel matrix."""
+    if type(program) is not type(other):
+        return False
+    names = ("c", "G", "h", "A", "b") if isinstance(program, socp.ConeProgram) else ("q", "A", "l", "u", "lb", "ub")
+    return all(np.array_equal(dense(getattr(program, part)), dense(getattr(other, part))) for part in names) and (
+        program.P is other.P or np.array_equal(dense(program.P), dense(other.P))
+    )
+
+
+def dense(value):
+    if isinstance(value, qp.LowRank):
+        return value.F @ value.F.T + np.diag(value.d)
+    return value.toarray() if hasattr(value, "toarray") else value
