@@ -160,12 +160,13 @@ def _suite(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
-    if options.name == "kernels":
-        return _compare_kernels(options)
-    if options.name == "linear":
-        return _compare_linear(options)
-    if options.name == "derivatives":
-        return _compare_derivatives(options)
+    fixed = {"kernels": _compare_kernels, "linear": _compare_linear, "derivatives": _compare_derivatives}
+    if options.name in fixed:
+        if options.solvers:
+            raise sets.DataError(
+                f"compare {options.name} has solvers of its own: --solvers is for the sets of programs"
+            )
+        return fixed[options.name](options)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)

@@ -1,7 +1,8 @@
 """A process of its own for one solver: requests come as JSON lines on stdin, replies go out on stdout.
 
 ``python -m bench.compare.worker SOLVER THREADS``.  SOLVER is "centralpath", one of `bench.peers.names()`, or
-module:function of a function (program, tol, time_limit) that returns a `bench.answers.answer.Answer`.  A request is
+module:function of a function (program, tol, time_limit) that returns a `bench.answers.answer.Answer`, on every set; see
+docs/CONTRIBUTING.md.  A request is
 {"case", "form", "tol", "limit"}; the replies to it are {"event": "run"} when a run begins, and {"event": "measured",
 "measurement"}.  What solvers print goes nowhere.  Whoever asks keeps the time and may kill this process.
 """
@@ -84,16 +85,14 @@ def _measured(
     from .measurement import without_paths
     from .suite import VERIFIED_TOL, nonzeros, rows, verdict
 
-    asked = program
+    asked, call = program, solver_function(solver, threads)
+    own = (lambda one: call(one, tol, limit)) if ":" in solver else None
+    on_run()
     if case.source in REPEATED:
-        on_run()
-        result, asked, runs = repeated.measure(solver, case.group, program, tol)
+        result, asked, runs = repeated.measure(solver, case.group, program, tol, own)
     elif case.source == MANY:
-        on_run()
-        result, asked, runs = many.measure(solver, program, tol)
+        result, asked, runs = many.measure(solver, program, tol, own)
     else:
-        call = solver_function(solver, threads)
-        on_run()
         result, runs = call(program, tol, limit), 1
         while runs < RUNS and result.x is not None and result.seconds < SHORT:
             on_run()
@@ -124,13 +123,20 @@ def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], 
     """The function (program, tol, time_limit) that asks this solver."""
     from .. import peers
     from ..answers import answer
-    from .measurement import OURS
 
-    if solver == OURS:
-        return lambda program, tol, limit: answer.solve(program, tol=tol, time_limit=limit, threads=threads)
     if ":" in solver:
         module, _, name = solver.partition(":")
-        return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+        function = getattr(importlib.import_module(module), name)
+
+        def call(program: Any, tol: float, limit: float) -> answer.Answer:
+            found = function(program, tol, limit)
+            if not isinstance(found, answer.Answer):
+                raise TypeError(
+                    f"{solver} must return a bench.answers.answer.Answer, but a {type(found).__name__} came"
+                )
+            return found
+
+        return call
     return lambda program, tol, limit: peers.solve(solver, program, tol, limit, threads)
 
 

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 import socp
 
+from ..answers import answer
 from ..answers.answer import Answer
 from ..answers.verify import Program
 from . import cone as cone
@@ -41,12 +42,12 @@ def is_installed(solver: str) -> bool:
 def solve(
     solver: str, program: Program, tol: float = 1e-8, time_limit: float | None = None, threads: int = 1
 ) -> Answer:
-    """Solve a program with one of the reference solvers.
+    """Solve a program with one of the reference solvers, or with the engine.
 
     Parameters
     ----------
     solver : str
-        One of `peers_for(program)`, installed.
+        One of `peers_for(program)`, installed; or "centralpath", this project's engine.
     program : `socp.ConeProgram` or `qp.QuadraticProgram`
         What is asked.
     tol : float
@@ -61,8 +62,11 @@ def solve(
     Answer
         With status "numerical_error" and the solver's words as its note when the solver refuses or fails.
     """
+    if solver == "centralpath":
+        return answer.solve(program, tol=tol, time_limit=time_limit, threads=threads)
     if solver not in peers_for(program):
-        raise KeyError(solver)
+        takers = ", ".join(["centralpath", *peers_for(program)])
+        raise ValueError(f"no solver {solver!r} takes this program; these do: {takers}")
     try:
         return PEERS[solver].solve(program, peer_settings(solver, tol, time_limit, threads))
     except Exception as error:  # a solver that raises has failed on this program, and the comparison goes on

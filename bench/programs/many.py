@@ -66,14 +66,19 @@ def peers_for(sample: Program) -> tuple[str, ...]:
     return (*repeated.peers_for("", sample), BATCHED, *loops)
 
 
-def measure(solver: str, program: Program, tol: float) -> tuple[Answer, Program, int]:
-    """The worst answer of a batch with the median time of one program, the program, and the size of the batch."""
+def measure(solver: str, program: Program, tol: float, own: repeated.Call | None = None) -> tuple[Answer, Program, int]:
+    """The worst answer of a batch with the median time of one program, the program, and the size of the batch.
+
+    A function of somebody's `own` is called with one program after the other.
+    """
     is_cone = isinstance(program, socp.ConeProgram)
     objective = program.c if is_cone else program.q  # type: ignore[union-attr]
     objectives, k, rng = drawn(objective)
     if solver not in (OURS, BATCHED):
         objectives = objectives[:LOOP]
         k = len(objectives)
+    if own is not None:
+        return repeated.by_calls(own, [repeated.with_objective(program, one) for one in objectives])
     solve, point = _BATCHES.get(solver, _loop(solver))(program, objectives, tol)
     solve()  # not counted: the first call may load something
     times = []

@@ -9,7 +9,7 @@ Two ways of asking, each timed as the median of many calls:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -23,7 +23,7 @@ import socp
 from .. import peers
 from ..answers import answer
 from ..answers.answer import Answer
-from ..answers.verify import Program
+from ..answers.verify import Program, verify
 from ..peers.forms import Point, one_sided, two_sided
 from ..peers.peer import peer_settings
 
@@ -32,6 +32,9 @@ NOT_TOLD = -1
 CONSTRUCT, UPDATE = "construct", "update"
 SECONDS, LEAST, MOST = 0.3, 20, 2000
 """One measurement calls for so long, at least and at most so many times."""
+
+
+Call = Callable[[Program], Answer]
 
 
 @dataclass(frozen=True)
@@ -53,20 +56,38 @@ def peers_for(group: str, sample: Program) -> tuple[str, ...]:
     return tuple(name for name in names if group.endswith(CONSTRUCT) or name in _UPDATES)
 
 
-def measure(solver: str, group: str, program: Program, tol: float) -> tuple[Answer, Program, int]:
-    """The answer of the last call with the median time, the program that it answers, and the number of calls."""
-    return (_construct if group.endswith(CONSTRUCT) else _update)(solver, program, tol)
+def measure(
+    solver: str, group: str, program: Program, tol: float, own: Call | None = None
+) -> tuple[Answer, Program, int]:
+    """The answer with the median time of many calls, the program that it answers, and the number of calls.
+
+    A function of somebody's `own` knows no update: it is called with each objective anew.
+    """
+    if group.endswith(CONSTRUCT):
+        return by_calls(own or _call(solver, program, tol), [program])
+    if own is not None:
+        return by_calls(own, [with_objective(program, objective) for objective in _objectives(program)])
+    return _update(solver, program, tol)
 
 
-def _construct(solver: str, program: Program, tol: float) -> tuple[Answer, Program, int]:
-    if solver != "centralpath":
-        times, result = _repeated(lambda: peers.solve(solver, program, tol))
-    else:
-        times, result = _repeated(_our_call(program, tol))
-    return replace(result, setup_seconds=0.0, solve_seconds=median(times)), program, len(times)
+def by_calls(call: Call, programs: Sequence[Program]) -> tuple[Answer, Program, int]:
+    """The worst of the last answers to each program, with the median of the times that all calls tell."""
+    call(programs[0])  # not counted: the first call may load something
+    answers: list[tuple[Answer, Program]] = []
+    start = time.perf_counter()
+    while len(answers) < LEAST or (time.perf_counter() - start < SECONDS and len(answers) < MOST):
+        asked = programs[len(answers) % len(programs)]
+        answers.append((call(asked), asked))
+    worst, asked = max(answers[-len(programs) :], key=lambda one: verify(one[1], one[0].x, one[0].y, one[0].z).worst)
+    seconds = median(answer.seconds for answer, _ in answers)
+    return replace(worst, setup_seconds=0.0, solve_seconds=seconds), asked, len(answers)
 
 
-def _our_call(program: Program, tol: float) -> Callable[[], Answer]:
+def _call(solver: str, program: Program, tol: float) -> Call:
+    return _our_call(program, tol) if solver == "centralpath" else lambda asked: peers.solve(solver, asked, tol)
+
+
+def _our_call(program: Program, tol: float) -> Call:
     """From matrices, as users call: the checks of the program are in our time."""
     if isinstance(program, socp.ConeProgram):
         keywords = {name: getattr(program, name) for name in ("c", "G", "h", "cones", "A", "b", "P")}
@@ -79,7 +100,7 @@ def _our_call(program: Program, tol: float) -> Callable[[], Answer]:
         def solve() -> Any:
             return qp.solve(program.P, program.q, **keywords, tol=tol)
 
-    def call() -> Answer:
+    def call(_: Program) -> Answer:
         start = time.perf_counter()
         solution = solve()
         return answer.from_solution(solution, time.perf_counter() - start)
@@ -87,21 +108,15 @@ def _our_call(program: Program, tol: float) -> Callable[[], Answer]:
     return call
 
 
-def _repeated(call: Callable[[], Answer]) -> tuple[list[float], Answer]:
-    result = call()  # not counted: the first call may load something
-    times: list[float] = []
-    start = time.perf_counter()
-    while len(times) < LEAST or (time.perf_counter() - start < SECONDS and len(times) < MOST):
-        result = call()
-        times.append(result.seconds)
-    return times, result
-
-
-def _update(solver: str, program: Program, tol: float) -> tuple[Answer, Program, int]:
+def _objectives(program: Program) -> list[np.ndarray]:
     """Linear objectives drawn around the program's own, the same for every solver."""
     objective = program.c if isinstance(program, socp.ConeProgram) else program.q
     rng = np.random.default_rng(0)
-    objectives = [objective + 0.1 * np.abs(objective) * rng.normal(size=objective.size) for _ in range(16)]
+    return [objective + 0.1 * np.abs(objective) * rng.normal(size=objective.size) for _ in range(16)]
+
+
+def _update(solver: str, program: Program, tol: float) -> tuple[Answer, Program, int]:
+    objectives = _objectives(program)
     again = _UPDATES[solver](program, tol)
     again.solve(objectives[0])
     times: list[float] = []

@@ -138,7 +138,7 @@ def check_number(
     name: str, value: Any, low: float = -math.inf, high: float = math.inf, open_low: bool = False, whole: bool = False
 ) -> Any:
     """A parameter that must be a number in [low, high] (above `low` when `open_low`), a whole one when `whole`."""
-    good = isinstance(value, (Real, np.number)) and not isinstance(value, (bool, np.bool_)) and not math.isnan(value)
+    good = isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
     if good and whole:
         good = value == math.inf or value == int(value)
     if not good or not (low < value if open_low else low <= value) or value > high:

@@ -19,17 +19,14 @@ import numpy as np
 import scipy.sparse as sp
 
 import qp
+from qp.problem.mercer import PARAMETERS, check_name, check_parameter, is_mercer
 
-from ..base.validation import as_dense, check_choice, check_number
+from ..base.validation import as_dense, check_choice
 
 Name = Literal["linear", "poly", "rbf", "precomputed"]
 KernelChoice = Name | Callable[[Any, Any], Any]
 Gamma = Literal["scale", "auto"] | float
 NAMES = get_args(Name)
-SIGMOID = (
-    "kernel='sigmoid' is not positive semidefinite: a machine with it has no margin, its program many local minima; "
-    "where its matrix on your samples happens to be semidefinite, give lambda A, B: np.tanh(gamma * A @ B.T + coef0)"
-)
 SYMMETRY_TOL = 1e-8  # a kernel matrix counts as symmetric up to this share of its largest entry
 
 
@@ -56,6 +53,11 @@ class Kernel:
     degree: int = 3
     coef0: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_name(self.kernel, NAMES)
+        for name in PARAMETERS:
+            object.__setattr__(self, name, check_parameter(name, getattr(self, name)))
+
     @property
     def is_linear(self) -> bool:
         """Whether k(x, z) is x'z."""
@@ -73,7 +75,7 @@ class Kernel:
             return False
         if not isinstance(self.kernel, str):
             return bool(getattr(self.kernel, "is_semidefinite", False))
-        return self.kernel != "poly" or (self.gamma >= 0.0 and self.coef0 >= 0.0)
+        return is_mercer(self.kernel, self.coef0)
 
     @property
     def absent(self) -> float:
@@ -141,19 +143,12 @@ def make_kernel(
     >>> make_kernel("rbf", np.array([[0.0, 2.0], [2.0, 4.0]]), np.ones(2)).gamma
     0.25
     """
-    if callable(kernel):
-        return Kernel(kernel)
-    if isinstance(kernel, str) and kernel == "sigmoid":
-        raise ValueError(SIGMOID)
-    name: Any = check_choice("kernel", kernel, NAMES)
-    if name in ("linear", "precomputed"):
-        return Kernel(name)
     if isinstance(gamma, str):
-        gamma = check_choice("gamma", gamma, ("scale", "auto"))
-        spread = variance(X, weights) if gamma == "scale" else 1.0
-        gamma = 1.0 / (X.shape[1] * spread) if spread > 0.0 else 1.0
-    gamma = check_number("gamma", gamma, 0.0)
-    return Kernel(name, gamma, check_number("degree", degree, 0.0, whole=True), check_number("coef0", coef0))
+        word, gamma = check_choice("gamma", gamma, ("scale", "auto")), 1.0
+        if isinstance(kernel, str) and kernel in ("poly", "rbf"):
+            spread = variance(X, weights) if word == "scale" else 1.0
+            gamma = 1.0 / (X.shape[1] * spread) if spread > 0.0 else 1.0
+    return Kernel(kernel, gamma, degree, coef0)
 
 
 def inner_products(A: Any, B: Any) -> np.ndarray:

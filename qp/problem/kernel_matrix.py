@@ -8,10 +8,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from socp.problem.checks import ArrayLike, ProgramError, as_number, as_vector
+from socp.problem.checks import ArrayLike, ProgramError, as_dense, as_number, as_vector, check_finite
 from socp.problem.hessian import Hessian
 
-from .mercer import AT_ONCE, NAMES, Samples, add_expansion, fill_gram, make_rows, samples_of
+from .mercer import (
+    AT_ONCE,
+    Samples,
+    add_expansion,
+    check_name,
+    check_parameter,
+    check_range,
+    fill_gram,
+    is_mercer,
+    make_rows,
+    samples_of,
+)
 
 
 class KernelMatrix(Hessian):
@@ -28,7 +39,8 @@ class KernelMatrix(Hessian):
         x'z, (gamma x'z + coef0)^degree, exp(-gamma \|x - z\|^2); or a function of two matrices of samples that returns
         the matrix between their rows.
     gamma, coef0, degree : float, float, int
-        Of the kernel.
+        Of the kernel; gamma is at least 0, degree whole and from 0 to 1000, whatever the kernel.  A poly kernel with
+        coef0 < 0 need not be positive semidefinite: P is made in full and tested.
     signs : array_like of +1 and -1, optional
         One a variable: as many as there are samples, or a multiple; variable k belongs to sample k modulo their number.
     semidefinite : bool, optional
@@ -63,17 +75,13 @@ class KernelMatrix(Hessian):
         semidefinite: bool | None = None,
         cache_size: float = 200.0,
     ) -> None:
-        if not callable(kernel) and kernel not in NAMES:
-            raise ProgramError(f"kernel must be one of {', '.join(NAMES)} or a function, but {kernel!r} came")
-        if not callable(kernel):
-            samples = np.asarray(samples, np.float64)
-            if samples.ndim != 2 or not np.isfinite(samples).all():
-                raise ProgramError("samples must be a matrix of finite numbers")
+        check_name(kernel)
+        self.gamma, self.coef0 = check_parameter("gamma", gamma), check_parameter("coef0", coef0)
+        self.degree = check_parameter("degree", degree)
+        if isinstance(kernel, str):
+            samples = as_dense("samples", samples)
+            check_range(samples, kernel, self.gamma, self.coef0, self.degree)
         self.samples, self.kernel, self.count = samples, kernel, int(samples.shape[0])
-        self.gamma, self.coef0 = as_number("gamma", gamma), as_number("coef0", coef0)
-        if degree != int(degree) or degree < 0:
-            raise ProgramError(f"degree must be a whole number of at least 0, but {degree!r} came")
-        self.degree = int(degree)
         self.cache_size = as_number("cache_size", cache_size)
         if not self.cache_size > 0.0:
             raise ProgramError(f"cache_size must be above 0 (megabytes), but {cache_size!r} came")
@@ -81,10 +89,8 @@ class KernelMatrix(Hessian):
         self.sides = self.signs.size // self.count if self.count else 1
         if self.signs.size != self.sides * self.count or self.sides == 0 or not (np.abs(self.signs) == 1.0).all():
             raise ProgramError(f"signs must be +1 and -1, one for each of {self.count} samples or a multiple of that")
-        if semidefinite is None:
-            known = kernel in ("linear", "rbf") and self.gamma >= 0.0
-            semidefinite = known or (kernel == "poly" and self.gamma >= 0.0 and self.coef0 >= 0.0)
-        self.is_semidefinite = bool(semidefinite)
+        known = isinstance(kernel, str) and is_mercer(kernel, self.coef0)
+        self.is_semidefinite = known if semidefinite is None else bool(semidefinite)
         self._compiled: Samples | None = None
         self._diagonal: np.ndarray | None = None
 
@@ -132,9 +138,14 @@ class KernelMatrix(Hessian):
         return np.tile(self.kernel_diagonal(), self.sides)
 
     def between(self, rows: Any, columns: Any) -> np.ndarray:
-        """What the function returns for some samples and others."""
+        """Return what the function returns for some samples and others."""
         assert callable(self.kernel)
-        return np.asarray(self.kernel(self.samples[rows], self.samples[columns]), np.float64)
+        left, right = self.samples[rows], self.samples[columns]
+        found, shape = self.kernel(left, right), (left.shape[0], right.shape[0])
+        if type(found) is not np.ndarray or found.dtype != np.float64 or found.shape != shape:
+            return as_dense("what kernel returns", found, shape)
+        check_finite("what kernel returns", found)
+        return found
 
     def kernel_rows(self, which: np.ndarray) -> np.ndarray:
         """k between the samples `which` and all."""

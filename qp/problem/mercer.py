@@ -10,6 +10,10 @@ For rbf the samples are centred, so that |x|^2 + |z|^2 - 2 x'z cancels as little
 
 from __future__ import annotations
 
+import math
+from numbers import Real
+from typing import Any
+
 import numpy as np
 
 from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE, sgemm
@@ -18,14 +22,72 @@ from socp.compiled.kernels import deferred_kernel, inner
 from socp.compiled.signatures import Floats, Ints, Matrix, Singles
 from socp.compiled.structures import Structure, dimension, floats, integer, matrix, number, singles
 from socp.compiled.vec import LANES, load, splat, store
+from socp.problem.checks import ProgramError
 
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
+PARAMETERS: dict[str, tuple[str, float, float]] = {  # what each must be, whatever the kernel: kind, least, largest
+    "gamma": ("a finite number of at least 0", 0.0, math.inf),
+    "coef0": ("a finite number", -math.inf, math.inf),
+    "degree": ("a whole number from 0 to 1000", 0, 1000),
+}
+SIGMOID = (
+    "kernel='sigmoid' is not positive semidefinite: a machine with it has no margin, its program many local minima; "
+    "where its matrix on your samples happens to be semidefinite, give lambda A, B: np.tanh(gamma * A @ B.T + coef0)"
+)
 AT_ONCE, WIDTH = 32, 512  # samples in one product with others
 PITCH = (
     WIDTH + LANES
 )  # products of one sample after those of another: 4096 bytes apart they would share a line of the cache
 ZERO = np.float32(0.0)
+
+
+def check_name(kernel: Any, names: tuple[str, ...] = NAMES) -> None:
+    """Refuse what is neither a function nor one of `names`."""
+    if isinstance(kernel, str) and kernel == "sigmoid":
+        raise ProgramError(SIGMOID)
+    if not callable(kernel) and not (isinstance(kernel, str) and kernel in names):
+        raise ProgramError(f"kernel must be one of {', '.join(map(repr, names))} or a function, but {kernel!r} came")
+
+
+def check_parameter(name: str, value: Any) -> Any:
+    """Return a parameter of a kernel as a float, or as an int if it must be whole; refuse what `PARAMETERS` excludes.
+
+    Examples
+    --------
+    >>> check_parameter("degree", np.float32(2.0))
+    2
+    """
+    what, low, high = PARAMETERS[name]
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    try:
+        number = float(value) if is_real else math.nan
+    except OverflowError:  # an integer
+        number = math.inf
+    is_whole = "whole" in what
+    if not (low <= number <= high and math.isfinite(number)) or (is_whole and number != round(number)):
+        raise ProgramError(f"{name} must be {what}, but {value!r} came")
+    return round(number) if is_whole else number
+
+
+def is_mercer(name: str, coef0: float) -> bool:
+    """Return True if the matrices of a kernel with allowed parameters are positive semidefinite."""
+    return name in ("linear", "rbf") or (name == "poly" and coef0 >= 0.0)
+
+
+def check_range(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int) -> None:
+    """Refuse samples between which the kernel, or a term of it, exceeds the range of double precision."""
+    with np.errstate(over="ignore"):
+        square = np.einsum("ij,ij->i", x, x).max(initial=0.0)
+        largest = square
+        if name == "poly":
+            largest = (gamma * square + abs(coef0)) ** degree + gamma * square
+        elif name == "rbf":
+            largest = 4.0 * gamma * max(square, 1.0) + square
+    if not np.isfinite(largest):
+        raise ProgramError(
+            f"samples are too large for kernel={name!r}, gamma={gamma:g}, coef0={coef0:g}, degree={degree}"
+        )
 
 
 class Samples(Structure):

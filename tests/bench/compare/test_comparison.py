@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import qp
 import socp
 from bench import __main__ as command
 from bench import peers
+from bench.answers import answer
 from bench.answers.verify import verify
 from bench.compare import comparison as compare
 from bench.compare import worker
@@ -20,10 +23,13 @@ from bench.compare.measurement import Measurement, Record
 from bench.programs import catalogue, generate, many, repeated, small, tiny
 from bench.programs.catalogue import Case
 from bench.programs.sets import DataError
+from tests.support import problem_sets
 
 ROOT = str(Path(__file__).resolve().parents[3])
 FAKE = "tests.support.fake_solvers"
 SMALL = Limits(1e-8, 2.0)
+CONTRIBUTING = (Path(ROOT) / "docs" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+LARGE_AT_ANY_SIZE = ("svm_primal_documents", "bilevel")  # thousands of words, for the textbook
 
 
 @pytest.fixture(autouse=True)
@@ -246,6 +252,91 @@ def test_the_worst_answer_of_a_batch_is_what_was_asked(group, monkeypatch):
         answer, asked, size = many.measure(solver, program, 1e-8)
         assert answer.note == "" and size == 3 and 0.0 < answer.seconds < 1.0
         assert verify(asked, answer.x, answer.y, answer.z).solved(1e-6), solver
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """The solver of docs/CONTRIBUTING.md, as a module in a folder of its own."""
+    (tmp_path / "mine.py").write_text(re.search(r"```python\n(import time\n.*?)```", CONTRIBUTING, re.DOTALL)[1])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([ROOT, str(tmp_path)]))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "mine:solve"
+    sys.modules.pop("mine", None)
+
+
+def own_cases(tmp_path, groups):
+    """A small program of `groups` classes of every set, and a file of each format."""
+    for name, sizes in catalogue.SIZES.items():
+        for group in [group for group in sizes if group not in LARGE_AT_ANY_SIZE][:groups]:
+            yield Case(f"{group}_4", name, group, 4, forms=("factored", "product") if "linear" in group else ("",))
+    for path, content in (("p.cbf", problem_sets.CBF), ("p.qps", problem_sets.QPS)):
+        (tmp_path / path).write_text(content)
+        yield catalogue._file_case(tmp_path / path)
+
+
+@pytest.mark.parametrize("groups", [2, pytest.param(100, marks=pytest.mark.full)])
+def test_the_solver_of_the_documentation_answers_on_every_set(groups, mine, tmp_path, monkeypatch):
+    for module, name, value in ((repeated, "SECONDS", 0.0), (repeated, "LEAST", 3), (many, "LOOP", 2)):
+        monkeypatch.setattr(module, name, value)
+    cases = list(own_cases(tmp_path, groups))
+    assert {case.source for case in cases} == {"file", *catalogue.SIZES}
+    for case in cases:
+        for form in case.forms:
+            request = {"case": asdict(case), "form": form, "tol": 1e-8, "limit": 60.0}
+            found = worker.measure(mine, 1, request, lambda: None)
+            assert (found["verdict"], found["note"]) in {("solved", ""), ("certified", "")}, (case.name, found)
+            assert found["seconds"] > 0.0 and found["runs"] == 3, case.name
+
+
+@pytest.mark.parametrize("group", ["box_construct", "box_update"])
+def test_of_an_own_solver_the_worst_of_the_last_answers_is_judged(group, monkeypatch):
+    monkeypatch.setattr(repeated, "SECONDS", 0.0)
+    program, calls = tiny.CLASSES[group](4, 0), []
+
+    def own(asked):
+        calls.append(asked)
+        found = replace(answer.solve(asked), setup_seconds=0.5, solve_seconds=float(len(calls)))
+        return replace(found, x=found.x + 1e-3) if len(calls) == 10 else found
+
+    found, asked, runs = repeated.measure("mine:solve", group, program, 1e-8, own)
+    assert runs == repeated.LEAST == 20 and found.seconds == 0.5 + 11.5  # the first of 21 calls is not counted
+    assert verify(asked, found.x, found.y, found.z).solved(1e-6) is (group == "box_construct")  # of 16 the spoiled one
+    assert len({id(one) for one in calls}) == (1 if group == "box_construct" else 16)
+
+
+@pytest.mark.parametrize("source, group", [("tiny", "box_update"), ("many", "box_many"), ("generated", "mpc")])
+def test_an_own_solver_that_returns_something_else_is_told_in_a_sentence(source, group):
+    request = {"case": asdict(Case("p", source, group, 3)), "form": "", "tol": 1e-8, "limit": 5.0}
+    found = worker.measure(f"{FAKE}:nothing", 1, request, lambda: None)
+    assert (found["status"], found["verdict"]) == ("error", "failed")
+    assert found["note"] == f"TypeError: {FAKE}:nothing must return a bench.answers.answer.Answer, but a NoneType came"
+
+
+def test_comparisons_with_solvers_of_their_own_take_no_other(capsys):
+    for name in ("kernels", "linear", "derivatives"):
+        assert command.main(["compare", name, "--solvers", f"{FAKE}:honest"]) == 2
+        assert f"compare {name} has solvers of its own" in capsys.readouterr().err
+
+
+@pytest.mark.full
+def test_the_command_with_the_solver_of_the_documentation(mine, tmp_path):
+    for name in ("tiny", "many"):
+        arguments = [
+            "compare",
+            name,
+            "--solvers",
+            mine,
+            "--sizes",
+            "10",
+            "--only",
+            "box*",
+            "--out",
+            str(tmp_path / name),
+        ]
+        assert command.main(arguments) == 0
+        document = json.loads((tmp_path / name / "measurements.json").read_text())
+        verdicts = [m["verdict"] for m in document["measurements"] if m["solver"] == mine]
+        assert verdicts and set(verdicts) == {"solved"}
 
 
 def test_a_worker_measures_a_batch(monkeypatch):

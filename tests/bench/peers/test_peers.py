@@ -168,8 +168,16 @@ def test_peers_are_chosen_by_the_kind_of_program_and_unknown_ones_are_not_instal
     assert peers.peers_for(generate.enclosing_ball(2)) == list(CONE_PEERS)
     assert peers.peers_for(generate.portfolio(2)) == list(QUADRATIC_PEERS)
     assert not peers.is_installed("a_solver_that_does_not_exist")
-    with pytest.raises(KeyError):
+    with pytest.raises(
+        ValueError, match=f"no solver 'osqp' takes this program; these do: centralpath, {CONE_PEERS[0]}"
+    ):
         peers.solve("osqp", generate.enclosing_ball(2))
+
+
+def test_the_engine_is_asked_like_a_peer():
+    program = generate.enclosing_ball(2)
+    found = peers.solve("centralpath", program, 1e-7, time_limit=60.0)
+    assert found.solver == "centralpath" and verify(program, found.x, found.y, found.z).solved(1e-6)
 
 
 @pytest.mark.parametrize("solver", sorted({*CONE_PEERS, *QUADRATIC_PEERS}))

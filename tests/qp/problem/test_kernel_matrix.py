@@ -1,10 +1,13 @@
 """P as the matrix of a kernel between samples, against the matrix written out."""
 
+import itertools
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import models
 import qp
 from socp import ProgramError
 
@@ -62,17 +65,79 @@ def test_it_pickles_as_its_samples():
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ({"kernel": "tanh"}, "kernel must be one of linear, poly, rbf or a function"),
+        ({"kernel": "tanh"}, "kernel must be one of 'linear', 'poly', 'rbf' or a function, but 'tanh' came"),
+        ({"kernel": "sigmoid"}, "kernel='sigmoid' is not positive semidefinite"),
         ({"kernel": "rbf", "signs": [1.0, 2.0, 1.0]}, r"signs must be \+1 and -1"),
         ({"kernel": "rbf", "signs": [1.0, -1.0]}, "a multiple"),
         ({"kernel": "rbf", "cache_size": 0.0}, "cache_size must be above 0"),
-        ({"kernel": "poly", "degree": 1.5}, "degree must be a whole number"),
-        ({"kernel": "rbf", "samples": np.array([[np.nan]])}, "samples must be a matrix of finite numbers"),
+        ({"kernel": "rbf", "samples": np.array([[np.nan]])}, r"samples must be finite, but samples\[0, 0\] is nan"),
+        ({"kernel": "rbf", "samples": np.array([[1j]])}, "samples must be real"),
+        ({"kernel": "rbf", "samples": np.ones(3)}, "samples must be a matrix"),
+        ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "what kernel returns must be finite"),
+        ({"kernel": lambda A, B: np.ones((len(A), 1 + len(B)))}, r"what kernel returns must have shape \(3, 3\)"),
     ],
 )
 def test_bad_arguments_are_named(arguments, words):
     with pytest.raises(ProgramError, match=words):
-        qp.KernelMatrix(**{"samples": np.ones((3, 2)), **arguments})
+        qp.KernelMatrix(**{"samples": np.ones((3, 2)), **arguments}).toarray()
+
+
+NO_NUMBERS = (
+    "1",
+    None,
+    True,
+    np.True_,
+    1j,
+    np.complex128(1.0),
+    np.ones(1),
+    np.array(1.0),
+    [1.0],
+    np.nan,
+    np.inf,
+    -np.inf,
+)
+REFUSED = {
+    "gamma": (*NO_NUMBERS[1:], -0.5, -1e-300),
+    "coef0": NO_NUMBERS,
+    "degree": (*NO_NUMBERS, -1, 1.5, 1001, 10**400),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_parameters_are_refused_by_the_matrix_the_kernel_and_the_estimators_in_the_same_words(name):
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
+    for kernel, value in itertools.product(("linear", "poly", "rbf"), REFUSED[name]):
+        said = set()
+        for make in (
+            lambda **parameter: qp.KernelMatrix(X, kernel, **parameter),  # noqa: B023
+            lambda **parameter: models.Kernel(kernel, **parameter),  # noqa: B023
+            lambda **parameter: models.SVC(kernel=kernel, **parameter).fit(X, y),  # noqa: B023
+            lambda **parameter: models.OneClassSVM(kernel=kernel, **parameter).fit(X),  # noqa: B023
+        ):
+            with pytest.raises(ProgramError, match=rf"^{name} must be a (finite|whole) number.* came$") as error:
+                make(**{name: value})
+            said.add(str(error.value))
+        assert len(said) == 1
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2.0), np.int8(2), Fraction(2)])
+def test_parameters_may_be_any_real_number(value):
+    P = qp.KernelMatrix(np.ones((3, 2)), "poly", gamma=value, coef0=value, degree=value)
+    assert (P.gamma, P.coef0, P.degree) == (2.0, 2.0, 2) and type(P.degree) is int and type(P.gamma) is float
+
+
+@pytest.mark.parametrize(
+    "kernel, size, parameters",
+    [
+        ("rbf", 1.0, {"gamma": 1e308}), ("rbf", 1e-200, {"gamma": 1e308}), ("rbf", 1e200, {"gamma": 1e-300}),
+        ("rbf", 1e150, {"gamma": 1e10}), ("poly", 1e100, {"coef0": 1.0}), ("poly", 2.0, {"degree": 1000}),
+        ("poly", 1e160, {"degree": 0}), ("linear", 1e160, {}),
+    ],
+)  # fmt: skip
+def test_a_kernel_out_of_range_is_refused(kernel, size, parameters):
+    """Else P is another one: rows of NaN, and infinite ones."""
+    with pytest.raises(ProgramError, match=f"samples are too large for kernel='{kernel}', gamma="):
+        qp.KernelMatrix(size * np.arange(1.0, 7.0).reshape(3, 2), kernel, **parameters)
 
 
 def test_a_program_wants_one_variable_a_sign():
