@@ -91,7 +91,8 @@ class Lane:
             trace["primal_objective"] += program.offset
             trace["dual_objective"] += program.offset
         if settings.verbose:
-            self._show(trace)
+            for record in trace:
+                printing.line(record)
         told = test_holds(settings.tol), trace, self.plan
         cone_solution = functools.partial(cone_answer, self.form, program, room.point(), *told)
         return solution_at(
@@ -99,14 +100,6 @@ class Lane:
             message=told[0], trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
             run=SimpleNamespace(solution=cone_solution),
         )  # fmt: skip
-
-    def _show(self, trace: np.ndarray) -> None:
-        """Print the run, which is over."""
-        form, program = self.form, self.program
-        sizes = {"n": form.n, "p": form.p, "l": form.m, "ptr": NO_CONES, "P": program.hessian}
-        printing.header(SimpleNamespace(M_indices=program.A.indices, **sizes), str(self.plan), self.settings.tol)
-        for record in trace:
-            printing.line(record)
 
     def _new_room(self) -> Room:
         """That which a program of the same kind has left in this thread, or another one."""

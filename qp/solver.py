@@ -10,6 +10,7 @@ import numpy as np
 
 from socp.method.run import OPTIMAL
 from socp.plan.choice import choose_method
+from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_vector, check_finite
 from socp.problem.lowrank import LowRank
@@ -249,17 +250,7 @@ class Solver(SetUpOnce):
         with self.at_work:
             self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
-            start = self._start_of(warm_start)
-            solution = self.lane.solve(warm_start is True) if self.lane is not None else None
-            test = ProgramTest(self.program, self.presolved, self.cone_form)
-            if self.active_set is not None:
-                solution = self.active_set.solve(start, test)
-            if solution is None and self.program.hessian.is_by_rows:
-                self._make_hessian()
-                test = ProgramTest(self.program, self.presolved, self.cone_form)
-                solution = self.active_set.solve(None, test) if self.active_set is not None else None
-            if solution is None:
-                solution = self._follow_path(warm_start is True, test)
+            solution = self._find(warm_start is True, self._start_of(warm_start))
             late = self.setup_time - setup_time  # a cone solver that was set up on the way
             solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
             timings = solution.timings
@@ -269,6 +260,28 @@ class Solver(SetUpOnce):
             if self.settings.verbose:
                 printing.footer(solution)
             return solution
+
+    def _find(self, is_warm: bool, start: np.ndarray | None) -> Solution:
+        """The answer of the lane or of the active set, or else of the interior-point method."""
+        solution = None
+        if self.lane is not None:
+            self._show(self.lane.plan)
+            solution = self.lane.solve(is_warm)
+        test = ProgramTest(self.program, self.presolved, self.cone_form)
+        if self.active_set is not None:
+            self._show(self.active_set.plan)
+            solution = self.active_set.solve(start, test)
+        if solution is None and self.program.hessian.is_by_rows:
+            self._make_hessian()
+            return self._find(is_warm, None)
+        return self._follow_path(is_warm, test) if solution is None else solution
+
+    def _show(self, plan: Plan) -> None:
+        """Print the head of a method that is none of the engine's, where that is wanted."""
+        if self.settings.verbose:
+            P, form = self.presolved.program.hessian, self.cone_form
+            entries = P.order**2 if P.is_by_rows else P.entries, self.presolved.program.A.data.size
+            printing.header(plan, self.settings.tol, form.n, form.p, form.m, (), entries)
 
     def _start_of(self, warm_start: bool | np.ndarray) -> np.ndarray | None:
         """Where the active set begins."""

@@ -82,7 +82,15 @@ def solve_in_series(
     which, signs, C = (np.concatenate([getattr(one, name) for one in problems]) for name in ("rows", "signs", "C"))
     bounds = signs * C
     found = qp.solve_series(
-        matrix, which, begins, -signs, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), row=bias, tol=settings["tol"]
+        matrix,
+        which,
+        begins,
+        -signs,
+        np.minimum(bounds, 0.0),
+        np.maximum(bounds, 0.0),
+        row=bias,
+        tol=settings["tol"],
+        verbose=settings.get("verbose", False),
     )
     if not is_settled(found, settings):
         return None

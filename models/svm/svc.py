@@ -190,7 +190,7 @@ class SVC(KernelClassifier):
         """All machines in one call, where that will do."""
         most, soft = max(problem.rows.size for problem in problems), all(np.isfinite(one.C).all() for one in problems)
         cache_size = float(self.cache_size)
-        if not soft or self.solver == "primal" or not self.shrinking or self.verbose or self.time_limit is not None:
+        if not soft or self.solver == "primal" or not self.shrinking or self.time_limit is not None:
             return None
         if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
             return None

@@ -17,6 +17,7 @@ nears a share of what the interior-point method takes, that begins anew.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from scipy.linalg import lapack
 from socp.compiled.threads import blas_threads
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
+from socp.problem import printing
 from socp.problem.distances import norm
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
@@ -170,8 +172,8 @@ class ActiveSet:
         for _ in range(min(MAX_ROUNDS, settings.max_iter)):
             if newton == 0 and not run.descend():
                 return None
-            tol = settings.tol * (1.0 + max(norm(run.Px()), norm(self.program.q)))
-            tol = exact * min(tol, settings.tol_abs or np.inf)
+            run.scale = 1.0 + max(norm(run.Px()), norm(self.program.q))
+            tol = exact * min(settings.tol * run.scale, settings.tol_abs or np.inf)
             outcome = run.step(tol)
             newton += 1
             if outcome == TAKEN and run.program.wrong_slope <= tol:
@@ -206,9 +208,14 @@ class Rounds:
         The point and the gradient there among other things.
     block : Block
     face : Face
+    scale : float
+        What the dual residual of this round is relative to.
     records : list of (float, float, int, float)
-        For each round the objective, the largest wrong slope, how many variables were between their bounds, seconds.
+        For each round the objective, the largest wrong slope relative to `scale`, how many variables were between their
+        bounds, seconds.
     """
+
+    scale = 1.0
 
     def __init__(self, method: ActiveSet, last: np.ndarray | None) -> None:
         self.started = time.perf_counter()
@@ -292,8 +299,15 @@ class Rounds:
         between = count - int(count > 0 and face.free[count - 1] == self.n)  # the row's value is no variable
         self.outcome = step_on_face(program, face)
         objective = 0.5 * float(program.x[: self.n] @ (program.g[: self.n] + self.method.program.q))
-        self.records.append((objective, program.wrong_slope, between, time.perf_counter() - self.started))
+        self.note(objective, program.wrong_slope, between)
         return self.outcome
+
+    def note(self, objective: float, slope: float, between: int) -> None:
+        """A record of the round, which is printed where that is wanted."""
+        method, count = self.method, len(self.records)
+        self.records.append((objective, slope / self.scale, between, time.perf_counter() - self.started))
+        if method.settings.verbose:
+            printing.line(trace_of(self.records[-1:], method.program.offset, count)[0])
 
     def point(self) -> Point:
         """The present point with its multipliers, zero before the gradient is known."""
@@ -310,16 +324,23 @@ class Rounds:
 
     def trace(self, found: Residuals, offset: float) -> np.ndarray:
         """A record a round, what a round has no number for NaN; `found` are the residuals of the last point."""
-        trace = np.zeros(len(self.records), dtype=TRACE)
-        for name, (kind, *_) in (TRACE.fields or {}).items():
-            if kind == np.float64:
-                trace[name] = np.nan
+        trace = trace_of(self.records, offset)
         if self.records:
-            objective, slope, _, seconds = np.array(self.records).T
-            trace["iteration"], trace["seconds"] = np.arange(len(self.records)), seconds
-            trace["primal_objective"], trace["dual_residual"] = objective + offset, slope / found.dual_scale
             primal, dual, gap = found.relative
             trace["primal_objective"][-1] = found.primal_objective + offset
             trace["dual_objective"][-1] = found.dual_objective + offset
             trace["primal_residual"][-1], trace["dual_residual"][-1], trace["gap"][-1] = primal, dual, gap
         return trace
+
+
+def trace_of(records: Sequence[tuple[float, ...]] | np.ndarray, offset: float, first: int = 0) -> np.ndarray:
+    """Records of rounds as a trace, of which the first has the number `first`."""
+    trace = np.zeros(len(records), dtype=TRACE)
+    for name, (kind, *_) in (TRACE.fields or {}).items():
+        if kind == np.float64:
+            trace[name] = np.nan
+    if len(records):
+        objective, slope, _, seconds = np.asarray(records).T
+        trace["iteration"], trace["seconds"] = np.arange(first, first + len(records)), seconds
+        trace["primal_objective"], trace["dual_residual"] = objective + offset, slope
+    return trace

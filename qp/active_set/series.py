@@ -21,6 +21,7 @@ from socp.compiled.structures import Structure, flag, floats, integers, matrix, 
 from socp.compiled.vec import LANES
 from socp.linalg.accurate import add_both
 from socp.plan.plan import Plan
+from socp.problem import printing
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
 from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, meets, residuals
@@ -32,8 +33,9 @@ from ..problem.solution import Solution, solution_at
 from .boxed import PACE, Block, BoxedProgram, Face, need_rows
 from .coordinate_descent import TINY, add_rows, descend_in_blocks
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, find_free, step_on_face
-from .method import EXACT, FIRST_READ, FIRST_TOL, MAX_ROUNDS, MAX_SHARE, NEXT_TOL, ROUNDS_AT_ONCE
+from .method import EXACT, FIRST_READ, FIRST_TOL, MAX_ROUNDS, MAX_SHARE, NEXT_TOL, ROUNDS_AT_ONCE, trace_of
 
+ROWS_MADE = "rows of P are made as they are read"
 UNSOLVED = -1  # rounds of a program that was given up
 
 
@@ -41,14 +43,15 @@ class Series(Structure):
     """The programs: k has the samples which[begins[p] : begins[p + 1]] of its part p, its vectors begin at places[k].
 
     Where ratios[k] is not zero, it begins at so many times the answer before, what is at a bound again there; x is the
-    answer, g = K_w x + q there, y the multiplier of the row, and `found` the residuals.
+    answer, g = K_w x + q there, y the multiplier of the row, and `found` the residuals.  Where it has rows, `log` gets
+    `MAX_ROUNDS` for each program: the objective, the relative slope and how many variables are between their bounds.
     """
 
     samples = structure(Samples)
     which, begins = integers(), integers()
     parts, places, ratios = integers(), integers(), floats()
     q, lower, upper, x, g = floats(), floats(), floats(), floats(), floats()
-    y, found, rounds = floats(), matrix(), integers()
+    y, found, rounds, log = floats(), matrix(), integers(), matrix()
     has_row = flag()  # whether there is 1'u = 0
     tol = number()
 
@@ -141,13 +144,22 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
 
 
 @inner
-def tolerance(series: Series, k: int, program: BoxedProgram) -> float:
-    """The stopping test's of the dual residual."""
+def size_of_gradient(series: Series, k: int, program: BoxedProgram) -> float:
+    """What the dual residual is relative to."""
     scale, begin = 1.0, series.places[k]
     for r in range(program.count):
         q = series.q[begin + r]
         scale = max(scale, 1.0 + abs(q), 1.0 + abs(program.g[r] - q))
-    return series.tol * scale
+    return scale
+
+
+@inner
+def note(series: Series, k: int, rounds: int, program: BoxedProgram, scale: float, between: int) -> None:
+    """Write down what a round has come to."""
+    row, begin, total = series.log[k * MAX_ROUNDS + rounds - 1], series.places[k], 0.0
+    for r in range(program.count):
+        total += program.x[r] * (program.g[r] + series.q[begin + r])
+    row[0], row[1], row[2] = 0.5 * total, program.wrong_slope / scale, between
 
 
 @inner
@@ -162,10 +174,13 @@ def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, f
             most = program.rows_read + FIRST_READ * program.count
             descend_in_blocks(program, block, share * first, most)
             share *= NEXT_TOL
-        tol = exact * tolerance(series, k, program)
-        find_free(program, face, tol)
+        scale = size_of_gradient(series, k, program)
+        tol = exact * (series.tol * scale)
+        between = find_free(program, face, tol)
         outcome = step_on_face(program, face)
         newton += 1
+        if series.log.shape[0] > 0:
+            note(series, k, rounds, program, scale, between)
         if outcome == TAKEN and program.wrong_slope <= tol:
             find_gradient(series, k, program)
             if meets_test(series, k, program):
@@ -249,13 +264,13 @@ class SeriesSolutions:
         return solution_at(
             program, Status.OPTIMAL, (x, y, z), found, iterations=rounds, setup_time=0.0, solve_time=self.seconds,
             message=message, trace=trace, timings={**dict.fromkeys(TIMINGS, 0.0), "rest": self.seconds},
-            plan=Plan("dense", "rows of P are made as they are read", method="active set", what=message),
+            plan=Plan("dense", ROWS_MADE, method="active set", what=message),
         )  # fmt: skip
 
 
 def solve_series(
     kernel: KernelMatrix, which: np.ndarray, begins: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray,
-    *, row: bool, tol: float, parts: np.ndarray | None = None, ratios: np.ndarray | None = None,
+    *, row: bool, tol: float, parts: np.ndarray | None = None, ratios: np.ndarray | None = None, verbose: bool = False,
 ) -> SeriesSolutions:  # fmt: skip
     """The minima of all programs.
 
@@ -275,6 +290,8 @@ def solve_series(
         The part of each program; one program for every part by default.
     ratios : array, optional
         Where not zero, a program begins at so many times the answer of the one before, which has the same part.
+    verbose : bool, default False
+        Print a line a round, once all programs are solved.
 
     Examples
     --------
@@ -296,6 +313,7 @@ def solve_series(
         samples=samples, which=which, begins=begins, parts=parts, ratios=np.zeros(count) if ratios is None else ratios,
         places=np.cumsum(sizes[parts]) - sizes[parts], q=q, lower=lower, upper=upper, x=np.empty(most),
         g=np.empty(most), y=np.zeros(count), found=np.full((count, RESIDUALS), np.nan), rounds=np.zeros(count, int),
+        log=np.full((count * MAX_ROUNDS if verbose else 0, 3), np.nan),
     )  # fmt: skip
     series.has_row, series.tol = row, tol
     part = samples_of(
@@ -313,4 +331,18 @@ def solve_series(
     while done < count:
         done = solve_in_turn(series, program, block, face, done, float(PACE))
     seconds = time.perf_counter() - started
+    if verbose:
+        _show(series, seconds)
     return SeriesSolutions(series.x, series.g, series.y, series.found, series.rounds, seconds)
+
+
+def _show(series: Series, seconds: float) -> None:
+    """Print the rounds of all programs, which are over."""
+    count, size, solved = series.y.size, series.x.size, np.count_nonzero(series.rounds > 0)
+    plan = Plan("dense", ROWS_MADE, method="working set", what=f"active set, {count} programs over samples of a kernel")
+    printing.header(plan, series.tol, size, count * int(series.has_row), 2 * size, (), (0, size * int(series.has_row)))
+    for log in series.log.reshape(count, MAX_ROUNDS, 3):
+        rounds = log[~np.isnan(log[:, 0])]
+        for record in trace_of(np.column_stack([rounds, np.full(len(rounds), np.nan)]), 0.0):
+            printing.line(record)
+    printing.end(f"the stopping test holds of {solved} of {count} programs after {seconds:.3f} s")

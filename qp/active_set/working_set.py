@@ -93,8 +93,8 @@ class WorkingSet(ActiveSet):
                 return Status.TIME_LIMIT
             run.find_gradient()
             for _ in range(NEWTON_ROUNDS):
-                tol = settings.tol * (1.0 + max(run.size_of_gradient(), norm(self.program.q)))
-                tol = exact * min(tol, settings.tol_abs or np.inf)
+                run.scale = run.size_of_gradient()
+                tol = exact * min(settings.tol * run.scale, settings.tol_abs or np.inf)
                 if run.slope() <= tol:
                     if test.measure(*run.point(), Px=run.Px()).meets(settings.tol, settings.tol_abs):
                         return Status.OPTIMAL
@@ -227,8 +227,8 @@ class WorkingRounds(Rounds):
         return -self.method.signs * self.pairs.F - self.method.program.q
 
     def size_of_gradient(self) -> float:
-        """|Px|."""
-        return norm(self.Px())
+        """What the dual residual is relative to."""
+        return 1.0 + max(norm(self.Px()), norm(self.method.program.q))
 
     def descend(self, tol: float, time_limit: float | None) -> bool:  # type: ignore[override]
         """Pairs until the slope is no more than tol or too many steps are taken; False when the time is over."""
@@ -243,7 +243,7 @@ class WorkingRounds(Rounds):
             if outcome == ROOM_WANTED:
                 self._make_room(2 * store.room)
             if outcome == DONE or pairs.steps > most:
-                self.note(int(((pairs.u > pairs.lower) & (pairs.u < pairs.upper)).sum()))
+                self._note(int(((pairs.u > pairs.lower) & (pairs.u < pairs.upper)).sum()))
                 self.method.store = store
                 return True
             if time_limit is not None and time.perf_counter() - self.started > time_limit:
@@ -283,13 +283,14 @@ class WorkingRounds(Rounds):
         self.method.known = old + coefficients, Ku + change
         pairs.F -= np.tile(change, kernel.sides)
         note_extremes(pairs, self.store.none)
-        self.note(int(between))
+        self._note(int(between))
         return self.slope() < 0.5 * before
 
-    def note(self, between: int) -> None:
+    def _note(self, between: int) -> None:
         """A record of the present point, with so many variables between their bounds."""
+        self.scale = self.size_of_gradient()
         objective = 0.5 * float((self.method.signs * self.pairs.u) @ (self.Px() + 2.0 * self.method.program.q))
-        self.records.append((objective, self.slope(), between, time.perf_counter() - self.started))
+        self.note(objective, self.slope(), between)
 
     def point(self) -> Point:
         program, signs, x = self.method.program, self.method.signs, self.method.signs * self.pairs.u

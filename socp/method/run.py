@@ -220,7 +220,9 @@ class Run:
         """The run, one iterate at a time."""
         settings, state = self.settings, self.state
         if settings.verbose:
-            printing.header(self.form, str(state.plan), settings.tol)
+            form = self.form
+            entries = form.P.entries, form.M_indices.size
+            printing.header(state.plan, settings.tol, form.n, form.p, form.l, np.diff(form.ptr), entries)
         reason = begin(state)
         while True:
             if settings.verbose and reason in (GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED):

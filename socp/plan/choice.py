@@ -40,7 +40,7 @@ def choose_method(program: Any, settings: Settings) -> str:
 
 def _suits_working_set(program: Any, settings: Settings) -> bool:
     """Whether all variables have two bounds and one row at most has sides, along the signs of the samples."""
-    if settings.verbose or not settings.active_set:
+    if not settings.active_set:
         return False
     suits = program.sided_rows.size == 0 or program.row_along_signs()[0] is not None
     suits = suits and (program.hessian.is_semidefinite or not settings.check_convexity)
@@ -49,9 +49,7 @@ def _suits_working_set(program: Any, settings: Settings) -> bool:
 
 def _suits_active_set(program: Any, settings: Settings) -> bool:
     """Whether most variables have bounds, one row at most has sides, and there is time for a round."""
-    if settings.verbose or not settings.active_set:
-        return False
-    if not _has_time(settings):
+    if not (settings.active_set and _has_time(settings)):
         return False
     bounded = np.count_nonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
     return bool(program.sided_rows.size <= 1 and 2 * bounded > program.n and program.hessian.diagonal().max() > 0.0)

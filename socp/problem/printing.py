@@ -4,7 +4,9 @@ solutions and programs look there."""
 from __future__ import annotations
 
 import html
+import math
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,29 +17,39 @@ COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step
 _told = threading.local()  # .sheet: of the solve that prints in this thread
 
 
-def header(form: Any, plan: str, tol: float) -> None:
-    """The sizes, the plan, and the heads of the columns."""
-    sizes = np.diff(form.ptr)
-    cones = f"{form.l} nonnegative rows"
-    if sizes.size:
-        cones += f", {sizes.size} second-order cones (dimensions {sizes.min()} to {sizes.max()})"
+TITLES = {"active set": "active set", "working set": "active set, rows of P on demand"}
+
+
+def header(
+    plan: Any, tol: float, n: int, p: int, l: int, cones: Sequence[int] | np.ndarray, entries: tuple[int, int]
+) -> None:
+    """The method, the sizes, the plan, and the heads of the columns.
+
+    Of a program with n variables, p equalities, l nonnegative rows, second-order cones of these dimensions, and so many
+    entries of P and of A and G.
+    """
+    rows = f"{l} nonnegative rows"
+    if len(cones):
+        rows += f", {len(cones)} second-order cones (dimensions {min(cones)} to {max(cones)})"
     title = (
-        "centralpath: homogeneous primal-dual interior point\n"
-        f"  variables {form.n}, equalities {form.p}, {cones}\n"
-        f"  entries of P {form.P.entries}, of A and G {form.M_indices.size}; tol {tol:g}\n"
+        f"centralpath: {TITLES.get(plan.method, 'homogeneous primal-dual interior point')}\n"
+        f"  variables {n}, equalities {p}, {rows}\n"
+        f"  entries of P {entries[0]}, of A and G {entries[1]}; tol {tol:g}\n"
         f"  plan: {plan}"
     )
     _told.sheet = notebook.Sheet(title, COLUMNS)
 
 
 def line(record: np.void) -> None:
-    """One iteration."""
-    step = f"{record['alpha']:7.1e}" if np.isfinite(record["alpha"]) else " ------"
-    _sheet().add(
-        f"{record['iteration']:5d} {record['primal_objective']:15.8e} {record['dual_objective']:15.8e} "
-        f"{record['primal_residual']:7.1e} {record['dual_residual']:7.1e} {record['gap']:7.1e} {step} "
-        f"{record['mu']:7.1e} {record['seconds']:6.2f}"
-    )
+    """One iteration, or one round; dashes for what it has no number for."""
+    cells = [f"{record['iteration']:5d}"]
+    cells += [_cell(record[name], 15, 8) for name in ("primal_objective", "dual_objective")]
+    cells += [_cell(record[name], 7, 1) for name in ("primal_residual", "dual_residual", "gap", "alpha", "mu")]
+    _sheet().add(" ".join([*cells, "------" if math.isnan(record["seconds"]) else f"{record['seconds']:6.2f}"]))
+
+
+def _cell(value: float, width: int, digits: int) -> str:
+    return "------".rjust(width) if math.isnan(value) else f"{value:{width}.{digits}e}"
 
 
 def footer(solution: Any) -> None:
@@ -50,6 +62,11 @@ def footer(solution: Any) -> None:
         f"relative residuals: primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, "
         f"gap {solution.gap:.1e}"
     )
+    end(text)
+
+
+def end(text: str) -> None:
+    """The last words of a solve, below its table."""
     _sheet().finish(text)
     _told.sheet = None
 

@@ -146,9 +146,10 @@ class Settings:
     time_limit : float, optional
         Seconds for one solve; None is no limit.
     verbose : bool, default False
-        Print one line per iteration.
+        Print one line per iteration, or round of the active set; nothing else changes.
     callback : callable, optional
-        Called with each `Iterate`; when it returns True or raises StopIteration the solve stops as "interrupted".
+        Called with each `Iterate` of the interior-point method, which a callback chooses; when it returns True or
+        raises StopIteration the solve stops as "interrupted".
     kkt : {"auto", "ldl", "dense", "lowrank"}, default "auto"
         How the Newton systems are solved; "auto" decides by the count of the work.  "lowrank" takes a full P or a
         `LowRank` one, of whatever rank, where every variable has a bound or a positive entry in the diagonal d of that.

@@ -36,7 +36,7 @@ def test_by_the_data(name):
 
 
 @pytest.mark.parametrize("asked", [
-    {"active_set": False}, {"kkt": "dense"}, {"callback": print}, {"verbose": True}, {"time_limit": 0.5},
+    {"active_set": False}, {"kkt": "dense"}, {"callback": print}, {"time_limit": 0.5},
     {"regularization": 1e-9},
 ])  # fmt: skip
 def test_settings_of_the_interior_point_method_choose_it(asked):
@@ -44,7 +44,7 @@ def test_settings_of_the_interior_point_method_choose_it(asked):
 
 
 def test_settings_that_leave_it_open():
-    open_settings = Settings(time_limit=5.0, tol=1e-4, threads=2, presolve=False, check_convexity=False)
+    open_settings = Settings(time_limit=5.0, tol=1e-4, threads=2, presolve=False, check_convexity=False, verbose=True)
     assert choose_method(PROGRAMS["a box"][0], open_settings) == "active set"
 
 

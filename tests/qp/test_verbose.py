@@ -1,0 +1,143 @@
+"""`verbose` changes nothing but what is printed: a line for each iteration, or round, whatever the method."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+import socp
+from models import SVC
+from socp.problem.printing import COLUMNS
+from tests.support.programs import OPTIMAL, planted_dual_certificate, planted_primal_certificate
+
+LINE = re.compile(r" *\d+ (?:[ -]\d\.\d{8}e|  +------)")
+
+
+def samples(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 5)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
+def machine(by_rows, n=300, **kernel):
+    X, y = samples(n)
+    K = qp.KernelMatrix(X, **{"kernel": "rbf", "gamma": 0.2, "signs": y, **kernel})
+    return {"P": K if by_rows else K.dense(), "q": -np.ones(n), "A": y[None], "l": 0.0, "u": 0.0, "lb": 0.0, "ub": 1.0}
+
+
+def random_rows(n, m, density, seed=0):
+    rng = np.random.default_rng(seed)
+    A = sp.random_array((m, n), density=density, rng=rng).tocsc()
+    return {"P": None, "q": rng.normal(size=n), "A": A, "l": -1.0, "u": 1.0, "lb": -1.0, "ub": 1.0}
+
+
+WIDE = np.random.default_rng(1).normal(size=(150, 150))
+BOX = {"P": WIDE[:10] @ WIDE[:10].T, "q": WIDE[0, :10], "lb": -1.0, "ub": 1.0}
+# name: (data of a quadratic program, its method)
+PROGRAMS = {
+    "lane": (BOX, "lane"),
+    "lane with rows": ({**BOX, "A": WIDE[:5, :10], "l": -0.5, "u": 0.5}, "lane"),
+    "lane that finds nothing": ({**BOX, "A": np.ones((2, 10)), "l": [1.0, -9.0], "u": [9.0, 0.0]}, "interior point"),
+    "active set": (machine(False), "active set"),
+    "active set without a row": ({"P": WIDE @ WIDE.T, "q": 50.0 * WIDE[0], "lb": -1.0, "ub": 1.0}, "active set"),
+    "active set between sides": (
+        {"P": WIDE @ WIDE.T, "q": 50 * WIDE[0], "A": WIDE[1:2], "l": 1.0, "u": 3.0, "lb": -1.0, "ub": 1.0},
+        "active set",
+    ),
+    "working set": (machine(True), "working set"),
+    "working set of many": (machine(True, n=1500), "working set"),
+    "rows that are not enough": ({**machine(True, n=60), "ub": np.inf}, None),
+    "presolved": ({**BOX, "A": np.vstack([np.eye(10)[:1], np.ones((1, 10))]), "u": [0.5, 1.0], "l": -2.0}, None),
+    "fixed": ({**BOX, "lb": np.r_[1.0, -np.ones(9)]}, "interior point"),
+    "dense": ({"P": WIDE @ WIDE.T, "q": WIDE[0], "A": WIDE[:9], "l": 1.0, "u": 1.0}, "interior point"),
+    "sparse": (random_rows(400, 200, 0.01), "interior point"),
+    "low rank": ({"P": qp.LowRank(WIDE[:, :3], 0.1 * np.ones(150)), "q": WIDE[0], "ub": 1.0}, "interior point"),
+    "unbounded": ({"P": None, "q": -np.ones(3), "A": np.ones((1, 3)), "l": 0.0}, "interior point"),
+    "stopped": ({**random_rows(40, 20, 0.1), "max_iter": 3}, "interior point"),
+    "degenerate": ({**random_rows(40, 20, 0.1), "tol": 1e-15}, "interior point"),
+}
+
+
+def check_equal(silent, told):
+    for name in ("x", "y", "z_bounds" if hasattr(silent, "z_bounds") else "z"):
+        assert getattr(silent, name).tobytes() == getattr(told, name).tobytes()
+    assert silent.plan == told.plan and silent.iterations == told.iterations and silent.status == told.status
+    assert silent.message == told.message
+    assert silent.trace.dtype == told.trace.dtype
+    for name in set(silent.trace.dtype.names) - {"seconds"}:
+        assert np.ascontiguousarray(silent.trace[name]).tobytes() == np.ascontiguousarray(told.trace[name]).tobytes()
+
+
+def lines(out):
+    return sum(1 for line in out.splitlines() if LINE.match(line))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_quadratic_programs(name, capsys):
+    data, method = PROGRAMS[name]
+    silent = qp.solve(**data)
+    assert capsys.readouterr().out == "" and method in (None, silent.plan.method)
+    told = qp.solve(**data, verbose=True)
+    check_equal(silent, told)
+    out = capsys.readouterr().out
+    assert out.startswith("centralpath: ") and COLUMNS in out and str(told.plan) in out
+    assert lines(out) >= max(told.iterations, len(told.trace)) > 0
+    assert f"{told.status.value}: {told.message}" in out
+
+
+@pytest.mark.parametrize("name", ["lane", "active set", "working set", "sparse"])
+def test_solvers_that_solve_again(name, capsys):
+    data = PROGRAMS[name][0]
+    solvers = [qp.Solver(**data, verbose=verbose) for verbose in (False, True)]
+    for warm in (False, True, True):
+        found = [solver.solve(warm_start=warm) for solver in solvers]
+        check_equal(*found)
+        assert lines(capsys.readouterr().out) >= len(found[1].trace)
+        for solver in solvers:
+            solver.update(q=1.1 * np.asarray(data["q"]))
+
+
+def test_the_lines_are_those_of_the_trace(capsys):
+    for name in ("active set without a row", "working set of many", "lane"):
+        told = qp.solve(**PROGRAMS[name][0], verbose=True)
+        rows = [line.split() for line in capsys.readouterr().out.splitlines() if LINE.match(line)]
+        assert [int(row[0]) for row in rows] == told.trace["iteration"].tolist()
+        for row, record in zip(rows[:-1], told.trace):
+            assert float(row[1]) == pytest.approx(record["primal_objective"], rel=1e-8)
+            assert float(row[4]) == pytest.approx(record["dual_residual"], rel=0.06)
+
+
+CONIC = {
+    "an optimum": lambda: OPTIMAL["projection onto the disk"][0],
+    "large": lambda: OPTIMAL["large cone"][0],
+    "infeasible": lambda: planted_primal_certificate(np.random.default_rng(3)),
+    "unbounded": lambda: planted_dual_certificate(np.random.default_rng(3)),
+}
+
+
+@pytest.mark.parametrize("name", CONIC)
+def test_cone_programs(name, capsys):
+    silent = socp.solve(CONIC[name]())
+    assert capsys.readouterr().out == ""
+    told = socp.solve(CONIC[name](), verbose=True)
+    check_equal(silent, told)
+    assert lines(capsys.readouterr().out) >= len(told.trace)
+
+
+def test_batches_are_silent(capsys):
+    q = np.outer(np.linspace(0.5, 2.0, 9), BOX["q"])
+    one, other = (qp.Solver(**BOX, verbose=verbose).solve_many(q=q) for verbose in (False, True))
+    assert capsys.readouterr().out == "" and one.x.tobytes() == other.x.tobytes()
+
+
+@pytest.mark.parametrize("parameters", [{}, {"kernel": "linear"}, {"solver": "primal"}, {"shrinking": False}])
+def test_machines(parameters, capsys):
+    X, y = samples(150)
+    labels = np.where(X[:, 0] > 0.7, 2.0, y)
+    silent = SVC(**parameters).fit(X, labels)
+    assert capsys.readouterr().out == ""
+    told = SVC(**parameters, verbose=True).fit(X, labels)
+    assert silent.decision_function(X).tobytes() == told.decision_function(X).tobytes()
+    assert silent.solution_.plan == told.solution_.plan and silent.n_iter_ == told.n_iter_
+    assert lines(capsys.readouterr().out) >= 3
