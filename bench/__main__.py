@@ -1,8 +1,8 @@
 """`centralpath`, or `python -m bench`: the tour; `qp FILE`, `socp FILE`: one file with any setting; `solve FILE`: one
 file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes; `calibrate`:
-what factorizations cost; `ablation`: what each part of the method is worth; `fuzz`: programs around known answers, by
-the thousand; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a paper; `report
-DIR`: a page over experiments."""
+what factorizations cost; `ablation`: what each part of the method is worth; `counts`: iterations and plans
+beside those that are kept; `fuzz`: programs around known answers, by the thousand; `models`: support vector machines
+beside LIBSVM; `experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import socp
 from qp.__main__ import main as qp_main
 from socp.__main__ import main as socp_main
 
-from . import experiments
+from . import counts, experiments
 from .answers import answer
 from .answers.verify import verify
 from .compare import (
@@ -229,6 +229,18 @@ def _compare_derivatives(options: argparse.Namespace) -> int:
     return 1 if any(row.verdict == "WRONG" for row in rows if row.solver == measurement.OURS) else 0
 
 
+def _counts(options: argparse.Namespace) -> int:
+    qp.warmup()
+    if options.update:
+        lines = counts.update(options.data)
+    else:
+        before = counts.kept()
+        programs = [*counts.generated(), *counts.of_sets(set(before), options.data)]
+        lines = counts.moved({name: count() for name, count in programs}, before)
+    print("\n".join(lines) or "no count has moved")
+    return 1 if lines and not options.update else 0
+
+
 def _fuzz(options: argparse.Namespace) -> int:
     if options.interrupts is not None:
         counts, wrong = interrupts.run(options.interrupts, options.seed)
@@ -302,6 +314,7 @@ COMMANDS = {
     "calibrate": _calibrate,
     "compare": _compare,
     "experiment": _experiment,
+    "counts": _counts,
     "fuzz": _fuzz,
     "models": _models,
     "report": _report,
@@ -443,6 +456,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_trials(commands: Any) -> None:
     """The command `fuzz` of the parser."""
+    count = commands.add_parser("counts", help="compare iterations, refinements and plans with those that are kept")
+    count.add_argument("--update", action="store_true", help="bring the file up to date")
+    count.add_argument("--data", help=f"the folder of the sets (default: ${sets.DATA_VARIABLE})")
+
     fuzz = commands.add_parser("fuzz", help="solve random programs with known answers, and judge every answer")
     fuzz.add_argument("--seconds", type=_positive, help="how long (default 60, or as --programs says)")
     fuzz.add_argument("--programs", type=_count(1), help="how many programs (default: as many as there is time for)")

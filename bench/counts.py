@@ -1,0 +1,173 @@
+"""Counts as results: status, iterations, refinements and plan of some 300 programs, kept in a file and compared.
+
+Times drift with the machine, counts do not: a change that moves one is told by the program's name, before and after.
+`python -m bench counts` compares with the file, with ``--update`` brings it up to date.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import qp
+import socp
+
+from .fuzz import catalogue as families
+from .fuzz.case import Case
+from .programs import generate, learning, many, sets, small, tiny
+
+KEPT = Path(__file__).with_name("counts.tsv")
+SECONDS = 0.2  # a program of the sets is kept if it takes no longer
+SIZES = {"generated": (20, 60), "learning": (50, 150), "small": (30, 100), "tiny": (10,)}
+CLASSES = {
+    "generated": generate.CLASSES, "learning": learning.CLASSES, "small": small.FUNCTIONS, "tiny": tiny.CLASSES,
+}  # fmt: skip
+NUMBERS = 2  # programs of each family of random ones
+BATCH = 64  # programs of a batch
+
+
+class Counts(NamedTuple):
+    """What is counted of a solve; `alone` are programs of a batch that were solved again by themselves.
+
+    Attributes
+    ----------
+    status, plan : str
+        The plan in words, without its numbers.
+    iterations, refinements : int
+        Of all runs; of the last run.
+    fallbacks : int
+        1 where other runs followed a first one that failed.
+    alone : int
+    """
+
+    status: str
+    iterations: int
+    refinements: int
+    fallbacks: int
+    alone: int
+    plan: str
+
+    def differs(self, other: Counts) -> bool:
+        """Return True if a count moved by more than what other processors' rounding moves."""
+        return (
+            (self.status, self.plan) != (other.status, other.plan)
+            or self.fallbacks != other.fallbacks
+            or abs(self.alone - other.alone) > 0.02 * BATCH
+            or abs(self.iterations - other.iterations) > 2 + 0.1 * self.iterations
+            or abs(self.refinements - other.refinements) > 6 + 0.4 * self.refinements
+        )
+
+
+def of_solution(solution: Any) -> Counts:
+    """Return the counts of one answer."""
+    steps = solution.iterations - max(solution.trace.size - 1, 0)
+    later = solution.plan.method == "interior point" and steps > 0
+    plan = f"{solution.plan.method}: {' '.join(re.sub(r'[0-9][0-9,.]*', '', solution.plan.what).split())}"
+    return Counts(
+        solution.status.value, solution.iterations, int(solution.trace["refinements"].sum()), int(later), 0, plan
+    )
+
+
+def solve(program: Any, **settings: Any) -> Counts:
+    """Solve a program of either kind and count."""
+    run: Any = socp.solve if isinstance(program, socp.ConeProgram) else qp.solve
+    try:
+        return of_solution(run(program, **settings))
+    except socp.ProgramError:
+        return Counts("refused", 0, 0, 0, 0, "")
+
+
+def of_batch(program: Any) -> Counts:
+    """Solve a batch of programs that differ in their linear objective and count, all programs together."""
+    is_cone = isinstance(program, socp.ConeProgram)
+    objectives = many.drawn(program.c if is_cone else program.q)[0][:BATCH]
+    solver: Any = socp.Solver(program) if is_cone else qp.Solver(program)
+    found = solver.solve_many(**{"c" if is_cone else "q": objectives})
+    optimal = sum(status == "optimal" for status in found.status)
+    return Counts(f"{optimal} optimal", int(found.iterations.sum()), 0, 0, len(found.alone), "batch")
+
+
+def _solve_made(made: Callable[[int, int], Any], size: int) -> Counts:
+    return solve(made(size, 0))
+
+
+def _batch_made(made: Callable[[int, int], Any]) -> Counts:
+    return of_batch(made(10, 0))
+
+
+def _solve_file(path: Path) -> Counts:
+    return solve(sets.read(path), time_limit=30.0)
+
+
+def generated() -> Iterator[tuple[str, Callable[[], Counts]]]:
+    """Yield the names of programs that need no data, and what counts them."""
+    for group, classes in CLASSES.items():
+        for size in SIZES[group]:
+            for name, made in classes.items():
+                yield f"{group}/{name}_{size}", functools.partial(_solve_made, made, size)
+    for name, made in many.CLASSES.items():
+        yield f"many/{name}_10", functools.partial(_batch_made, made)
+    for family in families.names():
+        for number in range(NUMBERS):
+            case = families.case(family, 0, number)
+            if isinstance(case, Case) and case.before is None and "verbose" not in case.settings:
+                yield f"fuzz/{family}_{number}", functools.partial(solve, case.program, **case.settings)
+
+
+def of_sets(names: set[str] | None, data: str | None = None) -> Iterator[tuple[str, Callable[[], Counts]]]:
+    """Yield the programs of the sets that are there, of these names or all."""
+    for group in sets.SETS:
+        try:
+            files = sets.files(group, data)
+        except sets.DataError:
+            continue
+        for path in files:
+            name = f"{group}/{sets.stem(path)}"
+            if names is None or name in names:
+                yield name, functools.partial(_solve_file, path)
+
+
+def kept() -> dict[str, Counts]:
+    """Return the counts of the file by name."""
+    with KEPT.open(newline="", encoding="utf-8") as file:
+        rows = csv.reader(file, delimiter="\t")
+        next(rows)
+        return {
+            name: Counts(status, int(iterations), int(refinements), int(later), int(alone), plan)
+            for name, status, iterations, refinements, later, alone, plan in rows
+        }
+
+
+def keep(found: dict[str, Counts]) -> None:
+    """Write the file."""
+    with KEPT.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
+        rows.writerow(("name", *Counts._fields))
+        rows.writerows((name, *counts) for name, counts in found.items())
+
+
+def update(data: str | None = None) -> list[str]:
+    """Count all programs, those of the sets that take at most `SECONDS`, and write the file; return what moved."""
+    before, found = kept() if KEPT.exists() else {}, {}
+    for name, count in [*generated(), *of_sets(None, data)]:
+        start = time.perf_counter()
+        counts = count()
+        of_set = name.split("/")[0] in sets.SETS
+        if not of_set or name in before or time.perf_counter() - start <= SECONDS:
+            found[name] = counts
+    keep(found)
+    return moved(found, before)
+
+
+def moved(found: dict[str, Counts], before: dict[str, Counts]) -> list[str]:
+    """Return a line for each program whose counts differ from those that are kept."""
+    return [
+        f"{name}: {tuple(before[name]) if name in before else 'not kept'} -> {tuple(counts)}"
+        for name, counts in found.items()
+        if name not in before or before[name].differs(counts)
+    ]

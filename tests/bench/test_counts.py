@@ -1,0 +1,47 @@
+"""Counts as results: what a change of the engine moves is told by the program's name."""
+
+import os
+
+import pytest
+
+from bench import counts
+from bench.__main__ import main
+from bench.programs.sets import DATA_VARIABLE
+
+BEFORE = counts.kept()
+
+
+@pytest.mark.parametrize("group", ["generated", "learning", "small", "tiny", "many", "fuzz"])
+def test_no_count_of_generated_programs_has_moved(group):
+    found = {name: count() for name, count in counts.generated() if name.startswith(group + "/")}
+    assert found and counts.moved(found, BEFORE) == []
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not os.environ.get(DATA_VARIABLE), reason=f"needs the sets in ${DATA_VARIABLE}")
+def test_no_count_of_the_sets_has_moved():
+    found = {name: count() for name, count in counts.of_sets(set(BEFORE))}
+    assert len(found) > 50 and counts.moved(found, BEFORE) == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"status": "inaccurate"}, {"plan": "other"}, {"iterations": 20}, {"refinements": 30}, {"fallbacks": 1},
+               {"alone": 2}]
+)  # fmt: skip
+def test_what_moved_is_told(change):
+    one = counts.Counts("optimal", 12, 10, 0, 0, "lane")
+    assert counts.moved({"a": one}, {"a": one._replace(iterations=13, refinements=14)}) == []
+    (line,) = counts.moved({"a": one._replace(**change)}, {"a": one})
+    assert line.startswith("a: ") and str(next(iter(change.values()))) in line
+    assert counts.moved({"b": one}, {"a": one})
+
+
+def test_the_command_compares_and_updates(tmp_path, monkeypatch, capsys):
+    programs = [("tiny/one", lambda: counts.solve(counts.tiny.box(10, 0)))]
+    monkeypatch.setattr(counts, "KEPT", tmp_path / "counts.tsv")
+    monkeypatch.setattr(counts, "generated", lambda: iter(programs))
+    monkeypatch.setattr(counts, "of_sets", lambda *_: iter(()))
+    assert main(["counts", "--update"]) == 0 and main(["counts"]) == 0
+    assert "no count has moved" in capsys.readouterr().out
+    monkeypatch.setattr(counts, "kept", lambda: {"tiny/one": counts.Counts("optimal", 99, 0, 0, 0, "")})
+    assert main(["counts"]) == 1 and "tiny/one" in capsys.readouterr().out
