@@ -11,7 +11,7 @@ from bench.answers.verify import verify
 from bench.fuzz.case import Case, Planted
 from bench.fuzz.judge import judge, truth
 from socp import Status
-from tests.support.right_answers import CERTIFIED, NAN, SOLVED, certificate, figures
+from tests.support.right_answers import CERTIFIED, NAN, SOLVED, certificate, figures, spoiled_to
 
 TOL, CERTIFICATE_TOL = 1e-8, 1e-6  # of judge's cases, and what a certificate must verify to
 EVERY = pytest.mark.parametrize("right", SOLVED.values(), ids=SOLVED.keys())
@@ -28,19 +28,6 @@ def case_of(right, **settings):
 
 def faults(right, message="", settings=None, **told):
     return truth(case_of(right, **settings or {}), replace(right.answer(**told), message=message)).faults
-
-
-def change_for(right, entry, level, of):
-    """The change of an entry at which a residual, zero at first and then nearly linear, is at that level."""
-    change = level
-    for _ in range(3):
-        change *= level / of(right.spoiled(entry[0], entry[1], entry[2] * change))
-    return change
-
-
-def spoiled_to(right, entry, level, of=lambda spoiled: figures(spoiled).worst):
-    """The answer with an entry spoiled to a level of its worst residual."""
-    return right.spoiled(entry[0], entry[1], entry[2] * change_for(right, entry, level, of))
 
 
 @EVERY
