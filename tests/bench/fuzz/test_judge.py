@@ -111,6 +111,48 @@ def test_a_claim_that_verifies_may_still_contradict_what_is_planted():
     assert "planted infeasible" in judge(Case(program, planted), answer).why
 
 
+def test_a_solution_contradicts_a_ray_that_is_planted():
+    # x >= 0 with the cost -1e-9 x: to within 1e-8 of the data x = 0 solves it, but the objective falls for ever
+    program, planted = qp.QuadraticProgram(None, [-1e-9], lb=0.0), Planted(UNBOUNDED, np.array([1e9]), None, None)
+    answer = given(Status.OPTIMAL, [0.0], [], [0.0])
+    assert judge(Case(program, planted, hard=True), answer).name == "optimal"
+    found = judge(Case(program, planted), answer)
+    assert found.name == "wrong" and "planted unbounded" in found.why
+    inaccurate = replace(answer, status=Status.INACCURATE)
+    assert judge(Case(program, planted), inaccurate).name == "wrong"
+
+
+def test_what_residuals_explain_of_the_objective_by_hand():
+    """Each kind of residual alone, times the multipliers or values of the planted pair that it meets."""
+    program = qp.QuadraticProgram(None, [-3.0, 5.0], [[1.0, 1.0]], None, [2.0], [-4.0, -1.0], None)
+    planted = Planted(OPTIMAL, np.array([3.0, -1.0]), np.array([3.0]), np.array([0.0, -8.0]))
+    assert verify(program, planted.x, planted.y, planted.z).worst == 0.0
+    case = Case(program, planted)
+    spoiled = {
+        "row": ([3.5, -1.0], [3.0], [0.0, -8.0], 3.0 * 0.5),
+        "bound": ([3.0, -1.25], [3.0], [0.0, -8.0], 8.0 * 0.25),
+        "dual": ([3.0, -1.0], [3.0], [-0.5, -8.0], 4.0 * 0.5),
+        "stray row": ([3.0, -1.0], [-0.5], [3.5, -4.5], 0.5 * 2.0 + 3.5 * 3.0),
+        "stray bound": ([3.0, -1.0], [3.0], [0.0, 0.5], 4.0 * 8.5 + 0.5 * 1.0),
+    }
+    for x, y, z, explained in spoiled.values():
+        answer = given(Status.OPTIMAL, x, y, z)
+        found = verify(program, answer.x, answer.y, answer.z)
+        gap = abs(found.objective - found.dual_objective)
+        assert _explained(case, answer, found) == pytest.approx(gap + explained, rel=1e-8)
+    cone = socp.ConeProgram([-3.0], [[1.0]], [2.0], [socp.NonNeg(1)], A=[[0.0]], b=[0.0])
+    case = Case(cone, Planted(OPTIMAL, np.array([2.0]), np.array([4.0]), np.array([3.0])))
+    for x, y, z, explained in (
+        ([2.5], [4.0], [3.0], 1.5),
+        ([2.0], [4.0], [3.5], 2.0 * 0.5),
+        ([2.0], [0.0], [-1.0], 8.0),
+    ):
+        answer = given(Status.OPTIMAL, x, y, z)
+        found = verify(cone, answer.x, answer.y, answer.z)
+        gap = abs(found.objective - found.dual_objective)
+        assert _explained(case, answer, found) == pytest.approx(gap + explained, rel=1e-8)
+
+
 def test_an_objective_off_by_more_than_residuals_and_gap_explain():
     # a planted "optimum" that is none shows that the answer is compared with it
     case = Case(HALFLINE, Planted(OPTIMAL, np.array([4.0]), np.zeros(0), np.array([0.0])))
