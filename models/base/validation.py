@@ -94,7 +94,7 @@ def as_labels(y: Any, samples: int, who: str, fewest: int = 2, warns: bool = Tru
         raise ValueError(f"Unknown label type: the labels in y cannot be compared with each other ({error})") from None
     if classes.size < fewest:
         raise ValueError(
-            f"{who} needs samples of at least {fewest} classes in y, but there is one class: {classes[0]!r}"
+            f"{who} needs samples of at least {fewest} classes in y, but there is one class: {classes.tolist()[0]!r}"
         )
     return classes, codes.reshape(-1).astype(np.int64)
 

@@ -1,0 +1,293 @@
+"""Everyday uses of every estimator compared with scikit-learn's counterpart: a table of what is taken and refused."""
+
+import functools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn import compose, ensemble, feature_selection, inspection, linear_model, naive_bayes, svm
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, learning_curve
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import NearestCentroid
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import Binarizer, MaxAbsScaler
+from sklearn.utils.validation import has_fit_parameter
+
+import models
+from models import DiscreteHMM, SufficientStatistics
+from tests.models.explanations.test_estimator import first_features
+from tests.models.test_protocol import OF_SEQUENCES, PUBLIC, sequences_of
+from tests.support.everyday_uses import (
+    FRAME,
+    LABELS,
+    T,
+    W,
+    X,
+    Y,
+    agree,
+    answers,
+    balanced,
+    column,
+    copies,
+    ensemble_of,
+    fit,
+    form,
+    frame,
+    frozen,
+    in_pipeline,
+    in_table,
+    in_threads,
+    keeps_requests,
+    meta,
+    mixed_columns,
+    of_y,
+    other_shape,
+    raises,
+    scores,
+    search,
+    shown,
+    weighed,
+    without_metadata,
+    y_of,
+)  # fmt: skip
+
+TOPICS = {"max_iter": 2, "random_state": 0}
+# theirs, ours of one kind, and whether they are asked in every run; the first is for machines that they do not have
+TABLE = [
+    (linear_model.LogisticRegression(), [models.BilevelClassifier(), models.MultiTaskSVC()], True),
+    (linear_model.LogisticRegression(), [
+        models.CoupledDiscriminant(max_iter=20), models.MEDClassifier(), models.MinimaxProbabilityClassifier(),
+        models.RobustSVC(), models.WassersteinSVC(), models.KnowledgeSVC(), models.PrivilegedSVC(),
+        models.ExplanationAugmentedSVC(explain=first_features),
+    ], False),
+    (linear_model.LogisticRegression(), [models.LogisticRegression()], True),
+    (svm.SVC(), [models.SVC()], True),
+    (svm.SVC(), [models.SVCCV([0.1, 1.0], cv=2), models.MultipleKernelSVC()], False),
+    (svm.SVC(kernel="linear", max_iter=1000), [models.SVC(kernel="linear")], False),
+    (svm.NuSVC(nu=0.25), [models.NuSVC()], False),
+    (svm.LinearSVC(), [models.LinearSVC()], True),
+    (svm.SVR(), [models.SVR()], True),
+    (svm.SVR(kernel="linear", max_iter=1000), [models.SVR(kernel="linear")], False),
+    (svm.NuSVR(), [models.NuSVR()], False),
+    (svm.LinearSVR(), [models.LinearSVR()], False),
+    (svm.OneClassSVM(), [models.OneClassSVM()], True),
+    (linear_model.Perceptron(), [models.Perceptron()], False),
+    (linear_model.SGDClassifier(random_state=0), [models.SubgradientSVC(max_iter=300)], False),
+    (linear_model.BayesianRidge(), [models.JointGaussianRegressor()], True),
+    (LinearDiscriminantAnalysis(), [models.LinearDiscriminant()], True),
+    (QuadraticDiscriminantAnalysis(reg_param=0.1), [models.QuadraticDiscriminant()], False),
+    (NearestCentroid(), [models.Prototypes()], False),
+    (naive_bayes.GaussianNB(), [models.GaussianNaiveBayes(), models.MixedNaiveBayes()], False),
+    (naive_bayes.BernoulliNB(), [models.BernoulliNaiveBayes()], False),
+    (naive_bayes.MultinomialNB(), [models.MultinomialNaiveBayes()], True),
+    (naive_bayes.MultinomialNB(), [models.HybridNaiveBayes(), models.MedLDA(2, **TOPICS)], False),
+    (LatentDirichletAllocation(2, **TOPICS), [models.LatentDirichletAllocation(2, **TOPICS)], False),
+]  # fmt: skip
+# name: (whom it is for, what is done)
+USES = {
+    "pipeline": ("fit", lambda m: answers(fit(in_pipeline(m)))),
+    "ColumnTransformer": ("fit", mixed_columns),
+    "FeatureUnion": ("fit", lambda m: answers(fit(make_pipeline(make_union(MaxAbsScaler(), Binarizer()), m)))),
+    "GridSearchCV": ("score", search),
+    "cross_val_score": ("score", scores),
+    "two threads of joblib": ("score", in_threads),
+    "learning_curve": ("score", lambda m: learning_curve(m, X, y_of(m), cv=2, train_sizes=[16], error_score="raise")),
+    "weights by cross_validate": ("supervised weights", lambda m: weighed(m, False)),
+    "weights routed": ("supervised weights", lambda m: weighed(m, True, sample_weight=True)),
+    "weights not asked for": ("supervised weights", lambda m: weighed(m, True)),
+    "weights of another name": ("supervised weights", lambda m: weighed(m, True, sample_weight="w")),
+    "routing without metadata": ("score", without_metadata),
+    "clone keeps requests": ("weights", keeps_requests),
+    "weights are copies": ("weights", copies),
+    "class_weight": ("classifier", balanced),
+    "CalibratedClassifierCV": ("classifier", meta(CalibratedClassifierCV, cv=2)),
+    "OneVsRestClassifier": ("classifier", meta(OneVsRestClassifier)),
+    "BaggingClassifier": ("classifier", meta(ensemble.BaggingClassifier, n_estimators=2, random_state=0)),
+    "AdaBoostClassifier": ("classifier", meta(ensemble.AdaBoostClassifier, n_estimators=2)),
+    "Voting": ("supervised", ensemble_of("Voting")),
+    "Stacking": ("supervised", ensemble_of("Stacking", cv=2)),
+    "TransformedTargetRegressor": ("regressor", meta(compose.TransformedTargetRegressor)),
+    "RFE by coef_": ("coef_", meta(feature_selection.RFE, n_features_to_select=2)),
+    "permutation_importance": ("score", lambda m: inspection.permutation_importance(fit(m), X, y_of(m), n_repeats=1)),
+    "roc_auc": ("classifier", lambda m: scores(m, scoring="roc_auc")),
+    "pickle": ("fit", lambda m: agree(answers(pickle.loads(pickle.dumps(fit(m)))), answers(m))),
+    "set_output": ("transform", in_table),
+    "repr in notebooks": ("fit", shown),
+    "get_params, set_params": ("fit", lambda m: fit(m.set_params(**m.get_params(deep=True)))),
+    "unknown parameter": ("fit", lambda m: raises(ValueError, "Invalid parameter", lambda: m.set_params(nothing=1))),
+    "not fitted": ("fit", lambda m: raises(NotFittedError, "not fitted", lambda: answers(m))),
+    "fit again, another shape": ("fit", other_shape),
+    "DataFrame": ("fit", frame),
+    "nullable DataFrame": ("fit", form(FRAME.astype("Float64"))),
+    "list": ("fit", form(X.tolist())),
+    "float32": ("fit", form(X.astype(np.float32))),
+    "integers": ("fit", form(X.astype(np.int16))),
+    "objects": ("fit", form(X.astype(object))),
+    "read-only": ("fit", form(frozen(X))),
+    "Fortran order": ("fit", form(np.asfortranarray(X))),
+    "strided": ("fit", form(X.repeat(2, 0).repeat(2, 1)[::2, ::2])),
+    "csr_array": ("fit", form(sp.csr_array(X))),
+    "csc_array": ("fit", form(sp.csc_array(X))),
+    "coo_array": ("fit", form(sp.coo_array(X))),
+    "csr_matrix": ("fit", form(sp.csr_matrix(X))),
+    "column y": ("supervised", column),
+    "list y": ("supervised", of_y(np.ndarray.tolist)),
+    "Series y": ("supervised", of_y(lambda y: pd.Series(y, index=FRAME.index[::-1]))),
+    "nullable Series y": ("supervised", of_y(lambda y: pd.Series(y).astype("Int64"))),
+    "strings y": ("classifier", form(y=LABELS)),
+    "objects y": ("classifier", form(y=LABELS.astype(object))),
+    "string Series y": ("classifier", form(y=pd.Series(LABELS, dtype="string"))),
+    "categorical y": ("classifier", form(y=pd.Categorical(LABELS))),
+    "bool y": ("classifier", form(y=Y > 0)),
+    "float y": ("classifier", form(y=Y + 0.0)),
+    "one sample a class": ("classifier", lambda m: answers(fit(m, X[:2], Y[:2]))),
+    "few samples": ("fit", lambda m: answers(fit(m, X[:4].repeat(2, 1), y_of(m)[:4]), X.repeat(2, 1))),
+    "a constant feature": ("fit", lambda m: answers(fit(m, X * [1, 0, 1, 1]))),
+    "a feature twice": ("fit", lambda m: answers(fit(m, X[:, [0, 0, 1, 2]]))),
+    "a single feature": ("fit", lambda m: answers(fit(m, X[:, :1]), X[:, :1])),
+    "three classes": ("classifier", lambda m: answers(fit(m, y=np.arange(24) % 3))),
+    # what is mostly refused, with a word that our message must have
+    "one class": ("classifier", lambda m: fit(m, y=0 * Y), "one class: 0"),
+    "NaN": ("fit", lambda m: fit(m, np.where(X == 3, np.nan, X)), "X"),
+    "inf": ("fit", lambda m: fit(m, np.where(X == 3, np.inf, X)), "X"),
+    "text X": ("fit", lambda m: fit(m, X.astype(str)), "X must hold numbers"),
+    "words X": ("fit", lambda m: fit(m, LABELS[:, None]), "X must hold numbers"),
+    "dates X": ("fit", lambda m: fit(m, FRAME.astype("datetime64[s]")), "X must hold numbers"),
+    "complex X": ("fit", lambda m: fit(m, X + 1j), "X"),
+    "X of one dimension": ("fit", lambda m: fit(m, X[:, 0]), "2D array as X"),
+    "no samples": ("fit", lambda m: fit(m, X[:0], Y[:0]), "0 sample"),
+    "no features": ("fit", lambda m: fit(m, X[:, :0]), "0 feature"),
+    "other features": ("fit", lambda m: answers(fit(m), X[:, :3]), "X has 3 features"),
+    "y of another length": ("supervised", lambda m: fit(m, y=y_of(m)[:5]), "X has 24, y has 5"),
+    "two columns y": ("supervised", lambda m: fit(m, y=np.c_[y_of(m), y_of(m)]), "y should be a 1d array"),
+    "no y": ("supervised", lambda m: m.fit(X, None), "requires y"),
+    "text y": ("regressor", lambda m: fit(m, y=LABELS), "y must hold numbers"),
+    "continuous y": ("classifier", lambda m: fit(m, y=T + 0.5), "y must hold classes"),
+    "NaN y": ("supervised", lambda m: fit(m, y=np.where(X[:, 1] > 3, np.nan, y_of(m))), "y contains NaN"),
+    "score, y of another length": ("supervised", lambda m: fit(m).score(X, y_of(m)[:5]), "X has 24, y has 5"),
+    "score, two columns y": ("supervised", lambda m: fit(m).score(X, np.c_[y_of(m), y_of(m)]), "y should be a 1d"),
+    "score, other labels": ("classifier", lambda m: fit(m, y=LABELS).score(X, Y), "y must hold labels"),
+    "score, no y": ("supervised", lambda m: fit(m).score(X, None), "requires y"),
+    "score, weights of another length": ("supervised", lambda m: fit(m).score(X, y_of(m), W[:5]), "sample_weight"),
+    "weights of another length": ("weights", lambda m: fit(m, sample_weight=W[:5]), "sample_weight"),
+    "NaN weights": ("weights", lambda m: fit(m, sample_weight=W * np.nan), "sample_weight"),
+    "text weights": ("weights", lambda m: fit(m, sample_weight=LABELS), "sample_weight"),
+    "probability=True": ("classifier", lambda m: type(m)(probability=True), "unexpected keyword argument"),
+}
+LDA, QDA, NEAREST, NUMBER = "LinearDiscriminant", "QuadraticDiscriminant", "Prototypes", "text is no number here"
+NO_WEIGHTS = dict.fromkeys((LDA, QDA, NEAREST), "theirs takes no weights")
+BAYES = ("GaussianNaiveBayes", "BernoulliNaiveBayes", "MultinomialNaiveBayes", "MixedNaiveBayes")
+SINGULAR, FOLDS = "a singular covariance is shrunk", "every fold needs both classes"
+DENSE = dict.fromkeys((NEAREST, "CoupledDiscriminant"), "dense, as the other discriminants")
+TWO = ("BilevelClassifier", "KnowledgeSVC", "PrivilegedSVC", "MultiTaskSVC", "MultipleKernelSVC")
+MISSING = (LDA, QDA, NEAREST, *BAYES[:2], BAYES[3], "JointGaussianRegressor", "RobustSVC")
+# use: {estimator: why it is not as with scikit-learn}; "" for all
+REASONS = {
+    **{name: {"": NUMBER} for name in ("text X", "dates X")},
+    "probability=True": {"": "the message names CalibratedClassifierCV, which does it"},
+    **dict.fromkeys(("weights routed", "clone keeps requests", "AdaBoostClassifier"), NO_WEIGHTS),
+    "weights by cross_validate": NO_WEIGHTS,
+    "weights are copies": {**NO_WEIGHTS, "SVCCV": "its folds are of samples, of which there are others"},
+    "one sample a class": {"SVCCV": FOLDS, LDA: SINGULAR, QDA: SINGULAR},
+    "few samples": {QDA: SINGULAR},
+    **dict.fromkeys(("csr_array", "csc_array", "coo_array", "csr_matrix"), DENSE),
+    "one class": dict.fromkeys((LDA, *BAYES, "HybridNaiveBayes", "MedLDA"), "there is nothing to tell apart"),
+    "three classes": dict.fromkeys(TWO, "stated for two classes"),
+    "NaN": dict.fromkeys(MISSING, "a missing value"),
+    "class_weight": dict.fromkeys(("NuSVC", "MinimaxProbabilityClassifier"), "see models.base.estimator.Classifier"),
+}
+
+
+def is_for(whom, m):
+    supervised, weights = is_classifier(m) or is_regressor(m), has_fit_parameter(m, "sample_weight")
+    kinds = {"supervised": supervised, "classifier": is_classifier(m), "regressor": is_regressor(m), "weights": weights}
+    kinds["supervised weights"] = supervised and weights
+    kinds["coef_"] = supervised and getattr(fit(clone(m)), "coef_", np.zeros(0)).shape[-1] == X.shape[1]
+    return kinds[whom] if whom in kinds else hasattr(m, whom)
+
+
+def outcome(name, m):
+    """What comes of a use: it is taken, wrong, or refused with a message."""
+    try:
+        USES[name][1](clone(m))
+    except AssertionError as error:
+        return "wrong", str(error)
+    except Exception as error:
+        return "refused", str(error)
+    return "taken", ""
+
+
+@functools.cache
+def with_theirs(name, shown):
+    return outcome(name, next(theirs for theirs, _, _ in TABLE if repr(theirs) == shown))[0]
+
+
+def test_every_estimator_is_in_the_table():
+    assert {type(m) for _, ours, _ in TABLE for m in ours} | set(OF_SEQUENCES) == set(PUBLIC)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [pytest.param(m, t, marks=() if short else pytest.mark.full) for t, ours, short in TABLE for m in ours],
+    ids=lambda m: type(m).__name__,
+)
+def test_what_is_taken_and_refused(ours, theirs):
+    told, who = {}, type(ours).__name__
+    for name, (whom, _, *words) in USES.items():
+        if not is_for(whom, ours):
+            continue
+        (found, message), expected = outcome(name, ours), with_theirs(name, repr(theirs))
+        differs = found != expected and (found, expected) != ("taken", "wrong")
+        reasons = REASONS.get(name, {})
+        if (found == "wrong" and who not in reasons) or (differs and not {"", who} & reasons.keys()):
+            told[name] = (found, f"theirs: {expected}", message[:100])
+        elif who in reasons and not differs:
+            told[name] = "no difference: the reason is out of date"
+        elif found == "refused" and not all(word in message for word in words):
+            told[name] = f"the message lacks {words[0]!r}: {message[:100]}"
+    assert told == {}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in OF_SEQUENCES if hasattr(kind, "score")])
+def test_uses_of_sequences(kind):
+    m = kind(DiscreteHMM(2, random_state=0)) if "model" in kind().get_params() else kind(2)
+    m.set_params(**{"random_state": 0} if "random_state" in m.get_params() else {})
+    S, y = sequences_of(m)
+    fitted, expected = clone(m).fit(S, y), searched(m, S, y)
+    assert (
+        expected
+        == searched(pickle.loads(pickle.dumps(fitted)), S, y)
+        == searched(make_pipeline("passthrough", m), S, y)
+    )
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert expected == searched(m, S, y)
+        if is_classifier(m):  # a pipeline asks those without weights in score for them, those of scikit-learn too
+            assert expected == searched(make_pipeline("passthrough", m), S, y)
+    if is_classifier(m):
+        assert fitted.score(S, np.asarray(y)[:, None]) == fitted.score(S, y)
+        raises(ValueError, f"X has {len(y)}, y has 3", lambda: fitted.score(S, y[:3]))
+    assert "(fitted)" in fitted._repr_html_() and "(not fitted)" in m._repr_html_()
+
+
+def searched(m, S, y):
+    return GridSearchCV(m, {}, cv=2, error_score="raise").fit(S, y).cv_results_["mean_test_score"].tolist()
+
+
+def test_a_space_of_scores_in_a_routed_pipeline():
+    S, y = sequences_of(DiscreteHMM())
+    machine, space = models.SVC(kernel="linear"), SufficientStatistics(DiscreteHMM(2, random_state=0))
+    light = np.where(np.asarray(y) == y[0], 0.1, 1.0)
+    expected = clone(machine).fit(clone(space).fit_transform(S, y), y, sample_weight=light)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = make_pipeline(space, machine.set_fit_request(sample_weight=True)).fit(S, y, sample_weight=light)[-1]
+    np.testing.assert_array_equal(found.dual_coef_, expected.dual_coef_)
+    assert found.dual_coef_.min() > -0.1 - 1e-9 or found.dual_coef_.max() < 0.1 + 1e-9
