@@ -38,7 +38,7 @@ from .compare import (
     suite,
 )
 from .experiments import conduct, pages
-from .fuzz import campaign, interrupts, trial
+from .fuzz import batches, campaign, interrupts, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .teaching import ablation
@@ -246,6 +246,13 @@ def _fuzz(options: argparse.Namespace) -> int:
         counts, wrong = interrupts.run(options.interrupts, options.seed)
         print(*wrong, ", ".join(f"{count} interrupts of {kind}" for kind, count in counts.items()), sep="\n")
         return 1 if wrong else 0
+    seconds = math.inf if options.seconds is None and options.programs is not None else options.seconds or 60.0
+    if options.batches:
+        found, differing = batches.run(options.seed, seconds, options.programs, options.only)
+        print(found.table().text())
+        print(found.exact_table().text())
+        print(f"{differing} batches with bits that depend on neighbours, order or threads")
+        return 1 if found.failed or differing else 0
     names, folder = families.names(options.family), Path(options.out)
     if options.only is not None:
         verdicts = {name: trial.trial(name, options.seed, options.only) for name in names}
@@ -256,7 +263,6 @@ def _fuzz(options: argparse.Namespace) -> int:
             print(f"    {trial.second_opinions(name, options.seed, options.only)}")
             print(f"    kept in {campaign.keep(folder, name, options.seed, options.only)}")
         return 1 if any(verdict.name in campaign.FATAL for verdict in verdicts.values()) else 0
-    seconds = math.inf if options.seconds is None and options.programs is not None else options.seconds or 60.0
     found = campaign.run(
         names, options.seed, folder, seconds, options.programs, lambda failure: print(failure.text(), flush=True)
     )
@@ -471,6 +477,7 @@ def _add_trials(commands: Any) -> None:
     fuzz.add_argument(
         "--interrupts", type=_count(1), metavar="N", help="instead, Ctrl-C N times in updates, iterates and fits each"
     )
+    fuzz.add_argument("--batches", action="store_true", help="instead, batches by one and two threads in other orders")
     fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
 
 

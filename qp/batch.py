@@ -24,7 +24,7 @@ from .problem.certificates import Stack
 from .problem.derivatives import Gradient, Tangent
 from .problem.kernel_matrix import KernelMatrix
 from .problem.many_derivatives import Sensitivities
-from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_order, check_rows, checked_side
+from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
 from .problem.side_by_side import verify
 from .problem.solution import Solution
 from .solver import Solver
@@ -117,6 +117,11 @@ class Programs(BatchData):
         The rows with one entry.
     """
 
+    l: np.ndarray
+    u: np.ndarray
+    lb: np.ndarray
+    ub: np.ndarray
+
     def __init__(self, P: Any, q: Any, A: Any, l: Any, u: Any, lb: Any, ub: Any) -> None:
         self.q = as_vector("q", q, leading=True)
         check_finite("q", self.q)
@@ -128,11 +133,14 @@ class Programs(BatchData):
         check_rows(A, m, l, u)
         self.n, self.m = n, m
         rows = " (the rows of A)"
-        self.l, self.u = _side("l", l, m, rows, NO_LOWER), _side("u", u, m, rows, NO_UPPER)
-        self.lb, self.ub = _side("lb", lb, n, variables, NO_LOWER), _side("ub", ub, n, variables, NO_UPPER)
+        for name, value, size, why, absent in (
+            ("l", l, m, rows, NO_LOWER), ("u", u, m, rows, NO_UPPER),
+            ("lb", lb, n, variables, NO_LOWER), ("ub", ub, n, variables, NO_UPPER),
+        ):  # fmt: skip
+            setattr(self, name, as_vector(name, value, size, why, True, absent, leading=True))
         self.hold(("q", "l", "u", "lb", "ub"), ("P", "A"))
-        check_order(("l", "u"), self.l, self.u)
-        check_order(("lb", "ub"), self.lb, self.ub)
+        self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
+        self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
         entries = self.A != 0.0
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
 
@@ -163,10 +171,6 @@ class Programs(BatchData):
         for name in self.has_axis:
             setattr(part, name, rows_at(getattr(self, name), chosen))
         return part
-
-
-def _side(name: str, value: Any, size: int, why: str, absent: float) -> np.ndarray:
-    return checked_side(name, as_vector(name, value, size, why, True, absent, leading=True), -absent)
 
 
 @document_settings

@@ -262,15 +262,18 @@ class Solver(SetUpOnce):
         return None
 
     def equilibrate_for(self, program: ConeProgram) -> None:
-        """Take a program as `replace_vectors` does, under the equilibration that a new solver would find for it."""
-        if self._is_stale or self.plan.backend == "low rank":  # whose factors of P are under the one before
+        """Take a program as `replace_vectors` does, in the units that a new solver would choose for it."""
+        if self._is_stale:
             return self._set_up_for(program)
         started = time.perf_counter()
         self._is_stale = True
         with self._threads:
-            self.form.take(program, self.settings.equilibrate)
-            self.kkt.refresh()
-        self._fallbacks, self._ended_well, self._has_last = None, False, False
+            if self.form.rescale(program, self.settings.equilibrate):
+                if self.plan.backend == "low rank":  # whose factors of P are in the units of before
+                    return self._set_up_for(program)
+                self.kkt.refresh()
+                self._fallbacks = None
+        self._ended_well = self._has_last = False
         self.setup_time = time.perf_counter() - started
         self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
         self.program, self._is_stale = program, False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -91,7 +92,7 @@ class KernelMatrix(Hessian):
             raise ProgramError(f"signs must be +1 and -1, one for each of {self.count} samples or a multiple of that")
         known = isinstance(kernel, str) and is_mercer(kernel, self.coef0)
         self.is_semidefinite = known if semidefinite is None else bool(semidefinite)
-        self._compiled: Samples | None = None
+        self._compiled: threading.local | None = None
         self._diagonal: np.ndarray | None = None
 
     @property
@@ -111,10 +112,16 @@ class KernelMatrix(Hessian):
         return {**self.__dict__, "_compiled": None}
 
     def compiled(self) -> Samples | None:
-        """The samples as kernels take them; None for a function."""
-        if self._compiled is None and isinstance(self.kernel, str):
-            self._compiled = samples_of(self.samples, self.kernel, self.gamma, self.coef0, self.degree)
-        return self._compiled
+        """Return the samples as kernels take them, with room for work: those of this thread.  None for a function."""
+        if not isinstance(self.kernel, str):
+            return None
+        if self._compiled is None:
+            self._compiled = threading.local()
+        own = self._compiled.__dict__
+        if "samples" not in own:
+            own["samples"] = samples_of(self.samples, self.kernel, self.gamma, self.coef0, self.degree)
+        found: Samples = own["samples"]
+        return found
 
     def kernel_diagonal(self) -> np.ndarray:
         """k(x_i, x_i) of the samples."""

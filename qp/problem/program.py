@@ -92,8 +92,8 @@ class QuadraticProgram(WithHessian):
 
     def _check_sides(self) -> None:
         """Take what lies far out as absent; refuse sides that can never hold."""
-        self.l, self.u = _checked_sides(("l", "u"), self.l, self.u)
-        self.lb, self.ub = _checked_sides(("lb", "ub"), self.lb, self.ub)
+        self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
+        self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
 
     def with_data(
         self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
@@ -188,38 +188,36 @@ def check_rows(A: Any, m: int, l: Any, u: Any) -> None:
         raise ProgramError("A came without the sides of its rows, l <= Ax <= u (as in OSQP): give l, u or both")
 
 
-def _checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides with what lies far out as absent; what can never hold is refused."""
-    if are_plain_sides(lower, upper):
-        return lower, upper
-    lower, upper = checked_side(names[0], lower, NO_UPPER), checked_side(names[1], upper, NO_LOWER)
-    check_order(names, lower, upper)
-    return lower, upper
+def checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both sides with what lies far out as absent; refuse what can never hold.
 
-
-def checked_side(name: str, side: np.ndarray, never: float) -> np.ndarray:
-    """Return `side` with what lies far out as absent; refuse NaN and the infinity `never`.
-
-    It may have a row for each program.
+    Each may have a row for each program of a batch, or one that all share.
     """
-    check_no_nan(name, side)
-    side = no_side_beyond(side)
-    for at in np.argwhere(side == never)[:1].tolist():
-        raise ProgramError(f"{name}[{', '.join(map(str, at))}] is {never}: that side can never hold")
-    return side
-
-
-def check_order(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> None:
-    """Refuse a lower side above its upper side; each may have a row for each program, or one that all share."""
+    if lower.shape == upper.shape and are_plain_sides(lower.reshape(-1), upper.reshape(-1)):
+        return lower, upper
+    for name, side in zip(names, (lower, upper)):
+        check_no_nan(name, side[0] if side.ndim == 2 and len(side) == 1 else side)
+    lower, upper = no_side_beyond(lower), no_side_beyond(upper)
+    for name, side, never in zip(names, (lower, upper), (NO_UPPER, NO_LOWER)):
+        bad = side == never
+        if bad.any():
+            raise ProgramError(f"{name}[{_first(bad)[1]}] is {never}: that side can never hold")
     bad = lower > upper
-    for at in np.argwhere(bad)[:1].tolist():
-        low, up = (np.broadcast_to(side, bad.shape)[tuple(at)] for side in (lower, upper))
-        index = ", ".join(map(str, at if bad.ndim == 1 or len(bad) > 1 else at[1:]))
+    if bad.any():
+        at, index = _first(bad)
+        low, up = (np.broadcast_to(side, bad.shape)[at] for side in (lower, upper))
         more = f" ({bad.sum()} such entries)" if bad.sum() > 1 else ""
         raise ProgramError(
             f"{names[0]} must be at most {names[1]}, but {names[0]}[{index}] = {low:g} > {names[1]}[{index}] = "
             f"{up:g}{more}"
         )
+    return lower, upper
+
+
+def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
+    """Return where the first bad entry is, and in words, without the number of the program where there is one row."""
+    at = tuple(np.argwhere(bad)[0].tolist())
+    return at, ", ".join(map(str, at[1:] if len(at) == 2 and len(bad) == 1 else at))
 
 
 @kernel

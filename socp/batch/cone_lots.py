@@ -56,10 +56,12 @@ class ConeRows:
             self.in_cones[ends[k] : ends[k + 1]] = True
         entries, orthant = G != 0.0, np.repeat([isinstance(cone, NonNeg) for cone in cones], [c.dim for c in cones])
         is_single = (entries.sum(axis=2) == 1) & orthant.astype(bool)
-        where = entries.argmax(axis=2)
-        self.values = np.take_along_axis(G, where[:, :, None], 2)[..., 0]
-        is_bound = is_single & (np.abs(self.values) <= 1.0)
-        self.codes = np.where(is_bound, 2 * where + (self.values > 0.0), np.where(is_single, LARGE, SEVERAL))
+        where, values = _first_entries(entries[:1], G)
+        if (is_single & (values == 0.0)).any():  # rows that have their entry elsewhere than in the first program
+            where, values = _first_entries(entries, G)
+        self.values = values
+        is_bound = is_single & (np.abs(values) <= 1.0)
+        self.codes = np.where(is_bound, 2 * where + (values > 0.0), np.where(is_single, LARGE, SEVERAL))
 
     def bounds_of(self, program: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that are bounds in a program, and their codes: of each bound the first row."""
@@ -67,6 +69,12 @@ class ConeRows:
         rows = np.flatnonzero(codes >= 0)
         slots, first = np.unique(codes[rows], return_index=True)
         return rows[first], slots
+
+
+def _first_entries(entries: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of the first `entries` of all rows, and what G has there."""
+    where = entries.argmax(axis=2)
+    return where, np.take_along_axis(G, np.broadcast_to(where[:, :, None], (*G.shape[:2], 1)), 2)[..., 0]
 
 
 class ConeLot(Lot):

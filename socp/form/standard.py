@@ -140,6 +140,19 @@ class StandardForm(Structure):
         """New vectors c, b, h only."""
         renew_vectors(self, program.c, program.b, program.h)
 
+    def rescale(self, program: ConeProgram, equilibrate: bool) -> bool:
+        """Take new vectors, and the scale of the objective that a new form has for them; return True if it is another.
+
+        D and E do not depend on vectors: the form is then that of the program, to the bit.
+        """
+        before = self.cost_scale
+        self.refresh_vectors(program)
+        set_cost_scale(self, program.hessian.values, equilibrate)
+        if self.cost_scale == before:
+            return False
+        self.refresh(program)
+        return True
+
     def groups_hold(self) -> bool:
         """Whether the values keep the merged rows parallel; their new factors are taken."""
         return bool(groups_hold(self))
@@ -291,13 +304,19 @@ def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
         D[j] = 1.0
     for i in range(E.size):
         E[i] = 1.0
-    form.cost_scale = 1.0
     if wanted:
         ruiz(form, P_values)
-        cost = objective_size(form, P_values)
-        if cost > 0.0:
-            form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
+    set_cost_scale(form, P_values, wanted)
     return scale_data(form, P_values)
+
+
+@kernel
+def set_cost_scale(form: StandardForm, P_values: Floats, wanted: bool) -> None:
+    """Set `cost_scale` so that the objective is of size one, or to one where equilibration is not `wanted`."""
+    form.cost_scale = 1.0
+    cost = objective_size(form, P_values) if wanted else 0.0
+    if cost > 0.0:
+        form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
 
 
 @kernel

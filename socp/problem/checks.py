@@ -315,8 +315,10 @@ def check_finite(name: str, array: np.ndarray) -> None:
 
 def check_no_nan(name: str, array: np.ndarray) -> None:
     """Refuse NaN, naming the first entry."""
-    for where in np.argwhere(np.isnan(array))[:1].tolist():
-        raise ProgramError(f"{name} must not be NaN, but {name}[{', '.join(map(str, where))}] is nan")
+    bad = np.isnan(array)
+    if bad.any():
+        index = ", ".join(map(str, np.argwhere(bad)[0].tolist()))
+        raise ProgramError(f"{name} must not be NaN, but {name}[{index}] is nan")
 
 
 @kernel

@@ -82,11 +82,12 @@ class Answer(KeepsProgram):
         """The program, where the answer has a derivative."""
         if self.status is not Status.OPTIMAL:
             raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
-        if callable(self._program):
-            self._program = self._program()
-        if self._program is None:
+        program = self._program
+        if callable(program):  # another thread may have made it meanwhile: it is taken once
+            program = self._program = program()
+        if program is None:
             raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
-        return self._program
+        return program
 
     def __repr__(self) -> str:
         return summary(self)

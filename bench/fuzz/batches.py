@@ -1,0 +1,158 @@
+"""Batches of programs: each answer is judged on its own data, and no bit depends on neighbours, order or threads.
+
+A batch is solved as it comes by one thread, then by two, reversed, in a random order, in part, and a program by itself.
+All must give the bits of the first, answers of the lanes and of solvers alike.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import qp
+import socp
+from socp import NonNeg
+
+from ..answers.answer import from_solution
+from . import planting, points
+from .campaign import Campaign
+from .case import Case, Planted
+from .judge import EXCEPTION, FAILURES, Verdict, judge
+from .points import any_style, matrix, vector
+
+Generator = np.random.Generator
+Drawn = tuple[list[Case], tuple[str, ...]]
+IN_LANES = 128  # variables that fit into lanes; programs of more are solved one by one
+
+
+def quadratic(rng: Generator, k: int, n: int, m: int) -> Drawn:
+    """Draw quadratic programs with the same P and A, or each with its own, and what they share."""
+    style, own = any_style(rng, 0.1), rng.random() < 0.5
+    P, A = points.any_hessian(rng, n, style), matrix(rng, m, n, style)
+    cases = []
+    for _ in range(k):
+        kind = rng.random()
+        if own and m and kind < 0.3:
+            draw = planting.quadratic_infeasible if kind < 0.15 else planting.quadratic_unbounded
+            case = draw(rng, n, m, style)
+        elif kind < 0.3:  # sides around points that have nothing to do with each other
+            (l, u, _), (lb, ub, _) = (planting.sides(rng, vector(rng, size, style), style) for size in (m, n))
+            case = Case(qp.QuadraticProgram(P, vector(rng, n, style), A, l, u, lb, ub), Planted(), hard=True)
+        elif own:
+            case = planting.any_quadratic_optimal(rng, n, m, style)
+        else:
+            case = planting.quadratic_optimal(rng, P, A, style)
+        cases.append(case)
+    return cases, () if own else ("P", "A")[: int(rng.integers(0, 3))]
+
+
+def conic(rng: Generator, k: int, n: int, m: int) -> Drawn:
+    """Draw cone programs likewise; where they share their matrices, rows of orthants may be bounds, or absent."""
+    style, own, p = any_style(rng, 0.1), rng.random() < 0.5, int(rng.integers(0, max(1, n // 3)))
+    cones = [*points.some_cones(rng, m), NonNeg(n)]
+    P, A, G = points.any_hessian(rng, n, style), matrix(rng, p, n, style), matrix(rng, m + n, n, style)
+    G[m:] = np.diag(rng.choice([-1.0, 1.0, 0.5, 2.0, 0.0], n))
+    cases = []
+    for _ in range(k):
+        kind = rng.random()
+        if own and kind < 0.3:
+            case = (planting.cone_infeasible if kind < 0.15 else planting.cone_unbounded)(rng, n, p, cones, style)
+        elif kind < 0.3:
+            c, b, h = (vector(rng, size, style) for size in (n, p, m + n))
+            h[m:][rng.random(n) < 0.3] = np.inf
+            case = Case(socp.ConeProgram(c, G, h, cones, A, b, P), Planted(), hard=True)
+        elif own:
+            case = planting.any_cone_optimal(rng, n, p, cones, style)
+        else:
+            case = planting.cone_optimal(rng, P, A, G, cones, style)
+        cases.append(case)
+    return cases, () if own else ("P", "A", "G")[: int(rng.integers(0, 4))]
+
+
+def draw(rng: Generator) -> tuple[str, list[Case], tuple[str, ...]]:
+    """Draw a batch: what it is, its programs, and which matrices they share."""
+    is_large, is_long = rng.random() < 0.3, rng.random() < 0.1
+    n = int(rng.integers(IN_LANES + 1, IN_LANES + 12) if is_large else rng.integers(1, 4 if is_long else 13))
+    k = int(rng.integers(2, 6) if is_large else rng.integers(130, 200) if is_long else rng.integers(2, 40))
+    is_conic = rng.random() < 0.5
+    cases, shared = (conic if is_conic else quadratic)(rng, k, n, int(rng.integers(0, 30 if is_large else 2 * n + 1)))
+    name = f"{'cone' if is_conic else 'qp'} {'one by one' if is_large else 'in lanes'}, {'shared' if shared else 'own'}"
+    return name, cases, shared
+
+
+def solve(cases: Sequence[Case], shared: tuple[str, ...], threads: int, start: Any = None) -> Any:
+    """Solve the programs as a batch."""
+    programs: list[Any] = [case.program for case in cases]
+    is_conic = isinstance(programs[0], socp.ConeProgram)
+    given: dict[str, Any] = {}
+    for name in ("c", "G", "h", "A", "b", "P") if is_conic else ("P", "q", "A", "l", "u", "lb", "ub"):
+        values = [getattr(program, name) for program in programs]
+        if name == "P":
+            values = [np.zeros(2 * (program.n,)) if P is None else P for program, P in zip(programs, values)]
+        given[name] = values[0] if name in shared else values
+    if is_conic:
+        return socp.solve_many(**given, cones=programs[0].cones, threads=threads)
+    return qp.solve_many(**given, threads=threads, warm_start=start)
+
+
+def bits(many: Any, i: int) -> tuple[Any, ...]:
+    """Return all that is told of program `i`, as bytes."""
+    fields = (np.asarray(getattr(many, name)[i]).tobytes() for name in (*many.vectors, *many.numbers))
+    return (many.status[i].value, int(many.iterations[i]), i in many.alone, *fields)
+
+
+def differences(rng: Generator, cases: list[Case], shared: tuple[str, ...], first: Any) -> list[str]:
+    """Solve a batch in other ways; tell which programs have other bits then."""
+    k, found, warm = len(cases), [], None
+    some, shuffled = np.flatnonzero(rng.random(k) < 0.5), rng.permutation(k)
+    ways: dict[str, tuple[np.ndarray, int]] = {
+        "by two threads": (np.arange(k), 2), "reversed": (np.arange(k)[::-1], 1), "shuffled": (shuffled, 2),
+        "in part": (some, 2), "by itself": (rng.integers(0, k, 1), 1),
+    }  # fmt: skip
+    if not isinstance(cases[0].program, socp.ConeProgram):
+        warm = solve(cases, shared, 1, first)
+    for what, (order, threads) in ways.items():
+        if not order.size:
+            continue
+        chosen = [cases[i] for i in order]
+        many = solve(chosen, shared, threads)
+        compared = [(what, many, first)]
+        if warm is not None and what == "shuffled":
+            compared.append(("shuffled, from the last answers", solve(chosen, shared, threads, many), warm))
+        for way, other, expected in compared:
+            wrong = [int(i) for place, i in enumerate(order) if bits(other, place) != bits(expected, i)]
+            found += [f"other bits {way}: programs {wrong} of {k}"] if wrong else []
+    return found
+
+
+def run(
+    seed: int, seconds: float, programs: int | None, only: int | None = None, tell: Callable[[str], Any] = print
+) -> tuple[Campaign, int]:
+    """Try batches until there were so many programs, or the time is over; verdicts, and how many batches differ."""
+    campaign, differing, number, until = Campaign(), 0, only or 0, time.monotonic() + seconds
+    while time.monotonic() < until and (programs is None or campaign.programs < programs):
+        rng = np.random.default_rng([seed, number])
+        name, cases, shared = draw(rng)
+        counts, truths = campaign.counts.setdefault(name, Counter()), campaign.truths.setdefault(name, [])
+        again = f"python -m bench fuzz --batches --seed {seed} --only {number}"
+        try:
+            many = solve(cases, shared, 1)
+            verdicts = [judge(case, from_solution(found, 0.0)) for case, found in zip(cases, many)]
+            found = differences(rng, cases, shared, many)
+        except Exception as error:  # whatever it is, it is what this looks for
+            verdicts, found = [Verdict(EXCEPTION, f"{type(error).__name__}: {error}")], []
+        differing += bool(found)
+        counts.update(verdict.name for verdict in verdicts)
+        truths += [verdict.truth for verdict in verdicts if verdict.truth is not None]
+        campaign.expected += sum(verdict.expected for verdict in verdicts)
+        found += [f"{v.name}, program {i}: {v.why}" for i, v in enumerate(verdicts) if v.name in FAILURES]
+        for line in found:
+            tell(f"{again}    {line}")
+        if only is not None:
+            break
+        number += 1
+    return campaign, differing
