@@ -372,14 +372,14 @@ class Solver(SetUpOnce):
         run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
         with self._threads:
             run.solve()
-            if run.status in FAILED:
+            if run.status in FAILED or run.has_large_multipliers:
                 self._fallbacks = self._fallbacks or Fallbacks(self._state, self.settings)
                 run = self._fallbacks.improve(run, self.program, test)
         if run.status is OPTIMAL:
-            if run.state is self._state:
+            if run.state is self._state and run.kept is None:
                 self._ended_well = True
             else:
-                self._keep(run.state.point, run.form)
+                self._keep(run.kept or run.state.point, run.form)
         self._is_stale = run.message == INTERRUPTED
         _, factorization, solves = run.effort
         run.close(self.setup_time, {**self.timings, "factorization": factorization, "solves": solves})

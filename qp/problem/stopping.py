@@ -49,14 +49,14 @@ class ProgramTest(ConeTest):
         self.last: tuple[Point, Residuals] | None = None
 
     def residuals(
-        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool = False
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool | str = False
     ) -> Residuals:
         """The residuals of a point of the cone program; with `rounding` without what evaluating them may lose."""
         x, y, z = self.form.lift(self.presolved.program, x, y, z)
         return self.measure(x, y, z, rounding)
 
     def measure(
-        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False, Px: np.ndarray | None = None
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool | str = False, Px: np.ndarray | None = None
     ) -> Residuals:
         """The residuals of a point (x, y, z_bounds) of what presolve leaves; Px where it is at hand."""
         if self.presolved.removed is not None:

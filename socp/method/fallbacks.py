@@ -1,4 +1,7 @@
-"""What is done after a run has failed: the program is solved by the next plans, and the best answer of all is kept."""
+"""What is done after a run has failed: the program is solved by the next plans, and the best answer of all is kept.
+
+A run fails, too, when rounding spoils its answer by multipliers that are large: by other ways they may be smaller.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class Fallbacks:
         self._other: State | None = None  # another form
 
     def improve(self, run: Run, program: ConeProgram, test: ConeTest | None) -> Run:
-        """The first run that decides the program, or the best, `run` being one that has failed.
+        """The first run that decides the program, or the best, `run` being one that has not settled it.
 
         One that is stopped ends the attempts, but takes no better answer away.  The effort told is that of all.
         """
@@ -50,9 +53,9 @@ class Fallbacks:
                 again.started = run.started
                 again.solve()
                 efforts.append(again.effort)
-                if again.status in DECIDED or _worst(again) < _worst(run):
+                if is_better(again, run):
                     run = again
-                if again.status not in FAILED:
+                if is_settled(run) or again.status not in (*FAILED, *DECIDED):
                     break
         except MemoryError as error:  # of another KKT solver: the answer that there is is not lost
             logger.info("no further attempt: %s", error)
@@ -74,6 +77,18 @@ class Fallbacks:
             form = StandardForm(program, plan.equilibrate, limit=plan.limit)
             self._other = State(form, *build(form, plan))
         return self._other
+
+
+def is_settled(run: Run) -> bool:
+    """Whether the program is decided, and not with multipliers so large that rounding spoils the answer."""
+    return run.status in DECIDED and not run.has_large_multipliers
+
+
+def is_better(run: Run, other: Run) -> bool:
+    """Whether a run is to be preferred to another one, which is not settled."""
+    if other.status is Status.OPTIMAL:
+        return run.status is Status.OPTIMAL and (is_settled(run) or _worst(run) < _worst(other))
+    return run.status in DECIDED or _worst(run) < _worst(other)
 
 
 def _worst(run: Run) -> float:

@@ -155,6 +155,10 @@ class Run:
         What `test` found there; None for a ray.
     trace : array of `TRACE`
         One record an iterate, once `solve` is done.
+    has_large_multipliers : bool
+        Whether only the rounding of terms with its multipliers excuses the answer: smaller ones may exist.
+    kept : Point or None
+        Then the iterate, for a warm start: other runs may follow in the same memory.
     effort : (int, float, float)
         Then the iterations, the seconds of factorizations and those of solves; with those of the other runs where
         there were several (see `method.fallbacks`).
@@ -168,7 +172,10 @@ class Run:
     found: stopping.Residuals | None = None
     trace = NO_RECORDS
     effort: tuple[int, float, float] = (0, 0.0, 0.0)
+    has_large_multipliers = _was_excused = False
+    kept: Point | None = None
     _near = False  # whether an iterate was no answer since it missed bounds
+    _nearest: tuple[Point4, stopping.Residuals] | None = None  # the last answer of last steps that was none
     _missed = 0.0  # the largest distance of the judged answer from a bound that it could not be moved to
 
     def __init__(
@@ -198,6 +205,8 @@ class Run:
                     reason = self._follow(PATIENT)
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
+        if self._was_excused and self.status is OPTIMAL:
+            self._look_at_multipliers()
         self.trace = copy_of_records(self.state.trace, self.state.iteration + 1)
         kkt = self.state.kkt
         self.effort = max(self.trace.size - 1, 0), kkt.factor_seconds, kkt.solve_seconds
@@ -276,13 +285,14 @@ class Run:
         unscale_iterate(self.state, *answer)
         found, message = self._judge(answer)
         if not message and self._is_excused(answer, found):
-            message = excuse(self.settings.tol, found)
+            message = self._excuse(found)
         elif self._missed <= (FAR * self.settings.tol if message else 0.0):
             return bool(message) and self.finish(OPTIMAL, message, answer, found)
         elif not message and not self._near:  # the next iterate may keep the bounds
             self._near = True
             return False
         answer, found, message = self._last_steps(answer, found, message)
+        self._nearest = answer, found
         return bool(message) and self.finish(OPTIMAL, message, answer, found)
 
     def _is_certified(self) -> bool:
@@ -323,9 +333,30 @@ class Run:
     def _is_excused(self, answer: Point4, found: stopping.Residuals) -> bool:
         """Whether the stopping test fails by no more than what double precision takes of its terms."""
         settings = self.settings
-        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # rounding excuses no more than that
+        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # nothing to be spoilt
             return False
         return self.test.residuals(*answer, rounding=True).meets(settings.tol, settings.tol_abs)
+
+    def _excuse(self, found: stopping.Residuals) -> str:
+        """The message of an answer that double precision has no more digits for; empty beyond what it excuses."""
+        tol = self.settings.tol
+        self._was_excused = found.meets(max(tol, stopping.EXCUSED_TOL))
+        if not self._was_excused:
+            return ""
+        return (
+            f"the stopping test holds at {found.worst:.1e}, and at {tol:g} but for rounding: double precision has no "
+            "more digits of its terms"
+        )
+
+    def _look_at_multipliers(self) -> None:
+        """Whether the answer is excused, and would not be by the rounding of the terms that have no multiplier."""
+        settings, answer, found = self.settings, self.answer, self.found
+        assert answer is not None and found is not None
+        if not found.meets(settings.tol, settings.tol_abs):
+            of_data = self.test.residuals(*answer, rounding=stopping.OF_DATA)
+            self.has_large_multipliers = not of_data.meets(settings.tol, settings.tol_abs)
+            self.kept = Point(self.form)
+            self.kept.copy_from(self.state.point)
 
     def _last_steps(
         self, answer: Point4, found: stopping.Residuals, message: str
@@ -349,7 +380,7 @@ class Run:
                 if holds and self._missed <= FAR * settings.tol:
                     return present, now, holds
                 excused = not holds and now.worst < found.worst and self._is_excused(present, now)
-                claim = holds or (excuse(settings.tol, now) if excused else "")
+                claim = holds or (self._excuse(now) if excused else "")
                 if now.worst < found.worst and (claim or not message):
                     answer, found, message = present, now, claim
         return answer, found, message
@@ -379,14 +410,16 @@ class Run:
 
     def _give_up(self, reason: str) -> bool:
         """End with the best iterate: "optimal" after all where it meets the test, "inaccurate" where a weaker one."""
-        settings, tol = self.settings, max(self.settings.tol, stopping.INACCURATE_TOL)
+        tol = max(self.settings.tol, stopping.INACCURATE_TOL)
         answer = self.unscale(self.state.best)
         found, message = self._judge(answer)
         if not message and found.meets(tol):
             if self._is_excused(answer, found):
-                message = excuse(settings.tol, found)
+                message = self._excuse(found)
             take_best(self.state)
             answer, found, message = self._last_steps(answer, found, message)
+        if self._nearest is not None and not message and self._nearest[1].worst < found.worst:
+            answer, found = self._nearest
         if message:
             return self.finish(OPTIMAL, f"{reason}; {message}", answer, found)
         if found.meets(tol):
@@ -410,7 +443,7 @@ class Run:
 
     def close(self, setup_time: float, timings: dict[str, float]) -> None:
         """Note the times, of which no part is the rest yet, and let go of the engine; the answer stays."""
-        self.setup_time, self.timings = setup_time, timings
+        self.setup_time, self.timings, self.kept = setup_time, timings, None
         del self.state, self.form
 
     @property
@@ -452,14 +485,6 @@ def _best(rays: list[Point4], error_of: Callable[[Point4], float]) -> tuple[floa
 def test_holds(tol: float) -> str:
     """The message of an optimal answer, kept: to print a number costs a program of ten variables a hundredth."""
     return f"the stopping test holds at {tol:g}"
-
-
-def excuse(tol: float, found: stopping.Residuals) -> str:
-    """The message of an answer that double precision has no more digits for."""
-    return (
-        f"the stopping test holds at {found.worst:.1e}, and at {tol:g} but for rounding: double precision has no more "
-        "digits of its terms"
-    )
 
 
 def copy_of_records(trace: np.ndarray, count: int) -> np.ndarray:

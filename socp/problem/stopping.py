@@ -12,7 +12,7 @@ A program states its constraints as two blocks of rows: `SlackRows` in cones, `S
 has multipliers; the blocks are measured alike, whatever the program.
 
 All is measured in twice the working precision and told as it was measured.  A point in working precision may leave
-residuals that no other point near it is without: where the test holds at `INACCURATE_TOL`, entries may be excused that
+residuals that no other point near it is without: where the test holds at `EXCUSED_TOL`, entries may be excused that
 are no larger than `LOST` times the sum of the sizes of their terms (see `method.run`, which then says so).
 """
 
@@ -42,6 +42,8 @@ from .distances import (
 )
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
+EXCUSED_TOL = 1e-6  # or tol, where that is more: beyond it rounding is no excuse
+OF_DATA = "data"  # rounding of the terms without multipliers
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
 
 
@@ -189,12 +191,13 @@ class SlackRows(NamedTuple):
 
 
 def residuals(
-    program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool = False,
-    Px: np.ndarray | None = None,
+    program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES,
+    rounding: bool | str = False, Px: np.ndarray | None = None,
 ) -> Residuals:  # fmt: skip
     """The residuals of a point on the program's own data; with `rounding` without what rounding excuses.
 
-    That of a quadratic program has no slacks; Px may be given where it is at hand.
+    `OF_DATA` excuses what rounding takes of the terms without multipliers.  A quadratic program has no slacks s; Px may
+    be given where it is at hand.
     """
     return measure(program, x, (y, z), s, rounding, Px)[0]
 
@@ -209,7 +212,7 @@ def evaluate(program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.nd
 
 def measure(
     program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, np.ndarray], s: np.ndarray = NO_VALUES,
-    rounding: bool = False, Px: np.ndarray | None = None,
+    rounding: bool | str = False, Px: np.ndarray | None = None,
 ) -> tuple[Residuals, np.ndarray, list[np.ndarray]]:  # fmt: skip
     """The residuals of a point, the gradient of the Lagrangian, and what each block of constraints gives.
 
@@ -217,9 +220,10 @@ def measure(
     errors behind them.
     """
     n, blocks, rows = x.size, program.constraints, []
-    *lost, lost_dual, lost_gap = (
-        _lost(program, x, multipliers, s) if rounding else (NO_VALUES, NO_VALUES, NO_VALUES, 0.0)
-    )
+    *lost, lost_dual, lost_gap = NO_VALUES, NO_VALUES, NO_VALUES, 0.0
+    if rounding:
+        y, z = multipliers
+        *lost, lost_dual, lost_gap = _lost(program, x, (0.0 * y, 0.0 * z) if rounding == OF_DATA else (y, z), s)
     found, dual = np.zeros(RESIDUALS), np.zeros(2 * n)
     found[SCALES : SCALES + DUAL] = 1.0  # of blocks without rows
     for block, v, own in zip(blocks, multipliers, lost):
@@ -381,9 +385,9 @@ class ConeTest:
         self.program = program
 
     def residuals(
-        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool | str = False
     ) -> Residuals:
-        """Of a point (x, y, z, s); with `rounding` without what evaluating them may lose."""
+        """Of a point (x, y, z, s); with `rounding` without what evaluating them may lose, as in `residuals`."""
         return residuals(self.program, x, y, z, s, rounding)
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
