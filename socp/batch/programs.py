@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..problem.checks import ArrayLike, as_vector, check_finite
+from ..problem.checks import ArrayLike, ProgramError, as_vector, check_finite
 from ..problem.lowrank import LowRank
 from ..problem.program import Cone, ConeProgram, check_cones, check_h, check_pair
 from ..problem.settings import BatchSettings, Settings, document_settings
@@ -27,7 +27,7 @@ KNOWN = ("c", "G", "h", "cones", "A", "b", "P", *BatchSettings.__annotations__)
 
 
 class ConePrograms(BatchData):
-    """The checked data of a batch: all of it is read-only from here on, as threads share it."""
+    """The checked data of a batch, which threads share: nothing is written here once it is made."""
 
     def __init__(self, c: Any, G: Any, h: Any, cones: Any, A: Any, b: Any, P: Any) -> None:
         check_pair("G", G, "h", h)
@@ -136,17 +136,20 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
         return AloneSolver(programs).solve if programs.share_matrices else solve_anew
 
     def solve_anew(i: int, own: Settings) -> Solution:
-        return Solver.of_checked(programs.program(i), own).solve()
+        try:
+            return Solver.of_checked(programs.program(i), own).solve()
+        except ProgramError as error:  # of its own P
+            raise ProgramError(f"program {i}: {error}") from None
 
     solve_batch(many, lots, new_solver, settings, started)
     return many
 
 
 class AloneSolver:
-    """Programs that share their matrices, solved one after the other; a thread has one for itself.
+    """A solver of programs that share their matrices, one after the other; each thread has its own.
 
-    The solver is set up for a program with zeros for vectors, and equilibrated anew for each: an answer does not depend
-    on what was solved before, here or in another thread.
+    It is set up for vectors of zeros, and takes the scale of the objective that each program has by itself: no answer
+    depends on what was solved before, here or in another thread.
     """
 
     def __init__(self, programs: ConePrograms) -> None:
