@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from socp.files.textfile import check_max_bytes, too_large
+from socp.files.textfile import UNMENTIONED, check_max_bytes, too_large
 from socp.problem.checks import ProgramError
 
 HEADER, LEVEL_5 = 128, 0x0100
@@ -27,7 +27,6 @@ MATRIX, COMPRESSED = 14, 15
 STRUCT, SPARSE, NUMERIC, OPAQUE, COMPLEX = 2, 5, range(6, 16), 17, 0x0800
 CLASSES = {1: "cell array", STRUCT: "struct array or a struct in structs", 3: "object", 4: "char array"}
 DEPTH = 2  # of structs in structs
-UNMENTIONED = 10**6  # rows or columns that an array without entries may have, beside one for each byte of the file
 
 
 def read(path: str | Path, max_bytes: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ..problem.checks import ProgramError
 from ..problem.program import Cone, ConeProgram, NonNeg, SecondOrder
-from .textfile import MAX_BYTES, TextLines, is_integer, write_text
+from .textfile import MAX_BYTES, UNMENTIONED, TextLines, is_integer, write_text
 
 _KINDS = ("F", "L+", "L-", "L=", "Q", "QR")
 _UNSUPPORTED = {
@@ -37,7 +37,6 @@ _UNSUPPORTED = {
     "POW*CONES": "dual power cones",
     "CHANGE": "a sequence of programs",
 }
-UNMENTIONED = 10**6  # variables and rows that a file may declare and not speak of, beside ten for each of its lines
 _COORDINATES = {"OBJACOORD": ("variable",), "ACOORD": ("row", "variable"), "BCOORD": ("row",)}
 
 

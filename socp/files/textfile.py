@@ -18,6 +18,7 @@ from ..problem.checks import ProgramError
 MAX_BYTES = 2**29
 """Bytes that a reader takes from one file by default, counted after decompression."""
 BLOCK = 2**20  # bytes decompressed at once; a line may not be longer
+UNMENTIONED = 10**6  # rows and columns that a file may declare and not speak of, beside those that its size allows
 DIGITS = 18  # of an integer; more do not fit into 64 bits
 
 

@@ -527,6 +527,7 @@ def highs_solved(path):
     highspy = pytest.importorskip("highspy")
     highs = highspy.Highs()
     highs.silent()
+    highs.setOptionValue("threads", 1)  # as the other tests: HiGHS has one scheduler a process, for one number of them
     highs.readModel(str(path))
     highs.run()
     return highs.modelStatusToString(highs.getModelStatus()), highs.getInfo().objective_function_value
