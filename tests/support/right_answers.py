@@ -66,14 +66,14 @@ class Right:
 
 
 def quadratic(P: str) -> Right:
-    """Rows: two-sided and active above, an equality, one-sided, of one entry at either side, idle, without sides.
-    Variables: at a lower bound, fixed, free, at an upper bound, between."""
-    x, y, z = np.array([1.0, -2, 0, 3, 2]), np.array([2.0, -3, -1, -2, 0, 0, 1]), np.array([-2.0, 1, 0, 4, 0])
+    """Rows: two-sided and active above, an equality, one-sided, of one entry at either side, idle, without sides (of
+    small entries, and of the largest value).  Variables: at a lower bound, fixed, free, at an upper bound, between."""
+    x, y, z = np.array([1.0, -2, 0, 3, 2]), np.array([2.0, -3, -1, -2, 0, 0, 1, 0]), np.array([-2.0, 1, 0, 4, 0])
     A = np.array(
-        [[1.0, 1, 0, 0, 2], [0, 1, -1, 1, 0], [2, 0, 1, 0, -1], [0, 0, 0, -2, 0], [1, 0, 0, 1, 1], [0, 1, 0, 0, 1],
-         [0, 0, 3, 0, 0]]
+        [[1.0, 1, 0, 0, 2], [0, 1, -1, 1, 0], [2, 0, 1, 0, -1], [0, 0, 0, -2, 0], [1, 0, 0, 1, 1],
+         [0, 0.5, 0, 0, 0.25], [0, 0, 3, 0, 0], [30, 0, 0, 20, 0]]
     )  # fmt: skip
-    l, u = [-9.0, 1, 0, -6, 0, -INF, -INF], [3.0, 1, INF, INF, 9, INF, 0]
+    l, u = [-9.0, 1, 0, -6, 0, -INF, -INF, -INF], [3.0, 1, INF, INF, 9, INF, 0, INF]
     lb, ub = [1.0, -2, -INF, -INF, -5], [INF, -2, INF, 3, 7]
     H = HESSIANS[P](5)
     q = -((0.0 if H is None else H @ x) + A.T @ y + z)
@@ -108,14 +108,15 @@ def infeasible_quadratic() -> Right:
 
 
 def unbounded_quadratic() -> Right:
-    """q'x = -1 with Px = 0: rows of one entry, equal and open sides, bounds below, above, and on both sides."""
-    x, factor = np.array([1.0, -1, 2, 0]), np.array([[1.0], [1], [0], [1]])
-    A = np.array([[1.0, 0, 0, 0], [1, 1, 0, 2], [0, 1, 0, 0], [0, 2, 1, 1]])
+    """q'x = -1 with Px = 0: rows of one entry, equal and open sides, bounds below, above, and on both sides, alone or
+    beside rows."""
+    x, factor = np.array([1.0, -1, 2, 0, 0, 0]), np.array([[1.0], [1], [0], [1], [0], [0]])
+    A = np.array([[1.0, 0, 0, 0, 0, 0], [1, 1, 0, 2, 0, 0], [0, 1, 0, 0, 0, 0], [0, 2, 1, 1, 0, 0]])
     program = qp.QuadraticProgram(
-        qp.LowRank(factor, [0.0, 0, 0, 3]), [1.0, 0, -1, 2], A, [0.0, 0, -INF, -1], [INF, 0, 4, 1],
-        [0.0, -INF, -3, -1], [INF, 5, INF, 1],
+        qp.LowRank(factor, [0.0, 0, 0, 3, 0, 0]), [1.0, 0, -1, 2, 0, 0], A, [0.0, 0, -INF, -1], [INF, 0, 4, 1],
+        [0.0, -INF, -3, -1, 0, -2], [INF, 5, INF, 1, 1, 2],
     )  # fmt: skip
-    return Right(program, Status.DUAL_INFEASIBLE, x, np.full(4, NAN), np.full(4, NAN))
+    return Right(program, Status.DUAL_INFEASIBLE, x, np.full(4, NAN), np.full(6, NAN))
 
 
 def infeasible_conic() -> Right:

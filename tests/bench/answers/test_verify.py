@@ -244,6 +244,14 @@ def test_certificates_of_quadratic_programs_by_hand():
     assert not verify(program, [0.0, -1.0], None, None).certified(1e-2)  # out at the lower bound, and uphill
 
 
+def test_a_direction_out_of_its_bounds_is_no_ray():
+    for cost, bounds in ((-1.0, {"ub": 1.0}), (1.0, {"lb": -1.0}), (-1.0, {"lb": 0.0, "ub": 5.0})):
+        program, x = qp.QuadraticProgram(None, [cost], **bounds), [-cost]
+        assert verify(program, x, None, None).dual_infeasible == 1.0
+        away = qp.QuadraticProgram(None, [-cost], **bounds)
+        assert verify(away, [cost], None, None).dual_infeasible == (0.0 if len(bounds) == 1 else 1.0)
+
+
 def test_a_certificate_lost_in_rounding_does_not_pass():
     # the slope is the difference of two terms of 1e12, whose rounding is some 1e-2
     program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 1e-2])
