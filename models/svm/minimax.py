@@ -128,6 +128,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
             _, sizes, V = np.linalg.svd(np.vstack(roots))
             flat = V[np.concatenate([sizes, np.zeros(V.shape[0] - sizes.size)]) <= APART]
             w = flat.T @ (flat @ d)
+            w = w if w @ d > 0.0 else d  # the time was up before any answer
             return w / (w @ d), np.zeros(2)
         w = w / (w @ d)
         return w, np.array([np.linalg.norm(R @ w) for R in roots])

@@ -1,9 +1,13 @@
 """What estimators do with the engine's answers: an interrupt ends a fit, and no storage of a dual's P matters."""
 
+import inspect
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import models
 import qp
@@ -12,6 +16,7 @@ from models import SVC, SVR, ExplanationAugmentedSVC, LargeMarginHMM, MEDClassif
 from models.score_spaces.med import discriminate
 from socp import Status
 from tests.models.explanations.test_estimator import first_features
+from tests.models.test_protocol import PUBLIC
 from tests.support.chains import kinds
 
 RNG = np.random.default_rng(0)
@@ -119,3 +124,35 @@ def test_an_interrupt_of_the_engine_ends_the_fit(name, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             FITS[name]()
         assert solver.solves == at
+
+
+LIMITED = [kind for kind in PUBLIC if "time_limit" in inspect.signature(kind).parameters]
+# of these the engine is only a part, and the gap that is measured at the end tells more
+BY_OTHERS_TOO = (models.LinearSVC, models.LinearSVR, MEDClassifier)
+
+
+@pytest.mark.parametrize("kind", LIMITED)
+def test_time_limit_and_threads_go_to_the_engine(kind, monkeypatch):
+    seen = set()
+    for solver in (qp.Solver, socp.Solver):
+
+        def solve(self, *arguments, solve=solver.solve, **named):
+            seen.add((self.settings.time_limit, self.settings.threads))
+            return solve(self, *arguments, **named)
+
+        monkeypatch.setattr(solver, "solve", solve)
+    machine = kind(time_limit=1e-9, threads=2)
+    machine.set_params(**{"tol": 1e-14} if kind in BY_OTHERS_TOO else {})  # so that descent leaves it to the engine
+    machine.set_params(**{"explain": first_features} if kind is ExplanationAugmentedSVC else {})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        machine.fit(X, Y)
+    assert seen == {(1e-9, 2)}
+    if kind not in BY_OTHERS_TOO:
+        assert any(one.category is ConvergenceWarning and "Raise time_limit" in str(one.message) for one in told)
+    assert np.isfinite(machine.predict(X)).all() and np.isfinite(getattr(machine, "coef_", 0.0)).all()
+    for wrong in ({"time_limit": -1.0}, {"time_limit": "1"}, {"threads": 0}, {"threads": 1.5}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+            clone(machine).set_params(**wrong).fit(X, Y)
+    with pytest.raises(TypeError, match="; did you mean 'threads'"):
+        kind(num_threads=2)

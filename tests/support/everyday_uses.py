@@ -104,6 +104,8 @@ def balanced(m):
     given = dict(zip([0, 1], few.size / (2.0 * np.bincount(Y[few])), strict=True))
     expected = answers(fit(clone(m).set_params(class_weight=given), X[few], Y[few]))
     agree(answers(fit(m.set_params(class_weight="balanced"), X[few], Y[few])), expected)
+    each = np.array([given[k] for k in Y[few]])
+    agree(answers(fit(m.set_params(class_weight=None), X[few], Y[few], sample_weight=each)), expected)
 
 
 def frame(m):

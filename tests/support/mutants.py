@@ -99,7 +99,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("socp/method/run.py", "tests/socp/method/test_run.py"): [
         ("found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  #", "found.meets(1.0):  #"),
         ("            state.dual_refused = state.dual_ray\n", ""),
-        ("            message = self._excuse(found)\n        elif", "            message = test_holds(1e-8)\n        elif"),
+        ("      message = self._excuse(found)\n        elif", "      message = test_holds(1e-8)\n        elif"),
         ("answer[0][:], answer[3][:], found = held[0], held[3], within", "found = within"),
         ("        with state.kkt.precisely():\n", "        if not state.kkt.precisely().__enter__():\n"),
     ],

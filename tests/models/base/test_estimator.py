@@ -1,5 +1,6 @@
 """The base of the estimators: parameters, checks and scikit-learn's protocol, on three small estimators."""
 
+import inspect
 import pickle
 import sys
 import warnings
@@ -9,23 +10,26 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn import config_context
+from sklearn import config_context, svm
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
+import models
 import qp
-from models.base.estimator import Classifier, Regressor, not_fitted_error, warn_unless_optimal
+from models.base.estimator import Classifier, Regressor, keeps_parameters, not_fitted_error, warn_unless_optimal
 from models.base.transformer import Transformer
 from models.base.validation import as_labels, as_matrix, as_targets, as_weights, check_choice, check_number
+from tests.models.test_protocol import FEWER_ITERATIONS, OF_SEQUENCES, PUBLIC
 
 
 class NearestMean(Classifier):
     _takes_sparse = True
 
-    def __init__(self, shrinkage=0.0, inner=None):
-        self.shrinkage = shrinkage
-        self.inner = inner
+    @keeps_parameters
+    def __init__(self, shrinkage=0.0, inner=None): ...
 
     def fit(self, X, y):
         X = self._matrix_to_fit(X)
@@ -81,8 +85,81 @@ def test_parameters_are_read_set_cloned_and_printed():
     assert nested.inner.shrinkage == 0.5
     assert repr(nested) == "NearestMean(shrinkage=0.1, inner=NearestMean(shrinkage=0.5))"
     assert clone(nested).inner is not nested.inner
-    with pytest.raises(ValueError, match="Invalid parameter 'shrink' for estimator"):
+    with pytest.raises(ValueError, match=r"Invalid parameter 'shrink' for estimator .*; did you mean 'shrinkage'\?"):
         nested.set_params(shrink=1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: NearestMean(shrinkag=1.0),
+            r"NearestMean\(\) got an unexpected keyword argument 'shrinkag'; did you mean",
+        ),
+        (lambda: NearestMean(nothing=1.0), r"unexpected keyword argument 'nothing'$"),
+        (lambda: NearestMean(0.0, None, 2.0), r"NearestMean\(\) takes 2 arguments by position, but 3 came"),
+        (lambda: models.SVC(1.0, "rbf", 3), r"SVC\(\) takes 2 arguments by position, but 3 came"),
+        (lambda: models.SVC(probability=True), r"use sklearn.calibration.CalibratedClassifierCV\(SVC\(...\)\)"),
+        (lambda: models.LinearDiscriminant(reg_param=0.1), "did you mean 'shrinkage'?"),
+        (lambda: models.MultiTaskSVC().fit(np.eye(3), [0, 1, 1], [0, 1, 1]), "the third argument .* is sample_weight"),
+    ],
+)
+def test_arguments_that_an_estimator_does_not_have(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+def test_in_every_estimator_what_follows_the_first_two_parameters_goes_by_name():
+    for kind in PUBLIC:
+        parameters = list(inspect.signature(kind).parameters.values())
+        assert all(one.kind is one.KEYWORD_ONLY for one in parameters[2:]), kind
+        given = list(inspect.signature(kind.fit).parameters.values())[3:]
+        assert not given or given[0].name == "sample_weight", kind
+        assert all(one.kind is one.KEYWORD_ONLY for one in given[1:]), kind
+
+
+def test_shapes_of_two_classes_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), np.arange(40) % 2
+    pairs = {
+        models.SVC(kernel="linear"): svm.SVC(kernel="linear"), models.LinearSVC(): svm.LinearSVC(),
+        models.SVR(kernel="linear"): svm.SVR(kernel="linear"), models.LinearSVR(): svm.LinearSVR(),
+        models.LinearDiscriminant(): LinearDiscriminantAnalysis(), models.LogisticRegression(): LogisticRegression(),
+    }  # fmt: skip
+    for ours, theirs in pairs.items():
+        for name in ("coef_", "intercept_"):
+            assert getattr(ours.fit(X, y), name).shape == getattr(theirs.fit(X, y), name).shape, (ours, name)
+    for kind in (kind for kind in PUBLIC if kind not in OF_SEQUENCES and issubclass(kind, Classifier)):
+        fitted = kind(**FEWER_ITERATIONS.get(kind.__name__, {})).fit(np.abs(X), y)
+        if getattr(fitted, "coef_", y).shape[-1] == X.shape[1]:
+            assert fitted.coef_.shape == (1, 4) and fitted.intercept_.shape == (1,), kind
+            if hasattr(fitted, "decision_function"):
+                values = np.abs(X) @ fitted.coef_[0] + fitted.intercept_
+                np.testing.assert_allclose(values, fitted.decision_function(np.abs(X)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.MinimaxProbabilityClassifier(), models.LinearDiscriminant(), models.LinearDiscriminant("diagonal"),
+        models.LinearDiscriminant(shrinkage=0.3), models.QuadraticDiscriminant(shrinkage="ledoit_wolf"),
+        models.GaussianNaiveBayes(), models.MixedNaiveBayes("kde"), models.MixedNaiveBayes("histogram"),
+        models.CoupledDiscriminant(max_iter=100), models.JointGaussianRegressor(shrinkage=0.3),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_no_unit_of_a_feature_has_an_influence(model):
+    rng, y = np.random.default_rng(0), np.arange(60) % 2
+    X = rng.normal(size=(60, 4)) + np.outer(y, [1.5, 0.0, 0.0, 1.0])
+    units = np.array([1e-5, 1.0, 1e5, 1e3])
+    one, other = (answer(model.fit(Z, y), Z) for Z in (X, X * units))
+    np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-6)
+
+
+def answer(model, X):
+    for name in ("predict_proba", "decision_function", "predict"):
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name)(X))
 
 
 def test_before_fit_the_error_is_one_that_both_worlds_catch():
@@ -150,7 +227,20 @@ def test_a_fitted_estimator_survives_pickling():
         (lambda: as_matrix(np.zeros((0, 2)), "E"), r"0 sample\(s\)"),
         (lambda: as_matrix(np.zeros((2, 0)), "E"), r"0 feature\(s\)"),
         (lambda: as_matrix([[1j]], "E"), "Complex data not supported: X"),
-        (lambda: as_matrix([["a"]], "E"), "X must hold numbers"),
+        (lambda: as_matrix([["a"]], "E"), "X must hold numbers, but text came"),
+        (lambda: as_matrix([["1"]], "E"), "X must hold numbers, but text came"),
+        (lambda: as_matrix(np.array([[b"1"]]), "E"), "X must hold numbers, but text came"),
+        (lambda: as_matrix(np.array([["1", 2.0]], dtype=object), "E"), "X must hold numbers, but text came"),
+        (lambda: as_matrix(pd.DataFrame({"a": ["1"]}), "E"), "X must hold numbers, but text came"),
+        (
+            lambda: as_matrix(np.array([["2020"]], "M8[D]"), "E"),
+            "X must hold numbers, but entries of type datetime",
+        ),
+        (lambda: as_matrix(np.ma.masked_array([[1.0]], [[True]]), "E"), "X has masked entries"),
+        (lambda: as_matrix(pd.DataFrame({"a": [pd.NA, 1]}, dtype="Int64"), "E"), "X contains NaN"),
+        (lambda: as_targets(["1", "2"], 2, "E"), "y must hold numbers, but text came"),
+        (lambda: as_labels(pd.Series([pd.NA, 1], dtype="Int64"), 2, "E"), "Input y contains NaN|Unknown label type"),
+        (lambda: as_labels(np.array([0.5, 1.0], dtype=object), 2, "E"), "Unknown label type: continuous"),
         (lambda: as_matrix(np.zeros((2, 2)), "E", fewest=3), "a minimum of 3 is required by E"),
         (lambda: as_labels(None, 2, "E"), "requires y to be passed"),
         (lambda: as_labels([0.5, 1.0], 2, "E"), "Unknown label type: continuous"),
