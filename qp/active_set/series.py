@@ -345,4 +345,4 @@ def _show(series: Series, seconds: float) -> None:
         rounds = log[~np.isnan(log[:, 0])]
         for record in trace_of(np.column_stack([rounds, np.full(len(rounds), np.nan)]), 0.0):
             printing.line(record)
-    printing.end(f"the stopping test holds of {solved} of {count} programs after {seconds:.3f} s")
+    printing.end(f"optimal are {solved} of {count} programs after {seconds:.3f} s")

@@ -27,7 +27,7 @@ def judged(points, own, **settings):
     c, P, G, A = np.tile(PROGRAM.c, (k, 1)), dense(PROGRAM.P), PROGRAM.G.toarray(), PROGRAM.A.toarray()
     P, G, A = (np.tile(M, (k, 1, 1)) if own else M for M in (P, G, A))
     programs = ConePrograms(c, G, PROGRAM.h, PROGRAM.cones, A, PROGRAM.b, P)
-    (lot,) = lots_of(programs, PROGRAM.cones, Settings(**settings))
+    (lot,) = lots_of(programs, Settings(**settings))
     assert sorted(lot._slacks.singles) == list(BOUNDS)
     batch = lot.batch
     batch.x[:], batch.s[:] = [point.x for point in points], [point.s for point in points]
