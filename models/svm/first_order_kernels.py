@@ -38,13 +38,13 @@ class Descent(Structure):
 
 
 @kernel
-def learn_from_mistakes(state: Stochastic, margin: float, mistakes: Ints) -> int:
-    """One pass in a random order, w := w + size y x where y w'x <= margin; returns the number of mistakes.
+def learn_from_mistakes(state: Stochastic, margin: float, mistakes: Ints) -> float:
+    """One pass in a random order, w := w + size y x where y w'x <= margin; returns the mistakes, size by size.
 
     A step counts in `delayed` as often as samples were seen before it: w - delayed / seen is the average.
     """
     rows, y, w, order = state.rows, state.y, state.w, state.order
-    random, seen, found = state.random, state.seen, 0
+    random, seen, found = state.random, state.seen, 0.0
     for k in range(order.size):
         random = draw(order, k, order.size, random)
         i = order[k]
@@ -53,7 +53,7 @@ def learn_from_mistakes(state: Stochastic, margin: float, mistakes: Ints) -> int
             add_row(rows, i, step, w)
             add_row(rows, i, step * seen, state.delayed)
             mistakes[i] += 1
-            found += 1
+            found += state.sizes[i]
         seen += 1
     state.random, state.seen = random, seen
     return found

@@ -27,7 +27,7 @@ class Perceptron(LinearClassifier):
     Each pass takes the samples in a random order; where y_n w'x_n <= gamma, w := w + y_n x_n.  (The lecture's mistake
     is a strict inequality, under which w = 0 would never change; the equality belongs to a mistake.)  Where the
     classes can be separated this ends after at most `mistake_bound` mistakes (Block and Novikoff), with some separating
-    hyperplane; where they cannot, w never comes to rest, and the average of all its values is the better classifier.
+    hyperplane; where they cannot, w never comes to rest, and an average of its values is the better classifier.
 
     Weights s_n are factors of the losses, and so of the steps: w := w + s_n y_n x_n.  Copies of a sample are one sample
     with the sum of their weights, so that a weight of two is as good as having the sample twice.
@@ -43,9 +43,11 @@ class Perceptron(LinearClassifier):
     max_iter : int, default 1000
         Passes over the samples.
     n_iter_no_change : int or None, default 20
-        So many passes without fewer mistakes than ever before end it; None goes on to `max_iter`.
+        So many passes without fewer mistakes, each counted by its weight, than ever before end it; None goes on to
+        `max_iter`.
     average : {"auto", True, False}, default "auto"
-        Whether the answer is the average of w over all samples that were seen; "auto" where w has not come to rest.
+        Whether the answer is the average of w over all samples seen since the pass with the fewest mistakes, as far as
+        there are any; "auto" where w has not come to rest.
     random_state : int or None, default 0
         Of the order of the samples; that in which they come has no influence.
     verbose : int, default 0
@@ -140,8 +142,10 @@ class Perceptron(LinearClassifier):
             fewest, since = np.inf, 0
             history = self._history("mistakes", f", machine {len(found) + 1}", first=1)
             while len(history) < self.max_iter and fewest > 0 and since < patience:
+                if since == 0:  # the average begins again: what came before the pass with the fewest mistakes is worse
+                    state.seen, state.delayed[:] = 0, 0.0
                 made = learn_from_mistakes(state, float(self.margin), mistakes)
-                history.append(float(made))
+                history.append(made)
                 fewest, since = (made, 0) if made < fewest else (fewest, since + 1)
             history.end(fewest == 0)
             self._mistakes.append(mistakes[owner])
