@@ -210,9 +210,10 @@ def _of_slacks(right: Right, G: np.ndarray, by_slacks: bool) -> tuple[Any, ...]:
     h, Gx = np.where(finite, program.h, 0.0), np.where(finite, G @ x, 0.0)
     in_orthant = np.repeat([isinstance(cone, socp.NonNeg) for cone in program.cones], [k.dim for k in program.cones])
     single, size = alone(G) & in_orthant, 1.0 + max(largest(h), largest(Gx))
-    misses = [(distances(h - Gx, program.cones), np.where(single, 1.0 + np.abs(h), size))]
+    own = np.where(single, 1.0 + np.maximum(np.abs(h), np.abs(Gx)), size)
+    misses = [(distances(h - Gx, program.cones), own)]
     if s is not None:
-        slack, own = np.where(finite, s, 0.0), np.where(single, 1.0 + np.maximum(np.abs(h), np.abs(Gx)), size)
+        slack = np.where(finite, s, 0.0)
         misses += [(np.abs(Gx + slack - h), own), (distances(slack, program.cones), own)]
     misses = misses[by_slacks:]
     relative = np.max([miss / scale for miss, scale in misses], axis=0)
