@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import qp
 import socp
 from models import SVC
 from socp.problem.printing import COLUMNS
 from tests.support.programs import OPTIMAL, planted_dual_certificate, planted_primal_certificate
+from tests.support.sparse_matrices import random_sparse
 
 LINE = re.compile(r" *\d+ (?:[ -]\d\.\d{8}e|  +------)")
 
@@ -28,7 +28,7 @@ def machine(by_rows, n=300, **kernel):
 
 def random_rows(n, m, density, seed=0):
     rng = np.random.default_rng(seed)
-    A = sp.random_array((m, n), density=density, rng=rng).tocsc()
+    A = random_sparse((m, n), rng=rng, density=density).tocsc()
     return {"P": None, "q": rng.normal(size=n), "A": A, "l": -1.0, "u": 1.0, "lb": -1.0, "ub": 1.0}
 
 

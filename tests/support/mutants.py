@@ -342,7 +342,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("(_beyond_rounding(leaving(Ax, l, u), Ax_terms), largest_entry(A)", "(0.0, largest_entry(A)"),
         ("np.maximum(0.0, np.maximum(up, down))", "np.maximum(0.0, up)"),
         ("cone_distance(inwards, program.cones, cone_scale)", "cone_distance(inwards, program.cones)"),
-        ("np.where(alone, np.abs(h), max(_norm(h), _norm(Gx)))", "max(_norm(h), _norm(Gx))"),
+        ("np.where(alone, np.maximum(np.abs(h), np.abs(Gx)), max(_norm(h), _norm(Gx)))", "max(_norm(h), _norm(Gx))"),
         ("np.where(alone, np.abs(nearest), size)", "size"),
         ("max(cone_distance(z_finite, program.cones), _norm(z[holds]))", "cone_distance(z_finite, program.cones)"),
         ("max(on_infinite_side(y, l, u), on_infinite_side(z, lb, ub))", "on_infinite_side(y, l, u)"),
@@ -355,7 +355,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("dual=_relative(_beyond_rounding(Px + q + rows", "dual=_relative(0.1 * _beyond_rounding(Px + q + rows"),
     ],
     ("bench/answers/exact.py", "tests/bench/answers/test_spoiled.py tests/bench/answers/test_exact.py"): [
-        ("np.where(alone, 1.0 + np.abs(sides), size))]", "size)]"),
+        ("np.where(alone, 1.0 + np.maximum(np.abs(sides), along), size)", "size"),
         ("misses += [(left, own), (distances", "misses += [(distances"),
         ("(distances(Exact.of(slack), program.cones), own)]", "]"),
         (" or not np.isposinf(np.asarray(s)[holds]).all()", ""),
