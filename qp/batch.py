@@ -192,7 +192,7 @@ def solve_many(
     ----------
     P, q, A, l, u, lb, ub
         As in `QuadraticProgram`, shared by all programs; or with a leading axis of length k, as q of shape (k, n) and
-        P of shape (k, n, n).
+        P of shape (k, n, n).  A `LowRank` or a `KernelMatrix` is formed: its rounded entries are the programs'.
     warm_start : Solutions, optional
         Answers to k programs of the same shape, near which each program starts.
     tol, max_iter, ...

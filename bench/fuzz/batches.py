@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,16 @@ def solve(cases: Sequence[Case], shared: tuple[str, ...], threads: int, start: A
     return qp.solve_many(**given, threads=threads, warm_start=start)
 
 
+def in_full(case: Case) -> Case:
+    """Form a low-rank P, as `solve_many` does: the rounded entries are the program's."""
+    p: Any = case.program
+    if not isinstance(p.P, socp.LowRank):
+        return case
+    if isinstance(p, socp.ConeProgram):
+        return replace(case, program=socp.ConeProgram(p.c, p.G, p.h, p.cones, p.A, p.b, p.P.dense(), p.offset))
+    return replace(case, program=qp.QuadraticProgram(p.P.dense(), p.q, p.A, p.l, p.u, p.lb, p.ub, p.offset))
+
+
 def bits(many: Any, i: int) -> tuple[Any, ...]:
     """Return all that is told of program `i`, as bytes."""
     fields = (np.asarray(getattr(many, name)[i]).tobytes() for name in (*many.vectors, *many.numbers))
@@ -141,7 +152,7 @@ def run(
         again = f"python -m bench fuzz --batches --seed {seed} --only {number}"
         try:
             many = solve(cases, shared, 1)
-            verdicts = [judge(case, from_solution(found, 0.0)) for case, found in zip(cases, many)]
+            verdicts = [judge(in_full(case), from_solution(found, 0.0)) for case, found in zip(cases, many)]
             found = differences(rng, cases, shared, many)
         except Exception as error:  # whatever it is, it is what this looks for
             verdicts, found = [Verdict(EXCEPTION, f"{type(error).__name__}: {error}")], []

@@ -71,7 +71,7 @@ def solve_many(
     ----------
     c, G, h, cones, A, b, P
         As in `ConeProgram`, shared by all programs; or, but for the cones, with a leading axis of length k, as c of
-        shape (k, n) and G of shape (k, m, n).
+        shape (k, n) and G of shape (k, m, n).  A `LowRank` P is formed: its rounded entries are the programs'.
     tol, max_iter, ...
         The settings, each as in `Settings`.
 
