@@ -106,7 +106,6 @@ class KKT(Structure):
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
     precise, trusted, comparing, unfinished = flag(), flag(), flag(), flag()
-    dropped_coupling, full, split_tolerance = flag(), flag(), number()  # see `factor_once`
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
@@ -203,7 +202,7 @@ def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) 
 def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
-    kkt.delta, kkt.retry_in, kkt.good_excess, kkt.split_tolerance = kkt.deltas[0], 0, 1.0, 1.0
+    kkt.delta, kkt.retry_in, kkt.good_excess = kkt.deltas[0], 0, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.relative_limit = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
     kkt.equation_limit, kkt.trusted = min(kkt.relative_limit, EQUATIONS), False
     for k in range(kkt.block_limits.size):
@@ -286,7 +285,6 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     kkt.retry_in -= 1
     if kkt.retry_in <= 0:
         kkt.good_excess = 1.0
-    kkt.full = False
     first, best, best_delta, best_solves = kkt.delta, np.inf, kkt.delta, np.inf
     best_rank = (True, np.inf)  # a good one needs few solves; else it leaves little
     for trial in range(-1, kkt.deltas.size):
@@ -300,7 +298,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         kkt.comparing = False
         good, solves = residual <= kkt.good_excess, (kkt.refinements - before) / count
         few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
-        if good and (solves <= min(few, best_solves) or kkt.retry_in > 0 or kkt.dropped_coupling):
+        if good and (solves <= min(few, best_solves) or kkt.retry_in > 0):
             return kkt.replaced_pivots
         rank = (not good, solves if good else residual)
         if rank < best_rank:
@@ -317,26 +315,12 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
 
 @inner
 def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) -> float:
-    """Factor with one delta and solve; the residual that is left, inf on failure.
-
-    A backend may leave couplings out of its factors (`dropped_coupling`) unless it is told to keep all (`full`): the
-    more, the larger `split_tolerance` is.  Where refinement does not make up for that, it factors again.
-    """
-    while True:
-        begin = clock()
-        kkt.delta, kkt.dropped_coupling = delta, False
-        kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
-        kkt.factor_seconds += clock() - begin
-        before = kkt.refinements
-        residual = np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out)
-        if not kkt.dropped_coupling:
-            return residual
-        if residual <= 1.0:
-            if kkt.refinements - before > count * FEW_SOLVES:
-                kkt.split_tolerance *= 0.3
-            return residual
-        kkt.split_tolerance *= 0.1
-        kkt.full = True
+    """Factor with one delta and solve; the residual that is left, inf on failure."""
+    begin = clock()
+    kkt.delta = delta
+    kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
+    kkt.factor_seconds += clock() - begin
+    return np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out)
 
 
 @inner
