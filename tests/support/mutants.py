@@ -268,7 +268,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("largest / max(1.0, rows.largest) ** 2", "largest / max(1.0, rows.largest)"),
         ("largest / max(1.0, rows.largest) ** 2", "largest / rows.largest**2"),
         ("kkt.rho_used = kkt.rho * size", "kkt.rho_used = kkt.rho"),
-        ("P[column + order[j]] + diagonal[order[j]] + delta)", "diagonal[order[j]] + delta)"),
+        ("H[j + j * n] += diagonal[j]", "H[j + j * n] += 0.0"),
     ],
     ("socp/kkt/lowrank.py", "tests/socp/kkt/test_base.py"): [
         ("delta if k <= i < k + p else 1.0", "delta if k <= i <= k + p else 1.0"),
@@ -283,10 +283,10 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("(-tail * gone if head > 0.0 else tail * stay)", "tail * stay"),
         ("lost = delta / square", "lost = 0.0"),
         ("-1.0 - delta * scales[k, 0] ** 2", "-1.0 - delta"),
+        ("if count == 0 or slots[begin + count - 1] != j:", "if True:"),
     ],
     ("socp/kkt/assembly.py", "tests/socp/kkt/test_assembly.py tests/socp/kkt/test_base.py"): [
         ("-1.0 / theta[r] - delta", "-1.0 / theta[r]"),
-        ("sign = 1.0 if first > 0.0 else -1.0", "sign = -1.0"),
         ("zero_diagonal[j] = zero_diagonal[j] and P_indices[k] < j", "zero_diagonal[j] = zero_diagonal[j]"),
     ],
     ("socp/kkt/base.py", "tests/socp/kkt/test_base.py"): [
