@@ -23,6 +23,7 @@ from ..cones.scaling import apply_inverse
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
+from ..linalg.csc import multiply, multiply_transposed
 from ..linalg.dense import gram, multiply_tall
 from .base import KKT
 from .dense_rows import DenseRows, scale_rows, spread_hessian, spread_rows
@@ -198,31 +199,23 @@ def apply_dense(kkt: DenseKKT, count: int, rhs: Floats, out: Floats) -> None:
 @inner
 def condense(kkt: DenseKKT, rhs: Floats, t: Floats) -> None:
     """t := r1 + G'W^-1 r3 + rho A'r2."""
-    form, v = kkt.form, kkt.v
-    n, p, indptr, indices, data = form.n, form.p, form.M_indptr, form.M_indices, form.M_data
+    form, v, n, p = kkt.form, kkt.v, kkt.form.n, kkt.form.p
     for i in range(p):
         v[i] = kkt.rho_used * rhs[n + i]
     apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, rhs, n + p, v, p)
+    multiply_transposed(form.M_indptr, form.M_indices, form.M_data, v, t)
     for j in range(n):
-        total = 0.0
-        for k in range(indptr[j], indptr[j + 1]):
-            total += data[k] * v[indices[k]]
-        t[j] = rhs[j] + total
+        t[j] += rhs[j]
 
 
 @inner
 def expand(kkt: DenseKKT, rhs: Floats, t: Floats, dy: Floats, out: Floats) -> None:
     """out += (dx, dy, W^-1 G dx - r3) for dx = t."""
-    form, product = kkt.form, kkt.v
-    n, p, indptr, indices, data = form.n, form.p, form.M_indptr, form.M_indices, form.M_data
-    for i in range(product.size):
-        product[i] = 0.0
-    for j in range(n):
-        dx = t[j]
-        out[j] += dx
-        for k in range(indptr[j], indptr[j + 1]):
-            product[indices[k]] += data[k] * dx
+    form, product, n, p = kkt.form, kkt.v, kkt.form.n, kkt.form.p
+    multiply(form.M_indptr, form.M_indices, form.M_data, t, product)
     apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, product, p, product, p)
+    for j in range(n):
+        out[j] += t[j]
     for i in range(p):
         out[n + i] += dy[i]
     at = n

@@ -9,8 +9,9 @@ from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
 from ..linalg.ldl.factors import Factors, factor, solve
 from .assembly import KKTMatrix, fill_matrix
-from .base import KKT, PIVOT_DELTA, PIVOT_EPS
+from .base import KKT
 from .expansion import recover_cones, reduce_cones
+from .policy import PIVOT_DELTA, PIVOT_EPS
 
 KERNELS = {"scalar": "columns", "four-wide": "strips", "supernodal": "panels"}
 

@@ -27,7 +27,6 @@ def test_most_variables_at_their_bounds(p):
     form, w = boxed(60, p)
     K = dense_kkt(form, w, np.zeros(0))
     kkt = DenseKKT(form, None, 10)
-    kkt.restart()
     rhs = np.random.default_rng(1).normal(size=(2, K.shape[0]))
     out = np.empty_like(rhs)
     assert kkt.factor(w, np.zeros(0), rhs, out) == 0
