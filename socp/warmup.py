@@ -38,10 +38,9 @@ EVERY = (
 )  # fmt: skip
 LARGE = ("socp.kkt.assembly", "socp.linalg.ldl")
 CONES = (  # deferred, as quadratic programs never need them
-    "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.assembly.fill_rotated", "socp.kkt.assembly.gather_cones",
-    "socp.kkt.assembly.touch_columns", "socp.kkt.expansion.choose_expansions", "socp.kkt.expansion.fill_expanded",
-    "socp.kkt.expansion.gather_variables", "socp.kkt.expansion.take_entries", "socp.kkt.sparse.recover_cones",
-    "socp.kkt.sparse.reduce_cones",
+    "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.expansion.fill_cones", "socp.kkt.expansion.gather_variables",
+    "socp.kkt.expansion.number_columns", "socp.kkt.expansion.recover_cones", "socp.kkt.expansion.reduce_cones",
+    "socp.kkt.expansion.take_entries",
 )  # fmt: skip
 LANES = (
     "qp.problem.side_by_side.load_program", "qp.problem.side_by_side.solve_one", "qp.problem.side_by_side.verify",

@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_rows, add_symmetric
-from ..linalg.csc import csc, multiply_symmetric
+from ..linalg.csc import csc, multiply_transposed
 from .checks import (
     FLOAT,
     INT,
@@ -163,7 +163,7 @@ class SparseHessian(Hessian):
 
     def product(self, x: np.ndarray) -> np.ndarray:
         out = np.empty(x.size)
-        multiply_symmetric(self.indptr, self.indices, self.values, x, out)
+        multiply_transposed(self.indptr, self.indices, self.values, x, out)
         return out
 
     def accurate_product(self, x: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ class SparseHessian(Hessian):
 
     def sizes(self, x: np.ndarray) -> np.ndarray:
         out = np.empty(x.size)
-        multiply_symmetric(self.indptr, self.indices, np.abs(self.values), np.abs(x), out)
+        multiply_transposed(self.indptr, self.indices, np.abs(self.values), np.abs(x), out)
         return out
 
     def has_entries(self, j: np.ndarray) -> np.ndarray:
