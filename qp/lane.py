@@ -23,9 +23,9 @@ from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
-from socp.problem.stopping import Residuals
-from socp.problem.stopping import residuals as cone_residuals
 from socp.solver import NO_TIMINGS
+from socp.verify.stopping import Residuals
+from socp.verify.stopping import residuals as cone_residuals
 
 from .problem.program import QuadraticProgram
 from .problem.side_by_side import load_program, solve_one

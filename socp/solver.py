@@ -40,7 +40,7 @@ from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import CHECKS, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import TIMINGS, Solution
-from .problem.stopping import ConeTest
+from .verify.stopping import ConeTest
 from .warmup import ready_for, ready_for_large
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ GROUPS: dict[str, list[str]] = {
         "socp.problem.checks.all_finite", "socp.problem.checks.is_plain_dense",
     ],
     "every": [
-        "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
+        "socp.compiled.structures", "socp.problem", "socp.verify", "socp.form", "socp.method", "socp.linalg.csc",
         "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base",
     ],
     "dense": [

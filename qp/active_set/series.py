@@ -24,7 +24,7 @@ from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, meets, residuals
+from socp.verify.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, meets, residuals
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import LINEAR, POLY, Samples, samples_of

@@ -24,7 +24,7 @@ from socp.problem.hessian import WithHessian, as_hessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
-from socp.problem.stopping import Sides, identity
+from socp.verify.stopping import Sides, identity
 
 from .kernel_matrix import KernelMatrix
 

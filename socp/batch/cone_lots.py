@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..problem import certificates
 from ..problem.program import Cone, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.status import Status
+from ..verify import certificates
 from .checks import rows_at, side_by_side
 from .cone_points import Slacks, verify
 from .lots import Lot, Task, alike

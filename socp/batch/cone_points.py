@@ -1,4 +1,4 @@
-"""The residuals of `socp.problem.stopping` for dense cone programs in lanes, in twice the precision.
+"""The residuals of `socp.verify.stopping` for dense cone programs in lanes, in twice the precision.
 
 The matrix of a point is [A; G] and `u` is (b, h), y is (y, z).  With s in K the distance of h - G x from K is at most
 |G x + s - h|, so that only slacks and multipliers are tested for being inside.

@@ -1,6 +1,6 @@
 """Points of programs in lanes of vector registers: gradients and objectives there in twice the precision.
 
-These are the formulas of `socp.problem.stopping` a second time: there a row takes one branch, here the rows of eight
+These are the formulas of `socp.verify.stopping` a second time: there a row takes one branch, here the rows of eight
 programs side by side compute all branches and each lane selects its own, which the same words cannot say.
 """
 

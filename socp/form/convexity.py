@@ -9,9 +9,10 @@ from ..compiled.signatures import Floats, Ints
 from ..linalg.cholesky import cholesky
 from ..linalg.csc import append_upper
 from ..linalg.ldl.factorization import LDL
-from ..problem.checks import NO_VALUES, ProgramError
+from ..linalg.vectors import NO_VALUES
+from ..problem.checks import ProgramError
 from ..problem.hessian import GLANCE, DenseHessian, Hessian, add_diagonal
-from ..problem.stopping import LOST
+from ..verify.stopping import LOST
 
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
 EPS = float(np.finfo(np.float64).eps)

@@ -9,6 +9,8 @@ import numpy as np
 from ..compiled.kernels import leaf
 from ..compiled.signatures import Floats
 
+NO_VALUES = np.zeros(0)
+
 
 @leaf
 def dot(u: Floats, v: Floats, start: int, stop: int) -> float:

@@ -26,7 +26,7 @@ from ..kkt.base import KKT, restart
 from ..plan.plan import Plan
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
-from ..problem.stopping import CONE, DUAL, GAP, INACCURATE_TOL, RESIDUALS, ROWS, SCALES, meets
+from ..verify.stopping import CONE, DUAL, GAP, INACCURATE_TOL, RESIDUALS, ROWS, SCALES, meets
 from .newton import (
     Newton,
     Point,
@@ -77,7 +77,7 @@ class State(Structure):
         The residuals and the gap of the present iterate and their scales, as in the stopping test, and the largest
         relative one.
     primal_ray, dual_ray, ray_limit : float
-        The slopes of its two rays (see `problem.stopping`), and the one at which the dual one may be a certificate.
+        The slopes of its two rays (see `verify.stopping`), and the one at which the dual one may be a certificate.
     primal_refused, dual_refused : float
         The slopes at which they were none in this run.
     best_worst, best_ray, last_better, last_progress

@@ -17,11 +17,11 @@ from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_rows, add_symmetric
 from ..linalg.csc import csc, multiply_transposed
+from ..linalg.vectors import NO_VALUES
 from .checks import (
     FLOAT,
     INT,
     NO_PLACES,
-    NO_VALUES,
     ProgramError,
     as_csc,
     as_dense,

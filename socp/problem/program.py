@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..linalg.csc import csc
+from ..linalg.vectors import NO_VALUES
+from ..verify.stopping import Sides, SlackRows
 from .checks import (
     INT,
     NO_PLACES,
-    NO_VALUES,
     ArrayLike,
     Number,
     ProgramError,
@@ -29,7 +30,6 @@ from .checks import (
 from .hessian import WithHessian, as_hessian
 from .lowrank import LowRank
 from .printing import html_table
-from .stopping import Sides, SlackRows
 
 FEW = 8  # cones up to which a layout is kept for the next program
 

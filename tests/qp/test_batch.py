@@ -11,8 +11,8 @@ import qp
 import socp
 from qp import batch
 from socp.batch import lots
-from socp.problem.certificates import dual_infeasibility, primal_infeasibility
-from socp.problem.stopping import residuals
+from socp.verify.certificates import dual_infeasibility, primal_infeasibility
+from socp.verify.stopping import residuals
 
 
 def data(k=20, n=7, m=5, seed=0, own=False):

@@ -14,7 +14,7 @@ from qp.lane import MOST_ITERATIONS
 from qp.problem.side_by_side import verify
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
-from socp.problem.stopping import residuals
+from socp.verify.stopping import residuals
 from tests.support.programs import check
 
 

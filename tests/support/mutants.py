@@ -26,8 +26,8 @@ LONGEST = 900.0  # seconds: a mutant that loops for ever is caught
 # (file, tests): [(text, what comes in its place)]
 MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     (
-        "socp/problem/certificates.py",
-        "tests/socp/problem/test_stopping.py tests/qp/problem/test_stopping.py tests/socp/problem/test_certificates.py",
+        "socp/verify/certificates.py",
+        "tests/socp/verify/test_stopping.py tests/qp/problem/test_stopping.py tests/socp/verify/test_certificates.py",
     ): [
         ("np.minimum(-slope, own)", "(0.0 * own - slope)"),
         ("np.minimum(-slope, own)", "own"),
@@ -45,13 +45,13 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("LEAST_SLOPE = 1e-12", "LEAST_SLOPE = 0.0"),
         ("~used if block.are_bounds else block.idle(v)", "block.idle(v)"),
     ],
-    ("socp/problem/distances.py", "tests/socp/problem/test_stopping.py"): [
+    ("socp/verify/distances.py", "tests/socp/verify/test_stopping.py"): [
         ("            error += 2.0 * other * low[i]\n", "            error += 0.0\n"),
         ("x[j] = h[i] / data[k]", "x[j] = h[i]"),
         ("left = max(abs(v[i]) - d, 0.0)", "left = abs(v[i])"),
         ("            is_bound[start[k] : start[k + 1]] = 0.0", "            pass"),
     ],
-    ("socp/problem/stopping.py", "tests/socp/problem/test_stopping.py tests/qp/problem/test_stopping.py"): [
+    ("socp/verify/stopping.py", "tests/socp/verify/test_stopping.py tests/qp/problem/test_stopping.py"): [
         ("stray = max(stray, abs(z[i]))", "stray = 0.0"),
         ("second_order, inside, errors,", "second_order, s, errors,"),
         ("    distance_from_cones(start, second_order, s, nothing, nothing, scale, worst)\n", ""),

@@ -27,7 +27,7 @@ from socp.method.loop import (
 )
 from socp.method.run import PATIENT, Run
 from socp.problem.settings import Settings
-from socp.problem.stopping import ConeTest, evaluate, residuals
+from socp.verify.stopping import ConeTest, evaluate, residuals
 from tests.support.exact import cone_figures
 from tests.support.programs import (
     DUAL_INFEASIBLE,

@@ -29,8 +29,8 @@ from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
+from ..linalg.vectors import NO_VALUES
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
-from .checks import NO_VALUES
 from .distances import (
     beyond,
     bounds_among,
