@@ -17,13 +17,13 @@ from socp.batch.driver import OPTIMAL as ANSWERED
 from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.points import points_for
 from socp.batch.spans import NO_CONES, spans_of
+from socp.engine import NO_TIMINGS
 from socp.method.run import OPTIMAL, copy_of_records, test_holds
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
-from socp.solver import NO_TIMINGS
 from socp.verify.stopping import Residuals
 from socp.verify.stopping import residuals as cone_residuals
 
@@ -44,7 +44,7 @@ class Lane:
     Parameters
     ----------
     program : QuadraticProgram
-        One that `socp.plan.choice` has for it, of which presolve leaves nothing out.
+        One that `qp.plan.choice` has for it, of which presolve leaves nothing out.
     settings : Settings
     form : ConeForm
         Its cone form, for the kinds of its sides.

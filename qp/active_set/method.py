@@ -57,7 +57,7 @@ class ActiveSet:
     Parameters
     ----------
     program : QuadraticProgram
-        One that `socp.plan.choice` has for it: what presolve leaves.
+        One that `qp.plan.choice` has for it: what presolve leaves.
     settings : Settings
 
     Attributes

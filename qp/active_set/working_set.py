@@ -40,7 +40,7 @@ PATIENCE = 3  # see `_make_room`
 
 
 class WorkingSet(ActiveSet):
-    """The method for one program that `socp.plan.choice` has for it.
+    """The method for one program that `qp.plan.choice` has for it.
 
     Parameters
     ----------

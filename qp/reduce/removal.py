@@ -17,7 +17,7 @@ from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 from socp.verify.stopping import LOST
 
 ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
-ROWS, COLUMNS = 1, 2  # what `look_for_more` finds
+ROWS, COLUMNS = range(1, 3)  # what `look_for_more` finds
 
 
 class Removed(Structure):

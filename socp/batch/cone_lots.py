@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .programs import ConePrograms
 
 
-SEVERAL, LARGE = -2, -1  # the codes of rows that are no bounds of the lanes: all but those with one entry, and these
+SEVERAL, LARGE = range(-2, 0)  # rows that are no bounds of the lanes: with several entries, or one that is large
 
 
 class ConeRows:

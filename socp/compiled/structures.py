@@ -334,7 +334,7 @@ class _Layout:
         return block, block.view(INT), lay_out(self.steps, self.begin, self.end, block), links, arrays
 
 
-PART, VALUE, VECTOR, MATRIX = -1, 0, 1, 2  # what a step of a plan is for; of an array the number of its axes
+PART, VALUE, VECTOR, MATRIX = range(-1, 3)  # what a step of a plan is for; of an array the number of its axes
 
 
 @kernel

@@ -15,12 +15,13 @@ from cvxpy.reductions.solvers import defines, utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.reductions.solvers.solver import Solver as CvxpySolver
 
+from ..engine import SetUpOnce
 from ..problem.checks import ProgramError
 from ..problem.program import ConeProgram, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.solution import Solution
 from ..problem.status import Status
-from ..solver import SetUpOnce, Solver
+from ..solver import Solver
 from .names import in_our_names
 
 NAME = "CENTRALPATH"

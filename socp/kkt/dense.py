@@ -185,11 +185,11 @@ def apply_dense(kkt: DenseKKT, count: int, rhs: Floats, out: Floats) -> None:
         for r in range(count):
             for i in range(p):
                 dy[r * p + i] = rhs[r * size + n + i]
-            multiply_tall(TRANSPOSE, n, p, 1.0, Y, t, r * n, -1.0, dy, r * p)
+            multiply_tall(TRANSPOSE, n, p, 1.0, Y, t[r * n : (r + 1) * n], -1.0, dy[r * p : (r + 1) * p])
         solve_lower(p, S, count, dy)
         solve_lower_transposed(p, S, count, dy)
         for r in range(count):
-            multiply_tall(NO_TRANSPOSE, n, p, -1.0, Y, dy, r * p, 1.0, t, r * n)
+            multiply_tall(NO_TRANSPOSE, n, p, -1.0, Y, dy[r * p : (r + 1) * p], 1.0, t[r * n : (r + 1) * n])
     solve_lower_transposed(n, kkt.H, count, t)
     for r in range(count):
         expand(kkt, rhs[r * size : (r + 1) * size], t[r * n : (r + 1) * n], dy[r * p : (r + 1) * p],

@@ -38,7 +38,7 @@ class SparseKKT(KKT):
         )
         self.matrix = matrix
         self.ldl = LDL(
-            matrix.size, matrix.indptr, matrix.indices, matrix.signs,
+            matrix.indptr, matrix.indices, matrix.signs,
             ordering="auto", zero_diagonal=matrix.zero_diagonal, static=matrix.static,
         )  # fmt: skip
         self.flops, self.factor_entries = self.ldl.flops, self.ldl.nnz

@@ -7,7 +7,7 @@ of `Hessian`, so that nobody has to ask which one it is.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -352,11 +352,21 @@ def hessian_of(P: Any, n: int) -> Hessian:
     return P if isinstance(P, Hessian) else SparseHessian(P.indptr, P.indices, P.data, P)
 
 
+Kind = TypeVar("Kind", bound="WithHessian")
+
+
 class WithHessian:
     """A program with a quadratic term P."""
 
     P: Any
     _hessian: Hessian | None = None
+
+    @classmethod
+    def of_checked(cls: type[Kind], **data: Any) -> Kind:
+        """Return the program of all its data by name, which were checked before; nothing is copied."""
+        program = object.__new__(cls)
+        program.__dict__.update(data)
+        return program
 
     @property
     def hessian(self) -> Hessian:

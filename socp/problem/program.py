@@ -154,17 +154,6 @@ class ConeProgram(WithHessian):
         self.P = as_hessian("P", P, n, "c")
         self.offset = as_number("offset", offset)
 
-    @classmethod
-    def of_checked(
-        cls, c: np.ndarray, G: sp.csc_array, h: np.ndarray, cones: tuple[Cone, ...], A: sp.csc_array, b: np.ndarray,
-        P: sp.csc_array | np.ndarray | LowRank | None, offset: float,
-    ) -> ConeProgram:  # fmt: skip
-        """The program of data that were checked before and are nobody else's; nothing is copied."""
-        program = object.__new__(cls)
-        program.c, program.G, program.h, program.cones = c, G, h, cones
-        program.A, program.b, program.P, program.offset = A, b, P, offset
-        return program
-
     @property
     def n(self) -> int:
         """The number of variables."""

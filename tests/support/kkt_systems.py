@@ -100,8 +100,6 @@ def symmetric(rng, n, shift):
 def factored_by(method, kkt):
     """The sparse KKT system with the kernels of that method, whatever their model of the time says."""
     matrix = kkt.matrix
-    kkt.ldl = LDL(
-        matrix.size, matrix.indptr, matrix.indices, matrix.signs, zero_diagonal=matrix.zero_diagonal, method=method
-    )
+    kkt.ldl = LDL(matrix.indptr, matrix.indices, matrix.signs, zero_diagonal=matrix.zero_diagonal, method=method)
     kkt.factors = kkt.ldl.factors
     return kkt

@@ -77,12 +77,12 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("below, above = below - v[m + i], above + v[m + i]", "pass"),
         ("    found[DUAL] = max(found[DUAL], stray)\n", ""),
     ],
-    ("socp/solver.py", "tests/socp/test_updates.py tests/bench/fuzz/test_interrupts.py"): [
+    ("socp/engine.py", "tests/socp/test_updates.py tests/bench/fuzz/test_interrupts.py"): [
         ("point.u[:n] *= old.D / new.D", "pass"),
         ("* (new.cost_scale / old.cost_scale)", ""),
         ("point.s *= new.E[p:] / old.E[p:]", "pass"),
     ],
-    ("qp/solver.py", "tests/qp/test_solver.py"): [
+    ("qp/engine.py", "tests/qp/test_solver.py"): [
         ("                self._last = solution.x.copy()", "                self._last = None"),
         ("self._cone_solver: ConeSolver | None = cone_solver", "self._cone_solver, self._last = cone_solver, None"),
     ],

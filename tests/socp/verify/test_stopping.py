@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
-from socp.problem.checks import NO_VALUES
+from socp.linalg.vectors import NO_VALUES
 from socp.problem.program import layout_of
 from socp.verify import stopping
 from socp.verify.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility

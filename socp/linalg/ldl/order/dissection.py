@@ -38,7 +38,7 @@ IntArray = NDArray[np.int64]
 COARSEST = 80
 SIDE = 0.6  # of all vertices that a side may have
 
-LEFT, RIGHT, BETWEEN = 0, 1, 2
+LEFT, RIGHT, BETWEEN = range(3)
 
 
 class Graph(NamedTuple):

@@ -174,9 +174,9 @@ def test_ldl_takes_the_order_with_less_work(monkeypatch):
     K = solid_laplacian(18)
     indptr, indices, data = upper(K + sp.eye_array(K.shape[0]))
     n, signs = K.shape[0], np.ones(K.shape[0], np.int64)
-    plain = LDL(n, indptr, indices, signs, ordering="amd")
+    plain = LDL(indptr, indices, signs, ordering="amd")
     monkeypatch.setattr(factorization, "DISSECTED", 0.0)
-    least = LDL(n, indptr, indices, signs, ordering="auto")
+    least = LDL(indptr, indices, signs, ordering="auto")
     assert least.flops < plain.flops
     rhs, x = np.random.default_rng(0).normal(size=n), np.empty(n)
     least.factor(data, 1e-13, 1e-7)
@@ -184,4 +184,4 @@ def test_ldl_takes_the_order_with_less_work(monkeypatch):
     np.testing.assert_allclose((K + sp.eye_array(n)) @ x, rhs, atol=1e-10)
     path = grid_laplacian(1, 3000)  # nothing is less than no fill
     indptr, indices, _ = upper(path)
-    assert LDL(3000, indptr, indices, np.ones(3000, np.int64), ordering="auto").nnz == 2999
+    assert LDL(indptr, indices, np.ones(3000, np.int64), ordering="auto").nnz == 2999
