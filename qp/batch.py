@@ -10,10 +10,10 @@ import numpy as np
 
 from socp.batch.checks import BatchData, matrices, refuse_nonconvex, rows_at, side_by_side
 from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of, solve_batch
-from socp.batch.points import points_for
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
+from socp.batch.verify import NO_LAYOUT, verifier_for, verify
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector, check_finite
 from socp.problem.hessian import as_hessian
 from socp.problem.lowrank import LowRank
@@ -26,7 +26,6 @@ from .problem.derivatives import Gradient, Tangent
 from .problem.kernel_matrix import KernelMatrix
 from .problem.many_derivatives import Sensitivities
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
-from .problem.side_by_side import verify
 from .problem.solution import Solution
 
 if TYPE_CHECKING:
@@ -288,12 +287,12 @@ class QuadraticLot(Lot):
         data["x_start"], data["y_start"] = np.zeros((0, part.n)), np.zeros((0, part.m + part.n))
         if start is not None:
             data["x_start"], data["y_start"] = (points[chosen] for points in start)
-        bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(part.n, bool))
-        super().__init__(chosen, data, programs.share_matrices, bound, np.arange(part.m), NO_CONES, settings)
+        self._bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(part.n, bool))
+        super().__init__(chosen, data, programs.share_matrices, self._bound, np.arange(part.m), NO_CONES, settings)
 
     def verifier(self) -> Callable[[Task], None]:
-        points = points_for(self.batch, self.shape.bound, self.shape.spans, self.settings)
-        return lambda task: verify(self.batch, points, *task)
+        test = verifier_for(self.batch, self._bound, self.settings)
+        return lambda task: verify(self.batch, test, *NO_LAYOUT, *task)
 
     def vectors(self) -> dict[str, np.ndarray]:
         y, m = self.batch.y, self.programs.m

@@ -20,7 +20,6 @@ from ..form.standard import LIMIT
 from ..linalg.saddle import EQUILIBRATIONS
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
-from ..warmup import announce
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
@@ -28,8 +27,6 @@ from .state import DELTA, NEAR, RHO, Lanes
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = range(6)
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
-
-announce(lanes=["socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.take_matrices"])
 
 
 class Batch(Structure):

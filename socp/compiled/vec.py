@@ -12,13 +12,11 @@ vector instructions of whatever width the processor has.  A number among vectors
     < > <= >= & |     masks
     select(mask, v, w), largest(v, w), smallest(v, w), absolute(v), root(v)
 
-Products and sums may be fused.  `plain_product`, `plain_sum`, `product_error` and `sum_error` never are: these errors
-are exact.  `largest` and `smallest` take the second argument where one is not a number.
+Products and sums may be fused.  `largest` and `smallest` take the second argument where one is not a number.
 """
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -36,7 +34,6 @@ from .kernels import INTERPRETED, Callee
 from .structures import Field, Structure
 
 LANES = 8  # eight doubles are a register of AVX-512, two of AVX2, four of SSE2: results are the same but for fusing
-SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
 FUSED, DOUBLE = ("contract", "nsz", "arcp"), ir.DoubleType()
 WIDE = ir.VectorType(DOUBLE, LANES)
 
@@ -153,31 +150,7 @@ def _put(v: Any, lane: int, c: float) -> Any:
     return v
 
 
-class _OnArrays:
-    """LLVM's names of what errors are computed with."""
-
-    fadd, fsub, fmul = operator.add, operator.sub, operator.mul
-
-
-def _halves(b: Any, splitter: Any, v: Any) -> tuple[Any, Any]:
-    far = b.fmul(splitter, v)
-    high = b.fsub(far, b.fsub(far, v))
-    return high, b.fsub(v, high)
-
-
-def _product_error(splitter: Any, b: Any, v: Any, w: Any, product: Any) -> Any:
-    (high_v, low_v), (high_w, low_w) = _halves(b, splitter, v), _halves(b, splitter, w)
-    rest = b.fsub(product, b.fmul(high_v, high_w))
-    rest = b.fsub(b.fsub(rest, b.fmul(low_v, high_w)), b.fmul(high_v, low_w))
-    return b.fsub(b.fmul(low_v, low_w), rest)
-
-
-def _sum_error(b: Any, v: Any, w: Any, total: Any) -> Any:
-    part = b.fsub(total, v)
-    return b.fadd(b.fsub(v, b.fsub(total, part)), b.fsub(w, part))
-
-
-ONE, TWO, THREE = (VEC,), (VEC, VEC), (VEC, VEC, VEC)
+ONE, TWO = (VEC,), (VEC, VEC)
 splat: Any = Operation("splat", ONE, lambda b, v: v, lambda c: np.full(LANES, float(c)))
 put: Any = Operation("put", (VEC, types.int64, types.float64), lambda b, v, lane, c: b.insert_element(v, c, lane), _put)
 select: Any = Operation("select", (MASK, VEC, VEC), lambda b, mask, v, w: b.select(mask, v, w), np.where)
@@ -191,13 +164,6 @@ smallest: Any = Operation(
 )  # fmt: skip
 absolute: Any = Operation("absolute", ONE, _llvms("fabs"), np.abs)
 root: Any = Operation("root", ONE, _llvms("sqrt"), np.sqrt)
-plain_product: Any = Operation("plain_product", TWO, lambda b, v, w: b.fmul(v, w), operator.mul)
-plain_sum: Any = Operation("plain_sum", TWO, lambda b, v, w: b.fadd(v, w), operator.add)
-product_error: Any = Operation(
-    "product_error", THREE, functools.partial(_product_error, ir.Constant(WIDE, [SPLITTER] * LANES)),
-    functools.partial(_product_error, SPLITTER, _OnArrays),
-)  # fmt: skip
-sum_error: Any = Operation("sum_error", THREE, _sum_error, functools.partial(_sum_error, _OnArrays))
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:

@@ -14,7 +14,8 @@ from numba.extending import intrinsic
 
 from ..compiled.kernels import INTERPRETED, deferred_kernel, kernel, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
-from ..compiled.vec import SPLITTER
+
+SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
 
 
 @intrinsic
