@@ -1,4 +1,4 @@
-"""Counts as results: status, iterations, refinements and plan of some 300 programs, kept in a file and compared.
+"""Counts as results: status, iterations, refinements and plan of some 240 programs, kept in a file and compared.
 
 Times drift with the machine, counts do not: a change that moves one is told by the program's name, before and after.
 `python -m bench counts` compares with the file, with ``--update`` brings it up to date.
@@ -28,6 +28,8 @@ CLASSES = {
     "generated": generate.CLASSES, "learning": learning.CLASSES, "small": small.FUNCTIONS, "tiny": tiny.CLASSES,
 }  # fmt: skip
 NUMBERS = 2  # programs of each family of random ones
+BY_ROUNDING = ("inconsistent", "neither", "nearly_infeasible", "pinched", "weakly")
+"""Families of which only rounding, another on each processor, decides how they end."""
 BATCH = 64  # programs of a batch
 
 
@@ -113,6 +115,8 @@ def generated() -> Iterator[tuple[str, Callable[[], Counts]]]:
     for name, made in many.CLASSES.items():
         yield f"many/{name}_10", functools.partial(_batch_made, made)
     for family in families.names():
+        if family.endswith(BY_ROUNDING):
+            continue
         for number in range(NUMBERS):
             case = families.case(family, 0, number)
             if isinstance(case, Case) and case.before is None and "verbose" not in case.settings:

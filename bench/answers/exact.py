@@ -169,14 +169,13 @@ def _of_cone_program(program: socp.ConeProgram, x: Exact, y: Exact, z: Exact, s:
     Px, Ax, Gx = times(program.P, x), times(program.A, x), times(program.G, x)
     along = np.where(holds, 0.0, np.abs(Gx.rounded()))
     size, alone = 1.0 + max(_norm(sides), _norm(along)), bound_rows(program.G) & ~second_order(program.cones)
-    missed = np.where(holds, 0.0, distances(h - Gx, program.cones))
-    misses = [(missed, np.where(alone, 1.0 + np.abs(sides), size))]
+    own = np.where(alone, 1.0 + np.maximum(np.abs(sides), along), size)
+    misses = [(np.where(holds, 0.0, distances(h - Gx, program.cones)), own)]
     if s is not None:
         slack = np.where(holds, 0.0, np.asarray(s, dtype=float))
         if not np.isfinite(slack).all() or not np.isposinf(np.asarray(s)[holds]).all():
             return Measured()
         left = np.where(holds, 0.0, np.abs((Gx + Exact.of(slack) - h).rounded()))
-        own = np.where(alone, 1.0 + np.maximum(np.abs(sides), along), size)
         misses += [(left, own), (distances(Exact.of(slack), program.cones), own)]
     cone, bounds = (max(_norm(of * miss / scale) for miss, scale in misses) for of in (1.0, 1.0 * alone))
     rows = _norm((Ax - b).rounded())

@@ -196,7 +196,7 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
 
     rows = A.T @ y + G.T @ z
     alone = bound_rows(G) & ~second_order(program.cones)
-    cone_scale = 1.0 + np.where(alone, np.abs(h), max(_norm(h), _norm(Gx)))
+    cone_scale = 1.0 + np.where(alone, np.maximum(np.abs(h), np.abs(Gx)), max(_norm(h), _norm(Gx)))
     inwards = _towards_cones(h - Gx, ROUNDING * (Gx_terms + np.abs(h)), program.cones)
     return Verification(
         objective + program.offset,

@@ -4,7 +4,9 @@
 
 On strictly feasible points, with mu = s'z / deg K and lam = W z = W^-1 s of Nesterov and Todd's scaling,
 
-    N(beta) = {(x, y, z, s): ||lam o lam - mu e|| <= beta mu},      lam o lam = s o z in an orthant.
+    N(beta) = {(x, y, z, s): ||lam o lam - mu e||_F <= beta mu},      lam o lam = s o z in an orthant,
+
+where ||u||_F^2 is the sum of the squared eigenvalues of u: u_i^2 of an entry, 2 ||u||^2 of a second-order cone.
 
 A predictor (sigma = 0) goes from N(1/4) as far as N(1/2) reaches, a corrector (sigma = 1, a full step) back to N(1/4).
 """
@@ -30,8 +32,20 @@ def orthant(v: np.ndarray) -> Cone:
     return Cone([socp.NonNeg(v.size)])
 
 
+def frobenius(cone: Cone) -> np.ndarray:
+    """The weights of ||u||_F^2 = sum_i weights_i u_i^2: how many eigenvalues the block of each entry has.
+
+    Examples
+    --------
+    >>> frobenius(Cone([socp.NonNeg(2), socp.SecondOrder(3)]))
+    array([1., 1., 2., 2., 2.])
+    """
+    sizes = [block.stop - block.start for block in cone.blocks]
+    return np.repeat([1.0 if size == 1 else 2.0 for size in sizes], sizes)
+
+
 def distance(s: np.ndarray, z: np.ndarray, cone: Cone | None = None) -> float:
-    """||lam o lam - mu e|| / mu, the least beta of a neighbourhood with this point; K is an orthant if none is given.
+    """||lam o lam - mu e||_F / mu, the least beta of a neighbourhood with this point; K is an orthant if none is given.
 
     Examples
     --------
@@ -41,7 +55,8 @@ def distance(s: np.ndarray, z: np.ndarray, cone: Cone | None = None) -> float:
     cone = cone or orthant(s)
     lam = cone.scaling(s, z)[0] @ z
     mu = s @ z / cone.degree
-    return float(np.linalg.norm(cone.arrow(lam) @ lam - mu * cone.e) / mu)
+    apart = cone.arrow(lam) @ lam - mu * cone.e
+    return float(np.sqrt(frobenius(cone) @ apart**2) / mu)
 
 
 def direction(program: socp.ConeProgram, it: Iterate, sigma: float | np.ndarray) -> Iterate:
@@ -64,10 +79,10 @@ def direction(program: socp.ConeProgram, it: Iterate, sigma: float | np.ndarray)
 
 
 def longest_step(it: Iterate, step: Iterate, beta: float, cone: Cone | None = None) -> float:
-    """The largest alpha <= 1 up to which ||w(alpha) - mu e|| <= beta mu at all points it + alpha step.
+    """The largest alpha <= 1 up to which ||w(alpha) - mu e||_F <= beta mu at all points it + alpha step.
 
     w(alpha) = lam o lam + alpha lam o (W^-1 ds + W dz) + alpha^2 (W^-1 ds) o (W dz) are the products in the scaling at
-    `it`, so that ||w - mu e||^2 - beta^2 mu^2 is a polynomial of degree four; its smallest positive root is the end.
+    `it`, so that ||w - mu e||_F^2 - beta^2 mu^2 is a polynomial of degree four; its smallest positive root is the end.
     What it bounds is no less than the distance of N(beta).
     """
     cone = cone or orthant(it.s)
@@ -76,7 +91,7 @@ def longest_step(it: Iterate, step: Iterate, beta: float, cone: Cone | None = No
     w = np.array([cone.arrow(lam) @ lam, cone.arrow(lam) @ (ds + dz), cone.arrow(ds) @ dz])
     mu = w @ cone.e / cone.degree
     apart = w - np.outer(mu, cone.e)
-    squares = apart @ apart.T - beta**2 * np.outer(mu, mu)
+    squares = (frobenius(cone) * apart) @ apart.T - beta**2 * np.outer(mu, mu)
     coefficients = [np.trace(squares[::-1], offset) for offset in (2, 1, 0, -1, -2)]  # of alpha^4, ..., 1
     roots = np.roots(coefficients)
     ends = roots.real[(np.abs(roots.imag) <= 1e-9 * np.abs(roots)) & (roots.real > 0.0)]

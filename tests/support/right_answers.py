@@ -167,14 +167,14 @@ class Figures:
         return max(self.told)
 
 
-def figures(right: Right, by_both: bool = False) -> Figures:
-    """The residuals of a point; `by_both` those of a bound beside the larger of |h_i| and |(Gx)_i|, not |h_i| alone."""
+def figures(right: Right) -> Figures:
+    """The residuals of a point."""
     program, x, y, z = right.program, right.x, right.y, right.z
     is_cone = isinstance(program, socp.ConeProgram)
     P = np.zeros((x.size, x.size)) if program.P is None else dense(program.P)
     A, c = program.A.toarray(), program.c if is_cone else program.q
     if is_cone:
-        left, rows, cone, bounds, support, stray = _of_slacks(right, program.G.toarray(), by_both)
+        left, rows, cone, bounds, support, stray = _of_slacks(right, program.G.toarray())
         gradient = program.G.toarray().T @ z
     else:
         row_left, rows, row_bounds, row_support, row_stray = _of_sides(A @ x, y, program.l, program.u, alone(A))
@@ -203,7 +203,7 @@ def _of_sides(v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray, is_bou
     return largest(miss), largest(relative), largest(own[is_bound]), support, largest(y[~np.isfinite(held)])
 
 
-def _of_slacks(right: Right, G: np.ndarray, by_both: bool) -> tuple[Any, ...]:
+def _of_slacks(right: Right, G: np.ndarray) -> tuple[Any, ...]:
     """((absolute residuals), rows, cone, that of bounds, b'y + h'z, the distance of z)."""
     program, x, s = right.program, right.x, right.s
     A, finite = program.A.toarray(), np.isfinite(program.h)
@@ -211,7 +211,7 @@ def _of_slacks(right: Right, G: np.ndarray, by_both: bool) -> tuple[Any, ...]:
     in_orthant = np.repeat([isinstance(cone, socp.NonNeg) for cone in program.cones], [k.dim for k in program.cones])
     single, size = alone(G) & in_orthant, 1.0 + max(largest(h), largest(Gx))
     own = np.where(single, 1.0 + np.maximum(np.abs(h), np.abs(Gx)), size)
-    misses = [(distances(h - Gx, program.cones), own if by_both else np.where(single, 1.0 + np.abs(h), size))]
+    misses = [(distances(h - Gx, program.cones), own)]
     if s is not None:
         slack = np.where(finite, s, 0.0)
         misses += [(np.abs(Gx + slack - h), own), (distances(slack, program.cones), own)]

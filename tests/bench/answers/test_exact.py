@@ -141,3 +141,12 @@ def test_bounds_by_their_own_size_and_multipliers_by_their_cones():
     assert residuals(qp.QuadraticProgram(None, zero, lb=0.0), zero, [], [0.25, 0.0])[1] == 0.25
     below = qp.QuadraticProgram(None, [0.0], [[1.0]], None, 1.0, -1.0)
     assert residuals(below, [0.0], [-0.25], [0.25])[1] == 0.25
+
+
+def test_far_from_a_solution_the_residuals_are_those_that_are_told():
+    """A bound is missed by 21 at 22: relative to 23, for a cone program as for its slack."""
+    program = socp.ConeProgram(c=[-1.0], G=[[1.0]], h=[1.0], cones=[socp.NonNeg(1)])
+    stopped = socp.solve(program, callback=lambda record: True)
+    told = stopped.primal_residual, stopped.dual_residual, stopped.gap
+    assert residuals(program, stopped.x, stopped.y, stopped.z, stopped.s) == pytest.approx(told, rel=1e-9)
+    assert residuals(program, [22.0], [], [1.0], [0.0])[0] == 21.0 / 23.0

@@ -64,3 +64,14 @@ def test_second_order_cones_stay_in_the_neighbourhoods_too():
             assert after <= (1.0 - 0.2 / np.sqrt(2 * cone.degree)) * mu
             mu = after
     assert np.isclose(one.c @ points[-1].x, socp.solve(one, tol=1e-9).objective, atol=1e-6)
+
+
+def test_the_distance_is_that_of_eigenvalues():
+    cone, rng = Cone([NonNeg(2), SecondOrder(3), SecondOrder(1)]), np.random.default_rng(3)
+    for _ in range(20):
+        s, z = (v - min(0.0, 1.1 * cone.depth(v)) * cone.e for v in rng.normal(size=(2, cone.dim)))
+        lam = cone.scaling(s, z)[0] @ z
+        w, tail = cone.arrow(lam) @ lam, np.linalg.norm((cone.arrow(lam) @ lam)[3:5])
+        eigenvalues = np.array([w[0], w[1], w[2] + tail, w[2] - tail, w[5]])
+        mu = s @ z / cone.degree
+        assert np.isclose(distance(s, z, cone), np.linalg.norm(eigenvalues - mu) / mu)

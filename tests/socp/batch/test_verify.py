@@ -59,11 +59,11 @@ def test_every_spoiled_entry_is_measured(own):
         here = as_taken(point)
         for name in "xyzs":
             assert getattr(after, name) == pytest.approx(getattr(here, name), rel=1e-12, abs=1e-12)
-        expected = figures(after, True)
+        expected = figures(after)
         assert found[:2] == pytest.approx(np.array(expected.objectives) - PROGRAM.offset, rel=1e-9)
         assert found[2:] == pytest.approx(expected.told, rel=1e-9, abs=1e-13)
     assert passed[0] and len(points) > 100
-    assert (passed == [figures(point, True).worst <= 1e-8 for point in taken]).all()
+    assert (passed == [figures(point).worst <= 1e-8 for point in taken]).all()
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -72,8 +72,8 @@ def test_the_tolerances_are_where_they_are_said_to_be(own):
         entry for entry in TWO if figures(as_taken(RIGHT.spoiled(entry[0], entry[1], 1e-6 * entry[2]))).worst > 0.0
     ]
     for of, tol, settings in (
-        (lambda point: figures(as_taken(point), True).worst, 1e-8, {}),
-        (lambda point: max(figures(as_taken(point), True).absolute), 1e-7, {"tol": 1e-2, "tol_abs": 1e-7}),
+        (lambda point: figures(as_taken(point)).worst, 1e-8, {}),
+        (lambda point: max(figures(as_taken(point)).absolute), 1e-7, {"tol": 1e-2, "tol_abs": 1e-7}),
     ):
         points = [spoiled_to(RIGHT, entry, share * tol, of) for entry in entries for share in (0.99, 1.01)]
         passed = judged(points, own, **settings)[2]

@@ -12,7 +12,7 @@ from socp import ConeProgram, NonNeg
 from socp.verify.certificates import dual_certificate, dual_terms, primal_certificate, primal_terms
 from tests.support.programs import planted_dual_certificate, planted_primal_certificate
 
-TOL = 1e-8
+TOL, EPS = 1e-8, np.finfo(float).eps
 
 
 def largest(v):
@@ -23,27 +23,30 @@ def entries(M):
     return M if isinstance(M, np.ndarray) else M.data if M is not None else np.zeros(0)
 
 
-def exact_error(slope, zeros):
-    """The smallest tol of values beside their sizes, of a ray that is scaled already."""
-    assert slope.rounded()[0] == pytest.approx(-1.0, rel=1e-12)
+def exact_error(products, zeros):
+    """The smallest tol of values beside their sizes, of a ray whose slope, the sum of `products`, is -1 as far as the
+    rounding of its entries goes."""
+    terms = [product.rounded() for product in products]
+    slope = sum(Fraction(int(entry)) * Fraction(2) ** product.power for product in products for entry in product.whole)
+    assert abs(float(slope + 1)) <= 4.0 * EPS * (1.0 + sum(np.abs(part).sum() for part in terms))
     return max((value / min(1.0, size) for value, size in zeros if value), default=0.0)
 
 
 def exact_primal_error(program, y, z):
     ours, (y, z) = (y, z), map(Exact.of, (y, z))
     if isinstance(program, ConeProgram):
-        slope, outside = Exact.of(program.b).dot(y) + Exact.of(program.h).dot(z), largest(distances(z, program.cones))
+        products, outside = [Exact.of(program.b) * y, Exact.of(program.h) * z], largest(distances(z, program.cones))
         gradient, data = times(program.A.T, y) + times(program.G.T, z), (program.A, program.G)
         zeros = [(outside, largest(ours[1]))]
     else:
-        slope, zeros = Exact.of(np.zeros(1)), []
+        products, zeros = [], []
         for v, l, u in ((y, program.l, program.u), (z, program.lb, program.ub)):
             side = np.where(v.whole > 0, u, l)
             zeros += [(largest(v.rounded()[np.isinf(side)]), largest(v.rounded()))]
-            slope = slope + Exact.of(np.where(np.isinf(side), 0.0, side)).dot(v)
+            products += [Exact.of(np.where(np.isinf(side), 0.0, side)) * v]
         gradient, data = times(program.A.T, y) + z, (program.A, np.ones(1))
     size = sum(largest(entries(M)) * largest(v) for M, v in zip(data, ours))
-    return exact_error(slope, [(largest(gradient.rounded()), size), *zeros])
+    return exact_error(products, [(largest(gradient.rounded()), size), *zeros])
 
 
 def exact_dual_error(program, x):
@@ -53,11 +56,11 @@ def exact_dual_error(program, x):
         zeros += [(largest(times(program.A, v).rounded()), largest(entries(program.A)) * size)]
         inside = Exact(-times(program.G, v).whole, times(program.G, v).power)
         zeros += [(largest(distances(inside, program.cones)), largest(entries(program.G)) * size)]
-        return exact_error(Exact.of(program.c).dot(v), zeros)
+        return exact_error([Exact.of(program.c) * v], zeros)
     for move, l, u, data in ((times(program.A, v), program.l, program.u, program.A), (v, program.lb, program.ub, None)):
         out = np.maximum(np.where(np.isinf(l), 0.0, -move.rounded()), np.where(np.isinf(u), 0.0, move.rounded()))
         zeros += [(max(out.max(initial=0.0), 0.0), (1.0 if data is None else largest(entries(data))) * size)]
-    return exact_error(Exact.of(program.q).dot(v), zeros)
+    return exact_error([Exact.of(program.q) * v], zeros)
 
 
 def exact_told(program, found):
