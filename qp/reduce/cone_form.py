@@ -36,7 +36,7 @@ from socp.verify.stopping import LOST
 from ..problem.program import QuadraticProgram
 from .presolve import rows_kept
 
-UPPER, LOWER, EQUAL = 1, 2, 4  # what a kind is the sum of
+UPPER, LOWER, EQUAL = (1 << bit for bit in range(3))  # what a kind is the sum of
 
 
 class ConeForm:
