@@ -29,13 +29,14 @@ PROCESSOR = os.environ.get("CENTRALPATH_WHEEL", "")
 MAKE = """
 import sys
 from pathlib import Path
-from socp.__main__ import warmup
+import models, qp
 from socp.compiled import cache, kernels, packaged
+from socp.warmup import prepare_packages
 
 processor, folder = sys.argv[1:]
 if processor not in packaged.BASELINES:
     sys.exit(f"CENTRALPATH_WHEEL={processor} is none of {', '.join(packaged.BASELINES)}")
-warmup()
+prepare_packages()
 cache.package(kernels.kernels(), Path(folder), processor)
 """
 
@@ -98,7 +99,10 @@ setup(
     python_requires=">=3.10",
     packages=find_packages(include=["socp", "socp.*", "qp", "qp.*", "models", "models.*", "bench", "bench.*"]),
     py_modules=["centralpath"],
-    entry_points={"console_scripts": ["centralpath = bench.__main__:main"]},
+    entry_points={
+        "console_scripts": ["centralpath = bench.__main__:main"],
+        "centralpath.cvxpy": ["qp = qp.interop.cvxpy"],  # which `socp.interop.cvxpy` loads
+    },
     package_data={"socp": ["py.typed"], "qp": ["py.typed"], "models": ["py.typed"], "bench": ["py.typed"]},
     install_requires=RUN_TIME,
     extras_require={

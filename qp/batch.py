@@ -10,24 +10,23 @@ import numpy as np
 
 from socp.batch.checks import BatchData, matrices, refuse_nonconvex, rows_at, side_by_side
 from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of, solve_batch
-from socp.batch.points import points_for
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
+from socp.batch.verify import NO_LAYOUT, verifier_for, verify
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector, check_finite
 from socp.problem.hessian import as_hessian
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import QuadraticBatchSettings, Settings, document_settings
 from socp.problem.status import Status
 
+from .engine import Engine
 from .problem.certificates import Stack
 from .problem.derivatives import Gradient, Tangent
 from .problem.kernel_matrix import KernelMatrix
 from .problem.many_derivatives import Sensitivities
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
-from .problem.side_by_side import verify
 from .problem.solution import Solution
-from .solver import Solver
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -157,7 +156,7 @@ class Programs(BatchData):
         held = self.shared() if shared is None else shared
         P, A = (held[name] if name in held else self._held(name, i) for name in ("P", "A"))
         q, l, u, lb, ub = (self.own(name, i) for name in ("q", "l", "u", "lb", "ub"))
-        return QuadraticProgram.of_checked(P, q, A, l, u, lb, ub, 0.0)
+        return QuadraticProgram.of_checked(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0)
 
     def sides(self) -> dict[str, np.ndarray]:
         """l and u of the rows and of the variables behind them."""
@@ -250,7 +249,7 @@ def checked_start(start: Any, programs: Programs) -> Start | None:
 
 
 def solve_like(
-    solver: Solver, vectors: dict[str, Any], threads: int | None, warm_start: Solutions | None
+    solver: Engine, vectors: dict[str, Any], threads: int | None, warm_start: Solutions | None
 ) -> Solutions:  # fmt: skip
     """`qp.Solver.solve_many`; P was tested when the solver was set up."""
     started, program, settings = time.perf_counter(), solver.program, settings_of_batch(solver.settings, threads)
@@ -267,7 +266,7 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
 
     def new_solver() -> Callable[[int, Settings], Solution]:
         shared = programs.shared()
-        return lambda i, own: Solver.of_checked(programs.program(i, shared), own).solve()
+        return lambda i, own: Engine.of_checked(programs.program(i, shared), own).solve()
 
     lots = lots_of(programs, settings, start) if fits_lanes(programs.n, programs.m) else []
     solve_batch(many, lots, new_solver, settings, started)
@@ -288,12 +287,12 @@ class QuadraticLot(Lot):
         data["x_start"], data["y_start"] = np.zeros((0, part.n)), np.zeros((0, part.m + part.n))
         if start is not None:
             data["x_start"], data["y_start"] = (points[chosen] for points in start)
-        bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(part.n, bool))
-        super().__init__(chosen, data, programs.share_matrices, bound, np.arange(part.m), NO_CONES, settings)
+        self._bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(part.n, bool))
+        super().__init__(chosen, data, programs.share_matrices, self._bound, np.arange(part.m), NO_CONES, settings)
 
     def verifier(self) -> Callable[[Task], None]:
-        points = points_for(self.batch, self.shape.bound, self.shape.spans, self.settings)
-        return lambda task: verify(self.batch, points, *task)
+        test = verifier_for(self.batch, self._bound, self.settings)
+        return lambda task: verify(self.batch, test, *NO_LAYOUT, *task)
 
     def vectors(self) -> dict[str, np.ndarray]:
         y, m = self.batch.y, self.programs.m

@@ -15,17 +15,17 @@ import numpy as np
 from socp.batch.checks import next_doubtful
 from socp.batch.driver import OPTIMAL as ANSWERED
 from socp.batch.driver import Batch, Shape, lanes_for
-from socp.batch.points import points_for
 from socp.batch.spans import NO_CONES, spans_of
+from socp.batch.verify import NO_LAYOUT, verifier_for
+from socp.engine import NO_TIMINGS
 from socp.method.run import OPTIMAL, copy_of_records, test_holds
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
-from socp.problem.stopping import Residuals
-from socp.problem.stopping import residuals as cone_residuals
-from socp.solver import NO_TIMINGS
+from socp.verify.stopping import Residuals
+from socp.verify.stopping import residuals as cone_residuals
 
 from .problem.program import QuadraticProgram
 from .problem.side_by_side import load_program, solve_one
@@ -44,7 +44,7 @@ class Lane:
     Parameters
     ----------
     program : QuadraticProgram
-        One that `socp.plan.choice` has for it, of which presolve leaves nothing out.
+        One that `qp.plan.choice` has for it, of which presolve leaves nothing out.
     settings : Settings
     form : ConeForm
         Its cone form, for the kinds of its sides.
@@ -79,7 +79,7 @@ class Lane:
         room.take(program, self.P)
         room.start_at(warm_start and room.has_answer)
         room.has_answer = False
-        solve_one(room.batch, room.lanes, room.points)
+        solve_one(room.batch, room.lanes, room.test, *NO_LAYOUT)
         if room.code.item() != ANSWERED:
             return None
         objective, below, primal, dual, gap = room.numbers.tolist()
@@ -138,7 +138,7 @@ class Room:
         )  # fmt: skip
         spans = spans_of(np.ones((n, n)), np.ones((m, n)))
         shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, np.arange(N) >= m, spans, NO_CONES)
-        self.lanes, self.points = lanes_for(batch, shape, settings), points_for(batch, shape.bound, spans, settings)
+        self.lanes, self.test = lanes_for(batch, shape, settings), verifier_for(batch, shape.bound, settings)
         self.lanes.max_iter = MOST_ITERATIONS
         self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
         self.code, self.iterations, self.numbers, self.trace = (
@@ -164,7 +164,7 @@ class Room:
         self.program = None
         if held is None or held.P is not program.P or held.A is not program.A:
             A = program.A
-            load_program(self.batch, self.lanes, self.points, P, A.indptr, A.indices, A.data)
+            load_program(self.batch, self.lanes, self.test, P, A.indptr, A.indices, A.data)
         own_q, l, u, lb, ub = self.vectors
         own_q[:] = program.q
         if held is None or held.l is not program.l or held.u is not program.u:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from socp.warmup import prepare_packages
+from socp.warmup import announce, prepare_packages
+
+announce(
+    first=[
+        "qp.problem.program.are_plain_sides", "qp.reduce.cone_form.classify", "qp.reduce.removal.look_for_more",
+    ],
+    every=["qp.problem", "qp.reduce"],
+    lanes=["qp.problem.side_by_side.load_program", "qp.problem.side_by_side.solve_one"],
+    sparse=["qp.reduce.removal.remove_rows", "qp.reduce.removal.postsolve"],
+)  # fmt: skip
 
 
 def warmup() -> float:

@@ -1,4 +1,4 @@
-"""What ``python -m socp`` and ``python -m qp`` share: a file solved with any settings, or the configuration shown."""
+"""What ``python -m socp`` and ``python -m qp`` do: solve a file with any settings, show the configuration, warm up."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from .problem.settings import WAYS, Settings, explained
 from .problem.solution import Solution
 from .problem.status import Status
 from .version import __version__
-from .warmup import any_second_order, of_any_program, of_small_programs, ready_for_large, show_config
+from .warmup import any_second_order, members, prepare_packages, ready_for_large, show_config
 
 NOT_HERE = ("callback",)  # what cannot be written on a command line
 
 
 def parser(prog: str, description: str, files: str, left_out: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser, with an option for each setting that is not left out."""
+    """Return the parser of a command, with an option for each setting that is not left out."""
     made = argparse.ArgumentParser(prog=prog, description=description)
-    made.add_argument("what", nargs="?", default="config", metavar="FILE | config | warmup", help=files)
+    words = f"a file ({files}) to solve; or config, to print what is installed; or warmup, to compile all kernels"
+    made.add_argument("what", nargs="?", default="config", metavar="FILE | config | warmup", help=words)
     made.add_argument("--version", action="version", version=f"centralpath {__version__}")
-    words = explained()
+    texts = explained()
     for setting in dataclasses.fields(Settings):
         name = setting.name
         if name in (*NOT_HERE, *left_out):
@@ -36,7 +37,7 @@ def parser(prog: str, description: str, files: str, left_out: Sequence[str] = ()
             kind = {"action": argparse.BooleanOptionalAction}
         elif name == "kkt":
             kind = {"choices": WAYS}
-        text = " ".join(words.get(name, "").partition("\n")[2].split())
+        text = " ".join(texts.get(name, "").partition("\n")[2].split())
         if setting.default is not None:
             text = f"{text} (default {setting.default})"
         made.add_argument(f"--{name.replace('_', '-')}", default=setting.default, help=text.replace("%", "%%"), **kind)
@@ -44,13 +45,13 @@ def parser(prog: str, description: str, files: str, left_out: Sequence[str] = ()
 
 
 def answer(
-    made: argparse.ArgumentParser,
-    arguments: Sequence[str] | None,
-    warmup: Callable[[], int],
-    read: Callable[[str], Any],
-    solve: Callable[[Any, Settings], Any],
+    made: argparse.ArgumentParser, arguments: Sequence[str] | None, read: Callable[[str], Any], solver: Any
 ) -> int:
-    """Do what the arguments ask for; returns the exit code: 0 for an optimal point or a certificate, 1 for less."""
+    """Do what the arguments ask for.
+
+    `read` makes a program of a file's name; `solver` is `socp.Solver` or `qp.Solver`.  Returns the exit code: 0 for an
+    optimal point or a certificate, 1 for less, 2 for bad input.
+    """
     options = vars(made.parse_args(arguments))
     what = options.pop("what")
     if what == "warmup":
@@ -62,7 +63,7 @@ def answer(
         settings = Settings(**options)
         program = read(what)
         _load_kernels(program)  # which is no part of the set-up that is told
-        solution = solve(program, settings)
+        solution = solver.of_checked(program, settings).solve()
     except (ProgramError, OSError) as error:
         print(f"{made.prog}: {error}", file=sys.stderr)
         return 2
@@ -71,10 +72,16 @@ def answer(
     return 0 if solution.status is Status.OPTIMAL or solution.status.is_infeasible else 1
 
 
+def warmup() -> int:
+    """Compile or load the kernels of all packages that are imported, and say how long that took."""
+    print(f"the kernels are ready after {prepare_packages():.1f} s")
+    return 0
+
+
 def _load_kernels(program: Any) -> None:
     """Load what a program is likely to need, or compile it."""
     if not INTERPRETED:
-        prepare([*of_any_program(), *of_small_programs()])
+        prepare(members("first", "every", "dense"))
         if program.n > SMALL:
             ready_for_large(any_second_order(getattr(program, "cones", ())))
 

@@ -1,47 +1,25 @@
-"""The primal-dual interior-point method: set-up once, solve, update, solve again."""
+"""Cone programs solved: the public solver, which is set up once, solves, is updated and solves again."""
 
 from __future__ import annotations
 
-import abc
 import copy
 import reprlib
-import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .compiled.memory import keep_freed_memory
-from .compiled.threads import blas_threads
-from .form.standard import StackedProgram, StandardForm, sizes_of
-from .kkt.backends import build
-from .kkt.base import KKT
+from .batch.programs import solve_like
+from .engine import Engine
 from .linalg.csc import csc
-from .method import workspace
-from .method.fallbacks import FAILED, Fallbacks
-from .method.loop import State, keep_point
-from .method.newton import Newton, Point
-from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
-from .plan.choice import SMALL, decide
-from .plan.plan import Plan
-from .problem import printing
-from .problem.checks import (
-    ArrayLike,
-    Number,
-    ProgramError,
-    all_finite,
-    as_vector,
-    check_finite,
-    check_no_nan,
-)
+from .method.run import Iterate
+from .problem.checks import ArrayLike, Number, ProgramError, all_finite, as_vector, check_finite, check_no_nan
 from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import CHECKS, ConeSettings, Settings, document_names, document_settings
-from .problem.solution import TIMINGS, Solution
-from .problem.stopping import ConeTest
-from .warmup import ready_for, ready_for_large
+from .problem.solution import Solution
+from .warmup import ready_for
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -64,64 +42,10 @@ class Call(ConeSettings, total=False):
 
 KNOWN = ("program", *Call.__annotations__)
 DATA = frozenset(Call.__annotations__) - frozenset(CHECKS)
-NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
-FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
-
-Kind = TypeVar("Kind", bound="SetUpOnce")
-
-
-class SetUpOnce(abc.ABC):
-    """What the solvers of all kinds of programs share: a program, its checked settings, and a set-up that is timed."""
-
-    program: Any
-    settings: Settings
-    setup_time: float
-    _is_stale = True  # set while parts are changed: where that was interrupted, the next use sets up anew
-    at_work: threading.RLock  # held by the thread that works with the solver, which has one memory for its work
-
-    @classmethod
-    def of_checked(cls: type[Kind], program: Any, settings: Settings, at_work: Any = None) -> Kind:
-        """The solver with settings that were checked before; one behind another solver has the lock of that."""
-        solver = object.__new__(cls)
-        solver._start(program, settings, at_work)
-        return solver
-
-    def _start(self, program: Any, settings: Settings, at_work: Any = None) -> None:
-        keep_freed_memory()
-        self.settings, self.at_work = settings, at_work or threading.RLock()
-        self._set_up_for(program)
-
-    def _set_up_for(self, program: Any) -> None:
-        """Set-up for a program; one that is refused leaves the solver as it was."""
-        started, was_stale = time.perf_counter(), self._is_stale
-        self._is_stale = True
-        try:
-            self._set_up(program)
-        except ProgramError:
-            self._is_stale = was_stale
-            raise
-        self.setup_time = time.perf_counter() - started
-        self.program, self._is_stale = program, False
-
-    @abc.abstractmethod
-    def _set_up(self, program: Any) -> None:
-        """All that is done once for a program; nothing of the solver is changed before the program is accepted."""
-
-    def _make_ready(self) -> None:
-        """Set up anew for the program that the solver has, where a change or a run was interrupted."""
-        if self._is_stale:
-            self._set_up_for(self.program)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles set up anew: what set-up makes holds views of its own arrays, which would come apart."""
-        return {"program": self.program, "settings": self.settings}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._start(state["program"], state["settings"])
 
 
 @document_settings
-class Solver(SetUpOnce):
+class Solver(Engine):
     """A cone program set up once: equilibration, ordering and symbolic analysis are done here.
 
     Parameters
@@ -149,59 +73,8 @@ class Solver(SetUpOnce):
     3.000000
     """
 
-    program: ConeProgram
-
     def __init__(self, program: ConeProgram | None = None, **named: Unpack[Call]) -> None:
         self._start(*_accepted("Solver", program, named))
-
-    def _set_up(self, program: ConeProgram) -> None:
-        settings = self.settings
-        started = time.perf_counter()
-        sizes = sizes_of(program)
-        order = sizes[0] + sizes[1]
-        # BLAS with the threads of the settings, where it is called with matrices large enough; else nothing more: the
-        # lock is held by the one who works with the solver
-        threads = self.at_work if order <= FEW else blas_threads(settings.threads)
-        if order > SMALL:
-            ready_for_large(sizes[4] > 0)
-        state = workspace.acquire(program, sizes, settings)
-        if state is None:
-            form = StandardForm(program, settings.equilibrate, sizes)
-        else:
-            form = state.form
-            form.take(program, settings.equilibrate)
-        timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
-        with threads:
-            form.check_convexity(program)
-            if state is None or not workspace.fits(state):
-                state = State(form, *build(form, decide(form, settings)))
-        timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
-        # nothing was refused: from here on the solver is that of the new form
-        self.form, self.timings, self._state, self._threads = form, timings, state, threads
-        self._fallbacks: Fallbacks | None = None  # once a run has failed
-        self._ended_well = False  # whether the last run left an optimal point where the next one works
-        self._has_last = False  # whether the state keeps one
-
-    def let_go(self) -> None:
-        """Leave the workspace to the next program; the solver is not to be used again."""
-        if self.settings.callback is None and not self._is_stale:  # a callback may have kept an iterate
-            workspace.release(self._state, self.settings)
-
-    @property
-    def newton(self) -> Newton:
-        """The linearized embedding."""
-        newton: Newton = self._state.newton
-        return newton
-
-    @property
-    def plan(self) -> Plan:
-        """How the program is solved, in words when it is printed."""
-        return self._state.plan
-
-    @property
-    def kkt(self) -> KKT:
-        """The way in which the KKT systems are solved."""
-        return self._state.kkt
 
     @document_names
     def update(
@@ -222,7 +95,9 @@ class Solver(SetUpOnce):
         """
         with self.at_work:
             old = self.program
-            program = ConeProgram.of_checked(old.c, old.G, old.h, old.cones, old.A, old.b, old.P, old.offset)
+            program = ConeProgram.of_checked(
+                c=old.c, G=old.G, h=old.h, cones=old.cones, A=old.A, b=old.b, P=old.P, offset=old.offset
+            )
             program._cone_layout = old.cone_layout
             if c is not None:
                 program.c = as_vector("c", c, old.n)
@@ -246,105 +121,6 @@ class Solver(SetUpOnce):
                 program.G = with_values("G", old.G, G_data)
             return self.replace(program)
 
-    def replace_vectors(self, program: ConeProgram) -> None:
-        """Take a program with other vectors, which were checked before and are infinite in the same places.
-
-        Nobody else may work with the solver.
-        """
-        if self._is_stale:
-            return self._set_up_for(program)
-        started = time.perf_counter()
-        self._is_stale = True
-        self.form.refresh_vectors(program)
-        self.setup_time = time.perf_counter() - started
-        self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
-        self.program, self._is_stale = program, False
-        return None
-
-    def equilibrate_for(self, program: ConeProgram) -> None:
-        """Take a program as `replace_vectors` does, in the units that a new solver would choose for it."""
-        if self._is_stale:
-            return self._set_up_for(program)
-        started = time.perf_counter()
-        self._is_stale = True
-        with self._threads:
-            if self.form.rescale(program, self.settings.equilibrate):
-                if self.plan.backend == "low rank":  # whose factors of P are in the units of before
-                    return self._set_up_for(program)
-                self.kkt.refresh()
-                self._fallbacks = None
-        self._ended_well = self._has_last = False
-        self.setup_time = time.perf_counter() - started
-        self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
-        self.program, self._is_stale = program, False
-        return None
-
-    def replace(self, program: ConeProgram) -> None:
-        """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
-
-        A program that is refused leaves the solver as it was.
-        """
-        with self.at_work:
-            if self._is_stale or not _same_pattern(self.program, program):
-                return self._set_up_for(program)
-            started = time.perf_counter()
-            self._is_stale = True
-            try:
-                with self._threads:
-                    self._take_values(program)
-            except ProgramError:
-                self.form.refresh(self.program)
-                self._is_stale = False
-                raise
-            self.setup_time = time.perf_counter() - started
-            self.program, self._is_stale = program, False
-            return None
-
-    def _take_values(self, program: ConeProgram) -> None:
-        """Take a program of the same pattern."""
-        started = time.perf_counter()
-        self.form.refresh(program)
-        timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
-        if program.P is not self.program.P:
-            self.form.check_convexity(program)
-        if self.kkt.still_fits():
-            self.kkt.refresh()
-            self.timings, self._fallbacks = timings, None
-            return
-        form, last = self.form, self._last_optimal()
-        self._set_up(program)
-        if last is not None:
-            self._keep(last, form)
-
-    def _last_optimal(self) -> Point | None:
-        """The last optimal point, where no run works."""
-        if self._ended_well:
-            keep_point(self._state)
-            self._ended_well, self._has_last = False, True
-        return self._state.last if self._has_last else None
-
-    def _keep(self, last: Point, form: StandardForm) -> None:
-        """Take a point, in the units of its form, as the last optimal one."""
-        own = self._state.last
-        own.copy_from(last)
-        if form is not self.form:
-            change_units(own, form, self.form)
-        self._ended_well, self._has_last = False, True
-
-    def solve(self, warm_start: bool = False) -> Solution:
-        """Solve the program; with `warm_start` from the last answer, where that is the better start.
-
-        Returns
-        -------
-        Solution
-        """
-        with self.at_work:
-            run = self.run(warm_start)
-            solution = run.solution()
-            if self.settings.verbose:
-                printing.footer(solution)
-            return solution
-
     def solve_many(
         self, c: ArrayLike | None = None, b: ArrayLike | None = None, h: ArrayLike | None = None,
         threads: int | None = None,
@@ -356,34 +132,7 @@ class Solver(SetUpOnce):
         Solutions
             See `socp.solve_many`; the solver itself stays as it is.
         """
-        from .batch.programs import solve_like  # which needs this file
-
         return solve_like(self, {"c": c, "b": b, "h": h}, threads)
-
-    def run(self, warm_start: bool = False, test: ConeTest | None = None) -> Run:
-        """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
-
-        A run that fails is followed by others (see `method.fallbacks`).  Nobody else may work with the solver.
-        """
-        self._make_ready()
-        if self._ended_well:
-            self._last_optimal()
-        self._is_stale = True  # until the run has ended; its memory may be half written where it is interrupted
-        run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
-        with self._threads:
-            run.solve()
-            if run.status in FAILED or run.has_large_multipliers:
-                self._fallbacks = self._fallbacks or Fallbacks(self._state, self.settings)
-                run = self._fallbacks.improve(run, self.program, test)
-        if run.status is OPTIMAL:
-            if run.state is self._state and run.kept is None:
-                self._ended_well = True
-            else:
-                self._keep(run.kept or run.state.point, run.form)
-        self._is_stale = run.message == INTERRUPTED
-        _, factorization, solves = run.effort
-        run.close(self.setup_time, {**self.timings, "factorization": factorization, "solves": solves})
-        return run
 
     def iterates(self) -> Iterator[Iterate]:
         """The run of a `solve` of the program as it is now, one `Iterate` at a time.
@@ -393,10 +142,6 @@ class Solver(SetUpOnce):
         that of the new data, which the solver's own may not be.  BLAS keeps the threads that it has.
         """
         return copy.copy(self).own_iterates()
-
-    def own_iterates(self) -> Iterator[Iterate]:
-        """The same in the solver's own memory, which nobody else may use until the run has ended."""
-        return Run(self.program, self._state, self.settings, False, None).iterates()
 
 
 @document_settings
@@ -491,36 +236,3 @@ def with_values(name: str, matrix: sp.csc_array, data: Any) -> sp.csc_array:
     values = as_vector(f"{name}_data", data, matrix.data.size, f" (the entries of {name})")
     check_finite(f"{name}_data", values)
     return csc(values, matrix.indices, matrix.indptr, matrix.shape)
-
-
-def change_units(point: Point, old: StandardForm, new: StandardForm) -> None:
-    """A point of one equilibrated form in the units of another one of the same pattern.
-
-    The caller's x, s and v = (y, z) are D x, E^-1 s and E v / f in each.
-    """
-    n, p = new.n, new.p
-    point.u[:n] *= old.D / new.D
-    point.u[n:] *= old.E / new.E * (new.cost_scale / old.cost_scale)
-    point.s *= new.E[p:] / old.E[p:]
-
-
-def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
-    """Whether two programs have the same cones, always-true rows, and places of entries in P, A and G."""
-    pairs: list[tuple[Any, Any]] = [(old.P, new.P)]
-    if isinstance(new, StackedProgram):
-        if not new.has_pattern_of(old):
-            return False
-    elif old.cones != new.cones or not np.array_equal(np.isfinite(old.h), np.isfinite(new.h)):
-        return False
-    else:
-        pairs += [(old.A, new.A), (old.G, new.G)]
-    for one, other in pairs:
-        if one is other:
-            continue
-        if type(one) is not type(other) or one.shape != other.shape:
-            return False
-        if sp.issparse(one) and not (
-            np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
-        ):
-            return False
-    return True

@@ -6,6 +6,7 @@ import functools
 import os
 import platform
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import llvmlite
@@ -15,93 +16,81 @@ import scipy
 import scipy.sparse as sp
 
 from .compiled import cache
-from .compiled.blas_integers import integer_bits
 from .compiled.build import prepare, together
 from .compiled.kernels import INTERPRETED, Kernel, kernels
+from .compiled.target import integer_bits
 from .compiled.threads import bundled_libraries
-from .kkt import dense, sparse
-from .linalg.ldl.rows.factor import four_wide_factor
-from .linalg.ldl.rows.solve import four_wide_solve
-from .linalg.ldl.rows.uplooking import scalar_factor, scalar_solve
 from .plan.choice import SMALL
 from .problem.program import SecondOrder
 from .version import __version__
 
-FIRST = (  # before it is known how a program is solved
-    "socp.compiled.clock", "socp.compiled.structures", "socp.linalg.cholesky.cholesky", "socp.linalg.csc.compress",
-    "socp.problem.checks.all_finite", "socp.problem.checks.is_plain_dense", "qp.problem.program.are_plain_sides",
-    "qp.reduce.cone_form.classify", "qp.reduce.removal.look_for_more",
-)  # fmt: skip
-EVERY = (
-    "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
-    "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base", "qp.problem", "qp.reduce",
-)  # fmt: skip
-LARGE = ("socp.kkt.assembly", "socp.linalg.ldl")
-CONES = (  # deferred, as quadratic programs never need them
-    "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.assembly.fill_rotated", "socp.kkt.assembly.gather_cones",
-    "socp.kkt.assembly.touch_columns", "socp.kkt.expansion.choose_expansions", "socp.kkt.expansion.fill_expanded",
-    "socp.kkt.expansion.gather_variables", "socp.kkt.expansion.take_entries", "socp.kkt.sparse.recover_cones",
-    "socp.kkt.sparse.reduce_cones",
-)  # fmt: skip
-LANES = (
-    "qp.problem.side_by_side.load_program", "qp.problem.side_by_side.solve_one", "qp.problem.side_by_side.verify",
-    "socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.take_matrices",
-)  # fmt: skip
-SPARSE = (  # deferred, as the data of small programs rarely need them
-    "socp.problem.hessian.keep_entries", "qp.reduce.removal.remove_rows",
-    "qp.reduce.removal.postsolve", "socp.linalg.csc.append_upper", "socp.linalg.accurate.add_symmetric",
-    "socp.linalg.ldl.symbolic.siblings.order_of_fours", "socp.problem.checks.is_canonical",
-    "socp.problem.checks.is_symmetric", "socp.problem.hessian.add_diagonal",
-)  # fmt: skip
+# Modules, whose kernels that Python calls and that are not deferred are meant; and single kernels of any kind.
+GROUPS: dict[str, list[str]] = {
+    "first": [  # before it is known how a program is solved
+        "socp.compiled.structures", "socp.linalg.cholesky.cholesky", "socp.linalg.csc.compress",
+        "socp.problem.checks.all_finite", "socp.problem.checks.is_plain_dense",
+    ],
+    "every": [
+        "socp.compiled.structures", "socp.problem", "socp.verify", "socp.form", "socp.method", "socp.linalg.csc",
+        "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base",
+    ],
+    "dense": [
+        "socp.kkt.dense_rows", "socp.kkt.dense.read_rows", "socp.kkt.dense.factor_dense", "socp.kkt.dense.apply_dense",
+    ],
+    "lanes": [],
+    "sparse": [  # all but supernodes, splits and low rank
+        "socp.kkt.assembly", "socp.kkt.sparse.factor_sparse", "socp.kkt.sparse.apply_sparse", "socp.linalg.ldl",
+        "socp.linalg.ldl.rows.uplooking.scalar_factor", "socp.linalg.ldl.rows.uplooking.scalar_solve",
+        "socp.linalg.ldl.rows.factor.four_wide_factor", "socp.linalg.ldl.rows.solve.four_wide_solve",
+        "socp.linalg.ldl.symbolic.siblings.order_of_fours", "socp.linalg.csc.append_upper",
+        "socp.linalg.accurate.add_symmetric", "socp.problem.checks.is_canonical", "socp.problem.checks.is_symmetric",
+        "socp.problem.hessian.add_diagonal", "socp.problem.hessian.keep_entries",
+    ],
+    "cones": [  # deferred, as quadratic programs never need them
+        "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.expansion.fill_cones", "socp.kkt.expansion.gather_variables",
+        "socp.kkt.expansion.number_columns", "socp.kkt.expansion.recover_cones", "socp.kkt.expansion.reduce_cones",
+        "socp.kkt.expansion.take_entries",
+    ],
+}  # fmt: skip
 
 
-def _of(places: tuple[str, ...]) -> list[Kernel]:
-    """The kernels that Python calls of these modules, but for deferred ones; and these kernels."""
-    found = (kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.deferred is None)
-    return [kernel for kernel in found if kernel.name.startswith(places)] + [
-        kernel for kernel in kernels() if kernel.deferred is not None and kernel.name in places
-    ]
+def announce(**groups: Sequence[str]) -> None:
+    """Add modules and kernels of a package above this one to the groups of these names."""
+    for group, places in groups.items():
+        GROUPS[group] += places
 
 
-def of_any_program() -> list[Kernel]:
-    """The kernels that every program needs."""
-    return _of(FIRST)
-
-
-def of_small_programs() -> list[Kernel]:
-    """The kernels that a first small program needs beside these, and the few that a second one is likely to."""
-    found = [*_of((*EVERY, "socp.kkt.dense_rows", "socp.kkt.dense.read_rows")), dense.factor_dense, dense.apply_dense]
-    return [kernel for kernel in found if not kernel.name.startswith(FIRST)]
-
-
-def of_lanes() -> list[Kernel]:
-    """The kernels that solve small dense programs in lanes."""
-    return _of(LANES)
+def members(*groups: str) -> list[Kernel]:
+    """Return the kernels of these groups."""
+    places = tuple(place for group in groups for place in GROUPS[group])
+    return [
+        kernel for kernel in kernels()
+        if kernel.name in places
+        or (kernel.kind == "kernel" and kernel.deferred is None and kernel.name.startswith(places))
+    ]  # fmt: skip
 
 
 @functools.cache
 def ready_for_large(has_cones: bool) -> None:
-    """Compile or load, at once, what a larger program is likely to need: all but supernodes, splits and low rank."""
+    """Compile or load, in one step, what a large sparse program is likely to need."""
     if not INTERPRETED:
-        by_rows = scalar_factor, scalar_solve, four_wide_factor, four_wide_solve
-        places = EVERY + LARGE + SPARSE + (CONES if has_cones else ())
-        prepare([*_of(places), sparse.factor_sparse, sparse.apply_sparse, *by_rows], alone=True)
+        prepare(members("every", "sparse", *["cones"] * has_cones), alone=True)
 
 
 def any_second_order(cones: Any) -> bool:
-    """Whether a second-order cone is among the cones of a program that comes."""
+    """Return True if a second-order cone is among the cones of a program that comes."""
     return isinstance(cones, (list, tuple)) and any(isinstance(cone, SecondOrder) for cone in cones)
 
 
 def ready_for(*matrices: Any, cones: Any = ()) -> None:
-    """The same where one of the matrices of a program that comes is sparse and not small: one step, not three."""
+    """Call `ready_for_large` if one of the matrices of a program that comes is sparse and not small."""
     if any(sp.issparse(matrix) and matrix.shape[-1] > SMALL for matrix in matrices):
         ready_for_large(any_second_order(cones))
 
 
 if not INTERPRETED:
-    for company in (of_any_program, of_lanes, of_small_programs):
-        together(company)
+    for company in (["first"], ["lanes"], ["every", "dense"]):
+        together(functools.partial(members, *company))
 
 
 def warmup() -> float:
@@ -125,10 +114,10 @@ def warmup() -> float:
 
 
 def prepare_packages(*prefixes: str) -> float:
-    """Compile or load all kernels of the modules whose names begin so; returns the seconds."""
+    """Compile or load the kernels whose names begin so, or all that are imported; return the seconds."""
     begin = time.perf_counter()
     if not INTERPRETED:
-        prepare([kernel for kernel in kernels() if kernel.name.startswith(prefixes)])
+        prepare([kernel for kernel in kernels() if kernel.name.startswith(prefixes or "")])
     return time.perf_counter() - begin
 
 
@@ -141,20 +130,16 @@ def show_config() -> None:
     >>> socp.show_config()  # doctest: +ELLIPSIS
     centralpath ...
     """
-    for name, value in _config().items():
-        print(f"{name:<12} {value}")
-
-
-def _config() -> dict[str, str]:
-    threads = ", ".join(str(get()) for get, _ in bundled_libraries()) or "not to be set"
-    return {
+    found = {
         "centralpath": __version__,
         "Python": f"{platform.python_version()} on {platform.platform()}",
         "numpy": np.__version__,
         "scipy": f"{scipy.__version__}, BLAS with {integer_bits()}-bit integers",
-        "BLAS threads": threads,
+        "BLAS threads": ", ".join(str(get()) for get, _ in bundled_libraries()) or "not to be set",
         "numba": f"{numba.__version__}, llvmlite {llvmlite.__version__}",
         "JIT": "off (NUMBA_DISABLE_JIT)" if INTERPRETED else "on",
         "cache": "none" if INTERPRETED else str(cache.folder() or "none"),
         "processors": str(os.cpu_count()),
     }
+    for name, value in found.items():
+        print(f"{name:<12} {value}")

@@ -6,8 +6,10 @@ import signal
 import numpy as np
 import pytest
 
+import models  # noqa: F401  whose kernels are compiled, too
+import qp  # noqa: F401
 from socp import ConeProgram, NonNeg, SecondOrder
-from socp.__main__ import warmup
+from socp.commandline import warmup
 
 
 def pytest_configure(config):

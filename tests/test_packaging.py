@@ -108,6 +108,8 @@ def test_the_installed_wheel_solves(wheel, tmp_path):
     assert printed.split() == [str(site / "socp" / "__init__.py"), "optimal"]
     code = "import centralpath; print(centralpath.models.SVC.__module__)"
     assert run("-c", code, cwd=tmp_path, PYTHONPATH=str(site), NUMBA_DISABLE_JIT="1").split() == ["models.svm.svc"]
+    code = "import socp.interop.cvxpy, cvxpy; print(cvxpy.reductions.solvers.defines.SOLVER_MAP_QP['CENTRALPATH'])"
+    assert "qp.interop.cvxpy" in run("-c", code, cwd=tmp_path, PYTHONPATH=str(site), NUMBA_DISABLE_JIT="1")
     (script,) = (site / "bin").glob("centralpath*")
     assert "usage: centralpath" in run(script, "--help", cwd=tmp_path, PYTHONPATH=str(site))
     assert "usage: centralpath" in run("-m", "bench", "--help", cwd=tmp_path, PYTHONPATH=str(site))

@@ -112,8 +112,8 @@ def _upper(above: Any) -> sp.csc_array:
 def _share(upper: sp.csc_array) -> tuple[float, float]:
     """The time of a factorization and its solves, as a share of what its own model expects; the analysis per entry."""
     n = upper.shape[0]
-    LDL(n, upper.indptr, upper.indices, np.ones(n, np.int64))  # what is called first is slow
-    ldl = LDL(n, upper.indptr, upper.indices, np.ones(n, np.int64))
+    LDL(upper.indptr, upper.indices, np.ones(n, np.int64))  # what is called first is slow
+    ldl = LDL(upper.indptr, upper.indices, np.ones(n, np.int64))
     data, x = upper.data.astype(float), np.ones(n)
     ldl.factor(data, 0.0, 1.0)
 

@@ -28,7 +28,7 @@ def factor_pattern(upper: sp.csc_array, ordering: Any) -> tuple[np.ndarray, sp.c
     """(order of elimination, pattern of L with its diagonal) for "natural", "amd" or a permutation."""
     n = upper.shape[0]
     arrays = upper.indptr.astype(np.int64), upper.indices.astype(np.int64)
-    ldl = LDL(n, *arrays, np.ones(n, np.int64), ordering=ordering, method="scalar")
+    ldl = LDL(*arrays, np.ones(n, np.int64), ordering=ordering, method="scalar")
     factors: Any = ldl.factors
     L = sp.csc_array((np.ones(factors.rows.size), factors.rows, factors.start), shape=(n, n))
     return ldl.perm, sp.csc_array(L + sp.eye_array(n))

@@ -27,11 +27,11 @@ from socp.compiled.threads import blas_threads
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem import printing
-from socp.problem.distances import norm
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import Residuals
+from socp.verify.distances import norm
+from socp.verify.stopping import Residuals
 
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
@@ -57,7 +57,7 @@ class ActiveSet:
     Parameters
     ----------
     program : QuadraticProgram
-        One that `socp.plan.choice` has for it: what presolve leaves.
+        One that `qp.plan.choice` has for it: what presolve leaves.
     settings : Settings
 
     Attributes

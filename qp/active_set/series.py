@@ -24,7 +24,7 @@ from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, meets, residuals
+from socp.verify.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, meets, residuals
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import LINEAR, POLY, Samples, samples_of
@@ -137,7 +137,7 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
         found[i] = 0.0
     measure_sides(lb, ub, x, dual[:size], lost, lost, CONE, found)
     ones, rows = np.ones(m * size), np.zeros(m * size, np.int64)
-    add_both(indptr, rows, ones, x, y, Ax[:m], Ax[m:], dual[:size], dual[size:])
+    add_both(indptr, rows, ones, x, y, Ax, dual)
     measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)
     measure_gradient(Px, q, x, lost, dual, found)
     return meets(found, series.tol, np.inf)

@@ -16,10 +16,10 @@ import numpy as np
 
 from socp.compiled.memory import LARGEST_KEPT, keep_freed_memory
 from socp.plan.plan import Plan
-from socp.problem.distances import norm
 from socp.problem.settings import Settings
 from socp.problem.status import Status
-from socp.problem.stopping import LOST
+from socp.verify.distances import norm
+from socp.verify.stopping import LOST
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import AT_ONCE, Samples, add_singles
@@ -40,7 +40,7 @@ PATIENCE = 3  # see `_make_room`
 
 
 class WorkingSet(ActiveSet):
-    """The method for one program that `socp.plan.choice` has for it.
+    """The method for one program that `qp.plan.choice` has for it.
 
     Parameters
     ----------

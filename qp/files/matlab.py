@@ -10,6 +10,7 @@ Each size is checked against the bytes that are there before anything is made of
 
 from __future__ import annotations
 
+import enum
 import math
 import zlib
 from pathlib import Path
@@ -23,9 +24,17 @@ from socp.problem.checks import ProgramError
 
 HEADER, LEVEL_5 = 128, 0x0100
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-MATRIX, COMPRESSED = 14, 15
-STRUCT, SPARSE, NUMERIC, OPAQUE, COMPLEX = 2, 5, range(6, 16), 17, 0x0800
-CLASSES = {1: "cell array", STRUCT: "struct array or a struct in structs", 3: "object", 4: "char array"}
+MATRIX, COMPRESSED = range(14, 16)  # kinds of elements
+NUMERIC, COMPLEX = range(6, 16), 0x0800
+
+
+class Sort(enum.IntEnum):
+    """Classes of matrices beside the numeric ones."""
+
+    STRUCT, SPARSE, OPAQUE = 2, 5, 17
+
+
+CLASSES = {1: "cell array", Sort.STRUCT: "struct array or a struct in structs", 3: "object", 4: "char array"}
 DEPTH = 2  # of structs in structs
 
 
@@ -129,15 +138,15 @@ class _Elements:
             return "", np.zeros((0, 0))
         flags = self.numbers("u")
         sort = int(flags[0]) & 0xFF if flags.size == 2 else _refuse("a variable has damaged flags")
-        shape = [] if sort == OPAQUE else self.numbers("i").tolist()
+        shape = [] if sort == Sort.OPAQUE else self.numbers("i").tolist()
         name = bytes(self.element()[1]).decode("latin1")
-        if sort == STRUCT and math.prod(shape) == 1 and depth < DEPTH:
+        if sort == Sort.STRUCT and math.prod(shape) == 1 and depth < DEPTH:
             return name, self._struct(depth)
-        if sort != SPARSE and sort not in NUMERIC:
+        if sort != Sort.SPARSE and sort not in NUMERIC:
             return name, f"a {CLASSES.get(sort, 'variable of another class')}"
         if flags[0] & COMPLEX or len(shape) != 2:
             return name, f"a {'complex array' if flags[0] & COMPLEX else 'array that is no matrix'}"
-        return name, self._sparse(name, *shape) if sort == SPARSE else self._dense(name, *shape)
+        return name, self._sparse(name, *shape) if sort == Sort.SPARSE else self._dense(name, *shape)
 
     def _struct(self, depth: int) -> dict[str, Any]:
         length, names = self.numbers("i"), bytes(self.element()[1])

@@ -1,4 +1,4 @@
-"""Many dense quadratic programs at once, as `socp.problem.certificates` sees one."""
+"""Many dense quadratic programs at once, as `socp.verify.certificates` sees one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from socp.problem.certificates import add_transposed, certificate_of, dual_terms, largest_entry, primal_terms
-from socp.problem.stopping import Sides
+from socp.verify.certificates import add_transposed, certificate_of, dual_terms, largest_entry, primal_terms
+from socp.verify.stopping import Sides
 
 
 class Stack(NamedTuple):

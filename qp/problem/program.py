@@ -24,7 +24,7 @@ from socp.problem.hessian import WithHessian, as_hessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
-from socp.problem.stopping import Sides, identity
+from socp.verify.stopping import Sides, identity
 
 from .kernel_matrix import KernelMatrix
 
@@ -99,7 +99,7 @@ class QuadraticProgram(WithHessian):
         self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
     ) -> QuadraticProgram:
         """The program with checked matrices P and A in place of its own, and what else is given; that is checked."""
-        program = self.of_checked(P, self.q, A, self.l, self.u, self.lb, self.ub, self.offset)
+        program = self.of_checked(**{**vars(self), "P": P, "A": A})
         if q is not None:
             program.q = as_vector("q", q, self.n)
             check_finite("q", program.q)
@@ -118,18 +118,7 @@ class QuadraticProgram(WithHessian):
         assert isinstance(self.P, KernelMatrix)
         check_room(8.0 * self.n**2, f"P in full, {self.n} by {self.n},")
         P = as_hessian("P", self.P.toarray(), self.n, "q")
-        return self.of_checked(P, self.q, self.A, self.l, self.u, self.lb, self.ub, self.offset)
-
-    @classmethod
-    def of_checked(
-        cls, P: Any, q: np.ndarray, A: sp.csc_array, l: np.ndarray, u: np.ndarray, lb: np.ndarray, ub: np.ndarray,
-        offset: float,
-    ) -> QuadraticProgram:  # fmt: skip
-        """The program of data that were checked before; nothing is copied."""
-        program = object.__new__(cls)
-        program.P, program.q, program.A, program.l, program.u = P, q, A, l, u
-        program.lb, program.ub, program.offset = lb, ub, offset
-        return program
+        return self.of_checked(**{**vars(self), "P": P})
 
     @property
     def n(self) -> int:

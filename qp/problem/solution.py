@@ -12,7 +12,7 @@ from socp.problem.checks import ArrayLike
 from socp.problem.solution import Answer, answer_at
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
-from socp.problem.stopping import Residuals
+from socp.verify.stopping import Residuals
 
 from .derivatives import Gradient, Sensitivity, Tangent
 from .program import QuadraticProgram

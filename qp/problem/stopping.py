@@ -6,7 +6,7 @@
     gap      |primal objective - dual objective|                   <= tol (1 + max(|primal|, |dual|))
 
 with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.  Rows with one entry are bounds.  Rows and variables
-without a finite side have no part in the sizes.  All is measured in twice the precision; see `socp.problem.stopping`
+without a finite side have no part in the sizes.  All is measured in twice the precision; see `socp.verify.stopping`
 for what rounding excuses.
 """
 
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from socp.problem.checks import NO_VALUES
-from socp.problem.stopping import ConeTest, Residuals, residuals
+from socp.linalg.vectors import NO_VALUES
+from socp.verify.stopping import ConeTest, Residuals, residuals
 
 from .program import QuadraticProgram
 

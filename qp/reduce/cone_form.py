@@ -31,12 +31,12 @@ from socp.linalg.csc import csc, transpose
 from socp.problem.checks import INT
 from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
-from socp.problem.stopping import LOST
+from socp.verify.stopping import LOST
 
 from ..problem.program import QuadraticProgram
 from .presolve import rows_kept
 
-UPPER, LOWER, EQUAL = 1, 2, 4  # what a kind is the sum of
+UPPER, LOWER, EQUAL = (1 << bit for bit in range(3))  # what a kind is the sum of
 
 
 class ConeForm:

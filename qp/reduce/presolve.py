@@ -70,7 +70,7 @@ class Presolve:
             A, l, u = rows_kept(A, kept, left), l[kept], u[kept]
         if left < program.m or fixed:
             self.kept = kept
-            self.program = QuadraticProgram.of_checked(program.P, program.q, A, l, u, lb, ub, program.offset)
+            self.program = program.of_checked(**{**vars(program), "A": A, "l": l, "u": u, "lb": lb, "ub": ub})
 
     def fits(self, other: Presolve) -> bool:
         """Whether the same rows are left."""

@@ -14,10 +14,10 @@ from socp.compiled.signatures import Bools, Floats, Ints
 from socp.compiled.structures import Structure, floats, integer, integers, number
 from socp.linalg.csc import transpose
 from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
-from socp.problem.stopping import LOST
+from socp.verify.stopping import LOST
 
 ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
-ROWS, COLUMNS = 1, 2  # what `look_for_more` finds
+ROWS, COLUMNS = range(1, 3)  # what `look_for_more` finds
 
 
 class Removed(Structure):

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..problem import certificates
-from ..problem.program import Cone, NonNeg, SecondOrder
+from ..problem.program import Cone, NonNeg, SecondOrder, layout_of
 from ..problem.settings import Settings
 from ..problem.status import Status
+from ..verify import certificates
 from .checks import rows_at, side_by_side
-from .cone_points import Slacks, verify
 from .lots import Lot, Task, alike
-from .points import points_for
-from .spans import ordered_spans
+from .verify import verifier_for, verify
 
 if TYPE_CHECKING:
     from .programs import ConePrograms
 
 
-SEVERAL, LARGE = -2, -1  # the codes of rows that are no bounds of the lanes: all but those with one entry, and these
+SEVERAL, LARGE = range(-2, 0)  # rows that are no bounds of the lanes: with several entries, or one that is large
 
 
 class ConeRows:
@@ -104,14 +102,16 @@ class ConeLot(Lot):
         taken = np.concatenate([p + cones, np.arange(p), p + others])
         super().__init__(chosen, held, programs.share_matrices, self._bound, taken, rows.starts, settings)
         self.batch.s = np.empty((chosen.size, m))
-        self._spans = ordered_spans(held["P"], held["A"], np.arange(p + m), np.array([0, p + m]))
-        self._slacks = Slacks(
-            orthant=(~rows.in_cones).astype(np.int64), ranges=rows.ranges, singles=singles, slots=slots, values=values
-        )
+        self._rows = {
+            "orthant": (~rows.in_cones).astype(np.int64), "singles": singles, "slots": slots, "values": values,
+        }  # fmt: skip
 
     def verifier(self) -> Callable[[Task], None]:
-        points = points_for(self.batch, self._bound, self._spans, self.settings)
-        return lambda task: verify(self.batch, points, self._slacks, *task)
+        test, layout = (
+            verifier_for(self.batch, self._bound, self.settings, **self._rows),
+            layout_of(self.programs.cones),
+        )
+        return lambda task: verify(self.batch, test, *layout, *task)
 
     def vectors(self) -> dict[str, np.ndarray]:
         p, y = self.programs.b.shape[1], self.batch.y

@@ -13,7 +13,7 @@ from typing import Any
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..compiled.vec import Vec, absolute, largest, load, splat, store
-from ..problem.stopping import LOST
+from ..verify.stopping import LOST
 from .spans import Spans
 
 

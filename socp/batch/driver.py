@@ -25,7 +25,7 @@ from .lanes import measure, step
 from .spans import Spans
 from .state import DELTA, NEAR, RHO, Lanes
 
-NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
+NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = range(6)
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
 
 

@@ -98,6 +98,7 @@ def measure(w: Lanes) -> None:
     """Residuals and weights at the point."""
     measure_gradient(w)
     measure_rows(w)
+    w.overlap = overlap(w)
     if w.cones:
         measure_cones(w)
 
@@ -137,7 +138,7 @@ def measure_rows(w: Lanes) -> None:
     r, r_equal, inverse_sz, inverse_s, W, v, o = w.r, w.r_equal, w.inverse_sz, w.inverse_s, w.W, w.v, w.o
     tau = w.tau
     mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-    equal_rows, equal_size, overlap, tol = splat(0.0), splat(0.0), splat(0.0), w.tol
+    equal_rows, equal_size, tol = splat(0.0), splat(0.0), w.tol
     for i in range(w.cone_rows, w.m + w.n):
         g, wi, vi, oi = load(Gx, i), splat(RHO if i >= w.m else 0.0), splat(0.0), splat(0.0)
         outside, along, allowed = splat(0.0), splat(0.0), splat(0.0)
@@ -168,9 +169,6 @@ def measure_rows(w: Lanes) -> None:
             store(inverse_sz, k, inverse)
             store(inverse_s, k, one)
             store(r, k, rk)
-        if first[i + 1] == first[i] + 2:  # answers have the difference of the two multipliers
-            k = first[i]
-            overlap += smallest(load(z, k), load(z, k + 1)) * (load(h, k) + load(h, k + 1))
         u = load(unit, i)
         if bound[i]:
             bounds = largest((outside - allowed) * u, bounds)
@@ -188,11 +186,21 @@ def measure_rows(w: Lanes) -> None:
     w.hz = hz
     w.rows = rows
     w.rows_size = rows_size
-    w.overlap = overlap
     w.equal_rows = equal_rows
     w.equal_size = equal_size
     w.bounds = bounds
     w.ray_rows = ray
+
+
+@inner
+def overlap(w: Lanes) -> Vec:
+    """The part of h'z that rows with two sides lose: answers have the difference of the two multipliers."""
+    first, h, z, total = w.first, w.h, w.z, splat(0.0)
+    for i in range(w.cone_rows, w.m + w.n):
+        k = first[i]
+        if first[i + 1] == k + 2:
+            total += smallest(load(z, k), load(z, k + 1)) * (load(h, k) + load(h, k + 1))
+    return total
 
 
 @inner

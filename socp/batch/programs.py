@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine import Engine
 from ..problem.checks import ArrayLike, ProgramError, as_vector, check_finite
 from ..problem.lowrank import LowRank
 from ..problem.program import Cone, ConeProgram, check_cones, check_h, check_pair
 from ..problem.settings import BatchSettings, Settings, document_settings
 from ..problem.solution import Solution
-from ..solver import Solver
 from .checks import BatchData, matrices, refuse_nonconvex
 from .cone_lots import lots_of
 from .lots import fits_lanes, solve_batch
@@ -106,7 +106,7 @@ def solve_many(
     return solve_cone_programs(ConePrograms(c, G, h, cones, A, b, P), checked)
 
 
-def solve_like(solver: Solver, vectors: dict[str, Any], threads: int | None) -> Solutions:
+def solve_like(solver: Engine, vectors: dict[str, Any], threads: int | None) -> Solutions:
     """`Solver.solve_many`."""
     program, settings = solver.program, settings_of_batch(solver.settings, threads)
     data = {name: getattr(program, name) for name in ("c", "b", "h")}
@@ -137,7 +137,7 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
 
     def solve_anew(i: int, own: Settings) -> Solution:
         try:
-            return Solver.of_checked(programs.program(i), own).solve()
+            return Engine.of_checked(programs.program(i), own).solve()
         except ProgramError as error:  # of its own P
             raise ProgramError(f"program {i}: {error}") from None
 
@@ -154,7 +154,7 @@ class AloneSolver:
 
     def __init__(self, programs: ConePrograms) -> None:
         self.programs, self.first = programs, programs.program(0)
-        self.solver: Solver | None = None
+        self.solver: Engine | None = None
 
     def solve(self, i: int, settings: Settings) -> Solution:
         """Solve program `i`."""
@@ -162,11 +162,11 @@ class AloneSolver:
         always = h == np.inf
         if self.solver is None or not np.array_equal(always, self.solver.program.h == np.inf):
             blank = self._with(np.zeros_like(c), np.zeros_like(b), np.where(always, np.inf, 0.0))
-            self.solver = Solver.of_checked(blank, settings)
+            self.solver = Engine.of_checked(blank, settings)
         self.solver.settings = settings
         self.solver.equilibrate_for(self._with(c, b, h))
         return self.solver.solve()
 
     def _with(self, c: np.ndarray, b: np.ndarray, h: np.ndarray) -> ConeProgram:
         first = self.first
-        return ConeProgram.of_checked(c, first.G, h, first.cones, first.A, b, first.P, 0.0)
+        return ConeProgram.of_checked(**{**vars(first), "c": c, "h": h, "b": b})

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..compiled.structures import Structure, integers
-from ..problem.distances import NO_CONES
+from ..verify.distances import NO_CONES
 
 WORTHWHILE = 0.7  # the share of the factor's entries up to which the order is changed
 

@@ -38,8 +38,8 @@ from numba.core.typing.templates import signature
 from numba.extending import get_cython_function_address
 from scipy.linalg import cython_blas, cython_lapack
 
-from .blas_integers import integer_bits
-from .kernels import Foreign
+from .kernels import Callee
+from .target import integer_bits
 
 # int64, as numba would compile a caller once more for each Python integer that is known when it compiles
 NO_TRANSPOSE, TRANSPOSE = np.int64(ord("N")), np.int64(ord("T"))
@@ -51,7 +51,7 @@ BYTE, INTEGER = ir.IntType(8), ir.IntType(integer_bits())
 C_INTEGER = ctypes.c_int64 if integer_bits() == 64 else ctypes.c_int32
 
 
-class Routine(Foreign):
+class Routine(Callee):
     """One routine, called from kernels and from Python alike.
 
     Parameters

@@ -18,34 +18,38 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numba
 
-from . import cache, kernels, probe
-from .cache import MachineCode
+from . import cache, kernels
 from .kernels import Kernel
+from .target import MachineCode
 from .worker import HEAD
 
 logger = logging.getLogger("socp")
 
+KNOWN = (0, 60), (0, 68)  # the first and the last version of numba that the tests were run with
 START = 1.2  # seconds that a helper takes to start, and of compilation that it is started for
 SECONDS = (0.05, 5.2e-4)  # of a kernel, and of an instruction of its code
 
 
 def prepare(wanted: Sequence[Kernel], alone: bool = False) -> None:
-    """Load the kernels and all that they call, compiled now where that has not been done before.
+    """Load the kernels and all that they call, and compile those that are not in the cache.
 
     With `alone` these are all that a program needs, and no company comes `together` with them.
+
+    Raises
+    ------
+    RuntimeError
+        Kernels do not work with the numba that is installed.
     """
     with kernels.lock:
-        if not (kernels.linked or _compile_and_load(_not_loaded(wanted), alone)):
-            kernels.link_from_now_on()
-        if kernels.linked:
-            for kernel in _not_loaded(wanted):
-                kernel.link()
+        order = _not_loaded(wanted)
+        if order:
+            _check_numba()
+            _compile_and_load(order, alone)
 
 
 _company: list[Callable[[], list[Kernel]]] = []
@@ -70,105 +74,48 @@ def _not_loaded(wanted: Iterable[Kernel]) -> list[Kernel]:
     return [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
 
 
-def _compile_and_load(order: list[Kernel], alone: bool) -> bool:
-    """False where kernels do not find each other by symbols; that is tried while they are compiled."""
-    works = _trial()
-    if works is None:
-        return False
+def _compile_and_load(order: list[Kernel], alone: bool) -> None:
     found = {kernel: cache.read(kernel) for kernel in order}
     company = [] if alone else _company_of([kernel for kernel in order if found[kernel] is None])
     found.update({kernel: cache.read(kernel) for kernel in _not_loaded(company) if kernel not in found})
     missing = [kernel for kernel, code in found.items() if code is None]
     if missing:
         Compilation(missing).run()
-    if not works():
-        return False
     for kernel, code in found.items():
-        code = code or cache.read(kernel) or _compiled(kernel)
-        if code is None:
-            kernel.link()
-        else:
-            kernel.load(code)
-    return True
+        kernel.load(code or cache.read(kernel) or _compiled(kernel))
 
 
-def _compiled(kernel: Kernel) -> MachineCode | None:
-    """The machine code of the kernel, compiled here and kept; None where it must be compiled in numba's own way."""
-    if kernel in _alone:
-        return None
-    try:
-        code = kernel.compile()
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever another numba raises
-        if not _compiles_alone(kernel):
-            raise error
-        return None
+def _compiled(kernel: Kernel) -> MachineCode:
+    """Compile the kernel here, and keep its machine code."""
+    code = kernel.compile()
     cache.write(kernel, code)
     return code
 
 
-_alone: set[Kernel] = set()  # kernels that are compiled in numba's own way, with their code in this process alone
-
-
-def _compiles_alone(kernel: Kernel) -> bool:
-    logger.debug("%s was not compiled", kernel.name, exc_info=True)
-    try:
-        kernel.linkable  # noqa: B018
-    except Exception:
-        return False
-    if not _alone:
-        logger.warning(
-            "numba %s does not compile %s, and others maybe, as this package does: they are compiled in numba's own "
-            "way, in each process anew", numba.__version__, kernel.name,
-        )  # fmt: skip
-    _alone.add(kernel)
-    return True
-
-
 @functools.cache
-def _trial() -> Callable[[], bool] | None:
-    """Begin to try whether kernels find each other by symbols; what waits for the answer, None where they do not."""
-    if not probe.symbols_wanted():
-        return None
-    try:
-        if cache.is_proven():
-            return lambda: True
-    except Exception:  # whatever another numba raises, as its private names are imported first here
-        logger.debug("numba was not understood", exc_info=True)
-        _say_that_symbols_fail()
-        return None
-    pool = ThreadPoolExecutor(1)
-    trial = pool.submit(_tried_apart)
-    pool.shutdown(wait=False)
-    return functools.cache(lambda: _note(trial.result()))
+def _check_numba() -> None:
+    """Raise RuntimeError if kernels do not work with this numba; one that is not `KNOWN` is tried in a child process.
 
-
-def _note(works: bool) -> bool:
-    if works:
-        cache.prove()
-    else:
-        _say_that_symbols_fail()
-    return works
-
-
-def _say_that_symbols_fail() -> None:
-    logger.warning(
-        "numba %s does not let kernels call each other through symbols: they are linked into each other, which takes "
-        "minutes in each process", numba.__version__,
-    )  # fmt: skip
-
-
-def _tried_apart() -> bool:
-    """Whether the probe works, in a process of its own; in this one where none can be started."""
+    Kernels lean on numba's calling convention and on the inner names in `machine`: where another version changed them,
+    a process may end by it.
+    """
+    if KNOWN[0] <= numba.version_info.short <= KNOWN[1] or cache.is_proven():
+        return
     try:
         tried = subprocess.run(
-            _command("probe"), input=json.dumps(_search_path()) + "\n", text=True, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=os.name == "posix", check=False,
+            _command("probe"), input=json.dumps(_search_path()) + "\n", text=True, capture_output=True,
+            start_new_session=os.name == "posix", check=False,
         )  # fmt: skip
-    except (OSError, ValueError):
-        return probe.works()
-    return tried.returncode == 0
+    except (OSError, ValueError):  # no process can be started
+        return
+    if tried.returncode != 0:
+        logger.debug("%s", tried.stderr)
+        first, last = (".".join(map(str, version)) for version in KNOWN)
+        raise RuntimeError(
+            f"kernels do not work with numba {numba.__version__}: install a numba from {first} to {last}, or set "
+            "NUMBA_DISABLE_JIT=1, which does without compilation, slowly"
+        )
+    cache.prove()
 
 
 kernels.load[:] = [prepare]
@@ -374,10 +321,9 @@ def _without_collector() -> Iterator[None]:
 
 
 def _after_fork() -> None:
-    """A child has garbage collection as before, and tries symbols itself, where a thread of its parent compiles."""
+    """Switch garbage collection on in a child where a thread of its parent compiles."""
     if _collector_off:
         gc.enable()
-    _trial.cache_clear()  # whose answer would come in the parent
 
 
 if hasattr(os, "register_at_fork"):

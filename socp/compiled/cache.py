@@ -13,7 +13,7 @@ that this process will run, so only what this user or root has written, and nobo
 Kernels that came with the package (see `packaged`) are read after those in the user's folder.
 
 ``NUMBA_CACHE_DIR`` names another place.  A kernel that cannot be written is kept for the process alone, which is said
-once; so is every kernel with ``CENTRALPATH_NO_CACHE=1``.
+once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import hashlib
 import json
 import logging
 import os
-import platform
 import re
 import shutil
 import stat
@@ -38,8 +37,8 @@ from typing import Any, NamedTuple
 import llvmlite
 import numba
 
-from . import packaged
-from .blas_integers import integer_bits
+from . import packaged, target
+from .target import CHECKS, MachineCode
 
 logger = logging.getLogger("socp")
 
@@ -53,17 +52,6 @@ OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  
 
 _held: dict[tuple[str, str], MachineCode] = {}  # compiled and not yet loaded, by name and stamp
 _said: set[str] = set()
-CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of indices, and of the arrays that Python passes
-
-
-class MachineCode(NamedTuple):
-    """An object file and the names in it."""
-
-    object_file: bytes
-    function: str
-    wrapper: str  # empty where Python does not call it
-    environment: str  # of the pointer to what numba's wrapper for Python wants
-    name: str
 
 
 class Place(NamedTuple):
@@ -74,14 +62,8 @@ class Place(NamedTuple):
     is_cache: bool  # the user's, which is kept clean; not the package's
 
 
-def _is_off() -> bool:
-    return os.environ.get("CENTRALPATH_NO_CACHE", "0") not in ("", "0")
-
-
 def _caches() -> Path | None:
-    """The folder of all versions, an absolute path; None where the user has no folder or wants none."""
-    if _is_off():
-        return None
+    """Return the folder of all versions, an absolute path; None if the user has no folder."""
     try:
         if os.environ.get("NUMBA_CACHE_DIR"):
             base = Path(os.environ["NUMBA_CACHE_DIR"])
@@ -110,28 +92,16 @@ CACHES = _caches()  # a relative NUMBA_CACHE_DIR means the directory in which Py
 @functools.cache
 def version(baseline: str = "") -> str:
     """The name of the folder: what machine code depends on beside its kernel; of this processor, or of a baseline."""
-    triple, processor, features = _target()
+    triple, processor, features = target.processor()
     if baseline:
         triple, processor, features = re.sub(r"[\d.]+$", "", triple), baseline, ""  # on any release of macOS
     text = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         text.update(path.read_bytes())
-    parts = [llvmlite.__version__, repr((triple, processor, features)), str(integer_bits()), text.hexdigest()]
+    parts = [llvmlite.__version__, repr((triple, processor, features)), str(target.integer_bits()), text.hexdigest()]
     parts += ["with checks"] * CHECKS
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    return f"python-{_python()}-numba-{numba.__version__}-{digest}"
-
-
-def _python() -> str:
-    """The version of Python whose releases run each other's machine code."""
-    return ".".join(platform.python_version_tuple()[:2])
-
-
-def _target() -> tuple[str, str, str]:
-    """(what LLVM calls the platform, the processor, its features)."""
-    from .machine import codegen
-
-    return codegen().magic_tuple()
+    return f"python-{target.python()}-numba-{numba.__version__}-{digest}"
 
 
 def folder() -> Path | None:
@@ -146,7 +116,7 @@ def _places() -> tuple[Place, ...]:
     if cache is not None and all(_is_safe(path) for path in (cache.parent, cache) if os.path.lexists(path)):
         _mark(cache)
         found.append(Place(cache, version(), True))
-    if packaged.made_for() and not _is_off() and _suits():
+    if packaged.made_for() and _suits():
         found.append(Place(packaged.FOLDER, packaged.made_for()["version"], False))
     return tuple(found)
 
@@ -154,13 +124,13 @@ def _places() -> tuple[Place, ...]:
 def _suits() -> bool:
     """Whether the kernels of the package are of the versions that are installed, and this processor runs them."""
     made = packaged.made_for()
-    return made.get("version") == version(made["processor"]) and packaged.has_baseline(_target()[2])
+    return made.get("version") == version(made["processor"]) and packaged.has_baseline(target.processor()[2])
 
 
 def unsuited() -> str:
-    """What the kernels of the package are for where that is not here; else nothing."""
+    """Return the target of the packaged kernels if it differs from this machine, else ""."""
     made = packaged.made_for()
-    if not made or _is_off() or _suits():
+    if not made or _suits():
         return ""
     return ", ".join(f"{name} {made.get(name, '?')}" for name in ("Python", "numba", "llvmlite", "processor"))
 
@@ -174,7 +144,7 @@ def package(kernels: Iterable[Any], path: Path, processor: str) -> None:
             raise RuntimeError(f"{kernel.name} was not compiled")
         (path / _file_name(kernel)).write_bytes(encode(kernel, code, version(processor)))
     made = {
-        "Python": _python(), "numba": numba.__version__, "llvmlite": llvmlite.__version__, "processor": processor,
+        "Python": target.python(), "numba": numba.__version__, "llvmlite": llvmlite.__version__, "processor": processor,
         "version": version(processor),
     }  # fmt: skip
     (path / packaged.MADE_FOR).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

@@ -13,57 +13,42 @@ from typing import Any
 import llvmlite.binding
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core.typing.templates import signature
 
-from .kernels import INTERPRETED, kernel
+from .kernels import Callee
 
-CLOCK_MONOTONIC = {"linux": 1, "darwin": 8}  # darwin: CLOCK_UPTIME_RAW, which Python takes, too
-SYMBOL = "centralpath.clock_gettime"
-
-
-def _monotonic() -> int | None:
-    """The number of the clock, its function registered as `SYMBOL`; None where another way must do."""
-    number = CLOCK_MONOTONIC.get(sys.platform)
-    try:
-        function = ctypes.CDLL(None).clock_gettime if number is not None else None
-    except (OSError, AttributeError, TypeError):
-        function = None
-    if function is None:
-        return None
-    llvmlite.binding.add_symbol(SYMBOL, ctypes.cast(function, ctypes.c_void_p).value)
-    return number
+CLOCKS = {"linux": 1, "darwin": 8}  # darwin: CLOCK_UPTIME_RAW, which Python takes, too
 
 
-_clock = _monotonic()
-_callback: Any = None
-if _clock is None:
-    _callback = ctypes.CFUNCTYPE(ctypes.c_double)(time.perf_counter)
-    llvmlite.binding.add_symbol(SYMBOL, ctypes.cast(_callback, ctypes.c_void_p).value)
+class Clock(Callee):
+    """Seconds since some moment, in kernels and in Python."""
 
+    def __init__(self) -> None:
+        super().__init__("centralpath.clock")
+        self.signature = signature(types.float64)
+        try:
+            self.number: int | None = CLOCKS[sys.platform]
+            self.function: Any = ctypes.CDLL(None).clock_gettime
+        except (KeyError, OSError, AttributeError, TypeError):
+            self.number, self.function = None, ctypes.CFUNCTYPE(ctypes.c_double)(time.perf_counter)
+        llvmlite.binding.add_symbol(self.name, ctypes.cast(self.function, ctypes.c_void_p).value)
 
-@intrinsic
-def _read(typing_context):  # type: ignore[no-untyped-def]
-    """Seconds, from the function behind `SYMBOL`."""
+    def __call__(self) -> float:
+        """Return what a kernel would find."""
+        return time.perf_counter()
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
+        """Make the code of a call; of the system's clock, of which Python's is a function of no arguments."""
         double, word = ir.DoubleType(), ir.IntType(64)
-        if _clock is None:
-            return builder.call(cgutils.get_or_insert_function(builder.module, ir.FunctionType(double, []), SYMBOL), [])
+        if self.number is None:
+            kind = ir.FunctionType(double, [])
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, self.name), [])
         kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32), word.as_pointer()])
         place = cgutils.alloca_once(builder, word, size=2)  # struct timespec: seconds, nanoseconds
-        function = cgutils.get_or_insert_function(builder.module, kind, SYMBOL)
-        builder.call(function, [ir.IntType(32)(_clock), place])
+        function = cgutils.get_or_insert_function(builder.module, kind, self.name)
+        builder.call(function, [ir.IntType(32)(self.number), place])
         seconds, rest = (builder.load(builder.gep(place, [word(k)])) for k in range(2))
         return builder.fadd(builder.sitofp(seconds, double), builder.fmul(builder.sitofp(rest, double), double(1e-9)))
 
-    return types.float64(), generate
 
-
-@kernel
-def clock() -> float:
-    """Seconds since some moment."""
-    return _read()  # type: ignore[call-arg, no-any-return]
-
-
-if INTERPRETED:
-    clock = time.perf_counter
+clock = Clock()

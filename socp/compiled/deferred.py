@@ -51,8 +51,9 @@ class Deferred:
             self.word[0] = FAILED
 
     def function(self, context: Any, builder: Any, kind: Any) -> Any:
-        """The code that has the function at hand; a RuntimeError of the kernel where it cannot be had."""
-        place = _external(builder.module, ir.GlobalVariable, WORD, f"{self.symbol}.address")
+        """Make the code that finds the function, or raises a RuntimeError in the kernel; return the function."""
+        name = f"{self.symbol}.address"
+        place = builder.module.globals.get(name) or ir.GlobalVariable(builder.module, WORD, name)
         with cgutils.if_unlikely(builder, builder.icmp_signed("==", builder.load(place), WORD(0))):
             self._wait(context, builder, place)
         return builder.inttoptr(builder.load(place), kind.as_pointer())
@@ -71,10 +72,6 @@ class Deferred:
         with cgutils.if_unlikely(builder, builder.icmp_signed("<=", builder.load(place), WORD(0))):
             message = f"the kernel {self.symbol} could not be compiled; NUMBA_DISABLE_JIT=1 does without compilation"
             context.call_conv.return_user_exc(builder, RuntimeError, (message,))
-
-
-def _external(module: Any, make: Any, kind: Any, name: str) -> Any:
-    return module.globals.get(name) or make(module, kind, name)
 
 
 def _register_pause() -> int:

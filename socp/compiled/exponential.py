@@ -9,7 +9,7 @@ last bits of x / log 2 + 1.5 * 2^52, and goes into the exponent of the result.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -18,6 +18,12 @@ from numba.extending import intrinsic
 
 from .kernels import INTERPRETED, inner
 from .signatures import Floats, Singles
+
+# by type: its bits, those of the fraction, the smallest x, log 2 in two parts, the degree of the polynomial
+DIGITS = {
+    types.float64: (64, 52, -708.0, 0.693147180369123816490, 1.90821492927058770002e-10, 13),
+    types.float32: (32, 23, -87.0, 0.693359375, -2.12194440e-4, 7),
+}
 
 
 def _chosen(builder: Any, comparison: str, a: Any, b: Any) -> Any:
@@ -36,47 +42,26 @@ def _choice(comparison: str) -> Any:
     return choice
 
 
-class Digits(NamedTuple):
-    """What exp takes in floats of one kind."""
-
-    least: float  # the smallest x
-    shift: float  # 1.5 * 2^(digits): the last bits of a number near it are a whole number
-    high: float  # log 2 in two parts
-    low: float
-    places: int  # bits of the fraction
-    coefficients: tuple[float, ...]  # of the polynomial, the highest power first
-
-
-def _taylor(degree: int) -> tuple[float, ...]:
-    return tuple(1.0 / math.factorial(k) for k in range(degree, -1, -1))
-
-
-DIGITS = {
-    types.float64: Digits(-708.0, 1.5 * 2.0**52, 0.693147180369123816490, 1.90821492927058770002e-10, 52, _taylor(13)),
-    types.float32: Digits(-87.0, 1.5 * 2.0**23, 0.693359375, -2.12194440e-4, 23, _taylor(7)),
-}
-
-
 @intrinsic
 def _exponential(typing_context, x):  # type: ignore[no-untyped-def]
     """exp(x) for least <= x <= 0, and what is below as that."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        digits, (v,) = DIGITS[x], arguments
-        kind, word = v.type, ir.IntType(64 if x == types.float64 else 32)
+        (bits, places, least, high, low, degree), (v,) = DIGITS[x], arguments
+        kind, word = v.type, ir.IntType(bits)
         fused = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.f{word.width}"
+            builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.f{bits}"
         )  # a b + c, rounded once where the processor has that
-        v = _chosen(builder, ">", v, kind(digits.least))
-        shifted = builder.call(fused, [v, kind(math.log2(math.e)), kind(digits.shift)])
-        k = builder.fsub(shifted, kind(digits.shift))
-        r = builder.fsub(v, builder.fmul(k, kind(digits.high)))
-        r = builder.fsub(r, builder.fmul(k, kind(digits.low)))
-        value = kind(digits.coefficients[0])
-        for coefficient in digits.coefficients[1:]:
-            value = builder.call(fused, [value, r, kind(coefficient)])
-        power = builder.shl(builder.bitcast(shifted, word), word(digits.places))
-        return builder.bitcast(builder.add(builder.bitcast(value, word), power), kind)
+        v = _chosen(builder, ">", v, kind(least))
+        shift = kind(1.5 * 2.0**places)
+        shifted = builder.call(fused, [v, kind(math.log2(math.e)), shift])
+        k = builder.fsub(shifted, shift)
+        r = builder.fsub(builder.fsub(v, builder.fmul(k, kind(high))), builder.fmul(k, kind(low)))
+        value = kind(1.0 / math.factorial(degree))
+        for power in range(degree - 1, -1, -1):
+            value = builder.call(fused, [value, r, kind(1.0 / math.factorial(power))])
+        power_of_two = builder.shl(builder.bitcast(shifted, word), word(places))
+        return builder.bitcast(builder.add(builder.bitcast(value, word), power_of_two), kind)
 
     return x(x), generate
 
@@ -84,26 +69,18 @@ def _exponential(typing_context, x):  # type: ignore[no-untyped-def]
 larger: Any = max if INTERPRETED else _choice(">")
 """The larger of two numbers that are not NaN."""
 smaller: Any = min if INTERPRETED else _choice("<")
-exponential: Any = _exponential
+exponential: Any = np.exp if INTERPRETED else _exponential
 
 
 @inner
 def exponentials(x: Floats) -> None:
-    """x := exp(x) for -708 <= x <= 0 (and what is below as -708), to 2 units of the last place."""
+    """Replace x by exp(x) for -708 <= x <= 0 (below, exp(-708)), to 2 units of the last place."""
     for i in range(x.size):
         x[i] = exponential(x[i])
 
 
 @inner
 def single_exponentials(x: Singles) -> None:
-    """The same in float32, for -87 <= x <= 0."""
+    """Replace x by exp(x) for -87 <= x <= 0 (below, exp(-87)), in float32."""
     for i in range(x.size):
         x[i] = exponential(x[i])
-
-
-if INTERPRETED:
-
-    def exponentials(x: Any) -> None:
-        np.exp(x, out=x)
-
-    single_exponentials = exponentials

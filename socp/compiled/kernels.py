@@ -8,7 +8,7 @@ are annotated with, its machine code is known to LLVM under a symbol, and its ca
                  comes while it makes a Python object of a tuple or structure
     @inner       called from kernels; when Python calls it (tests do) it is compiled once more, with a way in
     @deferred    an inner kernel that most programs never call: compiled, or loaded, at its first call
-    @deferred_kernel   the same, which may be called from Python, too
+    @deferred_kernel   a deferred kernel that Python may call, too
     @leaf        a few lines that are linked into their callers, where LLVM puts them in line
 
 So a caller depends on the signature of a callee alone: to edit one kernel is to compile one kernel, and kernels are
@@ -26,7 +26,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import llvmlite.binding
 import numba
@@ -38,22 +38,20 @@ from numba.core.imputils import lower_constant
 from numba.core.typing.templates import Signature
 from numba.core.typing.templates import signature as call_signature
 
-from .cache import CHECKS, MachineCode
 from .deferred import Deferred
 from .signatures import numba_signature
 from .structure_type import StructureType
+from .target import CHECKS, MachineCode
 
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 load: list[Callable[[list[Kernel]], None]] = []  # what compiles and loads kernels: `build.prepare`, once it is there
-linked = False  # whether kernels are linked into each other, where numba knows no calls through symbols
 lock = threading.RLock()  # numba's compiler works for one thread at a time
 _kernels: list[Kernel] = []
-T = TypeVar("T")
 
 
 def _after_fork() -> None:
-    """A child has no thread that would give the lock back."""
+    """Make a new lock in a child, which has no thread that would give the old one back."""
     global lock
     lock = threading.RLock()
 
@@ -62,21 +60,90 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class lazy(Generic[T]):
-    """`functools.cached_property` without the lock that Python 3.10 and 3.11 give it, which a fork may copy taken."""
+def once(method: Callable[[Any], Any]) -> Any:
+    """Make a method an attribute that is computed once.
 
-    def __init__(self, make: Callable[[Any], T]) -> None:
-        self.make, self.__doc__ = make, make.__doc__
+    `functools.cached_property` does that under a lock before Python 3.12, which a fork may copy taken.
+    """
+    return property(functools.cache(method))
 
-    def __set_name__(self, owner: type, name: str) -> None:
+
+class Callee:
+    """What kernels call by its name: a kernel, or machine code from elsewhere.
+
+    Attributes
+    ----------
+    name : str
+    type : CalleeType
+    signature : numba Signature
+    """
+
+    __slots__ = ("__dict__", "__weakref__")
+    name: str
+    signature: Any
+
+    def __init__(self, name: str) -> None:
         self.name = name
+        self.type = CalleeType(self)
+        lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
 
-    def __get__(self, owner: Any, kind: type) -> T:
-        value = owner.__dict__[self.name] = self.make(owner)
+    def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return self.lower(context, builder, arguments)
+
+    def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
+        """Make the code of a call; return its result."""
+        raise NotImplementedError
+
+    def lower_call(self, context: Any, builder: Any, function: Any, values: list[Any]) -> Any:
+        """Make the code of a call that follows numba's convention and hands on an error; return its result."""
+        convention, result = context.call_conv, self.signature.return_type
+        wanted = self.signature.args[-len(values) :] if values else ()
+        status, value = convention.call_function(builder, function, result, wanted, values)
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
         return value
 
 
-class Kernel:
+class CalleeType(types.Callable):
+    """The numba type of one callee."""
+
+    def __init__(self, callee: Any) -> None:
+        self.callee = callee
+        super().__init__(f"callee({callee.name})")
+
+    def get_call_type(self, context: Any, arguments: Any, keywords: Any) -> Any:
+        declared = self.callee.signature
+        if keywords or len(arguments) != len(declared.args):
+            return None
+        if any(context.can_convert(came, wanted) is None for came, wanted in zip(arguments, declared.args)):
+            return None
+        return declared
+
+    def get_call_signatures(self) -> Any:
+        return [self.callee.signature], False
+
+    def get_impl_key(self, signature: Any) -> Any:
+        return self.key
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+
+register_model(CalleeType)(models.OpaqueModel)
+
+
+@typeof_impl.register(Callee)
+def _type_of(value: Callee, context: Any) -> CalleeType:
+    return value.type
+
+
+@lower_constant(CalleeType)
+def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.get_dummy_value()
+
+
+class Kernel(Callee):
     """A function with one compiled signature.
 
     Attributes
@@ -84,29 +151,30 @@ class Kernel:
     py_func : function
     name : str
         Its module and name.
+    kind : str
+        "kernel", "inner", "leaf", or "way in": an inner kernel or a leaf as Python calls it.
     symbol : str
         The name of its machine code.
-    signature : numba Signature
+    address_or_zero : int
+        The address of its machine code, once that is loaded.
     """
 
     # A call from Python goes straight to the machine code, once that is loaded: no frame of Python lies between them.
-    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __slots__ = ("__call__",)
     __call__: Callable[..., Any]
 
     def __init__(self, py_func: Callable[..., Any], kind: str, is_deferred: bool = False) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func, self.kind = py_func, kind
-        self.name = f"{py_func.__module__}.{py_func.__qualname__}"
+        super().__init__(f"{py_func.__module__}.{py_func.__qualname__}")
         self.symbol = f"centralpath.{self.name}"
-        self.type = KernelType(self)
-        self.address_or_zero = 0  # of its machine code, once that is loaded
+        self.address_or_zero = 0
         self.__call__ = self._first_call
         self.deferred = Deferred(self.symbol, lambda: self.address) if is_deferred else None
-        lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
         if kind != "leaf":
             _kernels.append(self)
 
-    @lazy
+    @once
     def signature(self) -> Signature:
         result, arguments = numba_signature(self.py_func)
         if self.kind == "kernel" and result not in (types.none, types.int64, types.float64, types.boolean):
@@ -114,19 +182,16 @@ class Kernel:
         return call_signature(result, *arguments)
 
     def _first_call(self, *arguments: Any) -> Any:
-        if self.kind == "kernel":
-            prepare([self])
-        else:
-            entry = _way_in(self)
-            prepare([entry])
-            self.__call__ = entry.__call__
+        entry = self if self.kind == "kernel" else _way_in(self)
+        load[0]([entry])
+        self.__call__ = entry.__call__
         return self(*arguments)
 
     @property
     def address(self) -> int:
-        """Where the machine code is, for a call by address."""
+        """The address of the machine code, for a call by address."""
         if not self.address_or_zero:
-            prepare([self])
+            load[0]([self])
         return self.address_or_zero
 
     @property
@@ -134,39 +199,31 @@ class Kernel:
         """Whether another process finds it by its module and name."""
         return self.kind != "way in" and self.py_func.__module__ != "__main__"
 
-    @lazy
+    @once
     def callees(self) -> tuple[Kernel, ...]:
         """The kernels whose symbols its machine code holds, but for deferred ones."""
-        found: dict[int, Kernel] = {}
+        found: dict[Kernel, None] = {}
         for value in globals_of(self.py_func):
             if isinstance(value, Kernel) and value.deferred is None:
-                for callee in value.callees if value.kind == "leaf" else (value,):
-                    found[id(callee)] = callee
-        return tuple(found.values())
+                found.update(dict.fromkeys(value.callees if value.kind == "leaf" else [value]))
+        return tuple(found)
 
-    @lazy
+    @once
     def stamp(self) -> str:
         """A digest of all that its machine code was made of: its own code, numbers, leaves, and what others declare."""
-        digest = hashlib.sha256()
-        for part in [
-            _called(self),
-            str(_side_by_side(self.py_func)),
-            *_code_of(self.py_func.__code__),
-            _declaration(self),
-        ]:
-            digest.update(part.encode())
-        for value in globals_of(self.py_func):
-            digest.update(_contribution(value).encode())
-        return digest.hexdigest()
+        parts = [_called(self), str(_side_by_side(self.py_func)), *_code_of(self.py_func.__code__), _declaration(self)]
+        parts += map(_contribution, globals_of(self.py_func))
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
 
     @global_compiler_lock
     def compile(self) -> MachineCode:
         """Compile, whether or not it was before."""
         from . import machine
 
-        return machine.emit(self._lowered())
+        return machine.emit(self.typed_and_lowered())
 
-    def _lowered(self) -> Any:
+    def typed_and_lowered(self) -> Any:
+        """Return numba's result, of which machine code is made: LLVM's optimized module."""
         from . import machine
 
         return machine.lower(
@@ -174,12 +231,15 @@ class Kernel:
             self.kind == "leaf", _side_by_side(self.py_func),
         )  # fmt: skip
 
+    @once
+    def linkable(self) -> Any:
+        """numba's result for a leaf, which is linked into callers."""
+        return self.typed_and_lowered()
+
     @global_compiler_lock
     def load(self, code: MachineCode) -> None:
         """Take the machine code into this process, and let callers find it."""
-        self._take(*_engine().load(code, self.py_func.__globals__))
-
-    def _take(self, address: int, entry: Callable[..., Any] | None) -> None:
+        address, entry = _engine().load(code, self.py_func.__globals__)
         llvmlite.binding.add_symbol(self.symbol, address)
         if entry is not None:
             self._compiled_entry = entry
@@ -196,119 +256,27 @@ class Kernel:
                     raise TypeError(f"{self.name} takes {kind}, but {came} came")
         return self._compiled_entry(*arguments)
 
-    @lazy
-    def linkable(self) -> Any:
-        """numba's result, to be linked into callers."""
-        return self._lowered() if self.kind == "leaf" and not linked else self._finished()
-
-    def _finished(self) -> Any:
-        """numba's result, compiled in its own way with all callees linked in."""
-        dispatcher = numba.njit(nogil=True, error_model="numpy")(self.py_func)
-        dispatcher.compile(self.signature)
-        (made,) = dispatcher.overloads.values()
-        return made
-
-    @global_compiler_lock
-    def link(self) -> None:
-        """Compile in numba's own way, with all callees linked in where there are no symbols; nothing goes to disk."""
-        made = self.linkable
-        self._take(made.library.get_pointer_to_function(made.fndesc.llvm_func_name), made.entry_point)
-
-    def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """The code of a call from a kernel, which hands on an error."""
-        status, result = self.call(context, builder, arguments)
-        with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
-        return result
-
-    def call(self, context: Any, builder: Any, arguments: Any) -> Any:
-        """The code of a call: of the symbol, or of a leaf that is linked into the caller; (status, result)."""
-        convention = context.call_conv
-        kind = convention.get_function_type(self.signature.return_type, self.signature.args)
-        if self.kind == "leaf" or linked:
-            made = self.linkable
-            context.active_code_library.add_linking_library(made.library)
-            function = cgutils.get_or_insert_function(builder.module, kind, made.fndesc.llvm_func_name)
-        elif self.deferred is not None:
+    def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
+        """Make the code of a call: of the symbol, or of a leaf that is linked into the caller."""
+        kind = context.call_conv.get_function_type(self.signature.return_type, self.signature.args)
+        if self.deferred is not None:
             function = self.deferred.function(context, builder, kind)
         else:
-            function = cgutils.get_or_insert_function(builder.module, kind, self.symbol)
-        return convention.call_function(builder, function, self.signature.return_type, self.signature.args, arguments)
+            symbol = self.symbol
+            if self.kind == "leaf":
+                context.active_code_library.add_linking_library(self.linkable.library)
+                symbol = self.linkable.fndesc.llvm_func_name
+            function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+        return self.lower_call(context, builder, function, values)
 
 
-class KernelType(types.Callable):
-    """The numba type of one kernel."""
-
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
-        super().__init__(f"kernel({kernel.name})")
-
-    def get_call_type(self, context: Any, arguments: Any, keywords: Any) -> Any:
-        declared = self.kernel.signature
-        if keywords or len(arguments) != len(declared.args):
-            return None
-        if any(context.can_convert(came, wanted) is None for came, wanted in zip(arguments, declared.args)):
-            return None
-        return declared
-
-    def get_call_signatures(self) -> Any:
-        return [self.kernel.signature], False
-
-    def get_impl_key(self, signature: Any) -> Any:
-        return self.key
-
-    @property
-    def key(self) -> str:
-        return f"kernel({self.kernel.name})"
+def _mark(kind: str, is_deferred: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    return lambda py_func: py_func if INTERPRETED else Kernel(py_func, kind, is_deferred)
 
 
-@typeof_impl.register(Kernel)
-def _type_of(value: Kernel, context: Any) -> KernelType:
-    return value.type
-
-
-register_model(KernelType)(models.OpaqueModel)
-
-
-@lower_constant(KernelType)
-def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    return context.get_dummy_value()
-
-
-def kernel(py_func: Callable[..., Any]) -> Any:
-    """A kernel that Python may call."""
-    return py_func if INTERPRETED else Kernel(py_func, "kernel")
-
-
-def inner(py_func: Callable[..., Any]) -> Any:
-    """A kernel that kernels call."""
-    return py_func if INTERPRETED else Kernel(py_func, "inner")
-
-
-def deferred(py_func: Callable[..., Any]) -> Any:
-    """A kernel that kernels call rarely."""
-    return py_func if INTERPRETED else Kernel(py_func, "inner", is_deferred=True)
-
-
-def deferred_kernel(py_func: Callable[..., Any]) -> Any:
-    """A kernel that Python calls rarely, and maybe kernels."""
-    return py_func if INTERPRETED else Kernel(py_func, "kernel", is_deferred=True)
-
-
-def leaf(py_func: Callable[..., Any]) -> Any:
-    """A kernel that is linked into the kernels that call it."""
-    return py_func if INTERPRETED else Kernel(py_func, "leaf")
-
-
-def prepare(wanted: list[Kernel]) -> None:
-    """Compile what is missing of these kernels, and load them."""
-    load[0](wanted)
-
-
-def link_from_now_on() -> None:
-    """Have kernels linked into each other."""
-    global linked
-    linked = True
+kernel, deferred_kernel = _mark("kernel"), _mark("kernel", is_deferred=True)
+inner, deferred = _mark("inner"), _mark("inner", is_deferred=True)
+leaf = _mark("leaf")
 
 
 @functools.cache
@@ -359,7 +327,7 @@ def _code_of(code: CodeType) -> Iterator[str]:
 def _contribution(value: Any) -> str:
     if isinstance(value, Kernel):
         return value.stamp if value.kind == "leaf" else _called(value) + _declaration(value)
-    if isinstance(value, Foreign):
+    if isinstance(value, Callee):
         return value.name + _declaration(value)
     return repr(value) if isinstance(value, (int, float, np.number, tuple)) else ""
 
@@ -369,8 +337,8 @@ def _called(kernel: Kernel) -> str:
     return f"{kernel.kind} {'' if kernel.deferred is None else 'deferred '}{kernel.symbol} "
 
 
-def _declaration(kernel: Kernel | Foreign) -> str:
-    return repr([_layout(kind) for kind in (kernel.signature.return_type, *kernel.signature.args)])
+def _declaration(callee: Callee) -> str:
+    return repr([_layout(kind) for kind in (callee.signature.return_type, *callee.signature.args)])
 
 
 @functools.cache
@@ -409,43 +377,18 @@ _functions: dict[int, Callable[..., Any]] = {}  # by address, where nothing is c
 
 
 def address_of(function: Any) -> int:
-    """What a call by address takes for the kernel."""
+    """Return the address through which compiled code calls this kernel."""
     if isinstance(function, Kernel):
         return function.address
     _functions[id(function)] = function
     return id(function)
 
 
-class Foreign:
-    """What kernels call beside kernels: its name, its `signature`, and how it is called.
-
-    Where nothing is compiled it is called as it is.
-    """
-
-    signature: Signature
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.type = ForeignType(self)
-        lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
-
-    def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return self.lower(context, builder, arguments)
-
-    def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
-        """The code of a call; returns its result."""
-        raise NotImplementedError
-
-
-def kernel_type(py_func: Callable[..., Any]) -> Any:
-    """Make an annotated function without a body, its first argument an address, a call of the kernel there."""
-    return Indirect(py_func)
-
-
-class Indirect(Foreign):
+class Indirect(Callee):
     """A call of a kernel by its address: ``call(address, *arguments)``, the kernel being of the declared signature.
 
-    A structure among the arguments may be declared as one that it begins with.
+    Made of an annotated function without a body, whose first argument is the address.  A structure among the arguments
+    may be declared as one that it begins with.
     """
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
@@ -454,33 +397,18 @@ class Indirect(Foreign):
         super().__init__(f"{py_func.__module__}.{py_func.__qualname__}")
 
     def __call__(self, address: int, *arguments: Any) -> Any:
-        """The call without compilation."""
+        """Call the function without compilation."""
         return _functions[address](*arguments)
 
-    @lazy
-    def signature(self) -> Signature:  # type: ignore[override]
+    @once
+    def signature(self) -> Signature:
         result, arguments = numba_signature(self.py_func)
         return call_signature(result, *arguments)
 
     def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
-        """The code of the call, which hands on an error."""
-        convention, result, wanted = context.call_conv, self.signature.return_type, self.signature.args[1:]
-        kind = convention.get_function_type(result, wanted)
-        function = builder.inttoptr(values[0], kind.as_pointer())
-        status, value = convention.call_function(builder, function, result, wanted, values[1:])
-        with cgutils.if_unlikely(builder, status.is_error):
-            convention.return_status_propagate(builder, status)
-        return value
+        """Make the code of the call."""
+        kind = context.call_conv.get_function_type(self.signature.return_type, self.signature.args[1:])
+        return self.lower_call(context, builder, builder.inttoptr(values[0], kind.as_pointer()), values[1:])
 
 
-class ForeignType(KernelType):
-    """The numba type of what kernels call beside kernels."""
-
-
-@typeof_impl.register(Foreign)
-def _type_of_foreign(value: Foreign, context: Any) -> ForeignType:
-    return value.type
-
-
-register_model(ForeignType)(models.OpaqueModel)
-lower_constant(ForeignType)(_constant)
+kernel_type: Any = Indirect

@@ -3,8 +3,8 @@
 numba types and lowers a function, LLVM optimizes it and emits an object file, which is all that is kept.  Loading is
 LLVM's linker alone, a fraction of a millisecond; numba's own way would read back modules and link them again.
 
-All that numba does not promise to keep is imported here, and nothing else imports it: where another version has it
-elsewhere, kernels are linked into each other in numba's own way (see `build`).
+Most of what numba does not promise to keep is imported here, when a kernel is first compiled or loaded: `build` tries a
+version that it does not know in another process before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.runtime import rtsys
 from numba.core.typing.templates import Signature
 
-from .cache import CHECKS, MachineCode
+from .target import CHECKS, MachineCode
 
 
 class _Flags(compiler.Flags):
@@ -152,7 +152,7 @@ def lower(
     py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool, in_line: bool,
     side_by_side: bool,
 ) -> Any:  # fmt: skip
-    """numba's result: a library with the function's LLVM module, optimized and not yet machine code."""
+    """Return numba's result: a library with the function's LLVM module, optimized and not yet machine code."""
     flags = _flags(allocates, called_from_python, in_line)
     target = registry.cpu_target
     target.target_context.refresh()
@@ -170,11 +170,6 @@ def lower(
         )
     _optimize(made.library, side_by_side)
     return made
-
-
-def codegen() -> Any:
-    """numba's generator of machine code for this processor."""
-    return registry.cpu_target.target_context.codegen()
 
 
 @global_compiler_lock
@@ -196,7 +191,7 @@ def _optimize(library: Any, vectors: bool) -> None:
 
 
 def emit(made: Any) -> MachineCode:
-    """The machine code of what `lower` returned.
+    """Return the machine code of what `lower` returned.
 
     Raises
     ------
@@ -215,10 +210,10 @@ def emit(made: Any) -> MachineCode:
 
 
 class Engine:
-    """LLVM's linker for the kernels of this process."""
+    """LLVM's linker of the kernels of this process."""
 
     def __init__(self) -> None:
-        own = codegen()
+        own = registry.cpu_target.target_context.codegen()
         # The allocator of kernels that make arrays, also when none of them is compiled here.
         rtsys.initialize(registry.cpu_target.target_context)
         empty = llvm.parse_assembly(str(own._create_empty_module("centralpath")))
@@ -226,7 +221,7 @@ class Engine:
         self._kept: list[Any] = []
 
     def load(self, code: MachineCode, namespace: dict[str, Any]) -> tuple[int, Callable[..., Any] | None]:
-        """The address of the function, and its way in for Python if it has one; `namespace` is that of its module."""
+        """Return the address of the function and its way in for Python, or None; `namespace` is that of its module."""
         file = llvm.ObjectFileRef.from_data(code.object_file)
         self._engine.add_object_file(file)
         self._engine.finalize_object()
@@ -245,25 +240,10 @@ class Engine:
         return address, entry
 
 
-class _Forks:
-    """Have a fork wait until no thread is in numba's compiler or in LLVM, as a child would find their locks taken."""
-
-    def __init__(self) -> None:
-        self.locks = [global_compiler_lock, llvm.ffi.lib._lock]
-        self.taken: list[Any] = []
-
-    def begin(self) -> None:
-        """Take the locks."""
-        for each in self.locks:
-            each.__enter__()
-            self.taken.append(each)
-
-    def end(self) -> None:
-        """Give them back, in the parent and in the child."""
-        while self.taken:
-            self.taken.pop().__exit__(None, None, None)
-
-
+# A fork waits until no thread is in numba's compiler or in LLVM, as a child would find their locks taken.
+_held = contextlib.ExitStack()
 if hasattr(os, "register_at_fork"):
-    _forks = _Forks()
-    os.register_at_fork(before=_forks.begin, after_in_parent=_forks.end, after_in_child=_forks.end)
+    os.register_at_fork(
+        before=lambda: [_held.enter_context(each) for each in (global_compiler_lock, llvm.ffi.lib._lock)],
+        after_in_parent=_held.close, after_in_child=_held.close,
+    )  # fmt: skip

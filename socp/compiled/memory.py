@@ -25,7 +25,7 @@ def keep_freed_memory() -> None:
     What is given back to the system and taken again is touched for the first time again, page by page, which costs a
     program of some milliseconds a third of its time.  glibc gives back what lies beyond a threshold that it adapts to
     the largest block that was ever freed.  Here one of the largest size that counts is freed, which was never touched.
-    Other systems do as they do, and so does a malloc whose thresholds are set in the environment.
+    Other systems are left alone, and so is a malloc whose thresholds are set in the environment.
     """
     try:
         np.empty(LARGEST_KEPT, np.uint8)
@@ -34,7 +34,7 @@ def keep_freed_memory() -> None:
 
 
 def check_room(size: float, what: str) -> None:
-    """Raise MemoryError where `what`, of so many bytes, has no room in memory.
+    """Raise MemoryError if `what`, of `size` bytes, does not fit into memory.
 
     Examples
     --------
@@ -50,8 +50,8 @@ def check_room(size: float, what: str) -> None:
 
 
 def free_memory() -> float:
-    """Bytes that this process may still take, as far as the system says: without limits of its own, and infinity."""
-    return min(_of_the_machine(), _of_the_group(), _of_the_process())
+    """Return the bytes that the machine and the container have left: infinity where the system does not say."""
+    return min(_of_the_machine(), _of_the_group())
 
 
 def _of_the_machine() -> float:
@@ -67,7 +67,7 @@ def _of_the_machine() -> float:
 
 
 def _of_the_group(folder: Path = Path("/sys/fs/cgroup")) -> float:
-    """What a container leaves."""
+    """Return the bytes that a container leaves."""
     left = math.inf
     for limit, used in LIMITS:
         try:
@@ -75,15 +75,3 @@ def _of_the_group(folder: Path = Path("/sys/fs/cgroup")) -> float:
         except (OSError, ValueError):  # no such file, or "max"
             continue
     return left
-
-
-def _of_the_process() -> float:
-    """What the limit of the address space leaves, as ``ulimit -v`` sets it."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except (ImportError, OSError, ValueError, IndexError):
-        return math.inf
-    return math.inf if limit == resource.RLIM_INFINITY else float(limit - pages * resource.getpagesize())

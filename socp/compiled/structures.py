@@ -26,6 +26,7 @@ to the fields of that name, in the structure and in its parts.
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -149,7 +150,7 @@ class ArrayField(KeptField):
 
 
 class StructureField(Field):
-    """Another structure."""
+    """Another structure, held by its address."""
 
     def __init__(self, kind: type[Structure]) -> None:
         super().__init__(kind.numba_type)
@@ -163,7 +164,7 @@ class StructureField(Field):
 
 
 class PartField(KeptField):
-    """A structure in the same block."""
+    """Another structure, in the same block of memory."""
 
     def __init__(self, kind: type[Structure]) -> None:
         super().__init__(kind.numba_type)
@@ -188,67 +189,28 @@ def bind_floats(block: Floats, place: int, array: Floats) -> None:
 
 @kernel
 def bind_integers(block: Floats, place: int, array: Ints) -> None:
-    """The same of a vector of integers."""
+    """Write where a vector of integers is, and its length, into the words of a field."""
     words = block.view(np.int64)
     words[place], words[place + 1] = array.ctypes.data, array.size
 
 
-def number() -> Any:
-    """A float."""
-    return FloatField(types.float64)
-
-
-def integer() -> Any:
-    """An int."""
-    return IntField(types.int64)
-
-
-def dimension() -> Any:
-    """A dimension of the constructor as an int."""
-    return DimensionField(types.int64)
-
-
-def flag() -> Any:
-    """A bool."""
-    return FlagField(types.boolean)
-
-
-def floats(shape: str | None = None, scratch: bool = False) -> Any:
-    """A vector of float64 with the given size, an expression in the dimensions of the constructor.
-
-    One of `scratch` holds anything at first: it is written before it is read.
-    """
-    return ArrayField(types.float64[::1], shape, scratch=scratch)
-
-
-def integers(shape: str | None = None, scratch: bool = False) -> Any:
-    """A vector of int64."""
-    return ArrayField(types.int64[::1], shape, scratch=scratch)
-
-
-def singles() -> Any:
-    """A vector of float32, which is bound by assignment."""
-    return ArrayField(types.float32[::1])
-
-
-def matrix(shape: str | None = None) -> Any:
-    """A matrix of float64 by rows, its shape given as "rows, columns"."""
-    return ArrayField(types.float64[:, ::1], shape)
+# The fields of a class.  The shape of an array is an expression in the dimensions of the constructor; one of `scratch`
+# holds anything at first: it is written before it is read.
+number: Any = partial(FloatField, types.float64)
+integer: Any = partial(IntField, types.int64)
+dimension: Any = partial(DimensionField, types.int64)
+flag: Any = partial(FlagField, types.boolean)
+floats: Any = partial(ArrayField, types.float64[::1])
+integers: Any = partial(ArrayField, types.int64[::1])
+singles: Any = partial(ArrayField, types.float32[::1])
+matrix: Any = partial(ArrayField, types.float64[:, ::1])  # by rows, its shape given as "rows, columns"
+structure: Any = StructureField
+part: Any = PartField
 
 
 def records(dtype: np.dtype, shape: str | None = None) -> Any:
-    """A vector of records, each of whole words."""
+    """Return the field of a vector of records, each of whole words."""
     return ArrayField(from_dtype(dtype)[::1], shape, dtype)
-
-
-def structure(kind: type[Structure]) -> Any:
-    """Another structure, held by its address."""
-    return StructureField(kind)
-
-
-def part(kind: type[Structure]) -> Any:
-    """Another structure, in the same block of memory."""
-    return PartField(kind)
 
 
 class Structure:
@@ -372,7 +334,7 @@ class _Layout:
         return block, block.view(INT), lay_out(self.steps, self.begin, self.end, block), links, arrays
 
 
-PART, VALUE, VECTOR, MATRIX = -1, 0, 1, 2  # what a step of a plan is for; of an array the number of its axes
+PART, VALUE, VECTOR, MATRIX = range(-1, 3)  # what a step of a plan is for; of an array the number of its axes
 
 
 @kernel

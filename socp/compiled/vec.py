@@ -1,54 +1,53 @@
 """Numbers of `LANES` programs side by side: a vector of doubles as a type of numba, and what kernels do with it.
 
 LLVM does not vectorize loops over lanes; with a type of its own, arithmetic that is written on numbers compiles to
-vector instructions of whatever width the processor has.
+vector instructions of whatever width the processor has.  A number among vectors stands for itself in every lane.
 
     load(a, i)        row i of an array with LANES columns as a Vec; entry i of a vector, which lanes share, as a number
     store(a, i, v)    the other way
     splat(c)          c in every lane
     v[lane]           one of the numbers
     put(v, lane, c)   v with another number in a lane
-    + - * /  -v       lane by lane; numbers are the same in every lane
+    + - * /  -v       lane by lane
     < > <= >= & |     masks
     select(mask, v, w), largest(v, w), smallest(v, w), absolute(v), root(v)
 
-Products and sums may be fused.  `plain_product`, `plain_sum`, `product_error` and `sum_error` never are: these errors
-are exact.  `largest` and `smallest` take the second argument where one is not a number.
+Products and sums may be fused.  `largest` and `smallest` take the second argument where one is not a number.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.extending import intrinsic as numba_intrinsic
-from numba.core.extending import models, register_model
+from numba.core.extending import lower_cast, models, register_model
 from numba.core.imputils import lower_builtin
+from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
-from .kernels import INTERPRETED
+from .kernels import INTERPRETED, Callee
 from .structures import Field, Structure
 
 LANES = 8  # eight doubles are a register of AVX-512, two of AVX2, four of SSE2: results are the same but for fusing
-SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
 FUSED, DOUBLE = ("contract", "nsz", "arcp"), ir.DoubleType()
+WIDE = ir.VectorType(DOUBLE, LANES)
 
 
-class VecType(types.Type):
-    """A vector of doubles, one a lane."""
+class LanesType(types.Type):
+    """A vector of doubles, one a lane; or a truth value for every lane."""
 
-    def __init__(self) -> None:
-        super().__init__(name=f"Vec{LANES}")
+    def __init__(self, name: str, wide: Any) -> None:
+        self.wide = wide
+        super().__init__(name=f"{name}{LANES}")
 
-
-class MaskType(types.Type):
-    """A truth value for every lane."""
-
-    def __init__(self) -> None:
-        super().__init__(name=f"Mask{LANES}")
+    def can_convert_from(self, context: Any, other: types.Type) -> Any:
+        """Convert any number to a vector."""
+        return Conversion.safe if self is VEC and isinstance(other, types.Number) else None
 
 
 if TYPE_CHECKING:
@@ -58,141 +57,56 @@ else:
     class Vec:
         """What kernels are annotated with that take or return a vector."""
 
-        numba_type: VecType
+        numba_type: LanesType
 
 
-VEC, MASK, WIDE = VecType(), MaskType(), ir.VectorType(DOUBLE, LANES)
+VEC, MASK = LanesType("Vec", WIDE), LanesType("Mask", ir.VectorType(ir.IntType(1), LANES))
 Vec.numba_type = VEC
 
 
-@register_model(VecType)
-class _VecModel(models.PrimitiveModel):
+@register_model(LanesType)
+class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, WIDE)
+        super().__init__(manager, kind, kind.wide)
 
 
-@register_model(MaskType)
-class _MaskModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, ir.VectorType(ir.IntType(1), LANES))
-
-
-def _in_all_lanes(builder: Any, value: Any) -> Any:
+@lower_cast(types.Number, LanesType)
+def _in_all_lanes(context: Any, builder: Any, came: Any, wanted: Any, value: Any) -> Any:
+    value = context.cast(builder, value, came, types.float64)
     nothing, places = ir.Constant(WIDE, ir.Undefined), ir.VectorType(ir.IntType(32), LANES)
     one = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(one, nothing, ir.Constant(places, [0] * LANES))
 
 
-def _lanes(context: Any, builder: Any, value: Any, kind: Any) -> Any:
-    """The value as a vector, a number in every lane."""
-    if kind is VEC:
-        return value
-    return _in_all_lanes(builder, context.cast(builder, value, kind, types.float64))
-
-
-def _define_operators(operators: list[Any], result: Any, build: Any) -> None:
-    """The operators on two vectors, or a vector and a number."""
+def _define(operators: list[Any], kind: types.Type, result: types.Type, build: Callable[..., Any]) -> None:
+    """Define operators whose arguments are vectors, or numbers among them; or masks."""
 
     def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        return build(builder, *(_lanes(context, builder, *pair) for pair in zip(arguments, sig.args)))
+        return build(builder, *arguments)
 
     for each in operators:
 
         @infer_global(each)
         class Typed(AbstractTemplate):
             def generic(self, arguments: Any, keywords: Any) -> Any:
-                if VEC in arguments and all(kind is VEC or isinstance(kind, types.Number) for kind in arguments):
-                    return signature(result, *arguments)
+                if kind in arguments and all(self.context.can_convert(came, kind) is not None for came in arguments):
+                    return signature(result, *[kind] * len(arguments))
                 return None
 
-        if each is operator.neg:
-            lower_builtin(each, VecType)(lower)
-            continue
-        for pair in ((VecType, VecType), (VecType, types.Number), (types.Number, VecType)):
-            lower_builtin(each, *pair)(lower)
+        lower_builtin(each, *[kind] * (1 if each is operator.neg else 2))(lower)
 
 
-_define_operators([operator.add, operator.iadd], VEC, lambda b, v, w: b.fadd(v, w, flags=FUSED))
-_define_operators([operator.sub, operator.isub], VEC, lambda b, v, w: b.fsub(v, w, flags=FUSED))
-_define_operators([operator.mul, operator.imul], VEC, lambda b, v, w: b.fmul(v, w, flags=FUSED))
-_define_operators([operator.truediv, operator.itruediv], VEC, lambda b, v, w: b.fdiv(v, w, flags=FUSED))
-_define_operators([operator.neg], VEC, lambda b, v: b.fneg(v, flags=FUSED))
-_define_operators([operator.lt], MASK, lambda b, v, w: b.fcmp_ordered("<", v, w))
-_define_operators([operator.gt], MASK, lambda b, v, w: b.fcmp_ordered(">", v, w))
-_define_operators([operator.le], MASK, lambda b, v, w: b.fcmp_ordered("<=", v, w))
-_define_operators([operator.ge], MASK, lambda b, v, w: b.fcmp_ordered(">=", v, w))
-
-
-def _define_mask_operator(each: Any, build: Any) -> None:
-    @infer_global(each)
-    class Typed(AbstractTemplate):
-        def generic(self, arguments: Any, keywords: Any) -> Any:
-            return signature(MASK, *arguments) if tuple(arguments) == (MASK, MASK) else None
-
-    lower_builtin(each, MaskType, MaskType)(lambda context, builder, sig, arguments: build(builder, *arguments))
-
-
-_define_mask_operator(operator.and_, lambda b, v, w: b.and_(v, w))
-_define_mask_operator(operator.or_, lambda b, v, w: b.or_(v, w))
-
-
-def _on_lanes(build: Any) -> Any:
-    """The code of a function of vectors or numbers."""
-
-    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        return build(builder, *(_lanes(context, builder, *pair) for pair in zip(arguments, sig.args)))
-
-    return lower
-
-
-def _place(context: Any, builder: Any, kinds: Any, array: Any, i: Any) -> Any:
-    """The address of row i of a matrix, or of entry i of a vector."""
-    kind = kinds[0]
-    i = context.cast(builder, i, kinds[1], types.int64)
-    if kind.ndim == 1:
-        return builder.gep(context.make_array(kind)(context, builder, array).data, [i], inbounds=True)
-    row = builder.mul(i, ir.Constant(i.type, LANES))
-    first = builder.gep(context.make_array(kind)(context, builder, array).data, [row], inbounds=True)
-    return builder.bitcast(first, WIDE.as_pointer())
-
-
-def intrinsic(function: Any) -> Any:
-    """`numba.extending.intrinsic`, of which mypy does not know that it takes an argument less."""
-    return numba_intrinsic(function)
-
-
-@intrinsic
-def load(typing, a, i):  # type: ignore[no-untyped-def]
-    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        return builder.load(_place(context, builder, sig.args, *arguments), align=8)
-
-    return (VEC if a.ndim == 2 else types.float64)(a, i), lower
-
-
-@intrinsic
-def store(typing, a, i, v):  # type: ignore[no-untyped-def]
-    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        place = _place(context, builder, sig.args, *arguments[:2])
-        builder.store(_lanes(context, builder, arguments[2], sig.args[2]), place, align=8)
-        return context.get_dummy_value()
-
-    return types.void(a, i, v), lower
-
-
-@intrinsic
-def splat(typing, c):  # type: ignore[no-untyped-def]
-    return VEC(c), _on_lanes(lambda b, v: v)
-
-
-@intrinsic
-def put(typing, v, lane, c):  # type: ignore[no-untyped-def]
-    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        number = context.cast(builder, arguments[2], sig.args[2], types.float64)
-        return builder.insert_element(
-            arguments[0], number, context.cast(builder, arguments[1], sig.args[1], types.int64)
-        )
-
-    return VEC(v, lane, c), lower
+_define([operator.add, operator.iadd], VEC, VEC, lambda b, v, w: b.fadd(v, w, flags=FUSED))
+_define([operator.sub, operator.isub], VEC, VEC, lambda b, v, w: b.fsub(v, w, flags=FUSED))
+_define([operator.mul, operator.imul], VEC, VEC, lambda b, v, w: b.fmul(v, w, flags=FUSED))
+_define([operator.truediv, operator.itruediv], VEC, VEC, lambda b, v, w: b.fdiv(v, w, flags=FUSED))
+_define([operator.neg], VEC, VEC, lambda b, v: b.fneg(v, flags=FUSED))
+_define([operator.lt], VEC, MASK, lambda b, v, w: b.fcmp_ordered("<", v, w))
+_define([operator.gt], VEC, MASK, lambda b, v, w: b.fcmp_ordered(">", v, w))
+_define([operator.le], VEC, MASK, lambda b, v, w: b.fcmp_ordered("<=", v, w))
+_define([operator.ge], VEC, MASK, lambda b, v, w: b.fcmp_ordered(">=", v, w))
+_define([operator.and_], MASK, MASK, lambda b, v, w: b.and_(v, w))
+_define([operator.or_], MASK, MASK, lambda b, v, w: b.or_(v, w))
 
 
 @infer_global(operator.getitem)
@@ -201,118 +115,92 @@ class _Item(AbstractTemplate):
         return signature(types.float64, VEC, types.int64) if arguments[0] is VEC else None
 
 
-@lower_builtin(operator.getitem, VecType, types.int64)
+@lower_builtin(operator.getitem, VEC, types.int64)
 def _item(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
     return builder.extract_element(*arguments)
 
 
-@intrinsic
-def select(typing, mask, v, w):  # type: ignore[no-untyped-def]
-    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        both = (_lanes(context, builder, *pair) for pair in zip(arguments[1:], sig.args[1:]))
-        return builder.select(arguments[0], *both)
+class Operation(Callee):
+    """A function of vectors: `build` makes instructions, `plain` works on arrays where nothing is compiled."""
 
-    return VEC(mask, v, w), lower
+    def __init__(self, name: str, arguments: tuple[types.Type, ...], build: Any, plain: Any) -> None:
+        super().__init__(f"centralpath.vec.{name}")
+        self.signature, self.build, self.plain = signature(VEC, *arguments), build, plain
 
+    def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
+        """Make the instructions."""
+        return self.build(builder, *values)
 
-@intrinsic
-def largest(typing, v, w):  # type: ignore[no-untyped-def]
-    return VEC(v, w), _on_lanes(lambda b, v, w: b.select(b.fcmp_ordered(">", v, w), v, w))
-
-
-@intrinsic
-def smallest(typing, v, w):  # type: ignore[no-untyped-def]
-    return VEC(v, w), _on_lanes(lambda b, v, w: b.select(b.fcmp_ordered("<", v, w), v, w))
+    def __call__(self, *given: Any) -> Any:
+        """Compute it on arrays."""
+        return self.plain(*given)
 
 
-def _call(name: str) -> Any:
+def _llvms(name: str) -> Callable[[Any, Any], Any]:
     def build(builder: Any, v: Any) -> Any:
         kind = ir.FunctionType(WIDE, [WIDE])
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f64"), [v])
 
-    return _on_lanes(build)
+    return build
+
+
+def _put(v: Any, lane: int, c: float) -> Any:
+    v = v.copy()
+    v[lane] = c
+    return v
+
+
+ONE, TWO = (VEC,), (VEC, VEC)
+splat: Any = Operation("splat", ONE, lambda b, v: v, lambda c: np.full(LANES, float(c)))
+put: Any = Operation("put", (VEC, types.int64, types.float64), lambda b, v, lane, c: b.insert_element(v, c, lane), _put)
+select: Any = Operation("select", (MASK, VEC, VEC), lambda b, mask, v, w: b.select(mask, v, w), np.where)
+largest: Any = Operation(
+    "largest", TWO, lambda b, v, w: b.select(b.fcmp_ordered(">", v, w), v, w),
+    lambda v, w: np.where(np.greater(v, w), v, w),
+)  # fmt: skip
+smallest: Any = Operation(
+    "smallest", TWO, lambda b, v, w: b.select(b.fcmp_ordered("<", v, w), v, w),
+    lambda v, w: np.where(np.less(v, w), v, w),
+)  # fmt: skip
+absolute: Any = Operation("absolute", ONE, _llvms("fabs"), np.abs)
+root: Any = Operation("root", ONE, _llvms("sqrt"), np.sqrt)
+
+
+def _place(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
+    """The address of row i of a matrix, or of entry i of a vector."""
+    if kind.ndim == 1:
+        return builder.gep(context.make_array(kind)(context, builder, array).data, [i], inbounds=True)
+    row = builder.mul(i, ir.Constant(i.type, LANES))
+    first = builder.gep(context.make_array(kind)(context, builder, array).data, [row], inbounds=True)
+    return builder.bitcast(first, WIDE.as_pointer())
+
+
+intrinsic: Any = numba_intrinsic  # mypy does not know that a call takes an argument less
 
 
 @intrinsic
-def absolute(typing, v):  # type: ignore[no-untyped-def]
-    return VEC(v), _call("fabs")
+def load(typing, a, i):  # type: ignore[no-untyped-def]
+    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return builder.load(_place(context, builder, sig.args[0], *arguments), align=8)
+
+    return (VEC if a.ndim == 2 else types.float64)(a, types.int64), lower
 
 
 @intrinsic
-def root(typing, v):  # type: ignore[no-untyped-def]
-    return VEC(v), _call("sqrt")
+def store(typing, a, i, v):  # type: ignore[no-untyped-def]
+    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _place(context, builder, sig.args[0], *arguments[:2]), align=8)
+        return context.get_dummy_value()
 
-
-@intrinsic
-def plain_product(typing, v, w):  # type: ignore[no-untyped-def]
-    return VEC(v, w), _on_lanes(lambda b, v, w: b.fmul(v, w))
-
-
-@intrinsic
-def plain_sum(typing, v, w):  # type: ignore[no-untyped-def]
-    return VEC(v, w), _on_lanes(lambda b, v, w: b.fadd(v, w))
-
-
-def _halves(b: Any, v: Any) -> tuple[Any, Any]:
-    far = b.fmul(_in_all_lanes(b, ir.Constant(DOUBLE, SPLITTER)), v)
-    high = b.fsub(far, b.fsub(far, v))
-    return high, b.fsub(v, high)
-
-
-def _product_error(b: Any, v: Any, w: Any, product: Any) -> Any:
-    (high_v, low_v), (high_w, low_w) = _halves(b, v), _halves(b, w)
-    rest = b.fsub(product, b.fmul(high_v, high_w))
-    rest = b.fsub(b.fsub(rest, b.fmul(low_v, high_w)), b.fmul(high_v, low_w))
-    return b.fsub(b.fmul(low_v, low_w), rest)
-
-
-def _sum_error(b: Any, v: Any, w: Any, total: Any) -> Any:
-    part = b.fsub(total, v)
-    return b.fadd(b.fsub(v, b.fsub(total, part)), b.fsub(w, part))
-
-
-@intrinsic
-def product_error(typing, v, w, product):  # type: ignore[no-untyped-def]
-    return VEC(v, w, product), _on_lanes(_product_error)
-
-
-@intrinsic
-def sum_error(typing, v, w, total):  # type: ignore[no-untyped-def]
-    return VEC(v, w, total), _on_lanes(_sum_error)
-
-
-def _interpreted() -> dict[str, Any]:
-    """The same without compilation, on NumPy's vectors."""
-
-    def high(v: Any) -> Any:
-        return SPLITTER * v - (SPLITTER * v - v)
-
-    def product_error(v: Any, w: Any, product: Any) -> Any:
-        high_v, high_w = high(v), high(w)
-        low_v, low_w = v - high_v, w - high_w
-        return low_v * low_w - (((product - high_v * high_w) - low_v * high_w) - high_v * low_w)
-
-    def sum_error(v: Any, w: Any, total: Any) -> Any:
-        part = total - v
-        return (v - (total - part)) + (w - part)
-
-    def put(v: Any, lane: int, c: float) -> Any:
-        v = v.copy()
-        v[lane] = c
-        return v
-
-    return {
-        "put": put, "load": lambda a, i: a[i].copy() if a.ndim == 2 else float(a[i]), "store": operator.setitem,
-        "splat": lambda c: np.full(LANES, float(c)), "select": np.where, "absolute": np.abs, "root": np.sqrt,
-        "largest": lambda v, w: np.where(np.greater(v, w), v, w),
-        "smallest": lambda v, w: np.where(np.less(v, w), v, w),
-        "plain_product": operator.mul, "plain_sum": operator.add, "product_error": product_error,
-        "sum_error": sum_error,
-    }  # fmt: skip
+    return types.void(a, types.int64, VEC), lower
 
 
 if INTERPRETED:
-    globals().update(_interpreted())
+
+    def load(a: Any, i: int) -> Any:
+        return a[i].copy() if a.ndim == 2 else float(a[i])
+
+    store = operator.setitem
 
 
 class LaneField(Field):

@@ -9,9 +9,10 @@ from ..compiled.signatures import Floats, Ints
 from ..linalg.cholesky import cholesky
 from ..linalg.csc import append_upper
 from ..linalg.ldl.factorization import LDL
-from ..problem.checks import NO_VALUES, ProgramError
+from ..linalg.vectors import NO_VALUES
+from ..problem.checks import ProgramError
 from ..problem.hessian import GLANCE, DenseHessian, Hessian, add_diagonal
-from ..problem.stopping import LOST
+from ..verify.stopping import LOST
 
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
 EPS = float(np.finfo(np.float64).eps)
@@ -70,7 +71,7 @@ def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
     most = part.indices.size + n
     indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
     append_upper(part.indptr, part.indices, part.data, shift[coupled], 0, indptr, indices, data)
-    ldl = LDL(n, indptr, indices[: indptr[n]], np.ones(n, np.int64))
+    ldl = LDL(indptr, indices[: indptr[n]], np.ones(n, np.int64))
     if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1
     bad = np.flatnonzero(ldl.d < 0.0)

@@ -18,7 +18,7 @@ import numpy as np
 from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
-from ..linalg.csc import multiply_symmetric, scale, scaled_norms
+from ..linalg.csc import multiply_transposed, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
 from ..problem.hessian import Hessian, hessian_of
 from ..problem.program import ConeProgram
@@ -206,7 +206,7 @@ def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:
     if form.hessian_kind == DENSE:
         multiply_symmetric_dense(form.n, form.P_dense, x, out)
     elif form.hessian_kind == SPARSE:
-        multiply_symmetric(form.P_indptr, form.P_indices, form.P_data, x, out)
+        multiply_transposed(form.P_indptr, form.P_indices, form.P_data, x, out)
     elif form.hessian_kind == LOW_RANK:
         multiply_low_rank(form.n, form.rank, form.F, form.d, x, form.Fx, out)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-import importlib
+from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 import cvxpy.settings as names
@@ -15,15 +15,17 @@ from cvxpy.reductions.solvers import defines, utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.reductions.solvers.solver import Solver as CvxpySolver
 
+from ..engine import SetUpOnce
 from ..problem.checks import ProgramError
 from ..problem.program import ConeProgram, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.solution import Solution
 from ..problem.status import Status
-from ..solver import SetUpOnce, Solver
+from ..solver import Solver
 from .names import in_our_names
 
 NAME = "CENTRALPATH"
+INTERFACES = "centralpath.cvxpy"  # the entry points of packages that register an interface of their own
 STATUS = {
     Status.OPTIMAL: names.OPTIMAL,
     Status.INACCURATE: names.OPTIMAL_INACCURATE,
@@ -126,11 +128,13 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
 
     By its name, ``solver="CENTRALPATH"``, a problem with a quadratic objective and linear constraints goes to `qp`,
     which sees rows of one entry as bounds, and any other comes here; as an object, ``solver=CentralPath()``, all come
-    here.  A quadratic objective is passed on as it is.  Options of ``problem.solve`` go to `socp.Settings`, by these
-    names or by those that other solvers have (``max_iters``, ``eps``, ``eps_abs``, ``eps_rel``, ``abstol``,
-    ``reltol``, ``feastol``, ``tol_gap_abs``, ``tol_gap_rel``, ``tol_feas``, ``max_threads``).  With ``warm_start``
-    (cvxpy's default) a problem with new parameter values keeps ordering and symbolic analysis, and starts from the
-    last answer where that helps.
+    here.  (An installed package registers `qp` by an entry point of the group "centralpath.cvxpy"; where nothing is
+    installed, ``import qp.interop.cvxpy`` does.)  A quadratic objective is passed on as it is.
+
+    Options of ``problem.solve`` go to `socp.Settings`, by these names or by those that other solvers have
+    (``max_iters``, ``eps``, ``eps_abs``, ``eps_rel``, ``abstol``, ``reltol``, ``feastol``, ``tol_gap_abs``,
+    ``tol_gap_rel``, ``tol_feas``, ``max_threads``).  With ``warm_start`` (cvxpy's default) a problem with new parameter
+    values keeps ordering and symbolic analysis, and starts from the last answer where that helps.
 
     The engine's whole answer is ``problem.solver_stats.extra_stats``.  An infeasible problem's constraints get the
     certificate as their dual values from cvxpy 1.9 on; an earlier cvxpy drops it, and it is in that answer alone, in
@@ -193,8 +197,5 @@ def register(solver: CvxpySolver, solvers: dict[str, Any], *lists: list[str]) ->
 
 
 register(CentralPath(), defines.SOLVER_MAP_CONIC, defines.CONIC_SOLVERS, defines.INSTALLED_CONIC_SOLVERS)
-try:
-    importlib.import_module("qp.interop.cvxpy")  # which registers the interface of quadratic programs
-except ModuleNotFoundError as error:
-    if error.name != "qp":  # else the engine is alone
-        raise
+for interface in entry_points(group=INTERFACES):
+    interface.load()

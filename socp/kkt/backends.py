@@ -27,8 +27,8 @@ def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
         kkt = LowRankKKT(form, plan.regularization, plan.refinement_steps)
     elif plan.backend == "dense":
         kkt = DenseKKT(form, plan.regularization, plan.refinement_steps)
-    kkt.correctors = correctors(kkt.flops, kkt.factor_entries)
-    return kkt, plan._replace(what=kkt.description, flops=kkt.flops, correctors=kkt.correctors)
+    kkt.policy.correctors = correctors(kkt.flops, kkt.factor_entries)
+    return kkt, plan._replace(what=kkt.description, flops=kkt.flops, correctors=kkt.policy.correctors)
 
 
 def _with_analysis(plan: Plan, ldl: LDL) -> Plan:

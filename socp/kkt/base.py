@@ -5,21 +5,8 @@
         [ W^-1 G  0   -I      ] [W dz]   [r3]        a large condition number, and W (dz) would lose digits.
 
 A backend factors a matrix M near K at a scaling (w, eta) and solves with it: two kernels that are called by their
-addresses, so that nothing here knows which one it is.  Refinement and GMRES make M^-1 into K^-1.
-
-A quasi-definite matrix has an LDL' with known signs under any symmetric permutation (Vanderbei 1995); K is so only
-when P is definite and A has full rank.  Two regularizations make up for that: a static one adds +-delta to the
-diagonal, and a pivot that still comes out below `PIVOT_EPS`, or with the wrong sign, is replaced by +-`PIVOT_DELTA`.
-With the one delta of 1e-8 nearly every program can be solved; other deltas make it quicker.  The rule is to try, to
-measure, and to retry:
-
-1. Factor with the delta in use and solve; it is taken where refinement needs few further solves, one at most where
-   pivots were replaced.
-2. Otherwise try the deltas of `LADDER` in turn, until one is taken.
-3. Where none is, the best is: of those that leave no more than a direction may, the one with the fewest solves, else
-   the one with the smallest residual.
-4. For some factorizations after such a comparison, what is good is taken, however many solves it needs.
-5. What is good then is any residual up to `MUCH_WORSE` times the best of the comparison.
+addresses, so that nothing here knows which one it is.  Refinement and GMRES make M^-1 into K^-1.  Which regularization
+M has, and how far solves are refined, is decided in `policy`.
 """
 
 from __future__ import annotations
@@ -34,7 +21,7 @@ import numpy as np
 from ..compiled.clock import clock
 from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type
 from ..compiled.signatures import Floats
-from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
+from ..compiled.structures import Structure, floats, integer, integers, matrix, number, part, structure
 from ..cones.scaling import apply_inverse, norm
 from ..form.standard import StandardForm, multiply_hessian
 from ..linalg.csc import multiply_both
@@ -52,18 +39,18 @@ from ..linalg.refinement import (
     refinement_decision,
 )
 from ..linalg.vectors import bits, dot_within, from_bits, norm_within
-
-PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
-GOOD_ENOUGH = 1e-8  # a relative residual that may always be left
-EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
-PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
-FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
-FEWER_SOLVES = 1  # or no reason to look at the next delta, where pivots were replaced
-RETRY_INTERVAL = 6  # Retry all deltas after so many factorizations,
-MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
-
-
-LADDER = (1e-14, 1e-11, 1e-8, 1e-6)  # static regularizations, in the order in which they are tried
+from .policy import (
+    EQUATIONS,
+    FEW_SOLVES,
+    FEWER_SOLVES,
+    GOOD_ENOUGH,
+    LADDER,
+    MUCH_WORSE,
+    PRECISE,
+    RETRY_INTERVAL,
+    Policy,
+    reset,
+)
 
 
 class KKT(Structure):
@@ -76,43 +63,34 @@ class KKT(Structure):
     ----------
     w, eta : arrays
         The scaling that the system is solved at.
-    deltas : array
-        The choices of the static regularization, the first one tried first.
-    delta : float
-        The one in use.
+    policy : Policy
+        What is decided about the factors and the solves.
     flops, factor_entries : float
         Of a factorization, and of the factor that a solve reads.
-    precise : bool
-        Whether solves leave next to nothing, `PRECISE`, instead of what the direction does not need.
-    trusted : bool
-        Whether the first right-hand side of these factors left no more than it may without refinement: the others are
-        solved by the factors alone then, and what they leave is not measured, but where solves are `precise`.
-    comparing, unfinished : bool
-        Whether one choice of delta is looked at beside others, where GMRES waits for the one that is taken; and
-        whether it did in the last solve.
-    correctors : int
-        Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
+    refinements, replaced_pivots : int
+        Further solves since the loop has last read them, and pivots that the last factorization replaced.
+    factor_seconds, solve_seconds : float
+        Of the run so far.
+    residual, before : arrays
+        What is left of two right-hand sides, and the solutions before the last correction.
+    rhs_norm, residual_norm, scaled, solves, active : arrays, one entry a right-hand side
+        The infinity norms of both, the residual beside what may be left, the further solves, and whether there are
+        more to come.
+    krylov, hessenberg : arrays
+        Of GMRES: the basis, then the images of its vectors; the least-squares problem.
     """
 
     flops, factor_entries = 0.0, 0.0
 
-    form = structure(StandardForm)
+    form, policy = structure(StandardForm), part(Policy)
     factor_address, apply_address = integer(), integer()
     w, eta = floats("m"), floats("cones")
-    deltas = floats("4")
-    delta, good_excess = number(), number()
-    retry_in, refinement_steps, refinements, replaced_pivots, correctors = (
-        integer(), integer(), integer(), integer(), integer(),
-    )  # fmt: skip
+    refinements, replaced_pivots = integer(), integer()
     factor_seconds, solve_seconds = number(), number()
-    precise, trusted, comparing, unfinished = flag(), flag(), flag(), flag()
-    dropped_coupling, full, split_tolerance = flag(), flag(), number()  # see `factor_once`
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
-    rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
-    block_limits, caller_limits, scaled = floats("6"), floats("6"), floats("2")  # see `scaled_residual`
-    relative_limit, equation_limit = number(), number()
-    # the basis of GMRES, then the images of its vectors
+    rhs_norm, residual_norm, scaled = floats("2"), floats("2"), floats("2")
+    solves, active = integers("2"), integers("2")
     krylov = floats(f"{2 * KRYLOV_STEPS + 1} * (n + p + m)", scratch=True)
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
@@ -130,62 +108,47 @@ class KKT(Structure):
         raise NotImplementedError
 
     def refresh(self) -> None:
-        """Take the values of P and M from the form anew."""
+        """Copy the current values of P and M from the standard form."""
         raise NotImplementedError
 
     def still_fits(self) -> bool:
-        """Whether what set-up found in the values of the form still holds for its new values."""
+        """Return True if what set-up found in the values of the form holds for its current ones."""
         return True
 
     def analysis_seconds(self) -> tuple[float, float]:
-        """What the ordering and the symbolic analysis took."""
+        """Return the seconds of the ordering and of the symbolic analysis."""
         return 0.0, 0.0
 
     def regularize(self, regularization: float | None, refinement_steps: int) -> None:
         """Take one delta, or `LADDER`, and a limit of refinement."""
-        self.deltas[:] = LADDER if regularization is None else regularization
-        self.refinement_steps = refinement_steps
-        restart(self)
-
-    def restart(self) -> None:
-        """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
+        self.policy.deltas[:] = LADDER if regularization is None else regularization
+        self.policy.refinement_steps = refinement_steps
         restart(self)
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
-        """Factor at the scaling (w, eta) and solve K out = rhs, as `factor_and_solve`, from Python and to `PRECISE`."""
+        """Factor at the scaling (w, eta) and solve K out = rhs precisely; returns as `factor_and_solve`."""
         self.w[:], self.eta[:] = w, eta
         with self.precisely():
             return int(factor_and_solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """K out = rhs with the present factors, for one vector or for the two rows of an array, from Python.
+        """Solve K out = rhs precisely with the present factors, for one vector or for the two rows of an array.
 
         Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
         """
         count = 1 if rhs.ndim == 1 else len(rhs)
         with self.precisely():
-            solve(self, count, rhs.reshape(-1), out.reshape(-1))
+            solve(self, count, rhs.reshape(-1), out.reshape(-1), True)
         return float(np.max(self.residual_norm[:count] / np.maximum(self.rhs_norm[:count], 1e-300)))
 
     @contextlib.contextmanager
     def precisely(self) -> Iterator[None]:
-        """Solves leave next to nothing."""
-        before, precise = (
-            (self.relative_limit, self.equation_limit, self.block_limits.copy(), self.caller_limits.copy()),
-            self.precise,
-        )
-        self.relative_limit, self.equation_limit, self.block_limits[:], self.caller_limits[:] = (
-            PRECISE,
-            PRECISE,
-            0.0,
-            0.0,
-        )
-        self.precise = True
+        """Let solves leave next to nothing."""
+        before, self.policy.precise = self.policy.precise, True
         try:
             yield
         finally:
-            self.relative_limit, self.equation_limit, self.block_limits[:], self.caller_limits[:] = before
-            self.precise = precise
+            self.policy.precise = before
 
 
 @kernel_type
@@ -201,13 +164,10 @@ def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) 
 
 @kernel
 def restart(kkt: KKT) -> None:
-    """`KKT.restart`."""
+    """Forget the last run."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
-    kkt.delta, kkt.retry_in, kkt.good_excess, kkt.split_tolerance = kkt.deltas[0], 0, 1.0, 1.0
-    kkt.refinements, kkt.replaced_pivots, kkt.relative_limit = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
-    kkt.equation_limit, kkt.trusted = min(kkt.relative_limit, EQUATIONS), False
-    for k in range(kkt.block_limits.size):
-        kkt.block_limits[k] = kkt.caller_limits[k] = 0.0
+    kkt.refinements, kkt.replaced_pivots = 0, 0
+    reset(kkt.policy)
 
 
 @inner
@@ -249,20 +209,19 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
 def scaled_residual(kkt: KKT, row: int, largest: float) -> float:
     """max |r_i| / limit_i, at most 1 where the solve is good enough.
 
-    limit_i is the largest of: the limit of the block, the block's limit in the caller's units, and `equation_limit`
-    (in the cone's block `relative_limit`) times the right-hand side.  The first two limit residuals before the scaling,
-    so that W weighs them in the cone's block.
+    limit_i is the largest of: the limit of the block, the block's limit in the caller's units, and `EQUATIONS` (in the
+    cone's block `GOOD_ENOUGH`) times the right-hand side.  The first two limit residuals before the scaling, so that W
+    weighs them in the cone's block.  Precise solves leave `PRECISE` times the right-hand side anywhere.
     """
-    form, w, size = kkt.form, kkt.w, kkt.product.size
-    least, strict = (
-        max(kkt.relative_limit * kkt.rhs_norm[row], 1e-300),
-        max(kkt.equation_limit * kkt.rhs_norm[row], 1e-300),
-    )
+    form, policy, w, size = kkt.form, kkt.policy, kkt.w, kkt.product.size
+    if policy.precise:
+        return largest / max(PRECISE * kkt.rhs_norm[row], 1e-300)
+    least, strict = max(GOOD_ENOUGH * kkt.rhs_norm[row], 1e-300), max(EQUATIONS * kkt.rhs_norm[row], 1e-300)
     if largest <= strict:
         return largest / strict
     n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
     excess, r_cone = 0, r[first:]
-    block, caller, D, E = kkt.block_limits[3 * row :], kkt.caller_limits[3 * row :], form.D, form.E
+    block, caller, D, E = policy.block_limits[3 * row :], policy.caller_limits[3 * row :], form.D, form.E
     for j in range(n):
         excess = max(excess, bits(r[j] / max(strict, block[0], caller[0] * D[j])))
     for i in range(form.p):
@@ -283,24 +242,23 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
 
     Returns the number of replaced pivots, -1 when no delta gives finite factors.
     """
-    kkt.retry_in -= 1
-    if kkt.retry_in <= 0:
-        kkt.good_excess = 1.0
-    kkt.full = False
-    first, best, best_delta, best_solves = kkt.delta, np.inf, kkt.delta, np.inf
+    policy = kkt.policy
+    policy.retry_in -= 1
+    if policy.retry_in <= 0:
+        policy.good_excess = 1.0
+    first, best, best_delta, best_solves = policy.delta, np.inf, policy.delta, np.inf
     best_rank = (True, np.inf)  # a good one needs few solves; else it leaves little
-    for trial in range(-1, kkt.deltas.size):
+    for trial in range(-1, policy.deltas.size):
         if trial >= 2 and best_solves <= FEW_SOLVES:
             break  # one other delta was enough to look at
-        delta = first if trial < 0 else kkt.deltas[trial]
-        if trial >= 0 and (delta == first or (trial > 0 and delta == kkt.deltas[trial - 1])):
+        delta = first if trial < 0 else policy.deltas[trial]
+        if trial >= 0 and (delta == first or (trial > 0 and delta == policy.deltas[trial - 1])):
             continue
-        before, kkt.comparing = kkt.refinements, trial >= 0
-        residual = factor_once(kkt, delta, count, rhs, out)
-        kkt.comparing = False
-        good, solves = residual <= kkt.good_excess, (kkt.refinements - before) / count
+        before = kkt.refinements
+        residual = factor_once(kkt, delta, count, rhs, out, trial < 0)
+        good, solves = residual <= policy.good_excess, (kkt.refinements - before) / count
         few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
-        if good and (solves <= min(few, best_solves) or kkt.retry_in > 0 or kkt.dropped_coupling):
+        if good and (solves <= min(few, best_solves) or policy.retry_in > 0):
             return kkt.replaced_pivots
         rank = (not good, solves if good else residual)
         if rank < best_rank:
@@ -309,68 +267,54 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
-    kkt.retry_in, kkt.good_excess = RETRY_INTERVAL, max(1.0, MUCH_WORSE * best)
-    if best_delta != kkt.delta or kkt.unfinished:
-        factor_once(kkt, best_delta, count, rhs, out)
+    policy.retry_in, policy.good_excess = RETRY_INTERVAL, max(1.0, MUCH_WORSE * best)
+    put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # what GMRES would have done
+    if policy.delta != best_delta or put_off:
+        factor_once(kkt, best_delta, count, rhs, out, True)
     return kkt.replaced_pivots
 
 
 @inner
-def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) -> float:
-    """Factor with one delta and solve; the residual that is left, inf on failure.
-
-    A backend may leave couplings out of its factors (`dropped_coupling`) unless it is told to keep all (`full`): the
-    more, the larger `split_tolerance` is.  Where refinement does not make up for that, it factors again.
-    """
-    while True:
-        begin = clock()
-        kkt.delta, kkt.dropped_coupling = delta, False
-        kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
-        kkt.factor_seconds += clock() - begin
-        before = kkt.refinements
-        residual = np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out)
-        if not kkt.dropped_coupling:
-            return residual
-        if residual <= 1.0:
-            if kkt.refinements - before > count * FEW_SOLVES:
-                kkt.split_tolerance *= 0.3
-            return residual
-        kkt.split_tolerance *= 0.1
-        kkt.full = True
+def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats, finish: bool) -> float:
+    """Factor with one delta and solve; the residual that is left, inf on failure."""
+    begin = clock()
+    kkt.policy.delta = delta
+    kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
+    kkt.factor_seconds += clock() - begin
+    return np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out, finish)
 
 
 @inner
-def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
+def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float:
     """K out = rhs with refinement, for one or two right-hand sides one after the other.
 
-    Returns the largest residual that is left beside what may be left, infinity when one is not a number.
+    Where refinement stalls, GMRES goes on, unless these factors are only looked at and nothing is to `finish`.  Returns
+    the largest residual that is left beside what may be left, infinity when one is not a number.
     """
-    begin = clock()
+    begin, policy = clock(), kkt.policy
     size, left = kkt.product.size, count
     for row in range(count):
         largest = norm_within(rhs, row * size, (row + 1) * size)
         kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
         kkt.residual_norm[row], kkt.scaled[row], kkt.solves[row], kkt.active[row] = np.inf, np.inf, 0, 1
-    residual, kkt.unfinished = kkt.residual, False
+    residual = kkt.residual
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
         correct(kkt, count, left, out)
         left = 0
         for row in range(count):
-            if row == count - 1 and kkt.trusted and not kkt.precise:
+            if row == count - 1 and policy.trusted and not policy.precise:
                 kkt.residual_norm[row], kkt.scaled[row], kkt.active[row] = 0.0, 0.0, 0
             if kkt.active[row] != 0:
                 kkt.active[row] = 1 if refine(kkt, row, rhs, out) else 0
                 left += kkt.active[row]
                 if row < count - 1:
-                    kkt.trusted = kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
+                    policy.trusted = kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
     worst = 0.0
     for row in range(count):
         stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < np.inf and kkt.scaled[row] > 1.0
-        if stalled and kkt.refinement_steps > 0 and kkt.comparing:
-            kkt.unfinished = True
-        elif stalled and kkt.refinement_steps > 0:
+        if stalled and finish and policy.refinement_steps > 0:
             gmres(kkt, row, rhs, out)
         kkt.refinements += kkt.solves[row]
         relative = kkt.residual_norm[row] / max(GOOD_ENOUGH * kkt.rhs_norm[row], 1e-300)
@@ -400,10 +344,9 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
     """
     size, previous = kkt.product.size, kkt.scaled[row]
     left = measure_residual(kkt, row, rhs, out)
-    steps = kkt.refinement_steps
-    what = refinement_decision(
-        kkt.scaled[row], previous, kkt.solves[row], steps, steps if kkt.relative_limit <= PRECISE else FURTHER
-    )
+    steps = kkt.policy.refinement_steps
+    further = steps if kkt.policy.precise else FURTHER
+    what = refinement_decision(kkt.scaled[row], previous, kkt.solves[row], steps, further)
     if what == TAKE_BACK:
         for i in range(row * size, (row + 1) * size):
             out[i] = kkt.before[i]

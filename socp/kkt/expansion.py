@@ -1,6 +1,9 @@
-"""Second-order cones that stay sparse in the KKT matrix: the expansion by two columns, short rows eliminated.
+"""Second-order cones, which stay sparse in the KKT matrix: the expansion by two columns, short rows eliminated.
 
-With q+- the eigenvectors of W^2 for the eigenvalues (eta rho)^2 and (eta / rho)^2 (see `assembly`), a cone is the block
+With w the Nesterov-Todd point of a second-order cone, W^2 = eta^2 (2ww' - J) has the eigenvectors
+q+- = (1, +-w_1 / ||w_1||) / sqrt(2) with the eigenvalues (eta rho)^2 and (eta / rho)^2, rho = w_0 + ||w_1||, and
+eta^2 on all that is orthogonal to them.  Stored entry by entry, W^2 would lose the small eigenvalue once rho^4 nears
+the inverse of the machine precision.  A cone is the block
 
     [ -eta^2 I   v   u ]     v = eta sqrt(1 - rho^-2) q-
     [  v'       -1   0 ]     u = eta sqrt(rho^2 - 1) q+       (Schur complement on the first block: -W^2)
@@ -28,7 +31,7 @@ from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, matrix
 from ..cones.scaling import apply_cone
 from ..form.standard import StandardForm
-from ..linalg.vectors import norm_tail, sort_integers
+from ..linalg.vectors import norm_tail
 
 
 class ConeColumns(Structure):
@@ -36,27 +39,28 @@ class ConeColumns(Structure):
 
     Attributes
     ----------
-    extra : array of int64, one a cone
-        The column v of an expanded cone, before its u; -1 for a rotated cone.
+    first : array of int64, one a cone
+        The column v of the cone, before its u.
     column : array of int64, one a cone row
         The column of the KKT matrix, -1 for a row that is eliminated.
     variable, entry : arrays, one a cone row
         The variable of a row that is eliminated and the entry in G, or -1 and 0.
-    slots_ptr, slots, slot : arrays of int64
-        The variables that the columns v and u of each cone touch, and the place of each eliminated row's among them.
+    touched, slots, slot : arrays of int64
+        The columns v and u of cone k touch touched[k] variables, slots[ptr[k] - l] and on; the place of each eliminated
+        row's among them.
     scales : array, shape (cones, 6)
         The factors of v and u, eta^2 + delta, the first entries of the scaled v and u, ||w_1||; of the last fill.
     end : int
         The order of the KKT matrix.
     """
 
-    extra, slots_ptr, scales = integers("cones"), integers("cones + 1"), matrix("cones, 6")
+    first, touched, scales = integers("cones"), integers("cones"), matrix("cones, 6")
     column, variable, slot, entry = integers("size"), integers("size"), integers("size"), floats("size")
     slots, end = integers("size"), integer()
 
     def __init__(self, form: StandardForm, base: int) -> None:
         super().__init__(cones=form.cones, size=form.m - form.l)
-        choose_expansions(form, self, base)
+        number_columns(form, self, base)
         gather_variables(form, self)
 
 
@@ -69,67 +73,39 @@ def no_cones() -> ConeColumns:
 
 
 @deferred_kernel
-def choose_expansions(form: StandardForm, cones: ConeColumns, base: int) -> None:
-    """Which cones are expanded, which of their rows stay, and the variable of each row that goes (or -1).
-
-    A cone is expanded when this takes fewer entries than the rotated rows.
-    """
-    n, p, l, ptr, indptr, indices = form.n, form.p, form.l, form.ptr, form.Mt_indptr, form.Mt_indices
-    extra, column, variable, end = cones.extra, cones.column, cones.variable, base
-    touched, alone = np.empty(n, np.int64), np.empty(n, np.int64)
-    for j in range(form.n):
-        touched[j] = alone[j] = -1
-    for k in range(ptr.size - 1):
-        size, width, kept, entries, variables = ptr[k + 1] - ptr[k], 0, 0, 0, 0
-        for i in range(ptr[k], ptr[k + 1]):
-            length = indptr[p + i + 1] - indptr[p + i]
-            for q in range(indptr[p + i], indptr[p + i + 1]):
-                if touched[indices[q]] != k:
-                    touched[indices[q]] = k
-                    width += 1
-            if length > 1:
-                kept += 1
-                entries += length + 1
-            elif length == 1 and alone[indices[indptr[p + i]]] != k:
-                alone[indices[indptr[p + i]]] = k
-                variables += 1
-        expanded = entries + 2 * (variables + kept + 1) + 1 < size * (width + 1)
-        for i in range(ptr[k], ptr[k + 1]):
-            length = indptr[p + i + 1] - indptr[p + i]
-            variable[i - l] = indices[indptr[p + i]] if expanded and length == 1 else -1
-            column[i - l] = -1
-            if not expanded or length > 1:
-                column[i - l] = end
-                end += 1
-        extra[k] = 0 if expanded else -1
-    for k in range(ptr.size - 1):
-        if extra[k] == 0:
-            extra[k] = end
-            end += 2
+def number_columns(form: StandardForm, cones: ConeColumns, base: int) -> None:
+    """Number the rows that stay, then v and u of each cone, from `base` on; note the variable of each row that goes."""
+    first_row, indptr, end = form.p + form.l, form.Mt_indptr, base
+    for i in range(cones.column.size):
+        length = indptr[first_row + i + 1] - indptr[first_row + i]
+        cones.variable[i] = form.Mt_indices[indptr[first_row + i]] if length == 1 else -1
+        cones.column[i] = end if length > 1 else -1
+        end += length > 1
+    for k in range(cones.first.size):
+        cones.first[k] = end
+        end += 2
     cones.end = end
 
 
 @deferred_kernel
 def gather_variables(form: StandardForm, cones: ConeColumns) -> None:
-    """The variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
-    l, ptr, variable, slot, slots_ptr = form.l, form.ptr, cones.variable, cones.slot, cones.slots_ptr
-    slots, seen, place = cones.slots, np.empty(form.n, np.int64), np.empty(form.n, np.int64)
-    for j in range(form.n):
-        seen[j] = -1
-    total = 0
+    """Find the variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
+    l, ptr, variable, slots, touched = form.l, form.ptr, cones.variable, cones.slots, cones.touched
+    cone, first_row = np.empty(variable.size, np.int64), form.p + form.l
     for k in range(ptr.size - 1):
-        slots_ptr[k] = total
         for i in range(ptr[k] - l, ptr[k + 1] - l):
-            if variable[i] >= 0 and seen[variable[i]] != k:
-                seen[variable[i]] = k
-                slots[total] = variable[i]
-                total += 1
-        sort_integers(slots, slots_ptr[k], total)
-        for q in range(slots_ptr[k], total):
-            place[slots[q]] = q - slots_ptr[k]
-        for i in range(ptr[k] - l, ptr[k + 1] - l):
-            slot[i] = place[variable[i]] if variable[i] >= 0 else -1
-    slots_ptr[ptr.size - 1] = total
+            cone[i] = k
+    for j in range(form.n):
+        for q in range(form.M_indptr[j], form.M_indptr[j + 1]):
+            i = form.M_indices[q] - first_row
+            if i < 0 or variable[i] != j:
+                continue
+            k = cone[i]
+            begin, count = ptr[k] - l, touched[k]
+            if count == 0 or slots[begin + count - 1] != j:
+                slots[begin + count] = j
+                touched[k] = count = count + 1
+            cones.slot[i] = count - 1
 
 
 @deferred
@@ -169,26 +145,24 @@ def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: floa
 
 
 @deferred
-def fill_expanded(
+def fill_cones(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, delta: float, indptr: Ints, diagonal: Ints,
     data: Floats,
 ) -> None:  # fmt: skip
-    """The values of the expanded cones; to the diagonal of the variables they are added.  w is without the orthant.
+    """The values of the cones; to the diagonal of the variables they are added.  w is without the orthant.
 
     The static regularization is that of the expanded block, before rows are eliminated and columns scaled.
     Fills `scales`.
     """
-    l, ptr, extra, column, variable = form.l, form.ptr, cones.extra, cones.column, cones.variable
-    slot, slots_ptr, entry, scales = cones.slot, cones.slots_ptr, cones.entry, cones.scales
+    l, ptr, first, column, variable = form.l, form.ptr, cones.first, cones.column, cones.variable
+    slot, entry, scales = cones.slot, cones.entry, cones.scales
     for k in range(ptr.size - 1):
-        if extra[k] < 0:
-            continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
         cross = scale_columns(cones, k, w, eta[k], delta, start, stop)
         square, v0, u0, tail = scales[k, 2], scales[k, 3], scales[k, 4], scales[k, 5]
         v1, u1 = (-v0 / tail, u0 / tail) if tail > 0.0 else (0.0, 0.0)
-        at_v, at_u = indptr[extra[k]], indptr[extra[k] + 1]
-        place = slots_ptr[k + 1] - slots_ptr[k]
+        at_v, at_u = indptr[first[k]], indptr[first[k] + 1]
+        place = cones.touched[k]
         for q in range(place):
             data[at_v + q] = 0.0
             data[at_u + q] = 0.0
@@ -206,22 +180,20 @@ def fill_expanded(
                 data[diagonal[variable[i]]] += entry[i] * weight
                 data[at_v + slot[i]] += weight * v_i
                 data[at_u + slot[i]] += weight * u_i
-        data[diagonal[extra[k]]] = -1.0 - delta * scales[k, 0] ** 2
-        data[diagonal[extra[k] + 1]] = 1.0 + delta * scales[k, 1] ** 2
-        if diagonal[extra[k] + 1] > at_u + place:  # rows of both kinds
-            data[diagonal[extra[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * cross
+        data[diagonal[first[k]]] = -1.0 - delta * scales[k, 0] ** 2
+        data[diagonal[first[k] + 1]] = 1.0 + delta * scales[k, 1] ** 2
+        if diagonal[first[k] + 1] > at_u + place:  # rows of both kinds
+            data[diagonal[first[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * cross
 
 
-@inner
-def reduce_expanded(
+@deferred
+def reduce_cones(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, rz: Floats, f: Floats, out: Floats
 ) -> None:
-    """f := W rz on the expanded cones, and their part of the right-hand side; w and rz are without the orthant."""
-    l, ptr, extra, column, variable = form.l, form.ptr, cones.extra, cones.column, cones.variable
+    """f := W rz on the cones, and their part of the right-hand side; w and rz are without the orthant."""
+    l, ptr, first, column, variable = form.l, form.ptr, cones.first, cones.column, cones.variable
     entry, scales = cones.entry, cones.scales
     for k in range(ptr.size - 1):
-        if extra[k] < 0:
-            continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
         apply_cone(eta[k], w, rz, f, start, stop)
         inverse = 1.0 / scales[k, 2]
@@ -234,25 +206,23 @@ def reduce_expanded(
                     inner += w[i] * f[i]
                 if variable[i] >= 0:
                     out[variable[i]] += entry[i] * f[i] * inverse
-        first = f[start] if column[start] < 0 else 0.0
+        head = f[start] if column[start] < 0 else 0.0
         v0, u0, tail = scales[k, 3], scales[k, 4], scales[k, 5]
         share = inner / tail if tail > 0.0 else 0.0
-        out[extra[k]] = v0 * (first - share) * inverse
-        out[extra[k] + 1] = u0 * (first + share) * inverse
+        out[first[k]] = v0 * (head - share) * inverse
+        out[first[k] + 1] = u0 * (head + share) * inverse
 
 
-@inner
-def recover_expanded(
+@deferred
+def recover_cones(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, f: Floats, reduced: Floats, work: Floats, dz: Floats
 ) -> None:
-    """dz += W z on the expanded cones, z_E = (a x + v xi + u upsilon - f) / eta^2 in the rows that went."""
-    l, ptr, extra, column, variable = form.l, form.ptr, cones.extra, cones.column, cones.variable
+    """dz += W z on the cones, z_E = (a x + v xi + u upsilon - f) / eta^2 in the rows that went."""
+    l, ptr, first, column, variable = form.l, form.ptr, cones.first, cones.column, cones.variable
     entry, scales = cones.entry, cones.scales
     for k in range(ptr.size - 1):
-        if extra[k] < 0:
-            continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
-        v0, u0, tail = scales[k, 3] * reduced[extra[k]], scales[k, 4] * reduced[extra[k] + 1], scales[k, 5]
+        v0, u0, tail = scales[k, 3] * reduced[first[k]], scales[k, 4] * reduced[first[k] + 1], scales[k, 5]
         inverse = 1.0 / scales[k, 2]
         along = (u0 - v0) / tail if tail > 0.0 else 0.0
         for i in range(start, stop):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ..compiled.kernels import deferred, inner
+from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, structure
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
 from ..linalg.ldl.factors import Factors, factor, solve
-from ..linalg.vectors import norm_tail
-from .assembly import KKTMatrix, fill_matrix, rotate, rotate_back
-from .base import KKT, PIVOT_DELTA, PIVOT_EPS
-from .expansion import recover_expanded, reduce_expanded
+from .assembly import KKTMatrix, fill_matrix
+from .base import KKT
+from .expansion import recover_cones, reduce_cones
+from .policy import PIVOT_DELTA, PIVOT_EPS
 
 KERNELS = {"scalar": "columns", "four-wide": "strips", "supernodal": "panels"}
 
@@ -38,7 +38,7 @@ class SparseKKT(KKT):
         )
         self.matrix = matrix
         self.ldl = LDL(
-            matrix.size, matrix.indptr, matrix.indices, matrix.signs,
+            matrix.indptr, matrix.indices, matrix.signs,
             ordering="auto", zero_diagonal=matrix.zero_diagonal, static=matrix.static,
         )  # fmt: skip
         self.flops, self.factor_entries = self.ldl.flops, self.ldl.nnz
@@ -76,18 +76,21 @@ def apply_sparse(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
     """out += the solution, not refined, for one or two right-hand sides one after the other."""
     form, size, order, groups = kkt.form, kkt.product.size, kkt.matrix.size, kkt.matrix.groups.count
     first, cones = form.n + form.p + form.l, form.m - form.l
+    w = kkt.w[form.l :]
     for r in range(count):
         b, reduced = rhs[r * size : (r + 1) * size], kkt.reduced_rhs[r * order : (r + 1) * order]
         reduce_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced)
         if cones > 0:
-            reduce_cones(kkt, b[first:], kkt.f[r * cones : (r + 1) * cones], reduced)
+            f = kkt.f[r * cones : (r + 1) * cones]
+            reduce_cones(form, kkt.matrix.cones, w, kkt.eta, b[first:], f, reduced)
     solve(kkt.factors, count, kkt.reduced_rhs, kkt.reduced)
     for r in range(count):
         b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
         reduced = kkt.reduced[r * order : (r + 1) * order]
         recover_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced, u)
         if cones > 0:
-            recover_cones(kkt, kkt.f[r * cones : (r + 1) * cones], reduced, u[first:])
+            f = kkt.f[r * cones : (r + 1) * cones]
+            recover_cones(form, kkt.matrix.cones, w, kkt.eta, f, reduced, kkt.work, u[first:])
 
 
 @inner
@@ -108,34 +111,6 @@ def reduce_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, out: Floats) -> None:
             t[group[i]] += value
     for r in range(t.size):
         merged[r] = t[r] / theta[r]
-
-
-@deferred
-def reduce_cones(kkt: SparseKKT, rz: Floats, f: Floats, out: Floats) -> None:
-    """The parts of out that are the cones'; f := W rz."""
-    l, ptr, eta, cones, w = kkt.form.l, kkt.form.ptr, kkt.eta, kkt.matrix.cones, kkt.w[kkt.form.l :]
-    extra, column = cones.extra, cones.column
-    for k in range(ptr.size - 1):
-        if extra[k] >= 0:
-            continue
-        start, stop = ptr[k] - l, ptr[k + 1] - l
-        tail = norm_tail(w, start, stop)
-        for i in range(start, stop):
-            f[i] = rz[i]
-        rotate(w, start, stop, tail, f, start, 1)
-        scale_rotated(eta[k], w[start] + tail, f, start, stop)
-        for i in range(start, stop):
-            out[column[start] + i - start] = f[i]
-    reduce_expanded(kkt.form, cones, w, eta, rz, f, out)
-
-
-@inner
-def scale_rotated(eta: float, rho: float, v: Floats, start: int, stop: int) -> None:
-    """v := Lambda^(1/2) v, the eigenvalues of W: eta rho, eta / rho, eta, ..., eta."""
-    v[start] *= eta * rho
-    v[start + 1] *= eta / rho
-    for i in range(start + 2, stop):
-        v[i] *= eta
 
 
 @inner
@@ -161,22 +136,3 @@ def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out
     for k in range(t.size):
         last = heaviest[k]
         dz[last] += merged[k] / scaled[last]
-
-
-@deferred
-def recover_cones(kkt: SparseKKT, f: Floats, reduced: Floats, dz: Floats) -> None:
-    """dz += W dz of the second-order cones."""
-    l, ptr, eta, cones, w = kkt.form.l, kkt.form.ptr, kkt.eta, kkt.matrix.cones, kkt.w[kkt.form.l :]
-    extra, column, work = cones.extra, cones.column, kkt.work
-    for k in range(ptr.size - 1):
-        if extra[k] >= 0:
-            continue
-        start, stop = ptr[k] - l, ptr[k + 1] - l
-        tail = norm_tail(w, start, stop)
-        for i in range(start, stop):
-            work[i] = reduced[column[start] + i - start]
-        scale_rotated(eta[k], w[start] + tail, work, start, stop)
-        rotate_back(w, start, stop, tail, work, start, 1)
-        for i in range(start, stop):
-            dz[i] += work[i]
-    recover_expanded(kkt.form, cones, w, eta, f, reduced, work, dz)

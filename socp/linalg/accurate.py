@@ -14,7 +14,8 @@ from numba.extending import intrinsic
 
 from ..compiled.kernels import INTERPRETED, deferred_kernel, kernel, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
-from ..compiled.vec import SPLITTER
+
+SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
 
 
 @intrinsic
@@ -81,11 +82,12 @@ def rounded(value: float, low: float) -> float:
 
 @kernel
 def add_both(
-    indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, Mx: Floats, Mx_low: Floats, Mtv: Floats,
-    Mtv_low: Floats,
+    indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, rows: Floats, columns: Floats
 ) -> None:  # fmt: skip
-    """(Mx, Mx_low) += M x and (Mtv, Mtv_low) += M'v in one pass over M."""
-    for j in range(indptr.size - 1):
+    """rows[:2 m] += M x and columns += M'v in one pass over the m by n matrix M, each followed by its errors."""
+    m, n = v.size, indptr.size - 1
+    Mx, Mx_low, Mtv, Mtv_low = rows[:m], rows[m : 2 * m], columns[:n], columns[n:]
+    for j in range(n):
         xj, total, low = x[j], Mtv[j], Mtv_low[j]
         for k in range(indptr[j], indptr[j + 1]):
             row, a = indices[k], data[k]

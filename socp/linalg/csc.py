@@ -102,8 +102,19 @@ def multiply_both(indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Float
 
 
 @kernel
-def multiply_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats) -> None:
-    """out := P x for the full symmetric P, gathered by columns."""
+def multiply(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats) -> None:
+    """out := M x."""
+    for i in range(out.size):
+        out[i] = 0.0
+    for j in range(indptr.size - 1):
+        xj = x[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            out[indices[k]] += data[k] * xj
+
+
+@kernel
+def multiply_transposed(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats) -> None:
+    """out := M'x, or M x for a symmetric M of which all entries are stored."""
     for j in range(indptr.size - 1):
         total = 0.0
         for k in range(indptr[j], indptr[j + 1]):

@@ -35,20 +35,18 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
 
 
 @inner
-def multiply_tall(
-    trans: int, n: int, k: int, alpha: float, Y: Floats, x: Floats, x0: int, beta: float, y: Floats, y0: int
-) -> None:
+def multiply_tall(trans: int, n: int, k: int, alpha: float, Y: Floats, x: Floats, beta: float, y: Floats) -> None:
     """y := alpha op(Y) x + beta y for the n by k matrix Y, as `gemv`; beta is one where Y is not transposed."""
     if n * k > ENTRIES:
-        gemv(trans, n, k, alpha, Y, 0, n, x, x0, beta, y, y0)
+        gemv(trans, n, k, alpha, Y, 0, n, x, 0, beta, y, 0)
         return
     for j in range(k):
         if trans == TRANSPOSE:
-            y[y0 + j] = alpha * dot_within(Y, j * n, x, x0, n) + beta * y[y0 + j]
+            y[j] = alpha * dot_within(Y, j * n, x, 0, n) + beta * y[j]
             continue
-        factor, column, to = alpha * x[x0 + j], j * n, y0
+        factor, column = alpha * x[j], j * n
         for i in range(n):
-            y[to + i] += factor * Y[column + i]
+            y[i] += factor * Y[column + i]
 
 
 @inner

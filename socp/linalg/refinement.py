@@ -19,7 +19,7 @@ SURE = 0.3  # of the norm at which no residual is more than may be left
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
 SLOW = 0.5  # a residual that falls by less than this factor has stalled, a vector that falls by more has lost digits
 FURTHER = 2  # steps of refinement that are made on the prospect that a residual falls on as it did, where not all are
-GO_ON, STOP, TAKE_BACK = 0, 1, 2  # decisions on a step of refinement
+GO_ON, STOP, TAKE_BACK = range(3)  # decisions on a step of refinement
 
 
 @inner

@@ -206,7 +206,7 @@ def _factored(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, signs: 
     data = data.copy()
     data[last] += delta * signs
     nearly_zero = np.abs(data[last]) <= 2.0 * delta
-    ldl = LDL(signs.size, indptr, indices, signs, ordering="auto", zero_diagonal=nearly_zero)
+    ldl = LDL(indptr, indices, signs, ordering="auto", zero_diagonal=nearly_zero)
     ldl.factor(data, 1e-3 * delta, delta)
     return ldl
 
@@ -325,11 +325,11 @@ def solve_saddle(
     n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats, u: Floats, w: Floats
 ) -> None:
     """(u, w) := the solution for the right-hand side (u, w), with the factors of `factor_saddle`."""
-    multiply_tall(NO_TRANSPOSE, n, q, room[n + q], C, w, 0, 1.0, u, 0)
+    multiply_tall(NO_TRANSPOSE, n, q, room[n + q], C, w, 1.0, u)
     solve_lower(n, L, 1, u)
     if q > 0:
-        multiply_tall(TRANSPOSE, n, q, 1.0, Y, u, 0, -1.0, w, 0)
+        multiply_tall(TRANSPOSE, n, q, 1.0, Y, u, -1.0, w)
         solve_lower(q, S, 1, w)
         solve_lower_transposed(q, S, 1, w)
-        multiply_tall(NO_TRANSPOSE, n, q, -1.0, Y, w, 0, 1.0, u, 0)
+        multiply_tall(NO_TRANSPOSE, n, q, -1.0, Y, w, 1.0, u)
     solve_lower_transposed(n, L, 1, u)

@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, leaf
-from ..compiled.signatures import Floats, Ints
+from ..compiled.kernels import leaf
+from ..compiled.signatures import Floats
+
+NO_VALUES = np.zeros(0)
 
 
 @leaf
@@ -66,30 +68,6 @@ def norm_tail(v: Floats, start: int, stop: int) -> float:
             total += (v[i] / largest) ** 2
         return largest * math.sqrt(total)
     return math.sqrt(total)
-
-
-@inner
-def sort_integers(values: Ints, start: int, stop: int) -> None:
-    """values[start:stop] in ascending order, by heapsort."""
-    count = stop - start
-    for root in range(count // 2 - 1, -1, -1):
-        sift_down(values, start, root, count)
-    for end in range(count - 1, 0, -1):
-        values[start], values[start + end] = values[start + end], values[start]
-        sift_down(values, start, 0, end)
-
-
-@inner
-def sift_down(values: Ints, start: int, root: int, end: int) -> None:
-    """Move the root of a heap in values[start:start + end] to where its children are smaller."""
-    while 2 * root + 1 < end:
-        child = 2 * root + 1
-        if child + 1 < end and values[start + child] < values[start + child + 1]:
-            child += 1
-        if values[start + root] >= values[start + child]:
-            return
-        values[start + root], values[start + child] = values[start + child], values[start + root]
-        root = child
 
 
 @leaf

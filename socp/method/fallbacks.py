@@ -14,7 +14,7 @@ from ..plan.plan import Plan
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.status import Status
-from ..problem.stopping import ConeTest
+from ..verify.stopping import ConeTest
 from .loop import State
 from .run import Run
 

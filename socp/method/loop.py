@@ -26,7 +26,7 @@ from ..kkt.base import KKT, restart
 from ..plan.plan import Plan
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
-from ..problem.stopping import CONE, DUAL, GAP, INACCURATE_TOL, RESIDUALS, ROWS, SCALES, meets
+from ..verify.stopping import CONE, DUAL, GAP, INACCURATE_TOL, RESIDUALS, ROWS, SCALES, meets
 from .newton import (
     Newton,
     Point,
@@ -77,7 +77,7 @@ class State(Structure):
         The residuals and the gap of the present iterate and their scales, as in the stopping test, and the largest
         relative one.
     primal_ray, dual_ray, ray_limit : float
-        The slopes of its two rays (see `problem.stopping`), and the one at which the dual one may be a certificate.
+        The slopes of its two rays (see `verify.stopping`), and the one at which the dual one may be a certificate.
     primal_refused, dual_refused : float
         The slopes at which they were none in this run.
     best_worst, best_ray, last_better, last_progress
@@ -115,7 +115,7 @@ class State(Structure):
     def follow_plan(self, plan: Plan) -> None:
         """Let the runs that follow go by another plan for the same backend."""
         self.kkt.regularize(plan.regularization, plan.refinement_steps)
-        self.kkt.precise, self.settings = plan.precise, None
+        self.kkt.policy.precise, self.settings = plan.precise, None
         self.plan = plan._replace(what=self.plan.what, flops=self.plan.flops, correctors=self.plan.correctors)
 
 
@@ -191,7 +191,7 @@ def begin(state: State) -> int:
     newton, point = state.newton, state.point
     state.started = clock()
     restart(newton.kkt)
-    newton.dtau = 1.0  # what the run before ended with must not change the bits of this one
+    newton.last_dtau = 1.0  # what the run before ended with must not change the bits of this one
     if state.warm:
         state.warm = start_warm(newton, point)
     if not state.warm and not start_cold(newton, point):
@@ -222,7 +222,7 @@ def iterate(state: State) -> int:
     state.alpha_affine = min(1.0, predict(newton, point))
     state.sigma = (1.0 - state.alpha_affine) ** 3
     longest = correct(newton, point, state.sigma)
-    for _ in range(newton.kkt.correctors):
+    for _ in range(newton.kkt.policy.correctors):
         if longest >= 1.0:
             break
         previous, longest = longest, center(newton, point, state.sigma, longest)
@@ -306,7 +306,7 @@ def estimate(state: State) -> None:
     record["kappa"] = point.kappa
     record["refinements"] = kkt.refinements
     record["replaced_pivots"] = kkt.replaced_pivots
-    record["regularization"] = kkt.delta
+    record["regularization"] = kkt.policy.delta
     state.now = clock()
     record["seconds"] = state.now - state.started
     kkt.refinements = 0

@@ -38,7 +38,7 @@ from ..cones import product as cones
 from ..cones import scaling
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
-from ..linalg.csc import multiply_both
+from ..linalg.csc import multiply, multiply_both
 from ..linalg.vectors import bits, dot_within, from_bits, norm_tail, norm_within
 
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
@@ -126,6 +126,14 @@ class Newton(Structure):
         The solutions of the constant right-hand side and of a direction's.
     du, ds, ds_scaled, dtau, dkappa : arrays and floats
         The direction: (dx, dy, W dz), ds, W^-1 ds, dtau, dkappa.
+    last_dtau : float
+        |dtau| of the last direction, 1 before the first: the factor with which u2 is expected to enter the next one.
+    u1_before, shift_before : arrays
+        Those of the direction that a centrality corrector may spoil.
+    difference, P_difference : arrays
+        xi - x2 and P times it, of the denominator of dtau.
+    work : array
+        Scratch of one kernel at a time.
     """
 
     form, kkt = structure(StandardForm), structure(KKT)
@@ -139,11 +147,10 @@ class Newton(Structure):
     q, r_scaled = floats("n + p + m"), floats("n + p + m")
     rhs, solution = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")  # of u2, then of u1
     shift, work = floats("m"), floats("m")
-    curvature, kappa_rhs = number(), number()
+    difference, P_difference = floats("n"), floats("n")
+    curvature, kappa_rhs, last_dtau = number(), number(), number()
     du, ds, ds_scaled, dtau, dkappa = floats("n + p + m"), floats("m"), floats("m"), number(), number()
-    du_before, ds_before, scaled_before = floats("n + p + m"), floats("m"), floats("m")
-    shift_before = floats("m")
-    dtau_before, dkappa_before = number(), number()
+    u1_before, shift_before = floats("n + p + m"), floats("m")
 
     def __init__(self, form: StandardForm, kkt: KKT) -> None:
         super().__init__(n=form.n, p=form.p, m=form.m, form=form, kkt=kkt)
@@ -228,7 +235,7 @@ def linearize(newton: Newton, point: Point) -> bool:
     if scaling.nesterov_todd(form.l, form.ptr, point.s, z, newton.kkt.w, newton.kkt.eta, newton.lam) != 0:
         return False
     form_rhs(newton)
-    limit_residuals(newton, 0, abs(newton.dtau))
+    limit_residuals(newton, 0, newton.last_dtau)
     limit_residuals(newton, 1, 1.0)
     replaced = factor_and_solve(kkt, 2, newton.rhs, newton.solution)
     if replaced < 0:
@@ -242,18 +249,16 @@ def limit_residuals(newton: Newton, row: int, factor: float) -> None:
     """The residuals that a solve may leave: of each block `SHARE` of the present residual, divided by the factor with
     which the solution enters the direction; more of a block that is far smaller than the others.
     """
-    kkt, n, r = newton.kkt, newton.form.n, newton.r
-    if kkt.precise:
-        return
+    policy, n, r = newton.kkt.policy, newton.form.n, newton.r
     form, first, share = newton.form, n + newton.form.p, SHARE / max(factor, 1e-300)
-    kkt.block_limits[3 * row] = share * norm_within(r, 0, n)
-    kkt.block_limits[3 * row + 1] = share * norm_within(r, n, first)
-    kkt.block_limits[3 * row + 2] = share * norm_within(r, first, r.size)
+    policy.block_limits[3 * row] = share * norm_within(r, 0, n)
+    policy.block_limits[3 * row + 1] = share * norm_within(r, n, first)
+    policy.block_limits[3 * row + 2] = share * norm_within(r, first, r.size)
     primal, dual = relative_residuals(newton)
     level = max(BEHIND * max(primal, dual), NEGLIGIBLE * newton.tol) / max(factor, 1e-300)
-    kkt.caller_limits[3 * row] = level * newton.dual_size * form.cost_scale
-    kkt.caller_limits[3 * row + 1] = level * newton.rows_size
-    kkt.caller_limits[3 * row + 2] = level * newton.cone_size
+    policy.caller_limits[3 * row] = level * newton.dual_size * form.cost_scale
+    policy.caller_limits[3 * row + 1] = level * newton.rows_size
+    policy.caller_limits[3 * row + 2] = level * newton.cone_size
 
 
 @inner
@@ -280,8 +285,8 @@ def form_rhs(newton: Newton) -> None:
 def tau_curvature(newton: Newton, point: Point, Px2: Floats) -> float:
     """The denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
     q, Px, x, u2, tau, m = newton.q, newton.Px, point.u, newton.solution, point.tau, point.s.size
-    d, Pd, n = newton.du, newton.Mtv, newton.Px.size
-    for j in range(n):  # the direction is yet to come
+    d, Pd, n = newton.difference, newton.P_difference, newton.Px.size
+    for j in range(n):
         d[j], Pd[j] = x[j] / tau - u2[j], Px[j] / tau - Px2[j]
     linear, mixed = dot_within(q, 0, u2, 0, q.size), dot_within(Px, 0, u2, 0, n)
     squares = dot_within(u2, q.size - m, u2, q.size - m, m) + dot_within(d, 0, Pd, 0, n)
@@ -303,12 +308,10 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
     size = newton.du.size
     newton.kappa_rhs = sigma * newton.mu - point.tau * point.kappa - newton.dtau * newton.dkappa
     corrector_rhs(newton, sigma, newton.rhs[size:])
-    for block in range(3):  # what `linearize` has allowed the affine direction, at the same residuals
-        newton.kkt.block_limits[block], newton.kkt.caller_limits[block] = (
-            newton.kkt.block_limits[3 + block],
-            newton.kkt.caller_limits[3 + block],
-        )
-    solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
+    block, caller = newton.kkt.policy.block_limits, newton.kkt.policy.caller_limits
+    for k in range(3):  # what `linearize` has allowed the affine direction, at the same residuals
+        block[k], caller[k] = block[3 + k], caller[3 + k]
+    solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:], True)
     return direction(newton, point, sigma, newton.kappa_rhs)
 
 
@@ -334,61 +337,36 @@ def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
         last[i] -= shift[i]
 
 
-@inner
-def keep_direction(newton: Newton) -> None:
-    """Keep the direction, to take back one that is worse."""
-    for i in range(newton.du.size):
-        newton.du_before[i] = newton.du[i]
-    for i in range(newton.shift.size):
-        newton.scaled_before[i], newton.shift_before[i] = newton.ds_scaled[i], newton.shift[i]
-        newton.ds_before[i] = newton.ds[i]
-    newton.dtau_before, newton.dkappa_before = newton.dtau, newton.dkappa
-
-
-@inner
-def take_back(newton: Newton) -> None:
-    """The direction that was kept."""
-    for i in range(newton.du.size):
-        newton.du[i] = newton.du_before[i]
-    for i in range(newton.shift.size):
-        newton.ds_scaled[i], newton.shift[i] = newton.scaled_before[i], newton.shift_before[i]
-        newton.ds[i] = newton.ds_before[i]
-    newton.dtau, newton.dkappa = newton.dtau_before, newton.dkappa_before
-
-
 @deferred
 def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
-    """The direction corrected for the products that a whole step would leave far from their mean.
+    """Correct the direction for the products that a whole step would leave far from their mean (Gondzio 1996).
 
-    (Gondzio 1996, on the orthant.)  Kept when it allows a longer step than alpha; returns the longest step of the
-    direction that is kept.
+    The products s_i z_i of the orthant, and tau kappa, outside [target / 10, 10 target] are moved towards it, by
+    shift := lam \\ ds_rhs and the right-hand side of u1.  Kept when this allows a longer step than alpha; returns the
+    longest step of the direction that is kept.
     """
-    size, target = newton.du.size, sigma * newton.mu
-    keep_direction(newton)
-    kappa_rhs = newton.kappa_rhs
-    centrality_rhs(newton, target, newton.rhs[size:])
+    size, target, kappa_rhs = newton.du.size, sigma * newton.mu, newton.kappa_rhs
+    lam, shift, ds, u1, rhs = newton.lam, newton.shift, newton.ds_scaled, newton.solution[size:], newton.rhs[size:]
+    first = size - shift.size
+    dz, rhs_cone = newton.du[first:], rhs[first:]
+    for i in range(size):
+        newton.u1_before[i] = u1[i]
+    for i in range(newton.form.l):
+        newton.shift_before[i] = shift[i]
+        move = lift((lam[i] + ds[i]) * (lam[i] + dz[i]), target) / lam[i]
+        shift[i] += move
+        rhs_cone[i] -= move
     newton.kappa_rhs += lift((point.tau + newton.dtau) * (point.kappa + newton.dkappa), target)
-    solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
+    solve(newton.kkt, 1, rhs, u1, True)
     longest = direction(newton, point, sigma, newton.kappa_rhs)
     if longest > alpha:
         return longest
-    newton.kappa_rhs = kappa_rhs
-    take_back(newton)
-    return alpha
-
-
-@inner
-def centrality_rhs(newton: Newton, target: float, rhs: Floats) -> None:
-    """Move the products s_i z_i that a whole step would leave outside [target / 10, 10 target] towards it.
-
-    Adds to shift := lam \\ ds_rhs, and to the right-hand side of u1.
-    """
-    lam, shift, ds, first = newton.lam, newton.shift, newton.ds_scaled, rhs.size - newton.shift.size
-    dz = newton.du[first:]
+    for i in range(size):
+        u1[i] = newton.u1_before[i]
     for i in range(newton.form.l):
-        move = lift((lam[i] + ds[i]) * (lam[i] + dz[i]), target) / lam[i]
-        shift[i] += move
-        rhs[first + i] -= move
+        shift[i] = newton.shift_before[i]
+    newton.kappa_rhs = kappa_rhs
+    return direction(newton, point, sigma, kappa_rhs)
 
 
 @inner
@@ -406,7 +384,7 @@ def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> f
     linear, mixed = dot_within(q, 0, solution, size, size), dot_within(Px, 0, solution, size, Px.size)
     dtau = ((1.0 - sigma) * newton.rtau + kappa_rhs / tau + linear + 2.0 * mixed / tau) / newton.curvature
     dkappa = (kappa_rhs - point.kappa * dtau) / tau
-    newton.dtau, newton.dkappa = dtau, dkappa
+    newton.dtau, newton.dkappa, newton.last_dtau = dtau, dkappa, abs(dtau)
     u1 = solution[size:]
     for i in range(size):
         du[i] = u1[i] + dtau * solution[i]
@@ -435,7 +413,7 @@ def singular_directions(newton: Newton, first: Floats, second: Floats) -> None:
         largest = max(largest, abs(first[i]))
     for i in range(n):
         first[i] /= largest
-    solve(newton.kkt, 1, first, second)
+    solve(newton.kkt, 1, first, second, True)
 
 
 @inner
@@ -501,7 +479,7 @@ def slack_direction(newton: Newton, sigma: float) -> None:
     if l == ds.size:
         return
     rows = newton.Mdx
-    multiply_both(form.M_indptr, form.M_indices, form.M_data, newton.du, newton.r[form.n :], rows, newton.Mtv)
+    multiply(form.M_indptr, form.M_indices, form.M_data, newton.du, rows)
     for i in range(p, rows.size):
         rows[i] = form.g[i] * newton.dtau - (1.0 - sigma) * newton.r[form.n + i] - rows[i]
     scaling.apply_inverse(l, ptr, w, eta, rows, p, work, 0)

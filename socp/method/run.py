@@ -15,13 +15,14 @@ from ..compiled.clock import clock
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats
 from ..form.standard import StandardForm
-from ..problem import printing, stopping
+from ..problem import printing
 from ..problem.checks import FLOAT
-from ..problem.distances import hold_to_bounds
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution, answer_at
 from ..problem.status import Status
+from ..verify import stopping
+from ..verify.distances import hold_to_bounds
 from .loop import (
     FAR_RAY,
     GO_ON,

@@ -16,7 +16,7 @@ from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
-NO_PLACES, NO_VALUES = np.zeros(0, INT), np.zeros(0)
+NO_PLACES = np.zeros(0, INT)
 CSC, CSR = (sp.csc_array, sp.csc_matrix), (sp.csr_array, sp.csr_matrix)
 
 

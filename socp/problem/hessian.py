@@ -7,7 +7,7 @@ of `Hessian`, so that nobody has to ask which one it is.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,12 +16,12 @@ from scipy.linalg import lapack
 from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_rows, add_symmetric
-from ..linalg.csc import csc, multiply_symmetric
+from ..linalg.csc import csc, multiply_transposed
+from ..linalg.vectors import NO_VALUES
 from .checks import (
     FLOAT,
     INT,
     NO_PLACES,
-    NO_VALUES,
     ProgramError,
     as_csc,
     as_dense,
@@ -163,7 +163,7 @@ class SparseHessian(Hessian):
 
     def product(self, x: np.ndarray) -> np.ndarray:
         out = np.empty(x.size)
-        multiply_symmetric(self.indptr, self.indices, self.values, x, out)
+        multiply_transposed(self.indptr, self.indices, self.values, x, out)
         return out
 
     def accurate_product(self, x: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ class SparseHessian(Hessian):
 
     def sizes(self, x: np.ndarray) -> np.ndarray:
         out = np.empty(x.size)
-        multiply_symmetric(self.indptr, self.indices, np.abs(self.values), np.abs(x), out)
+        multiply_transposed(self.indptr, self.indices, np.abs(self.values), np.abs(x), out)
         return out
 
     def has_entries(self, j: np.ndarray) -> np.ndarray:
@@ -352,11 +352,21 @@ def hessian_of(P: Any, n: int) -> Hessian:
     return P if isinstance(P, Hessian) else SparseHessian(P.indptr, P.indices, P.data, P)
 
 
+Kind = TypeVar("Kind", bound="WithHessian")
+
+
 class WithHessian:
     """A program with a quadratic term P."""
 
     P: Any
     _hessian: Hessian | None = None
+
+    @classmethod
+    def of_checked(cls: type[Kind], **data: Any) -> Kind:
+        """Return the program of all its data by name, which were checked before; nothing is copied."""
+        program = object.__new__(cls)
+        program.__dict__.update(data)
+        return program
 
     @property
     def hessian(self) -> Hessian:

@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..linalg.csc import csc
+from ..linalg.vectors import NO_VALUES
+from ..verify.stopping import Sides, SlackRows
 from .checks import (
     INT,
     NO_PLACES,
-    NO_VALUES,
     ArrayLike,
     Number,
     ProgramError,
@@ -29,7 +30,6 @@ from .checks import (
 from .hessian import WithHessian, as_hessian
 from .lowrank import LowRank
 from .printing import html_table
-from .stopping import Sides, SlackRows
 
 FEW = 8  # cones up to which a layout is kept for the next program
 
@@ -153,17 +153,6 @@ class ConeProgram(WithHessian):
 
         self.P = as_hessian("P", P, n, "c")
         self.offset = as_number("offset", offset)
-
-    @classmethod
-    def of_checked(
-        cls, c: np.ndarray, G: sp.csc_array, h: np.ndarray, cones: tuple[Cone, ...], A: sp.csc_array, b: np.ndarray,
-        P: sp.csc_array | np.ndarray | LowRank | None, offset: float,
-    ) -> ConeProgram:  # fmt: skip
-        """The program of data that were checked before and are nobody else's; nothing is copied."""
-        program = object.__new__(cls)
-        program.c, program.G, program.h, program.cones = c, G, h, cones
-        program.A, program.b, program.P, program.offset = A, b, P, offset
-        return program
 
     @property
     def n(self) -> int:

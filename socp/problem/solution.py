@@ -9,12 +9,12 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from .certificates import Ray, dual_certificate, primal_certificate
+from ..verify.certificates import Ray, dual_certificate, primal_certificate
+from ..verify.stopping import Residuals
 from .checks import ArrayLike, ProgramError
 from .derivatives import Gradient, Linearization, Tangent
 from .printing import html_summary
 from .status import Status
-from .stopping import Residuals
 
 TRACE = np.dtype(
     [

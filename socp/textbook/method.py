@@ -28,7 +28,7 @@ import scipy.linalg
 from ..problem.checks import ProgramError
 from ..problem.program import ConeProgram, NonNeg, SecondOrder
 from ..problem.status import Status
-from ..problem.stopping import INACCURATE_TOL
+from ..verify.stopping import INACCURATE_TOL
 from .switches import ALL_OF_THE_BOOKS, Switches, Units, dense
 
 LEAST_STEP = 0.1  # is not made shorter so that mu falls

@@ -183,12 +183,3 @@ def test_training_order_begins_with_every_class():
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call()
-
-
-def test_the_old_place_still_gives_them_with_a_warning():
-    from models import metrics as old
-
-    with pytest.warns(DeprecationWarning, match="import mcnemar from bench.metrics"):
-        assert old.mcnemar is mcnemar
-    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
-        old.nothing_of_the_kind  # noqa: B018

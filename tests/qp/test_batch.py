@@ -10,9 +10,10 @@ import scipy.sparse as sp
 import qp
 import socp
 from qp import batch
+from qp.engine import Engine
 from socp.batch import lots
-from socp.problem.certificates import dual_infeasibility, primal_infeasibility
-from socp.problem.stopping import residuals
+from socp.verify.certificates import dual_infeasibility, primal_infeasibility
+from socp.verify.stopping import residuals
 
 
 def data(k=20, n=7, m=5, seed=0, own=False):
@@ -140,9 +141,9 @@ def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
     whole = qp.solve_many(**given)
     verify = batch.verify
 
-    def spoilt(lot, points, begin, end):
+    def spoilt(lot, *rest):
         lot.x[4] *= 1.001
-        verify(lot, points, begin, end)
+        verify(lot, *rest)
 
     monkeypatch.setattr(batch, "verify", spoilt)
     many = qp.solve_many(**given)
@@ -312,7 +313,7 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
 def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
     given = data(k=5)
-    solve, calls = qp.Solver.solve, []
+    solve, calls = Engine.solve, []
 
     def interrupted(self, warm_start=False):
         calls.append(1)
@@ -321,7 +322,7 @@ def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
             solution.status = qp.Status.INTERRUPTED
         return solution
 
-    monkeypatch.setattr(qp.Solver, "solve", interrupted)
+    monkeypatch.setattr(Engine, "solve", interrupted)
     many = qp.solve_many(**given)
     assert list(many.status) == ["optimal"] * 2 + ["interrupted"] * 3
 

@@ -184,7 +184,7 @@ def test_no_thread_writes_into_a_field_that_another_one_makes_anew(solve_many, m
 
 def test_sums_of_blas_are_those_of_one_thread(monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
-    libraries, seen, solve = bundled_libraries(), [], batch.Solver.of_checked
+    libraries, seen, solve = bundled_libraries(), [], batch.Engine.of_checked
     if not libraries:
         pytest.skip("no OpenBLAS was found whose threads can be set")
     before = [get() for get, _ in libraries]
@@ -193,7 +193,7 @@ def test_sums_of_blas_are_those_of_one_thread(monkeypatch):
         seen.extend(get() for get, _ in libraries)
         return solve(program, settings)
 
-    monkeypatch.setattr(batch.Solver, "of_checked", watched)
+    monkeypatch.setattr(batch.Engine, "of_checked", watched)
     try:
         for _, set_to in libraries:
             set_to(2)

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 import qp
 from bench.programs import tiny
 from qp.lane import MOST_ITERATIONS
-from qp.problem.side_by_side import verify
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
-from socp.problem.stopping import residuals
+from socp.batch.verify import NO_LAYOUT, verify
+from socp.verify.stopping import residuals
 from tests.support.programs import check
 
 
@@ -59,7 +59,7 @@ def test_residuals_are_those_of_the_callers_data(seed):
     for share in (1.0, 1.0 + 1e-9, 2.0):
         room.x[:], room.y[:], room.bounds[:] = share * bounds, rng.normal(size=3), rng.normal(size=5)
         room.batch.code[0] = OPTIMAL
-        verify(room.batch, room.points, 0, 1)
+        verify(room.batch, room.test, *NO_LAYOUT, 0, 1)
         found = residuals(solver.program, room.x, room.y, room.bounds)
         numbers = found.primal_objective, found.dual_objective, *found.relative
         np.testing.assert_allclose(room.batch.numbers.ravel(), numbers, rtol=1e-9, atol=1e-14)

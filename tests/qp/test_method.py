@@ -1,11 +1,11 @@
-"""Which method solves a quadratic program (`socp.plan.choice.choose_method`)."""
+"""Which method solves a quadratic program (`qp.plan.choice.choose_method`)."""
 
 import numpy as np
 import pytest
+from qp.plan.choice import choose_method
 
 from qp import QuadraticProgram
 from socp import LowRank, Settings
-from socp.plan.choice import choose_method
 
 N = 100
 P = np.full((N, N), 0.5) + np.eye(N)

@@ -13,7 +13,7 @@ from bench.fuzz.interrupts import Interrupted
 from qp import QuadraticProgram, Solver
 from qp.active_set.method import ActiveSet
 from socp import LowRank, ProgramError, Status
-from socp.problem.stopping import residuals
+from socp.verify.stopping import residuals
 from tests.support.programs import check, planted_quadratic, solve_and_check
 
 pytestmark = pytest.mark.filterwarnings("error")

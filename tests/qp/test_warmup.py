@@ -22,18 +22,15 @@ def test_no_kernel_is_left_to_be_loaded():
 def test_what_is_compiled_ahead_names_kernels():
     warmup = importlib.import_module("socp.warmup")  # `socp.warmup` is the function
     names = [kernel.name for kernel in kernels()]
-    for prefix in (*warmup.FIRST, *warmup.LANES, *warmup.SPARSE, *warmup.EVERY, *warmup.LARGE):
+    for prefix in (place for places in warmup.GROUPS.values() for place in places):
         assert any(name.startswith(prefix) for name in names), prefix
 
 
 def test_what_a_first_small_program_does_not_call_is_deferred():
     warmup = importlib.import_module("socp.warmup")
-    named = {kernel.name for kernel in warmup.of_small_programs()}
+    named = {kernel.name for kernel in warmup.members("every", "dense")}
     assert "socp.method.loop.follow" in named
-    for deferred in (
-        "qp.problem.derivatives.solve_held",
-        "qp.problem.side_by_side.verify",
-    ):
+    for deferred in ("qp.problem.derivatives.solve_held", "socp.batch.verify.verify"):
         assert deferred not in named and any(kernel.name == deferred for kernel in kernels())
 
 

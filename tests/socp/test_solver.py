@@ -16,7 +16,7 @@ from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder, Solver, Status
 from socp.method.loop import PATIENCE
 from socp.method.run import LAST_STEPS
-from socp.problem.stopping import residuals
+from socp.verify.stopping import residuals
 from tests.support.programs import (
     BOX,
     DISK,

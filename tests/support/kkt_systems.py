@@ -34,7 +34,7 @@ class GivenKKT(KKT):
 
     def __init__(self, form, refinement_steps=10, errors=(0.0,), inverse=None, replaced=(0, 0, 0, 0)):
         super().__init__(form, None if len(errors) > 1 else 1e-8, refinement_steps)
-        self.errors = np.resize(errors, self.deltas.size)
+        self.errors = np.resize(errors, self.policy.deltas.size)
         self.replaced[:] = replaced
         self.inverse[:] = np.linalg.inv(form.P.dense()) if inverse is None else inverse
         self._use(factor_given, apply_given)
@@ -59,8 +59,8 @@ def factor_given(kkt: GivenKKT, delta: float) -> int:
     kkt.tried[kkt.count] = delta
     kkt.count += 1
     replaced = 0
-    for k in range(kkt.deltas.size):
-        if kkt.deltas[k] == delta:
+    for k in range(kkt.policy.deltas.size):
+        if kkt.policy.deltas[k] == delta:
             kkt.error, replaced = kkt.errors[k], kkt.replaced[k]
     return replaced if kkt.error < np.inf else -1
 
@@ -100,8 +100,6 @@ def symmetric(rng, n, shift):
 def factored_by(method, kkt):
     """The sparse KKT system with the kernels of that method, whatever their model of the time says."""
     matrix = kkt.matrix
-    kkt.ldl = LDL(
-        matrix.size, matrix.indptr, matrix.indices, matrix.signs, zero_diagonal=matrix.zero_diagonal, method=method
-    )
+    kkt.ldl = LDL(matrix.indptr, matrix.indices, matrix.signs, zero_diagonal=matrix.zero_diagonal, method=method)
     kkt.factors = kkt.ldl.factors
     return kkt

@@ -167,14 +167,14 @@ class Figures:
         return max(self.told)
 
 
-def figures(right: Right, by_slacks: bool = False) -> Figures:
-    """The residuals of a point; `by_slacks` without the distance of h - Gx, which Gx + s - h and that of s bound."""
+def figures(right: Right) -> Figures:
+    """The residuals of a point."""
     program, x, y, z = right.program, right.x, right.y, right.z
     is_cone = isinstance(program, socp.ConeProgram)
     P = np.zeros((x.size, x.size)) if program.P is None else dense(program.P)
     A, c = program.A.toarray(), program.c if is_cone else program.q
     if is_cone:
-        left, rows, cone, bounds, support, stray = _of_slacks(right, program.G.toarray(), by_slacks)
+        left, rows, cone, bounds, support, stray = _of_slacks(right, program.G.toarray())
         gradient = program.G.toarray().T @ z
     else:
         row_left, rows, row_bounds, row_support, row_stray = _of_sides(A @ x, y, program.l, program.u, alone(A))
@@ -203,7 +203,7 @@ def _of_sides(v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray, is_bou
     return largest(miss), largest(relative), largest(own[is_bound]), support, largest(y[~np.isfinite(held)])
 
 
-def _of_slacks(right: Right, G: np.ndarray, by_slacks: bool) -> tuple[Any, ...]:
+def _of_slacks(right: Right, G: np.ndarray) -> tuple[Any, ...]:
     """((absolute residuals), rows, cone, that of bounds, b'y + h'z, the distance of z)."""
     program, x, s = right.program, right.x, right.s
     A, finite = program.A.toarray(), np.isfinite(program.h)
@@ -215,7 +215,6 @@ def _of_slacks(right: Right, G: np.ndarray, by_slacks: bool) -> tuple[Any, ...]:
     if s is not None:
         slack = np.where(finite, s, 0.0)
         misses += [(np.abs(Gx + slack - h), own), (distances(slack, program.cones), own)]
-    misses = misses[by_slacks:]
     relative = np.max([miss / scale for miss, scale in misses], axis=0)
     row = largest(A @ x - program.b)
     support = float(program.b @ right.y + h @ right.z)

@@ -34,7 +34,7 @@ from .symbolic.siblings import siblings_together
 
 FloatArray = NDArray[np.float64]
 
-NO_COLUMN, NO_TRIANGLE, NO_SIGN = 1, 2, 3  # faults of a pattern
+NO_COLUMN, NO_TRIANGLE, NO_SIGN = range(1, 4)  # faults of a pattern
 NAMES = {"auto": "minimum degree", "amd": "minimum degree", "natural": "natural order"}
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
 SCALAR = 10  # operations for each entry of L up to which scalar ones do: the better method but for 1 % of the time
@@ -47,8 +47,6 @@ class LDL:
 
     Parameters
     ----------
-    n : int
-        Order of K.
     indptr, indices : int64 arrays
         The upper triangle of K by columns: row <= column, rows ascending, every diagonal entry present.
     signs : (n,) array
@@ -99,7 +97,7 @@ class LDL:
     Examples
     --------
     >>> import numpy as np
-    >>> ldl = LDL(2, np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1, -1]))
+    >>> ldl = LDL(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1, -1]))
     >>> ldl.factor(np.array([4.0, 2.0, -1.0]), 1e-13, 1e-7)  # K = [4 2; 2 -1]
     0
     >>> x = np.empty(2)
@@ -110,7 +108,6 @@ class LDL:
 
     def __init__(
         self,
-        n: int,
         indptr: IntArray,
         indices: IntArray,
         signs: NDArray[np.integer],
@@ -122,7 +119,7 @@ class LDL:
     ) -> None:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         self._given_signs = np.ascontiguousarray(signs, np.float64)
-        _check_arguments(n, indptr, indices, self._given_signs, method)
+        n = _check_arguments(indptr, indices, self._given_signs, method)
         self.ordering = NAMES.get(ordering, "given order") if isinstance(ordering, str) else "given order"
         start = perf_counter()
         perm = _order(n, indptr, indices, ordering, zero_diagonal)
@@ -216,9 +213,11 @@ def _check_room(n: int, words: float, entries: int) -> None:
     check_room(8.0 * words, f"the factor of the KKT matrix of order {n}, with {entries:,} entries in L,")
 
 
-def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatArray, method: str) -> None:
-    fault = pattern_fault(indptr, indices, signs) if len(indptr) == n + 1 and signs.size == n else 0
-    if len(indptr) != n + 1 or fault == NO_COLUMN:
+def _check_arguments(indptr: IntArray, indices: IntArray, signs: FloatArray, method: str) -> int:
+    """Return the order of the matrix."""
+    n = indptr.size - 1
+    fault = pattern_fault(indptr, indices, signs) if signs.size == n else 0
+    if n < 0 or fault == NO_COLUMN:
         raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
     if fault == NO_TRIANGLE:
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
@@ -226,6 +225,7 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatAr
         raise ValueError("signs must be n numbers +1 or -1")
     if method not in METHODS:
         raise ValueError(f'method must be "auto", "scalar", "four-wide" or "supernodal", but {method!r} came')
+    return n
 
 
 def _order(

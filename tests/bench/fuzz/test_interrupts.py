@@ -4,7 +4,7 @@ import pytest
 
 import models
 from bench.fuzz import interrupts
-from socp.solver import SetUpOnce
+from socp.engine import SetUpOnce
 
 
 @pytest.mark.parametrize("kind", interrupts.KINDS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from qp.plan.choice import choose_method
 
 import qp
 from bench.programs import generate, learning
@@ -24,7 +25,6 @@ from qp.active_set.face_newton import largest_wrong_slope
 from qp.active_set.method import ActiveSet
 from qp.problem import stopping
 from socp import ProgramError, Settings, Status
-from socp.plan.choice import choose_method
 from socp.problem.solution import TIMINGS, TRACE
 from tests.support.programs import check
 

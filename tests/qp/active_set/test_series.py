@@ -5,7 +5,7 @@ import pytest
 
 import qp
 from qp.active_set.series import UNSOLVED
-from socp.problem.stopping import Residuals
+from socp.verify.stopping import Residuals
 
 
 def kernel_of(name, n=60, features=3, seed=0, **parameters):

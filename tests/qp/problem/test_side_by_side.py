@@ -1,4 +1,4 @@
-"""The lanes' own test of quadratic programs: right answers spoiled entry by entry, without solver or fallback."""
+"""The test of answers of quadratic programs side by side: right ones spoiled entry by entry, without a solver."""
 
 import numpy as np
 import pytest

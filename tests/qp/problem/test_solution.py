@@ -10,7 +10,7 @@ import pytest
 from qp import QuadraticProgram, Solution, Status
 from qp.problem.solution import solution_at
 from socp.problem.solution import TIMINGS, TRACE
-from socp.problem.stopping import residuals
+from socp.verify.stopping import residuals
 
 # min 1/2 4 x^2 - 2 x + 7, x <= 1/4
 PROGRAM = QuadraticProgram([[4.0]], [-2.0], ub=[0.25], offset=7.0)

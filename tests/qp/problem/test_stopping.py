@@ -12,8 +12,8 @@ from qp.problem.stopping import ProgramTest
 from qp.reduce.cone_form import ConeForm
 from qp.reduce.presolve import Presolve
 from socp import LowRank
-from socp.problem.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
-from socp.problem.stopping import Sides, residuals
+from socp.verify.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
+from socp.verify.stopping import Sides, residuals
 from tests.support.exact import quadratic_figures
 from tests.support.programs import planted_quadratic, planted_sides, random_hessian, times
 

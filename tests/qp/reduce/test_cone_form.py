@@ -144,7 +144,9 @@ def test_the_cone_program_answers_for_its_own_variables(P):
 
 def with_matrices(conic):
     """The same cone program, which knows nothing of where it comes from."""
-    return ConeProgram.of_checked(conic.c, conic.G, conic.h, conic.cones, conic.A, conic.b, conic.P, conic.offset)
+    return ConeProgram.of_checked(
+        **{name: getattr(conic, name) for name in ("c", "G", "h", "cones", "A", "b", "P", "offset")}
+    )
 
 
 def check_same_form(one, other):

@@ -10,8 +10,8 @@ from socp.batch import cone_lots, lots
 from socp.batch.driver import FAILED
 from socp.batch.programs import ConePrograms
 from socp.batch.solutions import Solutions
-from socp.problem.certificates import dual_infeasibility, primal_infeasibility
-from socp.problem.stopping import residuals
+from socp.verify.certificates import dual_infeasibility, primal_infeasibility
+from socp.verify.stopping import residuals
 
 
 def disks(k=6, n=5, own=False, seed=0):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy
 
-from socp.compiled import blas, blas_integers
+from socp.compiled import blas, target
 from socp.compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, RIGHT, TRANSPOSE, UNIT, UPPER
 
 SIZES = [(1, 1, 1), (3, 4, 5), (17, 2, 9), (64, 33, 70)]
@@ -133,7 +133,7 @@ def test_potrf(n, triangle):
 
 
 def test_width_of_integers():
-    assert blas_integers.integer_bits() == (64 if ilp64() else 32)
+    assert target.integer_bits() == (64 if ilp64() else 32)
 
 
 def ilp64():
@@ -144,7 +144,7 @@ def test_contradicting_configuration_is_refused(monkeypatch):
     config = {"Build Dependencies": {"blas": {"cython blas ilp64": not ilp64()}}}
     monkeypatch.setattr(scipy.__config__, "CONFIG", config)
     with pytest.raises(ImportError, match="integers"):
-        blas_integers.integer_bits()
+        target.integer_bits()
 
 
 @pytest.mark.full

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from socp.compiled import cache, kernels, packaged
-from socp.compiled.cache import MachineCode
+from socp.compiled.target import MachineCode
 from tests.socp.compiled.test_kernels import CODE, files, run, write
 
 pytestmark = pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")
@@ -64,12 +64,11 @@ def test_the_users_folder(tmp_path):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("environment", [{"CENTRALPATH_NO_CACHE": "1"}, {"NUMBA_CACHE_DIR": "/dev/null/nowhere"}])
-def test_without_a_folder_it_works_and_leaves_nothing(tmp_path, environment):
+def test_without_a_folder_it_works_and_leaves_nothing(tmp_path):
     write(tmp_path)
-    out = run(CODE, tmp_path, {**environment, "TMPDIR": str(tmp_path)})
+    out = run(CODE, tmp_path, {"NUMBA_CACHE_DIR": "/dev/null/nowhere", "TMPDIR": str(tmp_path)})
     assert "answers 11.0 1.0" in out
-    assert out.count("cannot be written") == ("NUMBA_CACHE_DIR" in environment)
+    assert out.count("cannot be written") == 1
     assert files(tmp_path) == {} and not list(tmp_path.glob("centralpath-*"))
 
 
@@ -230,14 +229,13 @@ def test_a_folder_that_is_only_read(place, caplog, monkeypatch):
 
 
 def test_a_relative_folder_stays_where_it_was(tmp_path, monkeypatch):
-    monkeypatch.delenv("CENTRALPATH_NO_CACHE", raising=False)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "kernels")
     monkeypatch.chdir(tmp_path)
     assert cache._caches() == Path(os.getcwd()) / "kernels" / "centralpath"
 
 
 def test_without_a_home_kernels_are_kept_in_memory(place, caplog, monkeypatch):
-    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA", "CENTRALPATH_NO_CACHE"):
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(cache.sys, "platform", "linux")
 
@@ -396,7 +394,7 @@ def test_a_package_for_a_better_processor_is_not_used(place, tmp_path, monkeypat
     has = ",".join(f"+{name}" for name in packaged.X86_64_V3)
     for features, code in ((has, code_of(A)), (has.replace("+avx2", "-avx2"), None), ("", None)):
         processor = ("x86_64-unknown-linux-gnu", "some", features)
-        monkeypatch.setattr(cache, "_target", lambda it=processor: it)
+        monkeypatch.setattr(cache.target, "processor", lambda it=processor: it)
         made = json.loads((tmp_path / "package" / packaged.MADE_FOR).read_text())
         forget()
         monkeypatch.setattr(cache, "version", lambda baseline="", it=made: it["version"] if baseline else "own")
@@ -416,15 +414,10 @@ def test_kernels_of_the_package_without_a_home(brought, monkeypatch):
     assert cache.read(A) == code_of(A)
 
 
-def test_kernels_of_the_package_are_left_out_on_demand(brought, monkeypatch):
-    monkeypatch.setenv("CENTRALPATH_NO_CACHE", "1")
-    assert cache.read(A) is None and cache.unsuited() == ""
-
-
 def test_a_baseline_is_the_same_on_each_release_of_a_system(monkeypatch):
     names = []
     for release in ("21.6.0", "23.4.0"):
         processor = (f"arm64-apple-darwin{release}", "apple-m2", "+neon")
-        monkeypatch.setattr(cache, "_target", lambda it=processor: it)
+        monkeypatch.setattr(cache.target, "processor", lambda it=processor: it)
         names.append(cache.version.__wrapped__("apple-m1"))
     assert names[0] == names[1]

@@ -1,4 +1,4 @@
-"""Kernels: one signature, calls through symbols, what a stamp covers, the ways without symbols and compilation."""
+"""Kernels: one signature, calls through symbols, what a stamp covers, numbas that are not known, no compilation."""
 
 import os
 import subprocess
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from socp.compiled import kernels
-from socp.compiled.clock import clock
 from socp.compiled.kernels import Kernel
 from socp.compiled.signatures import Floats
 
@@ -82,14 +81,14 @@ def write(folder, shift="1.0", factor="2.0", entry="x[i]"):
 def files(folder):
     """The kernels in the cache by name, with the time of each file."""
     found = (folder / "cache").glob("centralpath/*/*.kernel")
-    return {path.name.split("-")[0]: (path.name, path.stat().st_mtime_ns) for path in found if "probe" not in path.name}
+    return {path.name.split("-")[0]: (path.name, path.stat().st_mtime_ns) for path in found}
 
 
 def new_files(folder, before):
     """The kernels that were compiled since."""
     old = {name for name, _ in before.values()}
     found = (folder / "cache").glob("centralpath/*/*.kernel")
-    return {path.name.split("-")[0] for path in found if path.name not in old and "probe" not in path.name}
+    return {path.name.split("-")[0] for path in found if path.name not in old}
 
 
 @pytest.mark.full
@@ -132,44 +131,28 @@ def test_comments_and_docstrings_compile_nothing(tmp_path):
     assert files(tmp_path) == before
 
 
-@pytest.mark.full
-def test_without_symbols_kernels_are_linked(tmp_path):
-    write(tmp_path)
-    assert "answers 11.0 1.0" in run(CODE, tmp_path, {"CENTRALPATH_LINKED": "1"})
-    assert files(tmp_path) == {}
+UNKNOWN = "from socp.compiled import build; build.KNOWN = (0, 1), (0, 2)\n"  # as a numba that comes
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("broken", [
-    "from socp.compiled import build; build._tried_apart = lambda: False",  # the process of the probe ended by itself
-    "import sys; sys.modules['socp.compiled.machine'] = None",  # what it imports from numba is not there
+    "build._command = lambda module: [sys.executable, '-c', 'import os; os.abort()']",  # a call ended the process
+    "sys.modules['socp.compiled.machine'] = None\n"  # what it imports from numba is not there
+    "command = build._command\n"
+    "build._command = lambda module: [part.replace('; from', '; sys.modules[\"numba.core.typed_passes\"] = None; from')"
+    " for part in command(module)]",
 ])  # fmt: skip
-def test_where_symbols_fail_kernels_are_linked_and_it_is_said(tmp_path, broken):
+def test_a_numba_that_is_not_known_and_fails_is_refused_in_words(tmp_path, broken):
     write(tmp_path)
-    out = run(broken + CODE, tmp_path)
-    assert "answers 11.0 1.0" in out and out.count("does not let kernels call each other through symbols") == 1
+    out = run(f"import sys\n{UNKNOWN}{broken}\n{CODE}", tmp_path, status=1)
+    assert (
+        "RuntimeError: kernels do not work with numba" in out and "from 0.1 to 0.2, or set NUMBA_DISABLE_JIT=1" in out
+    )
+    assert files(tmp_path) == {}
 
 
 @pytest.mark.full
-def test_a_kernel_that_is_not_compiled_as_usual_is_compiled_in_numbas_own_way_and_it_is_said(tmp_path):
-    write(tmp_path)
-    broken = """
-import socp
-from socp.compiled import machine
-emit = machine.emit
-def broken(made):
-    if "total" in made.fndesc.qualname:
-        raise AttributeError("another numba")
-    return emit(made)
-machine.emit = broken
-"""
-    out = run(broken + CODE, tmp_path)
-    assert "answers 11.0 1.0" in out and out.count("compiled in numba's own way") == 1
-    assert set(files(tmp_path)) == {"outer_file.outer", "outer_file.other"}
-
-
-@pytest.mark.full
-def test_the_probe_is_tried_once_for_each_version_and_in_a_process_of_its_own(tmp_path):
+def test_a_numba_that_is_not_known_is_tried_once_and_one_that_is_known_never(tmp_path):
     write(tmp_path)
     watched = """
 import subprocess
@@ -181,8 +164,11 @@ def watch(command, **options):
     return run(command, **options)
 build.subprocess.run = watch
 """
-    first, second = (run(watched + CODE + "print(len(started), 'tried')", tmp_path) for _ in range(2))
-    assert "1 tried" in first and "0 tried" in second
+    told = [run(start + watched + CODE + "print(len(started), 'tried')", tmp_path) for start in ("", UNKNOWN, UNKNOWN)]
+    assert ["answers 11.0 1.0" in out for out in told] == [True] * 3
+    (tmp_path / "inner_file.py").write_text((tmp_path / "inner_file.py").read_text().replace("2.0 * x", "4.0 * x"))
+    told.append(run(UNKNOWN + watched + CODE + "print(len(started), 'tried')", tmp_path))
+    assert [out.partition(" tried")[0][-1] for out in told] == ["0", "1", "0", "0"]
     assert not [name for name in files(tmp_path) if "probe" in name]
 
 
@@ -273,8 +259,9 @@ def reverse(x: Floats) -> None:
 
 @pytest.mark.skipif(kernels.CHECKS, reason="CENTRALPATH_CHECKS has Python look at the arguments")
 def test_no_frame_of_python_lies_before_the_machine_code():
-    assert clock() > 0.0
-    assert isinstance(clock.__call__, types.BuiltinFunctionType)
+    x = np.zeros(5)
+    entries_at(x, 1, x)
+    assert isinstance(entries_at.__call__, types.BuiltinFunctionType)
 
 
 @kernels.kernel
@@ -307,7 +294,7 @@ def test_indices_count_from_the_front_but_for_literal_ones():
     x, out = np.arange(4.0), np.zeros(4)
     entries_at(x, 2, out)
     np.testing.assert_array_equal(out, [3.0, 2.0, 0.0, 5.0])
-    text = str(entries_at._lowered().library._final_module)
+    text = str(entries_at.typed_and_lowered().library._final_module)
     assert "icmp slt i64 %arg.k, 0" not in text and "select" not in text
 
 

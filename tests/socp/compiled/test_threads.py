@@ -10,7 +10,7 @@ import qp
 import socp
 from socp.compiled import threads
 from socp.compiled.threads import blas_threads
-from socp.solver import FEW
+from socp.engine import FEW
 from tests.support.programs import planted_optimum
 
 

@@ -1,6 +1,10 @@
 """The engine as a solver of cvxpy, judged by cvxpy's own standard tests."""
 
 import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -9,12 +13,13 @@ from cvxpy.reductions.solvers import defines
 from cvxpy.tests import solver_test_helpers as helpers
 from packaging.version import Version
 
-import qp
+import qp.interop.cvxpy
 import socp
 from socp.interop.cvxpy import CentralPath, register
 
 CLASSES = ("StandardTestLPs", "StandardTestQPs", "StandardTestSOCPs", "StandardTestInfeasibleProblems")
 NAME = "CENTRALPATH"
+ROOT = Path(__file__).resolve().parents[3]
 OPT_IN = "is for interfaces that take the bounds that cvxpy derives, which are wrong where 0 meets infinity"
 ELSEWHERE = {
     "test_lp_7": "asks for the package of another solver before it looks at ours",
@@ -78,6 +83,26 @@ def test_by_name_a_quadratic_program_goes_to_qp_with_bounds_as_bounds_and_other_
     problem = cp.Problem(cp.Minimize(cp.norm(x - 2.0)), [x[0] <= 0.5])
     assert problem.solve(solver=NAME) == pytest.approx((99 + 2.25) ** 0.5, rel=1e-6)
     assert isinstance(problem.solver_stats.extra_stats, socp.Solution)
+
+
+FRESH = """
+import importlib.metadata as metadata
+own = metadata.EntryPoint("qp", "qp.interop.cvxpy", "centralpath.cvxpy")
+metadata.entry_points = lambda group: [own][:{installed}] if group == own.group else []
+import cvxpy as cp
+import socp.interop.cvxpy
+x = cp.Variable(2)
+problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [x >= 2])
+print(type(problem.get_problem_data("CENTRALPATH")[1].solver).__name__)
+"""
+
+
+@pytest.mark.parametrize("installed, interface", [(1, "CentralPathQP"), (0, "CentralPath")])
+def test_one_import_brings_every_interface_that_is_installed(installed, interface):
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # nothing is solved
+    command = [sys.executable, "-c", FRESH.format(installed=installed)]
+    made = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert made.stdout.split() == [interface]
 
 
 @pytest.mark.parametrize("quadratic", [False, True])

@@ -1,4 +1,4 @@
-"""The assembled matrix: eliminating what was expanded, rotated and merged gives back the KKT system."""
+"""The assembled matrix: eliminating what was expanded and merged gives back the KKT system."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,7 @@ import scipy.sparse as sp
 
 from socp import ConeProgram, NonNeg, SecondOrder
 from socp.form.standard import StandardForm
-from socp.kkt.assembly import KKTMatrix, fill_matrix, reflect, rotate, rotate_back
-from socp.linalg.vectors import norm_tail
+from socp.kkt.assembly import KKTMatrix, fill_matrix
 from tests.support.standard_forms import DIMENSIONS, dense_kkt, dense_M, mixture, scaling_point
 
 
@@ -32,17 +31,15 @@ def test_schur_complement_onto_the_variables_and_equalities(seed, dims, equilibr
     schur = [S[:kept, :kept] - S[:kept, kept:] @ np.linalg.solve(S[kept:, kept:], S[kept:, :kept])
              for S in (K, assembled_K)]  # fmt: skip
     np.testing.assert_allclose(schur[1], schur[0], rtol=1e-9, atol=1e-11 * np.abs(schur[0]).max())
-    # bounds have no row, parallel rows one; rows of one entry in an expanded cone have none, the cone two columns
+    # bounds have no row, parallel rows one; rows of one entry in a cone have none, the cone two columns
     assert matrix.groups.count == 3
-    entries = (dense_M(form)[form.p :] != 0.0).sum(axis=1)
-    expanded = matrix.cones.extra >= 0
-    gone = sum(int((entries[form.ptr[k] : form.ptr[k + 1]] <= 1).sum()) for k in np.flatnonzero(expanded))
-    assert matrix.size == kept + 3 + sum(dims) - gone + 2 * expanded.sum()
+    entries = (dense_M(form)[form.p + form.l :] != 0.0).sum(axis=1)
+    assert matrix.size == kept + 3 + (entries > 1).sum() + 2 * len(dims)
 
 
 @pytest.mark.parametrize("dims", [[], [9], [3]], ids=str)
 def test_weak_entries_of_the_diagonal_are_zero_but_for_delta(dims):
-    # a diagonal P of two entries, a bound, and rows of single variables in a cone, which go if it is expanded
+    # a diagonal P of two entries, a bound, and rows of single variables in a cone, which go
     n, p, delta = 8, 2, 1e-3
     G = np.vstack([np.eye(1, n, 2), *(np.eye(d, n, 3) for d in dims)])
     cones = [NonNeg(1), *(SecondOrder(d) for d in dims)]
@@ -84,19 +81,23 @@ def test_rows_of_one_entry_are_eliminated(head, long, distance):
     schur = [S[:6, :6] - S[:6, 6:] @ np.linalg.solve(S[6:, 6:], S[6:, :6]) for S in (K, assembled_K)]
     np.testing.assert_allclose(schur[1], schur[0], rtol=1e-6, atol=1e-9 * np.abs(schur[0]).max())
     # the columns v and u are scaled so that their pivots are -1 and 1
-    v = matrix.cones.extra[0]
+    v = matrix.cones.first[0]
     np.testing.assert_array_equal(np.diag(assembled_K)[[v, v + 1]], [-1.0, 1.0])
 
 
-def test_expansion_where_it_takes_fewer_entries():
-    # a cone of three rows with one entry each is expanded, one of two or one of full rows is rotated
-    G = np.vstack([-np.eye(3), -np.eye(2, 3), np.ones((4, 3))])
-    form = StandardForm(ConeProgram(np.ones(3), G, np.ones(9), [SecondOrder(3), SecondOrder(2), SecondOrder(4)]))
+def test_rows_of_cones_that_stay_and_the_variables_of_those_that_go():
+    # a cone of four rows, one empty and two of the same variable; one of two rows of one entry; one of full rows
+    short = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 3.0]])
+    G = np.vstack([short, -np.eye(2, 3), np.ones((3, 3))])
+    form = StandardForm(ConeProgram(np.ones(3), G, np.ones(9), [SecondOrder(4), SecondOrder(2), SecondOrder(3)]))
     cones = KKTMatrix(form).cones
-    np.testing.assert_array_equal(cones.extra >= 0, [True, False, False])
-    np.testing.assert_array_equal(cones.column, [-1, -1, -1, 3, 4, 5, 6, 7, 8])
-    np.testing.assert_array_equal(cones.variable, [0, 1, 2, -1, -1, -1, -1, -1, -1])
-    assert (cones.extra[0], cones.end) == (9, 11)
+    np.testing.assert_array_equal(cones.column, [-1, -1, -1, -1, -1, -1, 3, 4, 5])
+    np.testing.assert_array_equal(cones.variable, [2, -1, 0, 2, 0, 1, -1, -1, -1])
+    np.testing.assert_array_equal(cones.touched, [2, 2, 0])
+    np.testing.assert_array_equal(cones.slots[[0, 1, 4, 5]], [0, 2, 0, 1])
+    np.testing.assert_array_equal(cones.slot[[0, 2, 3, 4, 5]], [1, 0, 1, 0, 1])
+    np.testing.assert_array_equal(cones.first, [6, 8, 10])
+    assert cones.end == 12
 
 
 @pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
@@ -145,34 +146,3 @@ def test_filled_again_is_filled_anew(seed):
     _, expected = assembled(form, w, eta)
     upper = sp.csc_array((matrix.data, matrix.indices, matrix.indptr)).toarray()
     np.testing.assert_array_equal(upper, np.triu(expected))
-
-
-@pytest.mark.parametrize("dim", [2, 3, 6])
-@pytest.mark.parametrize("first", [1.0, -1.0, 0.0])
-def test_rotation_is_orthogonal_and_diagonalizes(dim, first):
-    rng = np.random.default_rng(dim)
-    w = rng.normal(size=dim)
-    w[1] = first * abs(w[1]) if dim > 2 or first else 0.5
-    w[0] = np.sqrt(1.0 + w[1:] @ w[1:])
-    tail = norm_tail(w, 0, dim)
-    Qt, back = np.eye(dim), np.eye(dim)
-    for j in range(dim):
-        rotate(w, 0, dim, tail, Qt.reshape(-1), j, dim)
-        rotate_back(w, 0, dim, tail, back.reshape(-1), j, dim)
-    np.testing.assert_allclose(Qt @ back, np.eye(dim), atol=1e-14)
-    np.testing.assert_allclose(Qt.T, back, atol=1e-14)
-    W_square = 2 * np.outer(w, w) - np.diag(np.r_[1.0, -np.ones(dim - 1)])
-    rho = w[0] + tail
-    np.testing.assert_allclose(Qt @ W_square @ Qt.T, np.diag(np.r_[rho**2, rho**-2, np.ones(dim - 2)]), atol=1e-12)
-
-
-def test_reflection_of_the_identity_scaling():
-    v = np.arange(4.0)
-    reflect(np.array([1.0, 0.0, 0.0, 0.0]), 0, 4, 0.0, v, 0, 1)
-    np.testing.assert_array_equal(v, np.arange(4.0))
-    # w_1 along and against its first axis
-    for sign in (1.0, -1.0):
-        v = np.array([9.0, 1.0, 2.0, 3.0])
-        reflect(np.array([2.0, sign * np.sqrt(3.0), 0.0, 0.0]), 0, 4, np.sqrt(3.0), v, 0, 1)
-        assert np.linalg.norm(v[1:]) == pytest.approx(np.sqrt(14.0))
-        assert v[1] == pytest.approx(sign * 1.0)

@@ -7,17 +7,10 @@ import pytest
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.form.standard import StandardForm
-from socp.kkt.base import (
-    EQUATIONS,
-    GOOD_ENOUGH,
-    PRECISE,
-    RETRY_INTERVAL,
-    measure_residual,
-    scaled_residual,
-    solve,
-)
+from socp.kkt.base import measure_residual, restart, scaled_residual, solve
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
+from socp.kkt.policy import EQUATIONS, GOOD_ENOUGH, PRECISE, RETRY_INTERVAL
 from socp.kkt.sparse import SparseKKT, apply_sparse
 from socp.linalg.refinement import STOP, TAKE_BACK, refinement_decision
 from tests.support.cone_points import matrices
@@ -140,7 +133,7 @@ def test_diagonal_plus_low_rank(rank, p):
 def without_correction(kkt, w, eta, rhs):
     """The solution as the factors give it, neither refined nor by another delta."""
     out = np.empty_like(rhs)
-    assert kkt.factor(w, eta, rhs, out) == 0 and kkt.delta == kkt.deltas[0]
+    assert kkt.factor(w, eta, rhs, out) == 0 and kkt.policy.delta == kkt.policy.deltas[0]
     kkt.solve(rhs, out)
     assert kkt.refinements == 0
     return out
@@ -215,14 +208,14 @@ def test_refreshed_is_built_anew(backend):
 def refined(kkt, rhs, out):
     """Refinement step by step, as Python asks for it: (residual, further solves); out is the solution."""
     previous, count = np.inf, 0
-    kkt.relative_limit, kkt.equation_limit, kkt.rhs_norm[0] = PRECISE, PRECISE, np.abs(rhs).max()
+    kkt.policy.precise, kkt.rhs_norm[0] = True, np.abs(rhs).max()
     kkt.residual[: rhs.size], out[:] = rhs, 0.0
     while True:
         before = out.copy()
         apply_sparse(kkt, 1, kkt.residual[: rhs.size].copy(), out)
         norm = measure_residual(kkt, 0, rhs, out)
         excess = kkt.scaled[0]
-        what = refinement_decision(excess, previous, count, kkt.refinement_steps, kkt.refinement_steps)
+        what = refinement_decision(excess, previous, count, kkt.policy.refinement_steps, kkt.policy.refinement_steps)
         if what == TAKE_BACK:
             out[:] = before
             return measure_residual(kkt, 0, rhs, out), count
@@ -238,12 +231,12 @@ def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
     kkt = SparseKKT(form, None, 10)
     kkt.w[:], kkt.eta[:] = scaling_point(form, seed)
     r, size = rng.normal(size=n + p + form.m), 3.0
-    kkt.residual[: r.size], kkt.rhs_norm[0], kkt.relative_limit, kkt.equation_limit = r, size, 1e-8, 1e-9
+    kkt.residual[: r.size], kkt.rhs_norm[0] = r, size
     # nothing is allowed: all beside the right-hand side, the equations more strictly
-    least = size * np.where(np.arange(r.size) < n + p, 1e-9, 1e-8)
+    least = size * np.where(np.arange(r.size) < n + p, EQUATIONS, GOOD_ENOUGH)
     assert scaled_residual(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / least).max(), rel=1e-14, abs=0.0)
     # each block beside what it is allowed, that of the cone before the scaling
-    kkt.block_limits[:3] = 1e-5, 2e-5, 1e-6
+    kkt.policy.block_limits[:3] = 1e-5, 2e-5, 1e-6
     W = matrices(form.l, form.ptr, kkt.w, kkt.eta)[0]
     norms = [np.linalg.norm(W[i:j, i:j], 2) for i, j in itertools.pairwise(form.ptr)]
     tails = [np.full(j - i, 1e-6 / norm) for norm, (i, j) in zip(norms, itertools.pairwise(form.ptr))]
@@ -251,7 +244,7 @@ def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
     limits = np.maximum(least, limits)
     assert scaled_residual(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / limits).max(), rel=1e-13)
     # entries that count for less in the caller's units may leave more
-    kkt.block_limits[:3], kkt.caller_limits[:3] = 0.0, (1e-4, 3e-5, 2e-5)
+    kkt.policy.block_limits[:3], kkt.policy.caller_limits[:3] = 0.0, (1e-4, 3e-5, 2e-5)
     form.D[:], form.E[: p + l] = rng.uniform(0.1, 10.0, n), rng.uniform(0.1, 10.0, p + l)
     scales = np.concatenate([1e-4 * form.D, 3e-5 * form.E[:p], 2e-5 * form.E[p : p + l] / kkt.w[:l]])
     ends = [2e-5 * np.full(j - i, form.E[p + i]) / norm for norm, (i, j) in zip(norms, itertools.pairwise(form.ptr))]
@@ -265,11 +258,11 @@ def test_little_is_refined_where_much_may_be_left():
     w, eta = scaling_point(form, 0, 1e-6)
     rhs = np.random.default_rng(1).normal(size=form.n + form.p + form.m)
     counts = []
-    for enough in (1e-13, 1e-2):
+    for enough in (0.0, 1e-2 * np.abs(rhs).max()):
         kkt = SparseKKT(form, 1e-6, 10)
         kkt.factor(w, eta, rhs, np.empty_like(rhs))
-        kkt.relative_limit, kkt.equation_limit, kkt.refinements = enough, enough, 0
-        solve(kkt, 1, rhs, np.empty_like(rhs))
+        kkt.policy.block_limits[:], kkt.refinements = enough, 0
+        solve(kkt, 1, rhs, np.empty_like(rhs), True)
         counts.append(kkt.refinements)
         assert kkt.scaled[0] <= 1.0 or kkt.solves[0] > 0
     assert counts[1] < counts[0]
@@ -280,30 +273,29 @@ def test_the_first_right_hand_side_tells_whether_the_others_are_measured():
     rhs = np.random.default_rng(1).normal(size=(2, form.n + form.p + form.m))
     kkt, out, exact = SparseKKT(form, 1e-6, 10), np.empty_like(rhs), np.empty_like(rhs)
     kkt.factor(*scaling_point(form, 0, 1e-6), rhs, exact)
-    for enough, measured in ((1e-2, False), (1e-13, True)):
-        kkt.relative_limit = kkt.equation_limit = enough
-        solve(kkt, 2, rhs.reshape(-1), out.reshape(-1))
-        assert kkt.trusted != measured and (kkt.residual_norm[1] > 0.0) == measured
-        solve(kkt, 1, rhs[1], out[1])
+    for enough, measured in ((1e-2 * np.abs(rhs).max(), False), (0.0, True)):
+        kkt.policy.block_limits[:] = enough
+        solve(kkt, 2, rhs.reshape(-1), out.reshape(-1), True)
+        assert kkt.policy.trusted != measured and (kkt.residual_norm[1] > 0.0) == measured
+        solve(kkt, 1, rhs[1], out[1], True)
         assert (kkt.residual_norm[0] > 0.0) == measured
         np.testing.assert_allclose(out[1], exact[1], rtol=0.0, atol=1e-2 * np.abs(exact).max())
-    kkt.relative_limit = kkt.equation_limit = 1e-2
-    solve(kkt, 2, rhs.reshape(-1), out.reshape(-1))
-    assert kkt.trusted and kkt.solve(rhs[1], out[1]) < 1e-10 and kkt.solves[0] > 0  # Python asks precisely
+    kkt.policy.block_limits[:] = 1e-2 * np.abs(rhs).max()
+    solve(kkt, 2, rhs.reshape(-1), out.reshape(-1), True)
+    assert kkt.policy.trusted and kkt.solve(rhs[1], out[1]) < 1e-10 and kkt.solves[0] > 0  # Python asks precisely
 
 
 def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
     form = mixture(1, [3, 7])
     kkt, rhs = SparseKKT(form, None, 10), np.ones(form.n + form.p + form.m)
-    kkt.block_limits[:] = kkt.caller_limits[:] = 1e3
+    kkt.policy.block_limits[:] = kkt.policy.caller_limits[:] = 1e3
     kkt.factor(*scaling_point(form), rhs, rhs.copy())
     assert kkt.solve(rhs, rhs.copy()) <= 1e-11
-    assert kkt.relative_limit == GOOD_ENOUGH and kkt.equation_limit == EQUATIONS and (kkt.block_limits == 1e3).all()
-    assert (kkt.caller_limits == 1e3).all()
-    kkt.precise = True  # as after a run that has failed
-    kkt.restart()
-    assert kkt.relative_limit == kkt.equation_limit == PRECISE and (kkt.block_limits == 0.0).all()
-    assert (kkt.caller_limits == 0.0).all()
+    policy = kkt.policy
+    assert not policy.precise and (policy.block_limits == 1e3).all() and (policy.caller_limits == 1e3).all()
+    policy.precise = True  # as after a run that has failed
+    restart(kkt)
+    assert policy.precise and (policy.block_limits == 0.0).all() and (policy.caller_limits == 0.0).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -346,7 +338,7 @@ LEFT = {1e-14: 1e-4, 1e-11: np.inf, 1e-8: 1e-7, 1e-6: 1e-5}  # residuals by delt
 
 def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
     kkt = system(np.eye(5), refinement_steps=0, errors=tuple(LEFT.values()))
-    assert kkt.deltas.tolist() == list(LEFT)
+    assert kkt.policy.deltas.tolist() == list(LEFT)
     rhs, out = np.ones(5), np.zeros(5)
     for count in range(1, RETRY_INTERVAL + 2):
         assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
@@ -354,13 +346,15 @@ def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
         assert kkt.take_tried() == (
             [*LEFT, 1e-8] if count == 1 else [1e-8, 1e-14, 1e-11, 1e-6, 1e-8][: 1 + 4 * (count > RETRY_INTERVAL)]
         )
-        assert kkt.delta == 1e-8
+        assert kkt.policy.delta == 1e-8
         np.testing.assert_allclose(out, 1.0 - 1e-7, rtol=1e-12)
     kkt.errors[2] = 1e-3  # much worse than at the comparison: the others are asked before the rest is over
     kkt.factor(np.zeros(0), np.zeros(0), rhs, out)
-    assert kkt.take_tried() == [1e-8, 1e-14, 1e-11, 1e-6] and kkt.delta == 1e-6  # whose factors are the last ones
+    assert (
+        kkt.take_tried() == [1e-8, 1e-14, 1e-11, 1e-6] and kkt.policy.delta == 1e-6
+    )  # whose factors are the last ones
     np.testing.assert_allclose(out, 1.0 - 1e-5, rtol=1e-12)
-    kkt.restart()
+    restart(kkt)
     kkt.factor(np.zeros(0), np.zeros(0), rhs, out)
     assert kkt.take_tried()[0] == 1e-14  # as the first time: no run depends on the one before
 
@@ -402,10 +396,8 @@ def test_where_pivots_were_replaced_the_next_delta_is_looked_at(errors, tried, b
 def test_gmres_waits_for_the_delta_that_is_taken():
     kkt, rhs, out = system(np.eye(5), errors=(0.7,) * 4), np.ones(5), np.zeros(5)
     assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
-    for comparing in (True, False):  # refinement stalls at once, a step of GMRES ends it
-        kkt.comparing = comparing
-        left = kkt.solve(rhs, out)
-        assert kkt.unfinished == comparing and (left > 0.1) == comparing
+    for finish in (False, True):  # refinement stalls at once, a step of GMRES ends it
+        assert (solve(kkt, 1, rhs, out, finish) <= 1.0) == finish
     np.testing.assert_allclose(out, 1.0, rtol=1e-12)
 
 
@@ -420,7 +412,7 @@ def test_a_given_regularization_is_the_only_one():
     kkt = system(np.eye(5), errors=(1e-3,), refinement_steps=0)
     out = np.zeros(5)
     assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), out) == 0
-    assert kkt.take_tried() == [1e-8] and set(kkt.deltas) == {1e-8}
+    assert kkt.take_tried() == [1e-8] and set(kkt.policy.deltas) == {1e-8}
     np.testing.assert_allclose(out, 1.0 - 1e-3, rtol=1e-12)
 
 
@@ -434,5 +426,5 @@ def test_seconds_are_counted():
     assert min(first) > 0.0
     kkt.solve(rhs, rhs.copy())
     assert kkt.factor_seconds == first[0] and kkt.solve_seconds > first[1]
-    kkt.restart()
+    restart(kkt)
     assert (kkt.factor_seconds, kkt.solve_seconds) == (0.0, 0.0)

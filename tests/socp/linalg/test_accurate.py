@@ -41,11 +41,11 @@ def test_a_matrix_both_ways(seed):
     sparse = sp.csc_array(M)
     Mx, Mtv = -(M @ x), -(M.T @ v)  # the products cancel what is there
     exact_x, exact_v = times(M, Exact.of(x)) + Exact.of(Mx), times(M.T, Exact.of(v)) + Exact.of(Mtv)
-    low_x, low_v = np.zeros(m), np.zeros(n)
+    rows, columns = np.append(Mx, np.zeros(m)), np.append(Mtv, np.zeros(n))
     indptr, indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
-    add_both(indptr, indices, sparse.data, x, v, Mx, low_x, Mtv, low_v)
-    assert_accurate(Mx, low_x, exact_x, abs(M) @ abs(x))
-    assert_accurate(Mtv, low_v, exact_v, abs(M).T @ abs(v))
+    add_both(indptr, indices, sparse.data, x, v, rows, columns)
+    assert_accurate(rows[:m], rows[m:], exact_x, abs(M) @ abs(x))
+    assert_accurate(columns[:n], columns[n:], exact_v, abs(M).T @ abs(v))
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "low rank", "none"])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from socp.kkt.base import PRECISE, gmres
+from socp.kkt.base import gmres
+from socp.kkt.policy import PRECISE
 from socp.linalg.refinement import (
     GO_ON,
     KRYLOV_STEPS,

@@ -109,10 +109,10 @@ def test_columns_that_need_scales_beyond_the_limit():
 def test_after_the_attempts_a_solver_is_as_before():
     program = inconsistent(2)
     solver = Solver(program)
-    deltas, steps = solver.kkt.deltas.copy(), solver.kkt.refinement_steps
+    deltas, steps = solver.kkt.policy.deltas.copy(), solver.kkt.policy.refinement_steps
     first, again = solver.solve(), solver.solve()
     assert solver._fallbacks is not None
-    assert np.array_equal(solver.kkt.deltas, deltas) and solver.kkt.refinement_steps == steps
+    assert np.array_equal(solver.kkt.policy.deltas, deltas) and solver.kkt.policy.refinement_steps == steps
     assert np.array_equal(first.x, again.x) and np.array_equal(first.y, again.y)
 
 
@@ -182,8 +182,8 @@ def test_precise_solves_end_with_the_attempts(monkeypatch):
     run, state = solver.run(), solver._state
     seen = []
     solve = Run.solve
-    monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.precise), solve(run)))
+    monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.policy.precise), solve(run)))
     # a plan that decides the program
     monkeypatch.setattr("socp.method.fallbacks.fallbacks", lambda *of: iter([solver.plan._replace(precise=True)]))
     Fallbacks(state, solver.settings).improve(run, program, None)
-    assert seen == [True] and not state.kkt.precise
+    assert seen == [True] and not state.kkt.policy.precise

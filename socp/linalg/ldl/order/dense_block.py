@@ -28,7 +28,7 @@ IntArray = NDArray[np.int64]
 FILL = 0.1  # of the entries of K in the columns of the sparse part; a column may always have two
 NEIGHBOURS = 10  # a neighbour's mean degree up to which minimum degree updates little
 
-OPEN, PUT_OFF, GONE = 0, 1, 2  # states of a variable
+OPEN, PUT_OFF, GONE = range(3)  # states of a variable
 
 
 class Partition(Structure):

@@ -14,8 +14,9 @@ from ....compiled.structures import Structure, integer, integers
 
 DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense
 
-WAITING, ALONE = -2, -1  # in `before`: a variable with a zero diagonal or of a later stage, that is in no list yet;
+# in `before`: a variable with a zero diagonal or of a later stage, that is in no list yet;
 # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
+WAITING, ALONE = range(-2, 0)
 
 
 def dense_degree(n: int) -> int:

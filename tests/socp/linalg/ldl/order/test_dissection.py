@@ -15,7 +15,6 @@ from socp.linalg.ldl.order.dissection import (
     LEFT,
     RIGHT,
     Graph,
-    contract,
     dissection,
     grow,
     match,
@@ -53,18 +52,14 @@ def graph_of(K):
     """The structure, all sizes and weights 1."""
     full = sp.csr_array(K - sp.diags_array(K.diagonal()))
     full.eliminate_zeros()
-    graph = Graph(n=K.shape[0], edges=full.nnz)
-    graph.n = K.shape[0]
-    graph.indptr[:], graph.indices[:] = full.indptr, full.indices
-    graph.weight[:] = graph.size[:] = 1
-    return graph
+    ones = np.ones(full.nnz, np.int64)
+    return Graph(full.indptr.astype(np.int64), full.indices.astype(np.int64), ones, np.ones(K.shape[0], np.int64))
 
 
-def crosses(graph):
+def crosses(graph, part):
     """Whether an edge joins the two sides."""
-    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    columns = graph.indices[: graph.indptr[graph.n]]
-    return bool(((graph.part[rows] == LEFT) & (graph.part[columns] == RIGHT)).any())
+    rows = np.repeat(np.arange(part.size), np.diff(graph.indptr))
+    return bool(((part[rows] == LEFT) & (part[graph.indices] == RIGHT)).any())
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -102,34 +97,44 @@ def test_a_solid_has_less_work_than_by_minimum_degree():
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_step_of_refinement_never_loses(name):
     graph = graph_of(GRAPHS[name])
-    for seed in (0, graph.n // 2):
-        grow(graph, seed)
-        assert not crosses(graph)
-        before = (graph.part == module.BETWEEN).sum()
-        after = refine(graph)
-        assert not crosses(graph)
-        assert after == (graph.part == module.BETWEEN).sum() <= before
-        np.testing.assert_array_equal(graph.side, np.bincount(graph.part, minlength=3))
+    part = np.empty_like(graph.size)
+    for seed in (0, part.size // 2):
+        grow(graph.indptr, graph.indices, graph.size, seed, part)
+        assert not crosses(graph, part)
+        before = (part == module.BETWEEN).sum()
+        after = refine(graph.indptr, graph.indices, graph.size, part)
+        assert not crosses(graph, part)
+        assert after == (part == module.BETWEEN).sum() <= before
+        assert max((part == LEFT).sum(), (part == RIGHT).sum()) <= module.SIDE * part.size
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_coarse_graphs_keep_sizes_and_weights(name):
-    K = GRAPHS[name]
-    graph = graph_of(K)
-    graph.order[:] = np.argsort(np.diff(graph.indptr), kind="stable")
-    count = match(graph, 10)
-    coarse = Graph(n=count, edges=int(graph.indptr[-1]))
-    coarse.n = count
-    contract(graph, coarse)
-    number = graph.coarse
+    graph = graph_of(GRAPHS[name])
+    number = np.empty_like(graph.size)
+    count = match(*graph, np.argsort(np.diff(graph.indptr), kind="stable"), 10, number)
+    coarse = module._contracted(graph, number, count)
     np.testing.assert_array_equal(coarse.size, np.bincount(number, minlength=count))
     assert coarse.size.max() <= 2
-    into = sp.csr_array((np.ones(graph.n), (number, np.arange(graph.n))), shape=(count, graph.n))
-    edges = sp.csr_array((graph.weight, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    into = sp.csr_array((np.ones(number.size), (number, np.arange(number.size))), shape=(count, number.size))
+    edges = sp.csr_array((graph.weight, graph.indices, graph.indptr), shape=(number.size, number.size))
     expected = (into @ edges @ into.T).toarray()
     np.fill_diagonal(expected, 0.0)
     found = sp.csr_array((coarse.weight, coarse.indices, coarse.indptr), shape=(count, count)).toarray()
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_graph_of_some_vertices(name):
+    K = GRAPHS[name]
+    graph, vertices = graph_of(K), np.flatnonzero(np.arange(K.shape[0]) % 3 > 0)
+    part = module._part(graph, vertices)
+    expected = graph_of(sp.csc_array(K[vertices][:, vertices]))
+    for found, wanted in ((part.indptr, expected.indptr), (part.size, expected.size), (part.weight, expected.weight)):
+        np.testing.assert_array_equal(found, wanted)
+    for i in range(vertices.size):
+        mine = slice(part.indptr[i], part.indptr[i + 1])
+        np.testing.assert_array_equal(np.sort(part.indices[mine]), np.sort(expected.indices[mine]))
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -169,9 +174,9 @@ def test_ldl_takes_the_order_with_less_work(monkeypatch):
     K = solid_laplacian(18)
     indptr, indices, data = upper(K + sp.eye_array(K.shape[0]))
     n, signs = K.shape[0], np.ones(K.shape[0], np.int64)
-    plain = LDL(n, indptr, indices, signs, ordering="amd")
+    plain = LDL(indptr, indices, signs, ordering="amd")
     monkeypatch.setattr(factorization, "DISSECTED", 0.0)
-    least = LDL(n, indptr, indices, signs, ordering="auto")
+    least = LDL(indptr, indices, signs, ordering="auto")
     assert least.flops < plain.flops
     rhs, x = np.random.default_rng(0).normal(size=n), np.empty(n)
     least.factor(data, 1e-13, 1e-7)
@@ -179,4 +184,4 @@ def test_ldl_takes_the_order_with_less_work(monkeypatch):
     np.testing.assert_allclose((K + sp.eye_array(n)) @ x, rhs, atol=1e-10)
     path = grid_laplacian(1, 3000)  # nothing is less than no fill
     indptr, indices, _ = upper(path)
-    assert LDL(3000, indptr, indices, np.ones(3000, np.int64), ordering="auto").nnz == 2999
+    assert LDL(indptr, indices, np.ones(3000, np.int64), ordering="auto").nnz == 2999

@@ -41,7 +41,7 @@ def test_supernodes_hold_the_pattern_of_L(name):
     for a, height in zip(first[:-1][widths == 4], heights[widths == 4], strict=True):
         held = np.tril(L[a : a + 4, a : a + 4], -1).sum() + L[a + 4 :, a : a + 4].sum()
         assert 4 * height + 6 - held <= ZEROS * (4 * height + 6)
-    ldl = LDL(n, indptr, indices, signs, method="four-wide")
+    ldl = LDL(indptr, indices, signs, method="four-wide")
     np.testing.assert_array_equal(ldl.perm, analysis.perm)
     for s in range(supernodes.count):
         rows = ldl.factors.rows[ldl.factors.start[s] // 2 : ldl.factors.start[s + 1] // 2]

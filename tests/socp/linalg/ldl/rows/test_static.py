@@ -31,7 +31,7 @@ def normal_equations(samples, features, seed, density=0.3):
 
 def factors(K, signs, fixed):
     indptr, indices, data = upper(K)
-    return LDL(K.shape[0], indptr, indices, signs, static=fixed, method="four-wide"), data, indptr[1:] - 1
+    return LDL(indptr, indices, signs, static=fixed, method="four-wide"), data, indptr[1:] - 1
 
 
 @pytest.mark.parametrize(("samples", "features"), [(40, 12), (90, 30), (70, 33), (60, 5)])

@@ -29,8 +29,8 @@ from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
+from ..linalg.vectors import NO_VALUES
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
-from .checks import NO_VALUES
 from .distances import (
     beyond,
     bounds_among,
@@ -89,7 +89,8 @@ class Residuals(NamedTuple):
 
 
 RESIDUALS = len(Residuals._fields)
-ROWS, CONE, DUAL, GAP, SCALES, OBJECTIVES = 0, 1, 2, 3, 4, 8  # places among these
+ROWS, CONE, DUAL, GAP = range(4)  # places among these
+SCALES, OBJECTIVES = map(Residuals._fields.index, ("rows_scale", "primal_objective"))
 SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or u'y+ - l'y-, and its error
 
 
@@ -122,7 +123,8 @@ class Sides(NamedTuple):
     ) -> np.ndarray:
         """M x, with errors behind; M'y is added to `dual`, and what was `found` is raised by what the rows leave."""
         values, block = np.zeros(2 * y.size), CONE if self.are_bounds else ROWS
-        _multiply_both(self.matrix, x, y, values, dual)
+        M = self.matrix
+        add_both(M.indptr, M.indices, M.data, x, y, values, dual)
         is_bound = bounds_among(self.matrix) if self.holds_bounds else NO_VALUES
         measure_sides(self.lower, self.upper, values, y, is_bound, lost, block, found)
         return values
@@ -164,7 +166,7 @@ class SlackRows(NamedTuple):
     ) -> np.ndarray:
         """h - M x and its errors; all else as of `Sides`."""
         M, rows = self.matrix, np.zeros(3 * z.size)
-        _multiply_both(M, x, z, rows, dual)
+        add_both(M.indptr, M.indices, M.data, x, z, rows, dual)
         find_bounds(M.indices, M.data, *self.layout, rows[2 * z.size :])
         measure_slacks(*self.layout, self.h, s, z, rows, lost, found)
         return rows
@@ -232,12 +234,6 @@ def measure(
     measure_gradient(Px, program.cost, x, lost_dual, dual, found)
     measured = Residuals._make(found.tolist())
     return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured, dual, rows
-
-
-def _multiply_both(M: sp.csc_array, x: np.ndarray, v: np.ndarray, Mx: np.ndarray, Mtv: np.ndarray) -> None:
-    """Add M x and M'v to vectors with their errors behind."""
-    n, m = x.size, v.size
-    add_both(M.indptr, M.indices, M.data, x, v, Mx[:m], Mx[m : 2 * m], Mtv[:n], Mtv[n:])
 
 
 def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: np.ndarray) -> list[Any]:

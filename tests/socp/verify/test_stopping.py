@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
-from socp.problem import stopping
-from socp.problem.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
-from socp.problem.checks import NO_VALUES
-from socp.problem.distances import cone_distance, cone_violation, hold_to_bounds, norm
+from socp.linalg.vectors import NO_VALUES
 from socp.problem.program import layout_of
-from socp.problem.stopping import Residuals, evaluate, residuals
+from socp.verify import stopping
+from socp.verify.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
+from socp.verify.distances import cone_distance, cone_violation, hold_to_bounds, norm
+from socp.verify.stopping import Residuals, evaluate, residuals
 from tests.support.exact import cone_figures
 from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
 

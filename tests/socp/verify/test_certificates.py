@@ -9,7 +9,7 @@ import qp
 import socp
 from bench.answers.exact import Exact, distances, times
 from socp import ConeProgram, NonNeg
-from socp.problem.certificates import dual_certificate, dual_terms, primal_certificate, primal_terms
+from socp.verify.certificates import dual_certificate, dual_terms, primal_certificate, primal_terms
 from tests.support.programs import planted_dual_certificate, planted_primal_certificate
 
 TOL, EPS = 1e-8, np.finfo(float).eps

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_product, rounded
-from ..linalg.vectors import norm_tail
-from .checks import NO_VALUES
+from ..linalg.vectors import NO_VALUES, norm_tail
 
 NEAR = math.sqrt(np.finfo(np.float64).eps)  # the share of a cone's vector up to which the first of these is all
 SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # squares and their errors can be had

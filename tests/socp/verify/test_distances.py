@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import socp
-from socp.problem.distances import distance_from_cones, hold_to_bounds
+from socp.verify.distances import distance_from_cones, hold_to_bounds
 
 
 @pytest.mark.parametrize("lost", [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])

@@ -124,26 +124,26 @@ def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(M, np.ndarray):
         add_transposed(np.swapaxes(M, -1, -2), x, sums)
     else:
-        m, nothing = M.shape[0], np.zeros(x.size)
-        add_both(M.indptr, M.indices, M.data, x, np.zeros(m), sums[:m], sums[m:], nothing, nothing)
+        add_both(M.indptr, M.indices, M.data, x, np.zeros(M.shape[0]), sums, np.zeros(2 * x.size))
     return rounded_sums(sums)
 
 
 def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
     """Add M'v to `sums`, whose second half takes the errors; of each program where v is an array of vectors."""
-    n, nothing = sums.shape[-1] // 2, np.zeros(v.size)
+    n = sums.shape[-1] // 2
     if v.ndim > 1:
         for k in range(len(v)):
             add_transposed(M[k % len(M)], v[k], sums[k])
     elif isinstance(M, np.ndarray):
         add_rows(np.ascontiguousarray(M), v, sums[:n], sums[n:])
     else:
-        add_both(M.indptr, M.indices, M.data, np.zeros(n), v, nothing, nothing, sums[:n], sums[n:])
+        add_both(M.indptr, M.indices, M.data, np.zeros(n), v, np.zeros(2 * v.size), sums)
 
 
 def rounded_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sums whose errors stand behind them, rounded once, and what that leaves of them."""
-    values, errors = np.split(sums, 2, axis=-1)
+    n = sums.shape[-1] // 2
+    values, errors = sums[..., :n], sums[..., n:]
     errors = np.where(np.isfinite(errors), errors, 0.0)
     total = values + errors
     with np.errstate(invalid="ignore"):  # of infinite sums

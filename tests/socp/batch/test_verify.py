@@ -1,4 +1,4 @@
-"""The lanes' own test of cone programs: right answers spoiled entry by entry, without solver or fallback."""
+"""The test of answers of cone programs side by side: right ones spoiled entry by entry, without solver or fallback."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def judged(points, own, **settings):
     P, G, A = (np.tile(M, (k, 1, 1)) if own else M for M in (P, G, A))
     programs = ConePrograms(c, G, PROGRAM.h, PROGRAM.cones, A, PROGRAM.b, P)
     (lot,) = lots_of(programs, Settings(**settings))
-    assert sorted(lot._slacks.singles) == list(BOUNDS)
+    assert sorted(lot._rows["singles"]) == list(BOUNDS)
     batch = lot.batch
     batch.x[:], batch.s[:] = [point.x for point in points], [point.s for point in points]
     for row, point in zip(batch.y, points, strict=True):
@@ -51,36 +51,19 @@ def as_taken(point):
     return replace(point, z=np.where(ORTHANT, point.z.clip(0.0), point.z), s=np.where(ORTHANT, slack, point.s))
 
 
-def outside(point):
-    """Whether s or z is outside of a second-order cone."""
-    start, found = 0, False
-    for cone in PROGRAM.cones:
-        part = slice(start, start + cone.dim)
-        if isinstance(cone, socp.SecondOrder):
-            found |= any(v[part][0] < np.linalg.norm(v[part][1:]) for v in (point.s, point.z))
-        start += cone.dim
-    return found
-
-
 @pytest.mark.parametrize("own", [False, True])
 def test_every_spoiled_entry_is_measured(own):
     points = [RIGHT, *(RIGHT.spoiled(n, i, sign * a) for n, i, sign in TWO for a in (1e-6, 1.0, 100.0))]
     taken, numbers, passed = judged(points, own)
-    seen = 0
     for point, after, found in zip(points, taken, numbers, strict=True):
         here = as_taken(point)
         for name in "xyzs":
             assert getattr(after, name) == pytest.approx(getattr(here, name), rel=1e-12, abs=1e-12)
-        expected = figures(after, True)
+        expected = figures(after)
         assert found[:2] == pytest.approx(np.array(expected.objectives) - PROGRAM.offset, rel=1e-9)
-        assert found[3:] == pytest.approx(expected.told[1:], rel=1e-9, abs=1e-13)
-        if outside(after):
-            assert np.isnan(found[2])
-        else:
-            seen += 1
-            assert found[2] == pytest.approx(expected.told[0], rel=1e-9, abs=1e-13)
-    assert passed[0] and seen > 100
-    assert (passed == [not outside(point) and figures(point, True).worst <= 1e-8 for point in taken]).all()
+        assert found[2:] == pytest.approx(expected.told, rel=1e-9, abs=1e-13)
+    assert passed[0] and len(points) > 100
+    assert (passed == [figures(point).worst <= 1e-8 for point in taken]).all()
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -89,13 +72,12 @@ def test_the_tolerances_are_where_they_are_said_to_be(own):
         entry for entry in TWO if figures(as_taken(RIGHT.spoiled(entry[0], entry[1], 1e-6 * entry[2]))).worst > 0.0
     ]
     for of, tol, settings in (
-        (lambda point: figures(as_taken(point), True).worst, 1e-8, {}),
-        (lambda point: max(figures(as_taken(point), True).absolute), 1e-7, {"tol": 1e-2, "tol_abs": 1e-7}),
+        (lambda point: figures(as_taken(point)).worst, 1e-8, {}),
+        (lambda point: max(figures(as_taken(point)).absolute), 1e-7, {"tol": 1e-2, "tol_abs": 1e-7}),
     ):
         points = [spoiled_to(RIGHT, entry, share * tol, of) for entry in entries for share in (0.99, 1.01)]
-        taken, _, passed = judged(points, own, **settings)
-        inside = np.array([not outside(point) for point in taken])
-        assert (passed == (inside & np.tile([True, False], len(entries)))).all() and passed.sum() > 20
+        passed = judged(points, own, **settings)[2]
+        assert (passed == np.tile([True, False], len(entries))).all() and passed.sum() > 20
 
 
 @pytest.mark.parametrize("own", [False, True])

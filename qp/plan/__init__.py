@@ -1,0 +1,1 @@
+"""Which method solves a quadratic program."""

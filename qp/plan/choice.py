@@ -1,0 +1,56 @@
+"""The method for a quadratic program: a lane, an active set or the interior-point method, by the table of costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from socp.plan.costs import COSTS, method_seconds
+from socp.problem.settings import Settings
+
+from ..problem.kernel_matrix import KernelMatrix
+from ..problem.program import QuadraticProgram
+
+OF_LANES = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # which know no others
+
+
+def choose_method(program: QuadraticProgram, settings: Settings) -> str:
+    """The `Plan.method` for a program with two-sided rows and bounds.
+
+    The one with the least `plan.costs.method_seconds` of those that can: a lane for all, the active set for a dense P
+    where most variables have bounds and at most one row has sides.  An interior-point method factors all of P in each
+    iteration, whereas the active set reads the rows of what moves.  The working set where rows of P are enough.
+    Settings that belong to the interior-point method choose it.
+    """
+    P = program.hessian
+    if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
+        return "interior point"
+    if isinstance(P, KernelMatrix):
+        return "working set" if _suits_working_set(program, P, settings) else "interior point"
+    seconds = method_seconds(program.n, program.m, program.A.data.size, P.order**2 if P.is_full else P.entries)
+    own, has_time = (settings.max_iter, settings.equilibrate, settings.refinement_steps), _has_time(settings)
+    if "lane" in seconds and own == OF_LANES and has_time and seconds["lane"] <= seconds["interior point"]:
+        return "lane"
+    is_cheaper = P.is_full and seconds["active set"] <= seconds["interior point"]
+    return "active set" if is_cheaper and _suits_active_set(program, settings) else "interior point"
+
+
+def _suits_working_set(program: QuadraticProgram, P: KernelMatrix, settings: Settings) -> bool:
+    """Whether all variables have two bounds and one row at most has sides, along the signs of the samples."""
+    if not settings.active_set:
+        return False
+    suits = program.sided_rows.size == 0 or program.row_along_signs()[0] is not None
+    suits = suits and (P.is_semidefinite or not settings.check_convexity)
+    return bool(suits and np.isfinite(program.lb).all() and np.isfinite(program.ub).all())
+
+
+def _suits_active_set(program: QuadraticProgram, settings: Settings) -> bool:
+    """Whether most variables have bounds, one row at most has sides, and there is time for a round."""
+    if not (settings.active_set and _has_time(settings)):
+        return False
+    bounded = np.count_nonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
+    return bool(program.sided_rows.size <= 1 and 2 * bounded > program.n and program.hessian.diagonal().max() > 0.0)
+
+
+def _has_time(settings: Settings) -> bool:
+    """Whether there is time for a round of the active set, or for a lane: neither looks at it earlier."""
+    return settings.time_limit is None or settings.time_limit >= COSTS.round

@@ -1,0 +1,138 @@
+"""The answers of lanes under the stopping test of the engine, `socp.verify.stopping`, on the caller's own data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
+from ..linalg.accurate import add_rows, rounded
+from ..problem.settings import Settings
+from ..verify.distances import NO_CONES
+from ..verify.stopping import (
+    CONE,
+    DUAL,
+    GAP,
+    OBJECTIVES,
+    RESIDUALS,
+    ROWS,
+    SCALES,
+    measure_gradient,
+    measure_sides,
+    measure_slacks,
+    meets,
+)
+from ..warmup import announce
+from .driver import FAILED, OPTIMAL, Batch
+
+NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # of programs without cones
+
+announce(lanes=[
+    "socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.take_matrices", "socp.batch.verify",
+])  # fmt: skip
+
+
+class Verifier(Structure):
+    """What the rows of the programs of a batch are, and room for what is measured of one point.
+
+    The last rows are those of cones, of which `orthant` tells those of orthants; the others have two sides.  A row that
+    is a `bound` is judged by its own size.  The lanes had `singles`, rows of orthants with one entry, as bounds: 2 j in
+    `slots` is the lower one of variable j, 2 j + 1 the upper one.  Their entries `values` have one row or one for each
+    program.  `At` is A' of the program `held`, or -1.
+    """
+
+    m, n = dimension(), dimension()
+    bound, tol, tol_abs = floats("m"), number(), number()
+    orthant, singles, slots, values = integers(), integers(), integers(), matrix()
+    At, held = matrix("n, m"), integer()
+    Px, dual, v, rows = floats("2 * n"), floats("2 * n"), floats("2 * m"), floats("3 * m")
+    found = floats(f"{RESIDUALS}")
+
+
+def verifier_for(batch: Batch, bound: np.ndarray, settings: Settings, **rows: np.ndarray) -> Verifier:
+    """Return what tests the answers of a batch; `rows` are the fields of `Verifier` that tell those of cones."""
+    verifier = Verifier(m=batch.m, n=batch.n, **rows)
+    verifier.bound[:], verifier.held, verifier.tol = bound[: batch.m], -1, settings.tol
+    verifier.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
+    return verifier
+
+
+@kernel
+def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: int, end: int) -> None:
+    """Take the answers of programs `begin` to `end` to the caller's rows, and test them; those that fail are marked."""
+    m, p, found, nothing = batch.m, batch.m - w.orthant.size, w.found, w.found[:0]
+    for i in range(begin, end):
+        l, u = batch.l[min(i, batch.l.shape[0] - 1)], batch.u[min(i, batch.u.shape[0] - 1)]
+        q, x, y = batch.q[min(i, batch.q.shape[0] - 1)], batch.x[i], batch.y[i]
+        if p < m:
+            take_multipliers(w, y[p:m], y[m:], w.values[min(i, w.values.shape[0] - 1)])
+        multiply(batch, w, i)
+        found[:] = 0.0
+        values = w.v
+        if p < m:
+            take_rows(w, 0, p)
+            values = w.rows[: 2 * p]
+        measure_sides(l[:p], u[:p], values, y[:p], w.bound[:p], nothing, ROWS, found)
+        if p < m:
+            take_rows(w, p, m)
+            take_slacks(w, u[p:m], batch.s[i])
+            measure_slacks(start, second_order, u[p:m], batch.s[i], y[p:m], w.rows[: 3 * (m - p)], nothing, found)
+        else:
+            measure_sides(l[m:], u[m:], x, y[m:], nothing, nothing, CONE, found)
+        measure_gradient(w.Px, q, x, nothing, w.dual, found)
+        if batch.code[i] == OPTIMAL and not meets(found, w.tol, w.tol_abs):
+            batch.code[i] = FAILED
+        rows, cone = found[ROWS] / found[SCALES + ROWS], found[CONE] / found[SCALES + CONE]
+        batch.numbers[0, i], batch.numbers[1, i] = found[OBJECTIVES], found[OBJECTIVES + 1]
+        batch.numbers[2, i] = max(rows, cone) if rows == rows and cone == cone else np.nan
+        batch.numbers[3, i] = found[DUAL] / found[SCALES + DUAL]
+        batch.numbers[4, i] = found[GAP] / found[SCALES + GAP]
+
+
+@inner
+def multiply(batch: Batch, w: Verifier, i: int) -> None:
+    """P x, A x and A'y plus the multipliers of the variables, of program i, each followed by its errors."""
+    m, n, x, y = batch.m, batch.n, batch.x[i], batch.y[i]
+    A = batch.A[min(i, batch.A.shape[0] - 1)].reshape((m, n))
+    if w.held < 0 or batch.A.shape[0] > 1:
+        w.held = i
+        for r in range(m):
+            for j in range(n):
+                w.At[j, r] = A[r, j]
+    w.Px[:], w.v[:], w.dual[n:] = 0.0, 0.0, 0.0
+    for j in range(n):
+        w.dual[j] = y[m + j]
+    add_rows(batch.P[min(i, batch.P.shape[0] - 1)].reshape((n, n)), x, w.Px[:n], w.Px[n:])
+    add_rows(w.At, x, w.v[:m], w.v[m:])
+    add_rows(A, y[:m], w.dual[:n], w.dual[n:])
+
+
+@inner
+def take_multipliers(w: Verifier, z: Floats, bounds: Floats, values: Floats) -> None:
+    """Give the rows of orthants their multipliers, those of bounds to their rows, none of them below zero."""
+    for k in range(z.size):
+        if w.orthant[k] and z[k] < 0.0:
+            z[k] = 0.0
+    for k in range(w.singles.size):
+        multiplier = bounds[w.slots[k] // 2] / values[k]
+        z[w.singles[k]] = multiplier if multiplier > 0.0 or multiplier != multiplier else 0.0
+    bounds[:] = 0.0
+
+
+@inner
+def take_rows(w: Verifier, first: int, end: int) -> None:
+    """rows := A x of these rows, the errors, and 1 for each bound."""
+    count = end - first
+    for k in range(count):
+        w.rows[k], w.rows[count + k], w.rows[2 * count + k] = w.v[first + k], w.v[w.m + first + k], w.bound[first + k]
+
+
+@inner
+def take_slacks(w: Verifier, h: Floats, s: Floats) -> None:
+    """s := what the rows of orthants leave, infinite where they always hold."""
+    for k in range(h.size):
+        if w.orthant[k]:
+            s[k] = max(-rounded(w.rows[k] - h[k], w.rows[h.size + k]), 0.0) if math.isfinite(h[k]) else np.inf

@@ -1,0 +1,58 @@
+"""What machine code is made for: platform, processor, the integers of SciPy's BLAS, checks of indices or none."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from typing import Any, NamedTuple
+
+import scipy
+from numba.core import registry
+from scipy.linalg import cython_blas
+
+CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of indices, and of the arrays that Python passes
+
+
+class MachineCode(NamedTuple):
+    """An object file and the names in it."""
+
+    object_file: bytes
+    function: str
+    wrapper: str  # empty where Python does not call it
+    environment: str  # of the pointer to what numba's wrapper for Python wants
+    name: str
+
+
+def processor() -> tuple[str, str, str]:
+    """Return LLVM's name of the platform, its name of the processor, and the processor's features."""
+    return registry.cpu_target.target_context.codegen().magic_tuple()
+
+
+def python() -> str:
+    """Return the version of Python up to the minor number: releases of one minor version share machine code."""
+    return ".".join(platform.python_version_tuple()[:2])
+
+
+def integer_bits() -> int:
+    """Return the width of the integers that SciPy's BLAS takes: 32, or 64 if SciPy was built with ILP64.
+
+    Raises
+    ------
+    ImportError
+        SciPy's configuration and the signature of its dgemm contradict each other; a call would corrupt memory.
+    """
+    wide = bool(scipy.__config__.CONFIG["Build Dependencies"]["blas"].get("cython blas ilp64", False))
+    signature = _signature(cython_blas, "dgemm")
+    if (", int *," in signature) == wide:
+        raise ImportError(
+            f"SciPy {scipy.__version__} says that its Cython BLAS takes {'64' if wide else '32'}-bit integers, "
+            f"but dgemm is {signature!r}: reinstall SciPy"
+        )
+    return 64 if wide else 32
+
+
+def _signature(module: Any, name: str) -> str:
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return get_name(module.__pyx_capi__[name]).decode()
