@@ -17,6 +17,7 @@ from ..programs.margins import dual_program, nu_classifier, nu_regression
 from .kernels import Gamma, KernelChoice
 from .margin import Machine, Margin, MarginDual, machine_of, warn_unless_good
 from .series import Problem
+from .share import solve_share
 from .svc import SVC
 from .svr import SVR
 
@@ -135,10 +136,14 @@ class NuSVC(SVC):
         if self.nu > most * (1.0 + 1e-12):
             raise ValueError(f"{TOO_LARGE.format(most)}, but {self.nu!r} came")
         margin = self._margin(X, problem, True)
-        P = in_full(margin.hessian(self.cache_size))
+        P = margin.hessian(self.cache_size)
         p, share = nu_classifier(P, y, C, min(float(self.nu), most))
         program = p.program()
-        solution = MarginDual(program, settings, self.kernel_.is_semidefinite).solve()
+        by_rows = solve_share(replace(margin, q=np.zeros(y.size)), program, False, settings, self.cache_size)
+        if by_rows is None:
+            solution = MarginDual(program, settings, self.kernel_.is_semidefinite).solve()
+        else:
+            solution = by_rows[0]
         warn_unless_good("NuSVC", solution)
         rho = -float(solution.y[share.rows][0])
         if rho <= ZERO * np.abs(P @ C).max(initial=0.0):
@@ -237,18 +242,17 @@ class NuSVR(SVR):
     def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
         sides, both = np.repeat([1.0, -1.0], y.size), np.concatenate([C, C])
         margin = Margin(X, self.kernel_, sides, np.concatenate([-y, y]), both, True)
-        P = in_full(margin.hessian(self.cache_size))
+        P = margin.hessian(self.cache_size)
         p, width = nu_regression(P, y, C, float(self.nu))
         program = p.program()
-        solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
+        by_rows = solve_share(margin, program, True, settings, self.cache_size)
+        if by_rows is None:
+            solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
+        else:
+            solution = by_rows[0]
         warn_unless_good("NuSVR", solution)
         self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
         return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)
-
-
-def in_full(P: Any) -> Any:
-    """The matrix of a program with two rows, for which rows of a kernel matrix on demand are no help."""
-    return P.among(np.arange(P.shape[0])) if isinstance(P, qp.KernelMatrix) else P
 
 
 def divided(margin: Margin, P: Any, program: qp.QuadraticProgram, solution: qp.Solution, rho: float = 1.0) -> Machine:

@@ -1,0 +1,273 @@
+r"""Margins whose multipliers are to have a given sum, along rows of a kernel matrix: what nu asks of a machine.
+
+    minimize 1/2 v'Pv + q'v   subject to   s'v = 0,   1'v = total,   0 <= v <= C
+
+For the multiplier -rho of the second row the rest is the program of a machine with q - rho in place of q.  The sum S of
+its answer rises with rho, linearly as long as the same variables are between their bounds (Hastie and others 2004), so
+Newton's method, kept between the values that are known to be too small and too large, ends after a few rho at the sum.
+Each machine begins at the one before, with the rows of the kernel that were made.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import lapack
+
+import qp
+from qp.active_set.boxed import Block, BoxedProgram, Face
+from qp.active_set.method import EXACT
+from qp.active_set.pairs import note_extremes
+from qp.active_set.series import Series, solve_in_turn
+from qp.active_set.working_set import FIRST_SHARE, NEWTON_ROUNDS, NEXT_SHARE, ROUNDS, WorkingRounds, WorkingSet
+from qp.problem.mercer import samples_of
+from qp.problem.solution import solution_at
+from socp.compiled.memory import keep_freed_memory
+from socp.plan.plan import Plan
+from socp.problem.settings import Settings
+from socp.problem.solution import TIMINGS, TRACE
+from socp.problem.status import Status
+from socp.problem.stopping import RESIDUALS, residuals
+
+from ..programs.margins import dual_program
+from .margin import Margin
+from .series import MEGABYTE, MOST_SAMPLES
+
+FEW = 100  # samples from which a rho is guessed
+LOOSE, SLOPES = 3e-2, 0.1  # slopes at first in units of rho, and later as a share of the sum's error
+NEAR = 1e-3  # the error of the sum from which on machines are exact
+TRIES = 40  # values of rho
+FARTHEST, FARTHER = 3.0, 4.0  # the most that a step of Newton's moves the logarithm of rho, and a step without it rho
+TINY = 1e-300
+SHIFT = 1e-12  # of the kernel's diagonal on a face
+
+
+class Machines(Protocol):
+    """Machines of one margin for one rho after another; u = s * v."""
+
+    def solve(self, rho: float, error: float) -> bool | None:
+        """Solve the machine for rho, as exactly as a sum with this error asks; whether exactly, None where it fails."""
+        ...
+
+    def u(self) -> np.ndarray: ...
+
+    def gram(self, free: np.ndarray) -> np.ndarray:
+        """The kernel among variables."""
+        ...
+
+    def gradient(self) -> tuple[np.ndarray, float]:
+        """(K u, the multiplier of s'v = 0)."""
+        ...
+
+
+class MachinesInSeries:
+    """Machines that `solve_in_turn` solves, of which the whole matrix has room."""
+
+    def __init__(self, margin: Margin, P: qp.KernelMatrix, tol: float) -> None:
+        samples, size = P.compiled(), margin.signs.size
+        assert samples is not None
+        keep_freed_memory()
+        bounds = margin.signs * margin.C
+        self.size, self.margin, self.k, self.tol, self.rounds = size, margin, -1, tol, 0
+        self.series = Series(
+            samples=samples, which=np.arange(size) % P.count, begins=np.array([0, size]), parts=np.zeros(TRIES, int),
+            ratios=np.r_[0.0, np.ones(TRIES - 1)], places=np.arange(TRIES) * size, q=np.empty(TRIES * size),
+            lower=np.tile(np.minimum(bounds, 0.0), TRIES), upper=np.tile(np.maximum(bounds, 0.0), TRIES),
+            x=np.empty(TRIES * size), g=np.empty(TRIES * size), y=np.zeros(TRIES),
+            found=np.full((TRIES, RESIDUALS), np.nan), rounds=np.zeros(TRIES, int), log=np.empty((0, 3)),
+        )  # fmt: skip
+        self.series.has_row = True
+        part = samples_of(
+            np.zeros((size, samples.features)), str(P.kernel), samples.gamma, samples.coef0, samples.degree,
+            centred=True,
+        )  # fmt: skip
+        self.program, self.block, self.face = BoxedProgram(size=size, samples=part), Block(), Face(size=size)
+        self.program.P, self.program.on_demand = np.empty((size, size)), 1
+        self.face.factor = np.empty(size * size)
+
+    def solve(self, rho: float, error: float) -> bool | None:
+        self.k += 1
+        series, tol = self.series, self.tol if error < NEAR else max(self.tol, LOOSE * NEAR * min(error, 1.0))
+        series.tol = tol
+        series.q[self.k * self.size : (self.k + 1) * self.size] = self.margin.signs * (self.margin.q - rho)
+        solve_in_turn(series, self.program, self.block, self.face, self.k, 0.0)
+        rounds = int(series.rounds[self.k])
+        self.rounds += max(rounds, 0)
+        return None if rounds <= 0 else tol == self.tol
+
+    def u(self) -> np.ndarray:
+        return self.series.x[self.k * self.size : (self.k + 1) * self.size]
+
+    def gram(self, free: np.ndarray) -> np.ndarray:
+        return self.program.P[np.ix_(free, free)]
+
+    def gradient(self) -> tuple[np.ndarray, float]:
+        at = slice(self.k * self.size, (self.k + 1) * self.size)
+        return self.series.g[at] - self.series.q[at], float(self.series.y[self.k])
+
+
+class MachinesByRows(WorkingRounds):
+    """Machines of which rows of the matrix are kept, by the method that `qp.solve` has for one."""
+
+    def __init__(self, margin: Margin, P: qp.KernelMatrix, tol: float) -> None:
+        machine = dual_program(P, margin.signs, margin.C, True, margin.q)
+        machine.q = margin.q.copy()
+        super().__init__(WorkingSet(machine, Settings(tol=tol)), None)
+        self.margin, self.tol, self.rho = margin, tol, 0.0
+
+    rounds = property(lambda self: len(self.records))
+
+    def solve(self, rho: float, error: float) -> bool | None:
+        np.subtract(self.margin.q, rho, out=self.method.program.q)
+        if self.knows_gradient:
+            self.pairs.F += self.method.signs * (rho - self.rho)
+            note_extremes(self.pairs, self.store.none)
+        else:
+            self.find_gradient()
+        self.rho = rho
+        exact = EXACT * self.tol * self.size_of_gradient()
+        tol = max(exact, min(LOOSE, SLOPES * error) * max(abs(rho), LOOSE * self.first_slope))
+        tol = exact if error < NEAR else tol
+        if not self._settle(tol):
+            return None
+        if tol == exact:
+            self.find_gradient()
+        return tol == exact
+
+    def _settle(self, tol: float) -> bool:
+        """Go on until no slope is above tol; False where that takes too long."""
+        for k in range(ROUNDS):
+            if self.slope() <= tol:
+                return True
+            if k > 0 or not self.records:
+                share = NEXT_SHARE * self.slope() if self.records else FIRST_SHARE * self.first_slope
+                self.descend(max(share, tol), None)
+                self.find_gradient()
+            for _ in range(NEWTON_ROUNDS):
+                if self.slope() <= tol or not self.step(tol):
+                    break
+        return self.slope() <= tol
+
+    def u(self) -> np.ndarray:
+        return self.pairs.u
+
+    def gram(self, free: np.ndarray) -> np.ndarray:
+        return self.method.kernel.gram(free % self.method.kernel.count)
+
+    def gradient(self) -> tuple[np.ndarray, float]:
+        return self.method.signs * self.Px(), self.multiplier()
+
+
+class ShareSearch:
+    """The search for rho.
+
+    Parameters
+    ----------
+    machines : Machines
+    margin : Margin
+        Of finite prices, with an intercept.
+    total : float
+        What the multipliers are to sum to.
+    is_tube : bool
+        Whether -rho is the width of a tube, at least zero, instead of a margin.
+    """
+
+    def __init__(self, machines: Machines, margin: Margin, total: float, is_tube: bool) -> None:
+        self.machines, self.margin, self.total, self.is_tube = machines, margin, total, is_tube
+        self.low, self.high = (-np.inf, 0.0) if is_tube else (0.0, np.inf)
+        self.tries = 0
+
+    def find(self, rho: float, tol: float) -> float | None:
+        """The rho at which the sum is right within tol; None where none is found."""
+        error, size = 1.0, abs(rho)
+        for self.tries in range(1, TRIES + 1):
+            exact = self.machines.solve(rho, abs(error))
+            if exact is None:
+                return None
+            error = float(self.margin.signs @ self.machines.u()) / self.total - 1.0
+            if abs(error) <= tol or (self.is_tube and error < 0.0 and -rho <= tol * size):
+                if exact:
+                    return rho
+                error = 0.0
+                continue
+            if exact and error < 0.0:
+                self.low = rho
+            elif exact:
+                self.high = rho
+            rho = self.next(rho, error)
+        return None
+
+    def next(self, rho: float, error: float) -> float:
+        """Newton's step for log S, as a function of log rho where rho is positive, or one within what is known."""
+        rise, ratio = self.rise() / self.total, 1.0 + error
+        step, found = np.log(max(ratio, TINY)) * ratio / max(rise, TINY), np.nan
+        if rise > 0.0:
+            found = rho - step if self.is_tube else rho * np.exp(np.clip(-step / rho, -FARTHEST, FARTHEST))
+        if self.low < found < self.high:
+            return float(found)
+        if np.isfinite(self.low) and np.isfinite(self.high) and self.low * self.high != 0.0:
+            return 0.5 * (self.low + self.high)
+        farther = (error > 0.0) == self.is_tube
+        return rho * FARTHER if farther else rho / FARTHER
+
+    def rise(self) -> float:
+        """How fast the sum rises with rho as long as the same variables are between their bounds."""
+        u, bounds = self.machines.u(), self.margin.signs * self.margin.C
+        free = np.flatnonzero((u != 0.0) & (u != bounds))
+        if free.size < 2:
+            return 0.0
+        K, signs = self.machines.gram(free), self.margin.signs[free]
+        K.ravel()[:: free.size + 1] *= 1.0 + SHIFT
+        _, found, info = lapack.dposv(K, np.column_stack([signs, np.ones(free.size)]), lower=1, overwrite_a=1)
+        if info != 0:
+            return 0.0
+        along, row = found.T
+        return float(signs @ (along - row * (along.sum() / row.sum())))
+
+
+def first_rho(margin: Margin, total: float, is_tube: bool) -> float:
+    """A rho to begin with, from the quartiles of a tube's targets or from the means of some samples of the classes."""
+    n = margin.X.shape[0]
+    if is_tube:
+        low, high = np.quantile(margin.q[n:], [0.25, 0.75])
+        return -float(high - low) / 6.0 or -1.0
+    some = np.arange(0, n, -(-n // FEW))
+    signs, C = margin.signs[some], margin.C[some]
+    u = signs * C / np.maximum(np.where(signs > 0.0, C[signs > 0.0].sum(), C[signs < 0.0].sum()), TINY)
+    return float(u @ margin.kernel.gram(margin.X[some]) @ u) * total / 12.0 or 1.0
+
+
+def solve_share(
+    margin: Margin, program: qp.QuadraticProgram, is_tube: bool, settings: dict[str, Any], cache_size: float
+) -> tuple[qp.Solution, float] | None:
+    """(the answer of the program with both rows, rho), or None where this way has none."""
+    P: Any = program.P
+    watched = settings.get("verbose") or settings.get("time_limit") is not None
+    if watched or not isinstance(P, qp.KernelMatrix) or not settings["active_set"]:
+        return None
+    started, size, tol, machines = time.perf_counter(), program.n, settings["tol"], None
+    in_series = P.compiled() is not None and size <= MOST_SAMPLES and 8.0 * size**2 <= cache_size * MEGABYTE
+    machines = MachinesInSeries(margin, P, tol) if in_series else MachinesByRows(margin, P, tol)
+    search = ShareSearch(machines, margin, float(program.u[1]), is_tube)
+    rho = search.find(first_rho(margin, search.total, is_tube), 0.1 * tol)
+    if rho is None:
+        return None
+    (Ku, multiplier), v = machines.gradient(), margin.signs * machines.u()
+    v = np.where(v == 0.0, 0.0, v)
+    z = -(margin.signs * (Ku + multiplier) + margin.q - rho)
+    z[((v > program.lb) & (z < 0.0)) | ((v < program.ub) & (z > 0.0))] = 0.0
+    y = np.array([multiplier, -rho])
+    found, seconds = residuals(program, v, y, z, Px=margin.signs * Ku), time.perf_counter() - started
+    if not found.meets(tol):
+        return None
+    trace = np.zeros(1, TRACE)
+    trace["iteration"], trace["seconds"], trace["dual_residual"] = machines.rounds - 1, seconds, found.relative[1]
+    message = f"the stopping test holds; active set for {search.tries} multipliers of a row"
+    solution = solution_at(
+        program, Status.OPTIMAL, (v, y, z), found, iterations=machines.rounds, setup_time=0.0, solve_time=seconds,
+        message=message, trace=trace, timings={**dict.fromkeys(TIMINGS, 0.0), "rest": seconds},
+        plan=Plan("dense", "rows of P are made as they are read", method="active set", what=message),
+    )  # fmt: skip
+    return solution, rho
