@@ -146,7 +146,8 @@ class NuSVC(SVC):
             solution = by_rows[0]
         warn_unless_good("NuSVC", solution)
         rho = -float(solution.y[share.rows][0])
-        if rho <= ZERO * np.abs(P @ C).max(initial=0.0):
+        size = np.sqrt(P.diagonal())
+        if rho <= ZERO * float(size.max() * (size @ C)) and rho <= ZERO * np.abs(P @ C).max():
             warnings.warn(TOO_SMALL, UserWarning, stacklevel=4)
             self._rhos.append(0.0)
             larger = float(np.sign(C @ y))
@@ -258,6 +259,6 @@ class NuSVR(SVR):
 def divided(margin: Margin, P: Any, program: qp.QuadraticProgram, solution: qp.Solution, rho: float = 1.0) -> Machine:
     """The machine of a margin with prices C / rho, from a program's answer divided by rho."""
     dual = MarginDual(dual_program(P, margin.signs, margin.C / rho, margin.bias, margin.q), {}, semidefinite=True)
-    return machine_of(
-        replace(margin, C=margin.C / rho), dual, program, solution, solution.x / rho, solution.z_bounds / rho
-    )
+    answer = replace(solution, x=solution.x / rho, y=solution.y[:1] / rho, z_bounds=solution.z_bounds / rho)
+    machine = machine_of(replace(margin, C=margin.C / rho), dual, dual.program, answer, answer.x, answer.z_bounds)
+    return replace(machine, program=program, solution=solution)

@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn import svm
 
+import qp
 from models import SVC, SVR, NuSVC, NuSVR
+from models.svm import share
 from tests.support.svm_data import breast_cancer, separable, two_classes, wine
 
 
@@ -99,3 +101,31 @@ def test_refusals():
         NuSVR(C=np.inf).fit(X, X[:, 0])
     X, y = separable()
     assert NuSVC(0.05, "linear").fit(X, y).score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("in_series", [True, False])
+@pytest.mark.parametrize("nu", [0.3, 0.5, 0.8])
+def test_the_matrix_is_not_made(nu, in_series, monkeypatch):
+    X, y = two_classes()
+    t, machines = X[:, 0] ** 2 + X[:, 1], (NuSVC(nu), NuSVR(nu, C=2.0))
+    expected = [svm.NuSVC(nu=nu, tol=1e-8).fit(X, y), svm.NuSVR(nu=nu, C=2.0, tol=1e-8).fit(X, t)]
+    monkeypatch.setattr(qp.KernelMatrix, "toarray", None)
+    monkeypatch.setattr(qp.KernelMatrix, "among", None)
+    monkeypatch.setattr(share, "MOST_SAMPLES", 10**9 if in_series else 0)
+    for machine, target, theirs in zip(machines, (y, t), expected):
+        values = machine.fit(X, target).predict(X) if target is t else machine.fit(X, target).decision_function(X)
+        other = theirs.predict(X) if target is t else theirs.decision_function(X)
+        np.testing.assert_allclose(values, other, atol=1e-5)
+        assert machine.solution_.status == "optimal"
+        assert machine.solution_.plan.method == "active set"
+
+
+@pytest.mark.parametrize("machine", [NuSVC(0.4), NuSVR(0.4)])
+def test_rows_and_the_whole_matrix_give_the_same_answer(machine, monkeypatch):
+    X, y = two_classes()
+    X, y = np.vstack([X, X[:9]]), np.append(y, y[:9])  # samples that come twice
+    t = y if isinstance(machine, NuSVC) else np.round(X[:, 0], 1)
+    rows = machine.fit(X, t).predict(X), machine.solution_.objective
+    monkeypatch.setattr("models.svm.nu.solve_share", lambda *data: None)
+    np.testing.assert_allclose(rows[0], machine.fit(X, t).predict(X), atol=1e-6)
+    assert rows[1] == pytest.approx(machine.solution_.objective, rel=1e-8)
