@@ -39,7 +39,7 @@ FEW = 100  # samples from which a rho is guessed
 LOOSE, SLOPES = 3e-2, 0.1  # slopes at first in units of rho, and later as a share of the sum's error
 NEAR = 1e-3  # the error of the sum from which on machines are exact
 TRIES = 40  # values of rho
-FARTHEST, FARTHER = 3.0, 4.0  # the most that a step of Newton's moves the logarithm of rho, and a step without it rho
+FARTHEST, FARTHER = 3.0, 16.0  # the most that a step of Newton's moves the logarithm of rho, and a step without it rho
 TINY = 1e-300
 SHIFT = 1e-12  # of the kernel's diagonal on a face
 
@@ -57,8 +57,8 @@ class Machines(Protocol):
         """The kernel among variables."""
         ...
 
-    def gradient(self) -> tuple[np.ndarray, float]:
-        """(K u, the multiplier of s'v = 0)."""
+    def gradient(self) -> np.ndarray:
+        """K u."""
         ...
 
 
@@ -103,9 +103,9 @@ class MachinesInSeries:
     def gram(self, free: np.ndarray) -> np.ndarray:
         return self.program.P[np.ix_(free, free)]
 
-    def gradient(self) -> tuple[np.ndarray, float]:
+    def gradient(self) -> np.ndarray:
         at = slice(self.k * self.size, (self.k + 1) * self.size)
-        return self.series.g[at] - self.series.q[at], float(self.series.y[self.k])
+        return self.series.g[at] - self.series.q[at]
 
 
 class MachinesByRows(WorkingRounds):
@@ -156,8 +156,8 @@ class MachinesByRows(WorkingRounds):
     def gram(self, free: np.ndarray) -> np.ndarray:
         return self.method.kernel.gram(free % self.method.kernel.count)
 
-    def gradient(self) -> tuple[np.ndarray, float]:
-        return self.method.signs * self.Px(), self.multiplier()
+    def gradient(self) -> np.ndarray:
+        return self.method.signs * self.Px()
 
 
 class ShareSearch:
@@ -177,11 +177,11 @@ class ShareSearch:
     def __init__(self, machines: Machines, margin: Margin, total: float, is_tube: bool) -> None:
         self.machines, self.margin, self.total, self.is_tube = machines, margin, total, is_tube
         self.low, self.high = (-np.inf, 0.0) if is_tube else (0.0, np.inf)
-        self.tries = 0
+        self.tries, self.error = 0, 0.0
 
     def find(self, rho: float, tol: float) -> float | None:
         """The rho at which the sum is right within tol; None where none is found."""
-        error, size = 1.0, abs(rho)
+        error, size = 1.0, abs(rho)  # of the sum
         for self.tries in range(1, TRIES + 1):
             exact = self.machines.solve(rho, abs(error))
             if exact is None:
@@ -189,6 +189,7 @@ class ShareSearch:
             error = float(self.margin.signs @ self.machines.u()) / self.total - 1.0
             if abs(error) <= tol or (self.is_tube and error < 0.0 and -rho <= tol * size):
                 if exact:
+                    self.error = error if abs(error) > tol else 0.0
                     return rho
                 error = 0.0
                 continue
@@ -239,6 +240,15 @@ def first_rho(margin: Margin, total: float, is_tube: bool) -> float:
     return float(u @ margin.kernel.gram(margin.X[some]) @ u) * total / 12.0 or 1.0
 
 
+def middle(gradient: np.ndarray, v: np.ndarray, C: np.ndarray, side: np.ndarray) -> float:
+    """The multiplier of a side's sum: the middle of what those at their bounds leave, as LIBSVM has it."""
+    low = gradient[side & (v > 0.0)].max(initial=-np.inf)
+    high = gradient[side & (v < C)].min(initial=np.inf)
+    if np.isinf(low) or np.isinf(high):
+        return float(high if np.isinf(low) else low)
+    return float(0.5 * (low + high))
+
+
 def solve_share(
     margin: Margin, program: qp.QuadraticProgram, is_tube: bool, settings: dict[str, Any], cache_size: float
 ) -> tuple[qp.Solution, float] | None:
@@ -254,9 +264,13 @@ def solve_share(
     rho = search.find(first_rho(margin, search.total, is_tube), 0.1 * tol)
     if rho is None:
         return None
-    (Ku, multiplier), v = machines.gradient(), margin.signs * machines.u()
-    v = np.where(v == 0.0, 0.0, v)
-    z = -(margin.signs * (Ku + multiplier) + margin.q - rho)
+    Ku, v = machines.gradient(), margin.signs * machines.u()
+    v, gradient = np.where(v == 0.0, 0.0, v), margin.signs * Ku + margin.q
+    above, below = (middle(gradient, v, margin.C, margin.signs == side) for side in (1.0, -1.0))
+    multiplier = 0.5 * (below - above)
+    if not (is_tube and search.error < 0.0):
+        rho = min(0.5 * (above + below), 0.0) if is_tube else 0.5 * (above + below)
+    z = rho - gradient - margin.signs * multiplier
     z[((v > program.lb) & (z < 0.0)) | ((v < program.ub) & (z > 0.0))] = 0.0
     y = np.array([multiplier, -rho])
     found, seconds = residuals(program, v, y, z, Px=margin.signs * Ku), time.perf_counter() - started
