@@ -11,6 +11,8 @@ Sparse samples stay sparse; only the kernel matrix is dense.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -27,6 +29,7 @@ Name = Literal["linear", "poly", "rbf", "precomputed"]
 KernelChoice = Name | Callable[[Any, Any], Any]
 Gamma = Literal["scale", "auto"] | float
 NAMES = get_args(Name)
+MOST_MONOMIALS = 20  # of a polynomial kernel, up to which a machine is solved in them
 SYMMETRY_TOL = 1e-8  # a kernel matrix counts as symmetric up to this share of its largest entry
 
 
@@ -98,6 +101,27 @@ class Kernel:
             exponents *= self.gamma
             return np.exp(exponents, out=exponents)
         return products
+
+    def explicit(self, X: Any) -> Any:
+        """Features F with K = F F': X of the linear kernel, the monomials of a poly kernel with few; else None.
+
+        (gamma x'z + c)^d is the sum over exponents a, |a| = k <= d, of d! / ((d - k)! a!) c^(d-k) gamma^k x^a z^a.
+        """
+        if self.is_linear:
+            return X
+        if self.kernel != "poly" or not isinstance(self.kernel, str) or sp.issparse(X) or not self.is_semidefinite:
+            return None
+        degree, features = int(self.degree), X.shape[1]
+        if math.comb(features + degree - (self.coef0 == 0.0), degree) > MOST_MONOMIALS:
+            return None
+        columns = []
+        for k in range(degree + 1) if self.coef0 > 0.0 else (degree,):
+            for which in itertools.combinations_with_replacement(range(features), k):
+                powers = math.prod(math.factorial(which.count(f)) for f in set(which))
+                share = math.factorial(degree) / (math.factorial(degree - k) * powers)
+                share *= self.coef0 ** (degree - k) * self.gamma**k
+                columns.append(np.sqrt(share) * X[:, list(which)].prod(axis=1))
+        return np.column_stack(columns)
 
     def matrix(self, X: Any, signs: np.ndarray, cache_size: float) -> qp.KernelMatrix | None:
         """The matrix between samples with signs by its rows; None where it must be tested, and so made, in full."""

@@ -70,8 +70,9 @@ class Margin:
     def hessian(self, cache_size: float) -> Any:
         """P with v'Pv = |sum_k v_k s_k phi(x_k)|^2, in the form with the least work."""
         X, sides = self.X, self.signs.size // self.X.shape[0]
-        if self.kernel.is_linear and low_rank_pays(self.signs.size, X.shape[1]):
-            return qp.LowRank(np.tile(as_dense(X), (sides, 1)) * self.signs[:, None])
+        F = self.kernel.explicit(X)
+        if F is not None and low_rank_pays(self.signs.size, F.shape[1]):
+            return qp.LowRank(np.tile(as_dense(F), (sides, 1)) * self.signs[:, None])
         rows = self.kernel.matrix(X, self.signs, cache_size)
         if rows is not None:
             return rows

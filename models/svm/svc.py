@@ -13,8 +13,8 @@ from ..base.multiclass import Scheme, spread, two_class_problems
 from ..base.validation import ClassWeight, check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, KernelChoice, make_kernel
-from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good
-from .series import Machines, Problem, fits_in_series, solve_in_series
+from .margin import FORMS, Form, Machine, Margin, largest_margin, low_rank_pays, warn_unless_good
+from .series import RANKS, Machines, Problem, fits_in_series, solve_in_series
 
 
 class SVC(KernelClassifier):
@@ -192,6 +192,9 @@ class SVC(KernelClassifier):
         cache_size = float(self.cache_size)
         if not soft or self.solver == "primal" or not self.shrinking or self.time_limit is not None:
             return None
+        if not self.kernel_.is_linear and (F := self.kernel_.explicit(X[:1])) is not None:
+            if low_rank_pays(most, F.shape[1] * (RANKS if len(problems) > 1 else 1)):
+                return None
         if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
             return None
         return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size)

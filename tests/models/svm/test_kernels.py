@@ -103,3 +103,20 @@ def test_what_is_semidefinite_by_its_formula():
         assert not kernel.is_semidefinite  # or at least not known to be
     indefinite = Kernel("poly", 1.0, 2, -1.0).gram(np.array([[0.0], [1.0], [2.0]]))
     assert np.linalg.eigvalsh(indefinite)[0] < -0.1
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("coef0", [0.0, 0.7])
+def test_monomials_are_the_features_of_a_polynomial(degree, coef0):
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    kernel = Kernel("poly", gamma=0.4, degree=degree, coef0=coef0)
+    F = kernel.explicit(X)
+    assert F.shape[1] == (degree + 1 if coef0 == 0.0 else (degree + 1) * (degree + 2) // 2)
+    np.testing.assert_allclose(F @ F.T, kernel(X, X), rtol=1e-12, atol=1e-12)
+
+
+def test_only_few_monomials_are_made():
+    X = np.ones((4, 30))
+    assert Kernel("poly", gamma=0.4, degree=3).explicit(X) is None
+    assert Kernel("poly", gamma=0.4, degree=2, coef0=-1.0).explicit(X[:, :2]) is None
+    assert Kernel("rbf").explicit(X) is None

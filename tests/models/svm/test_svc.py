@@ -357,6 +357,7 @@ def test_machines_in_one_call_are_those_that_are_solved_one_by_one(kernel, multi
     X[:, 0] += y
     weights = rng.choice([0.0, 1.0, 2.0], size=90)
     svc = SVC(kernel=kernel, multi_class=multi_class, fit_intercept=fit_intercept)
+    monkeypatch.setattr("models.svm.kernels.MOST_MONOMIALS", 0)
     together = clone(svc).fit(X, y, sample_weight=weights)
     monkeypatch.setattr(svc_module, "fits_in_series", lambda *_: False)
     one_by_one = clone(svc).fit(X, y, sample_weight=weights)
@@ -367,3 +368,20 @@ def test_machines_in_one_call_are_those_that_are_solved_one_by_one(kernel, multi
     np.testing.assert_allclose(together.margin_, one_by_one.margin_, rtol=1e-6)
     assert (together.support_kinds_ == one_by_one.support_kinds_).all()
     assert together.solution_.objective == pytest.approx(one_by_one.solution_.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("coef0", [0.0, 1.0])
+def test_a_polynomial_of_few_features_is_solved_in_its_monomials(coef0, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y, t = np.sign((X**2).sum(axis=1) - 1.4 + 0.3 * rng.normal(size=90)), X[:, 0] ** 3 + 0.1 * rng.normal(size=90)
+    machines = SVC(kernel="poly", coef0=coef0), SVR(kernel="poly", coef0=coef0)
+    fast = [machine.fit(X, target) for machine, target in zip(machines, (y, t))]
+    assert all(isinstance(machine.program_.P, qp.LowRank) for machine in fast)
+    monkeypatch.setattr("models.svm.kernels.MOST_MONOMIALS", 0)
+    for machine, target in zip(fast, (y, t)):
+        slow = type(machine)(kernel="poly", coef0=coef0).fit(X, target)
+        assert not isinstance(slow.program_.P, qp.LowRank)
+        np.testing.assert_array_equal(machine.support_, slow.support_)
+        np.testing.assert_allclose(machine._expansions(X), slow._expansions(X), atol=1e-5)
+        np.testing.assert_allclose(machine.predict(X), slow.predict(X), atol=1e-5)
