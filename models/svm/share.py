@@ -29,7 +29,7 @@ from socp.plan.plan import Plan
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import RESIDUALS, residuals
+from socp.verify.stopping import RESIDUALS, residuals
 
 from ..programs.margins import dual_program
 from .margin import Margin
