@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from socp.verify.certificates import add_transposed, certificate_of, dual_terms, largest_entry, primal_terms
+from socp.verify.certificates import (
+    add_transposed,
+    certificate_of,
+    dual_slope,
+    dual_terms,
+    largest_entry,
+    primal_slope,
+    primal_terms,
+)
 from socp.verify.stopping import Sides
 
 
@@ -50,5 +58,6 @@ class Stack(NamedTuple):
     def certificates(self, rays: np.ndarray, primal: bool) -> tuple[np.ndarray, np.ndarray]:
         """Rays, (y, z_bounds) or x, scaled to the slope -1, and the smallest tol at which each is a certificate."""
         parts = np.split(rays, [self.A.shape[1]], axis=1) if primal else [rays]
-        found, tol = certificate_of(primal_terms if primal else dual_terms, self, *parts)
+        slope_of, terms_of = (primal_slope, primal_terms) if primal else (dual_slope, dual_terms)
+        found, tol = certificate_of(slope_of, terms_of, self, *parts)
         return np.concatenate(found, axis=1), tol

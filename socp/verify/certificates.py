@@ -38,28 +38,39 @@ def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
     return np.where(-slope > LEAST_SLOPE * size, error, np.inf)[()]
 
 
-def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
-    """What is to be seen of the multipliers of each block of constraints: the slope is b'y + h'z, or of sides."""
-    shape = multipliers[0].shape[:-1]
-    slope, gradient = np.zeros((*shape, 2)), np.zeros((*shape, 2 * program.n))
-    size, data, outside = 0.0, 0.0, []
+def primal_slope(program: Any, *multipliers: np.ndarray) -> tuple[Any, Any, list[tuple[Any, Any]]]:
+    """Return the slope b'y + h'z, or of sides, the sum of the sizes of its terms, and each block's distance and size."""
+    slope, size, outside = np.zeros((*multipliers[0].shape[:-1], 2)), 0.0, []
     for block, v in zip(program.constraints, multipliers):
         sides, distance = block.support(v)
         add_transposed(sides[..., None], v, slope)
-        add_transposed(block.matrix, v, gradient)
-        size, data = size + np.abs(sides * v).sum(axis=-1), data + largest_entry(block.matrix) * norm(v)
+        size += np.abs(sides * v).sum(axis=-1)
         outside.append((distance, norm(v)))
-    return rounded_sums(slope)[0][..., 0], size, [(norm(rounded_sums(gradient)[0]), data), *outside]
+    return rounded_sums(slope)[0][..., 0], size, outside
+
+
+def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
+    """Return what is to be seen of the multipliers of each block of constraints: also A'y + G'z."""
+    slope, size, outside = primal_slope(program, *multipliers)
+    gradient, data = np.zeros((*multipliers[0].shape[:-1], 2 * program.n)), 0.0
+    for block, v, (_, largest) in zip(program.constraints, multipliers, outside):
+        add_transposed(block.matrix, v, gradient)
+        data = data + largest_entry(block.matrix) * largest
+    return slope, size, [(norm(rounded_sums(gradient)[0]), data), *outside]
+
+
+def dual_slope(program: Any, x: np.ndarray) -> tuple[Any, Any]:
+    """Return the slope c'x and the sum of the sizes of its terms."""
+    slope = np.zeros((*x.shape[:-1], 2))
+    add_transposed(program.cost[..., None], x, slope)
+    return rounded_sums(slope)[0][..., 0], np.abs(program.cost * x).sum(axis=-1)
 
 
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
-    """What is to be seen of the direction x, which may not lead out of the constraints: the slope is c'x."""
-    slope = np.zeros((*x.shape[:-1], 2))
-    add_transposed(program.cost[..., None], x, slope)
+    """Return what is to be seen of the direction x, which may not lead out of the constraints."""
     zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))[0]), program.hessian.largest)]
     zeros += [(block.outward(*multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
-    size = np.abs(program.cost * x).sum(axis=-1)
-    return rounded_sums(slope)[0][..., 0], size, [(value, data * norm(x)) for value, data in zeros]
+    return *dual_slope(program, x), [(value, data * norm(x)) for value, data in zeros]
 
 
 def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> float:
@@ -77,30 +88,34 @@ def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, flo
 
     The bound of a variable that no row has can have no multiplier.
     """
-    used, blocks = _in_rows(program), zip(program.constraints, multipliers)
-    plain = [np.where(~used if block.are_bounds else block.idle(v), 0.0, v) for block, v in blocks]
-    return _best(primal_terms, program, multipliers, tuple(plain))
+    blocks = zip(program.constraints, multipliers)
+    plain = [np.where(~_in_rows(program) if block.are_bounds else block.idle(v), 0.0, v) for block, v in blocks]
+    return _best(primal_slope, primal_terms, program, multipliers, tuple(plain))
 
 
 def dual_certificate(program: Any, x: np.ndarray) -> tuple[Ray, float]:
     """x scaled to c'x = -1, with zeros for variables that no row and no part of the objective has, and its error."""
     used = _in_rows(program) | (program.cost != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
-    return _best(dual_terms, program, (x,), (np.where(used, x, 0.0),))
+    return _best(dual_slope, dual_terms, program, (x,), (np.where(used, x, 0.0),))
 
 
-def _best(terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray) -> tuple[Ray, float]:
+def _best(
+    slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray
+) -> tuple[Ray, float]:
     """The plain ray scaled to the slope -1, and its error; the given one where that is far better."""
-    ray, error = certificate_of(terms_of, program, *plain)
+    ray, error = certificate_of(slope_of, terms_of, program, *plain)
     if not all(map(np.array_equal, plain, given)):
-        other, as_given = certificate_of(terms_of, program, *given)
+        other, as_given = certificate_of(slope_of, terms_of, program, *given)
         if not error <= 2.0 * as_given:
             ray, error = other, as_given
     return ray, float(error)
 
 
-def certificate_of(terms_of: Callable[..., RayTerms], program: Any, *ray: np.ndarray) -> tuple[Ray, Any]:
-    """The ray scaled to the slope -1, and the smallest tol at which that is a certificate."""
-    ray = scaled(terms_of(program, *ray)[0], *ray)
+def certificate_of(
+    slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, *ray: np.ndarray
+) -> tuple[Ray, Any]:
+    """Return the ray scaled to the slope -1, and the smallest tol at which that is a certificate."""
+    ray = scaled(slope_of(program, *ray)[0], *ray)
     return ray, ray_error(*terms_of(program, *ray))
 
 
