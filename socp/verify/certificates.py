@@ -39,7 +39,7 @@ def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
 
 
 def primal_slope(program: Any, *multipliers: np.ndarray) -> tuple[Any, Any, list[tuple[Any, Any]]]:
-    """Return the slope b'y + h'z, or of sides, the sum of the sizes of its terms, and each block's distance and size."""
+    """Return the slope b'y + h'z, or of sides, the sum of its terms' sizes, and each block's distance and size."""
     slope, size, outside = np.zeros((*multipliers[0].shape[:-1], 2)), 0.0, []
     for block, v in zip(program.constraints, multipliers):
         sides, distance = block.support(v)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from qp.plan.choice import choose_method
 
 from qp import QuadraticProgram
+from qp.plan.choice import choose_method
 from socp import LowRank, Settings
 
 N = 100

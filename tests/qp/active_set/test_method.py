@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qp.plan.choice import choose_method
 
 import qp
 from bench.programs import generate, learning
@@ -23,6 +22,7 @@ from qp.active_set.coordinate_descent import (
 )
 from qp.active_set.face_newton import largest_wrong_slope
 from qp.active_set.method import ActiveSet
+from qp.plan.choice import choose_method
 from qp.problem import stopping
 from socp import ProgramError, Settings, Status
 from socp.problem.solution import TIMINGS, TRACE
