@@ -394,13 +394,15 @@ class Run:
         """
         tol, point = self.state.tol_infeasible, self.state.point
         rays = [self.unscale(p) for p in (point, point.without_small_entries(self.form, tol))]
-        error, ray = _best(rays, error_of)
-        if unbounded and tol < error <= FAR_RAY * tol:
+        errors = [error_of(ray) for ray in rays]
+        if unbounded and tol < min(errors) <= FAR_RAY * tol:
             rays += [self.unscale(p) for p in self._directions()]
-            error, ray = _best(rays, error_of)
-            if error > tol:
-                error, ray = _best([(nearest_ray(self.program, x), y, z, s) for x, y, z, s in rays], error_of)
-        return ray if error <= tol else None
+            errors += [error_of(ray) for ray in rays[2:]]
+            if min(errors) > tol:
+                rays = [(nearest_ray(self.program, x), y, z, s) for x, y, z, s in rays]
+                errors = [error_of(ray) for ray in rays]
+        best = errors.index(min(errors))
+        return rays[best] if errors[best] <= tol else None
 
     def _directions(self) -> list[Point]:
         """Rays in place of x where the objective is unbounded."""
@@ -474,12 +476,6 @@ class Run:
     def unscale(self, point: Point) -> Point4:
         """(x, y, z, s) of a point, as the caller wants them."""
         return in_callers_units(self.program, self.form, point)
-
-
-def _best(rays: list[Point4], error_of: Callable[[Point4], float]) -> tuple[float, Point4]:
-    """The smallest error and the ray that has it."""
-    errors = [error_of(ray) for ray in rays]
-    return min(errors), rays[errors.index(min(errors))]
 
 
 @functools.lru_cache(maxsize=16)

@@ -46,7 +46,7 @@ def primal_slope(program: Any, *multipliers: np.ndarray) -> tuple[Any, Any, list
         add_transposed(sides[..., None], v, slope)
         size += np.abs(sides * v).sum(axis=-1)
         outside.append((distance, norm(v)))
-    return rounded_sums(slope)[0][..., 0], size, outside
+    return rounded_sums(slope)[..., 0], size, outside
 
 
 def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
@@ -56,19 +56,19 @@ def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
     for block, v, (_, largest) in zip(program.constraints, multipliers, outside):
         add_transposed(block.matrix, v, gradient)
         data = data + largest_entry(block.matrix) * largest
-    return slope, size, [(norm(rounded_sums(gradient)[0]), data), *outside]
+    return slope, size, [(norm(rounded_sums(gradient)), data), *outside]
 
 
 def dual_slope(program: Any, x: np.ndarray) -> tuple[Any, Any]:
     """Return the slope c'x and the sum of the sizes of its terms."""
     slope = np.zeros((*x.shape[:-1], 2))
     add_transposed(program.cost[..., None], x, slope)
-    return rounded_sums(slope)[0][..., 0], np.abs(program.cost * x).sum(axis=-1)
+    return rounded_sums(slope)[..., 0], np.abs(program.cost * x).sum(axis=-1)
 
 
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
     """Return what is to be seen of the direction x, which may not lead out of the constraints."""
-    zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))[0]), program.hessian.largest)]
+    zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest)]
     zeros += [(block.outward(*multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
     return *dual_slope(program, x), [(value, data * norm(x)) for value, data in zeros]
 
@@ -140,7 +140,9 @@ def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         add_transposed(np.swapaxes(M, -1, -2), x, sums)
     else:
         add_both(M.indptr, M.indices, M.data, x, np.zeros(M.shape[0]), sums, np.zeros(2 * x.size))
-    return rounded_sums(sums)
+    total, n = rounded_sums(sums), M.shape[-2]
+    with np.errstate(invalid="ignore"):  # of infinite sums
+        return total, (sums[..., :n] - total) + np.where(np.isfinite(sums[..., n:]), sums[..., n:], 0.0)
 
 
 def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
@@ -155,14 +157,11 @@ def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
         add_both(M.indptr, M.indices, M.data, np.zeros(n), v, np.zeros(2 * v.size), sums)
 
 
-def rounded_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums whose errors stand behind them, rounded once, and what that leaves of them."""
+def rounded_sums(sums: np.ndarray) -> np.ndarray:
+    """Return sums whose errors stand behind them, rounded once; an infinite sum has none that counts."""
     n = sums.shape[-1] // 2
-    values, errors = sums[..., :n], sums[..., n:]
-    errors = np.where(np.isfinite(errors), errors, 0.0)
-    total = values + errors
-    with np.errstate(invalid="ignore"):  # of infinite sums
-        return total, (values - total) + errors
+    errors = sums[..., n:]
+    return sums[..., :n] + (errors if np.isfinite(errors).all() else np.where(np.isfinite(errors), errors, 0.0))
 
 
 def largest_entry(M: Any) -> Any:
@@ -172,5 +171,7 @@ def largest_entry(M: Any) -> Any:
 
 def has_entries(matrix: sp.csc_array, axis: int) -> np.ndarray:
     """Which rows (axis 0) or columns (1) have an entry that is not zero."""
+    if axis == 1 and matrix.data.all():
+        return np.asarray(matrix.indptr[1:] > matrix.indptr[:-1])
     where = matrix.indices if axis == 0 else np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
     return np.bincount(where, matrix.data != 0.0, minlength=matrix.shape[axis]) > 0.0

@@ -40,7 +40,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
             "    ray = scaled(terms_of(program, *ray)[0], *ray)\n    return ray, ray_error(*terms_of(program, *ray))",
             "    return scaled(terms_of(program, *ray)[0], *ray), ray_error(*terms_of(program, *ray))",
         ),
-        ("[(norm(rounded_sums(program.hessian.accurate_product(x))[0]), program.hessian.largest)]", "[]"),
+        ("[(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest)]", "[]"),
         ("largest_entry(block.matrix)) for block in program.constraints]", "0.0) for block in []]"),
         ("LEAST_SLOPE = 1e-12", "LEAST_SLOPE = 0.0"),
         ("~used if block.are_bounds else block.idle(v)", "block.idle(v)"),
