@@ -37,13 +37,13 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("add_transposed(block.matrix, v, gradient)", "gradient[..., : program.n] += block.matrix.T @ v"),
         ("add_transposed(sides[..., None], v, slope)", "slope[..., 0] += (sides * v).sum(axis=-1)"),
         (
-            "    ray = scaled(terms_of(program, *ray)[0], *ray)\n    return ray, ray_error(*terms_of(program, *ray))",
-            "    return scaled(terms_of(program, *ray)[0], *ray), ray_error(*terms_of(program, *ray))",
+            "    ray = scaled(slope_of(program, *ray)[0], *ray)\n    return ray, ray_error(*terms_of(program, *ray))",
+            "    return scaled(slope_of(program, *ray)[0], *ray), ray_error(*terms_of(program, *ray))",
         ),
         ("[(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest)]", "[]"),
         ("largest_entry(block.matrix)) for block in program.constraints]", "0.0) for block in []]"),
         ("LEAST_SLOPE = 1e-12", "LEAST_SLOPE = 0.0"),
-        ("~used if block.are_bounds else block.idle(v)", "block.idle(v)"),
+        ("~_in_rows(program) if block.are_bounds else block.idle(v)", "block.idle(v)"),
     ],
     ("socp/verify/distances.py", "tests/socp/verify/test_stopping.py"): [
         ("            error += 2.0 * other * low[i]\n", "            error += 0.0\n"),
