@@ -73,9 +73,9 @@ class MachinesInSeries:
         self.size, self.margin, self.k, self.tol, self.rounds = size, margin, -1, tol, 0
         self.series = Series(
             samples=samples, which=np.arange(size) % P.count, begins=np.array([0, size]), parts=np.zeros(TRIES, int),
-            ratios=np.r_[0.0, np.ones(TRIES - 1)], places=np.arange(TRIES) * size, q=np.empty(TRIES * size),
+            ratios=np.r_[0.0, np.ones(TRIES - 1)], places=np.arange(TRIES) * size, q=np.zeros(TRIES * size),
             lower=np.tile(np.minimum(bounds, 0.0), TRIES), upper=np.tile(np.maximum(bounds, 0.0), TRIES),
-            x=np.empty(TRIES * size), g=np.empty(TRIES * size), y=np.zeros(TRIES),
+            x=np.zeros(TRIES * size), g=np.zeros(TRIES * size), y=np.zeros(TRIES),
             found=np.full((TRIES, RESIDUALS), np.nan), rounds=np.zeros(TRIES, int), log=np.empty((0, 3)),
         )  # fmt: skip
         self.series.has_row = True
@@ -84,8 +84,8 @@ class MachinesInSeries:
             centred=True,
         )  # fmt: skip
         self.program, self.block, self.face = BoxedProgram(size=size, samples=part), Block(), Face(size=size)
-        self.program.P, self.program.on_demand = np.empty((size, size)), 1
-        self.face.factor = np.empty(size * size)
+        self.program.P, self.program.on_demand = np.zeros((size, size)), 1
+        self.face.factor = np.zeros(size * size)
 
     def solve(self, rho: float, error: float) -> bool | None:
         self.k += 1
@@ -257,11 +257,15 @@ def solve_share(
     watched = settings.get("verbose") or settings.get("time_limit") is not None
     if watched or not isinstance(P, qp.KernelMatrix) or not settings["active_set"]:
         return None
-    started, size, tol, machines = time.perf_counter(), program.n, settings["tol"], None
+    started, size, tol = time.perf_counter(), program.n, settings["tol"]
     in_series = P.compiled() is not None and size <= MOST_SAMPLES and 8.0 * size**2 <= cache_size * MEGABYTE
-    machines = MachinesInSeries(margin, P, tol) if in_series else MachinesByRows(margin, P, tol)
-    search = ShareSearch(machines, margin, float(program.u[1]), is_tube)
-    rho = search.find(first_rho(margin, search.total, is_tube), 0.1 * tol)
+    rho, total = None, float(program.u[1])
+    for kind in (MachinesInSeries, MachinesByRows) if in_series else (MachinesByRows,):
+        machines = kind(margin, P, tol)
+        search = ShareSearch(machines, margin, total, is_tube)
+        rho = search.find(first_rho(margin, total, is_tube), 0.1 * tol)
+        if rho is not None:
+            break
     if rho is None:
         return None
     Ku, v = machines.gradient(), margin.signs * machines.u()
