@@ -19,6 +19,7 @@ import socp
 from socp import NonNeg
 
 from ..answers.answer import from_solution
+from ..programs.catalogue import multiplied_out
 from . import planting, points
 from .campaign import Campaign
 from .case import Case, Planted
@@ -102,12 +103,7 @@ def solve(cases: Sequence[Case], shared: tuple[str, ...], threads: int, start: A
 
 def in_full(case: Case) -> Case:
     """Form a low-rank P, as `solve_many` does: the rounded entries are the program's."""
-    p: Any = case.program
-    if not isinstance(p.P, socp.LowRank):
-        return case
-    if isinstance(p, socp.ConeProgram):
-        return replace(case, program=socp.ConeProgram(p.c, p.G, p.h, p.cones, p.A, p.b, p.P.dense(), p.offset))
-    return replace(case, program=qp.QuadraticProgram(p.P.dense(), p.q, p.A, p.l, p.u, p.lb, p.ub, p.offset))
+    return replace(case, program=multiplied_out(case.program))
 
 
 def bits(many: Any, i: int) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import qp
 import socp
@@ -154,11 +155,16 @@ def _peers_for(name: str, group: str, sample: Program) -> tuple[str, ...]:
 def load(case: Case, form: str = "") -> Program:
     """Read or generate the program; in the form "product" a low-rank P is multiplied out."""
     program = sets.read(case.path) if case.source == "file" else _classes(case.source)[case.group](case.size, case.seed)
-    if form == PRODUCT and isinstance(program, qp.QuadraticProgram) and isinstance(program.P, socp.LowRank):
-        return qp.QuadraticProgram(
-            program.P.toarray(), program.q, program.A, program.l, program.u, program.lb, program.ub, program.offset
-        )
-    return program
+    return multiplied_out(program) if form == PRODUCT and isinstance(program, qp.QuadraticProgram) else program
+
+
+def multiplied_out(p: Any) -> Any:
+    """Return the program with a low-rank P as an array; any other as it is."""
+    if not isinstance(p.P, socp.LowRank):
+        return p
+    if isinstance(p, socp.ConeProgram):
+        return socp.ConeProgram(p.c, p.G, p.h, p.cones, p.A, p.b, p.P.toarray(), p.offset)
+    return qp.QuadraticProgram(p.P.toarray(), p.q, p.A, p.l, p.u, p.lb, p.ub, p.offset)
 
 
 def _classes(source: str) -> dict[str, Callable[[int, int], Program]]:

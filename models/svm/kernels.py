@@ -102,19 +102,23 @@ class Kernel:
             return np.exp(exponents, out=exponents)
         return products
 
+    def rank(self, X: Any) -> int | None:
+        """Return the number of features that `explicit` makes of X; None where it makes none."""
+        if self.is_linear:
+            return int(X.shape[1])
+        if not isinstance(self.kernel, str) or self.kernel != "poly" or sp.issparse(X) or not self.is_semidefinite:
+            return None
+        count = math.comb(X.shape[1] + int(self.degree) - (self.coef0 == 0.0), int(self.degree))
+        return count if count <= MOST_MONOMIALS else None
+
     def explicit(self, X: Any) -> Any:
         """Features F with K = F F': X of the linear kernel, the monomials of a poly kernel with few; else None.
 
         (gamma x'z + c)^d is the sum over exponents a, |a| = k <= d, of d! / ((d - k)! a!) c^(d-k) gamma^k x^a z^a.
         """
-        if self.is_linear:
-            return X
-        if self.kernel != "poly" or not isinstance(self.kernel, str) or sp.issparse(X) or not self.is_semidefinite:
-            return None
-        degree, features = int(self.degree), X.shape[1]
-        if math.comb(features + degree - (self.coef0 == 0.0), degree) > MOST_MONOMIALS:
-            return None
-        columns = []
+        if self.is_linear or self.rank(X) is None:
+            return X if self.is_linear else None
+        degree, features, columns = int(self.degree), X.shape[1], []
         for k in range(degree + 1) if self.coef0 > 0.0 else (degree,):
             for which in itertools.combinations_with_replacement(range(features), k):
                 powers = math.prod(math.factorial(which.count(f)) for f in set(which))

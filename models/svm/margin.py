@@ -70,9 +70,9 @@ class Margin:
     def hessian(self, cache_size: float) -> Any:
         """P with v'Pv = |sum_k v_k s_k phi(x_k)|^2, in the form with the least work."""
         X, sides = self.X, self.signs.size // self.X.shape[0]
-        F = self.kernel.explicit(X)
-        if F is not None and low_rank_pays(self.signs.size, F.shape[1]):
-            return qp.LowRank(np.tile(as_dense(F), (sides, 1)) * self.signs[:, None])
+        rank = self.kernel.rank(X)
+        if rank is not None and low_rank_pays(self.signs.size, rank):
+            return qp.LowRank(np.tile(as_dense(self.kernel.explicit(X)), (sides, 1)) * self.signs[:, None])
         rows = self.kernel.matrix(X, self.signs, cache_size)
         if rows is not None:
             return rows
@@ -312,7 +312,11 @@ def intercept_of(left: np.ndarray, y: np.ndarray, kinds: np.ndarray) -> float:
     if (kinds == ON_MARGIN).any():
         return float(left[kinds == ON_MARGIN].mean())
     is_below = (kinds == NOT_SUPPORT) == (y > 0.0)
-    low, high = left[is_below].max(initial=-np.inf), left[~is_below].min(initial=np.inf)
+    return middle(left[is_below].max(initial=-np.inf), left[~is_below].min(initial=np.inf))
+
+
+def middle(low: float, high: float) -> float:
+    """Return the middle of an interval; its finite end where only one is."""
     if np.isinf(low) or np.isinf(high):
         return float(high if np.isinf(low) else low)
     return float(0.5 * (low + high))

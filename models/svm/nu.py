@@ -139,11 +139,9 @@ class NuSVC(SVC):
         P = margin.hessian(self.cache_size)
         p, share = nu_classifier(P, y, C, min(float(self.nu), most))
         program = p.program()
-        by_rows = solve_share(replace(margin, q=np.zeros(y.size)), program, False, settings, self.cache_size)
-        if by_rows is None:
+        solution = solve_share(replace(margin, q=np.zeros(y.size)), program, False, settings, self.cache_size)
+        if solution is None:
             solution = MarginDual(program, settings, self.kernel_.is_semidefinite).solve()
-        else:
-            solution = by_rows[0]
         warn_unless_good("NuSVC", solution)
         rho = -float(solution.y[share.rows][0])
         size = np.sqrt(P.diagonal())
@@ -246,11 +244,9 @@ class NuSVR(SVR):
         P = margin.hessian(self.cache_size)
         p, width = nu_regression(P, y, C, float(self.nu))
         program = p.program()
-        by_rows = solve_share(margin, program, True, settings, self.cache_size)
-        if by_rows is None:
+        solution = solve_share(margin, program, True, settings, self.cache_size)
+        if solution is None:
             solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
-        else:
-            solution = by_rows[0]
         warn_unless_good("NuSVR", solution)
         self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
         return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)

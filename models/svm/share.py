@@ -32,7 +32,7 @@ from socp.problem.status import Status
 from socp.verify.stopping import RESIDUALS, residuals
 
 from ..programs.margins import dual_program
-from .margin import Margin
+from .margin import Margin, middle
 from .series import MEGABYTE, MOST_SAMPLES
 
 FEW = 100  # samples from which a rho is guessed
@@ -240,19 +240,15 @@ def first_rho(margin: Margin, total: float, is_tube: bool) -> float:
     return float(u @ margin.kernel.gram(margin.X[some]) @ u) * total / 12.0 or 1.0
 
 
-def middle(gradient: np.ndarray, v: np.ndarray, C: np.ndarray, side: np.ndarray) -> float:
+def side_multiplier(gradient: np.ndarray, v: np.ndarray, C: np.ndarray, side: np.ndarray) -> float:
     """The multiplier of a side's sum: the middle of what those at their bounds leave, as LIBSVM has it."""
-    low = gradient[side & (v > 0.0)].max(initial=-np.inf)
-    high = gradient[side & (v < C)].min(initial=np.inf)
-    if np.isinf(low) or np.isinf(high):
-        return float(high if np.isinf(low) else low)
-    return float(0.5 * (low + high))
+    return middle(gradient[side & (v > 0.0)].max(initial=-np.inf), gradient[side & (v < C)].min(initial=np.inf))
 
 
 def solve_share(
     margin: Margin, program: qp.QuadraticProgram, is_tube: bool, settings: dict[str, Any], cache_size: float
-) -> tuple[qp.Solution, float] | None:
-    """(the answer of the program with both rows, rho), or None where this way has none."""
+) -> qp.Solution | None:
+    """The answer of the program with both rows, or None where this way has none."""
     P: Any = program.P
     watched = settings.get("verbose") or settings.get("time_limit") is not None
     if watched or not isinstance(P, qp.KernelMatrix) or not settings["active_set"]:
@@ -270,7 +266,7 @@ def solve_share(
         return None
     Ku, v = machines.gradient(), margin.signs * machines.u()
     v, gradient = np.where(v == 0.0, 0.0, v), margin.signs * Ku + margin.q
-    above, below = (middle(gradient, v, margin.C, margin.signs == side) for side in (1.0, -1.0))
+    above, below = (side_multiplier(gradient, v, margin.C, margin.signs == side) for side in (1.0, -1.0))
     multiplier = 0.5 * (below - above)
     if not (is_tube and search.error < 0.0):
         rho = min(0.5 * (above + below), 0.0) if is_tube else 0.5 * (above + below)
@@ -283,9 +279,8 @@ def solve_share(
     trace = np.zeros(1, TRACE)
     trace["iteration"], trace["seconds"], trace["dual_residual"] = machines.rounds - 1, seconds, found.relative[1]
     message = f"the stopping test holds; active set for {search.tries} multipliers of a row"
-    solution = solution_at(
+    return solution_at(
         program, Status.OPTIMAL, (v, y, z), found, iterations=machines.rounds, setup_time=0.0, solve_time=seconds,
         message=message, trace=trace, timings={**dict.fromkeys(TIMINGS, 0.0), "rest": seconds},
         plan=Plan("dense", "rows of P are made as they are read", method="active set", what=message),
     )  # fmt: skip
-    return solution, rho

@@ -192,9 +192,9 @@ class SVC(KernelClassifier):
         cache_size = float(self.cache_size)
         if not soft or self.solver == "primal" or not self.shrinking or self.time_limit is not None:
             return None
-        if not self.kernel_.is_linear and (F := self.kernel_.explicit(X[:1])) is not None:
-            if low_rank_pays(most, F.shape[1] * (RANKS if len(problems) > 1 else 1)):
-                return None
+        rank = self.kernel_.rank(X)
+        if rank is not None and low_rank_pays(most, rank * (RANKS if len(problems) > 1 else 1)):
+            return None
         if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
             return None
         return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size)

@@ -140,9 +140,9 @@ def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         add_transposed(np.swapaxes(M, -1, -2), x, sums)
     else:
         add_both(M.indptr, M.indices, M.data, x, np.zeros(M.shape[0]), sums, np.zeros(2 * x.size))
-    total, n = rounded_sums(sums), M.shape[-2]
+    total = rounded_sums(sums)
     with np.errstate(invalid="ignore"):  # of infinite sums
-        return total, (sums[..., :n] - total) + np.where(np.isfinite(sums[..., n:]), sums[..., n:], 0.0)
+        return total, (sums[..., : M.shape[-2]] - total) + errors_of(sums)
 
 
 def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
@@ -159,9 +159,13 @@ def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
 
 def rounded_sums(sums: np.ndarray) -> np.ndarray:
     """Return sums whose errors stand behind them, rounded once; an infinite sum has none that counts."""
-    n = sums.shape[-1] // 2
-    errors = sums[..., n:]
-    return sums[..., :n] + (errors if np.isfinite(errors).all() else np.where(np.isfinite(errors), errors, 0.0))
+    return sums[..., : sums.shape[-1] // 2] + errors_of(sums)
+
+
+def errors_of(sums: np.ndarray) -> np.ndarray:
+    """Return the errors that stand behind sums, zeros in place of what is not finite."""
+    errors = sums[..., sums.shape[-1] // 2 :]
+    return errors if np.isfinite(errors).all() else np.where(np.isfinite(errors), errors, 0.0)
 
 
 def largest_entry(M: Any) -> Any:
