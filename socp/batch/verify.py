@@ -29,6 +29,7 @@ from ..warmup import announce
 from .driver import FAILED, OPTIMAL, Batch
 
 NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # of programs without cones
+NO_ROWS = {"orthant": NO_CONES[:0], "singles": NO_CONES[:0], "slots": NO_CONES[:0], "values": np.empty((0, 0))}
 
 announce(lanes=[
     "socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.take_matrices", "socp.batch.verify",
@@ -54,7 +55,7 @@ class Verifier(Structure):
 
 def verifier_for(batch: Batch, bound: np.ndarray, settings: Settings, **rows: np.ndarray) -> Verifier:
     """Return what tests the answers of a batch; `rows` are the fields of `Verifier` that tell those of cones."""
-    verifier = Verifier(m=batch.m, n=batch.n, **rows)
+    verifier = Verifier(m=batch.m, n=batch.n, **(rows or NO_ROWS))
     verifier.bound[:], verifier.held, verifier.tol = bound[: batch.m], -1, settings.tol
     verifier.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
     return verifier
