@@ -6,7 +6,7 @@ import functools
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -387,22 +387,29 @@ class Run:
         return answer, found, message
 
     def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> Point4 | None:
-        """The best certificate of the point, as it is, without its small entries, or near an unbounded ray; or None.
+        """A certificate of the point, without its small entries, as it is, or near an unbounded ray; or None.
 
         A multiplier that tends to zero never vanishes beside terms that are none: x >= 0 and 0 x <= -1 have the
         multipliers (tau, 1).
         """
         tol, point = self.state.tol_infeasible, self.state.point
-        rays = [self.unscale(p) for p in (point, point.without_small_entries(self.form, tol))]
-        errors = [error_of(ray) for ray in rays]
-        if unbounded and tol < min(errors) <= FAR_RAY * tol:
-            rays += [self.unscale(p) for p in self._directions()]
-            errors += [error_of(ray) for ray in rays[2:]]
-            if min(errors) > tol:
-                rays = [(nearest_ray(self.program, x), y, z, s) for x, y, z, s in rays]
-                errors = [error_of(ray) for ray in rays]
-        best = errors.index(min(errors))
-        return rays[best] if errors[best] <= tol else None
+        rays: list[Point4] = []
+        errors: list[float] = []
+
+        def first_of(candidates: Iterable[Point4]) -> Point4 | None:
+            for ray in candidates:
+                rays.append(ray)
+                errors.append(error_of(ray))
+                if errors[-1] <= tol:
+                    return ray
+            return None
+
+        found = first_of(map(self.unscale, (point.without_small_entries(self.form, tol), point)))
+        if found is None and unbounded and min(errors) <= FAR_RAY * tol:
+            found = first_of(map(self.unscale, self._directions()))
+            if found is None:
+                found = first_of((nearest_ray(self.program, x), y, z, s) for x, y, z, s in rays[:])
+        return found
 
     def _directions(self) -> list[Point]:
         """Rays in place of x where the objective is unbounded."""

@@ -38,39 +38,42 @@ def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
     return np.where(-slope > LEAST_SLOPE * size, error, np.inf)[()]
 
 
-def primal_slope(program: Any, *multipliers: np.ndarray) -> tuple[Any, Any, list[tuple[Any, Any]]]:
-    """Return the slope b'y + h'z, or of sides, the sum of its terms' sizes, and each block's distance and size."""
-    slope, size, outside = np.zeros((*multipliers[0].shape[:-1], 2)), 0.0, []
+def primal_slope(program: Any, *multipliers: np.ndarray) -> Any:
+    """Return the slope b'y + h'z, or of sides."""
+    slope = np.zeros((*multipliers[0].shape[:-1], 2))
     for block, v in zip(program.constraints, multipliers):
-        sides, distance = block.support(v)
-        add_transposed(sides[..., None], v, slope)
-        size += np.abs(sides * v).sum(axis=-1)
-        outside.append((distance, norm(v)))
-    return rounded_sums(slope)[..., 0], size, outside
+        add_transposed(block.support(v)[0][..., None], v, slope)
+    return rounded_sums(slope)[..., 0]
 
 
 def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
     """Return what is to be seen of the multipliers of each block of constraints: also A'y + G'z."""
-    slope, size, outside = primal_slope(program, *multipliers)
-    gradient, data = np.zeros((*multipliers[0].shape[:-1], 2 * program.n)), 0.0
-    for block, v, (_, largest) in zip(program.constraints, multipliers, outside):
+    leading = multipliers[0].shape[:-1]
+    slope, gradient = np.zeros((*leading, 2)), np.zeros((*leading, 2 * program.n))
+    size, data, outside = 0.0, 0.0, []
+    for block, v in zip(program.constraints, multipliers):
+        sides, distance = block.support(v)
+        add_transposed(sides[..., None], v, slope)
         add_transposed(block.matrix, v, gradient)
-        data = data + largest_entry(block.matrix) * largest
-    return slope, size, [(norm(rounded_sums(gradient)), data), *outside]
+        largest = norm(v)
+        size, data = size + np.abs(sides * v).sum(axis=-1), data + largest_entry(block.matrix) * largest
+        outside.append((distance, largest))
+    return rounded_sums(slope)[..., 0], size, [(norm(rounded_sums(gradient)), data), *outside]
 
 
-def dual_slope(program: Any, x: np.ndarray) -> tuple[Any, Any]:
-    """Return the slope c'x and the sum of the sizes of its terms."""
+def dual_slope(program: Any, x: np.ndarray) -> Any:
+    """Return the slope c'x."""
     slope = np.zeros((*x.shape[:-1], 2))
     add_transposed(program.cost[..., None], x, slope)
-    return rounded_sums(slope)[..., 0], np.abs(program.cost * x).sum(axis=-1)
+    return rounded_sums(slope)[..., 0]
 
 
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
     """Return what is to be seen of the direction x, which may not lead out of the constraints."""
     zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest)]
     zeros += [(block.outward(*multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
-    return *dual_slope(program, x), [(value, data * norm(x)) for value, data in zeros]
+    size, largest = np.abs(program.cost * x).sum(axis=-1), norm(x)
+    return dual_slope(program, x), size, [(value, data * largest) for value, data in zeros]
 
 
 def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> float:
@@ -115,7 +118,7 @@ def certificate_of(
     slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, *ray: np.ndarray
 ) -> tuple[Ray, Any]:
     """Return the ray scaled to the slope -1, and the smallest tol at which that is a certificate."""
-    ray = scaled(slope_of(program, *ray)[0], *ray)
+    ray = scaled(slope_of(program, *ray), *ray)
     return ray, ray_error(*terms_of(program, *ray))
 
 

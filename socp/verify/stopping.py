@@ -146,7 +146,8 @@ class Sides(NamedTuple):
 
     def idle(self, y: np.ndarray) -> np.ndarray:
         """The rows without entries whose multipliers add nothing to a certificate."""
-        return ~has_entries(self.matrix, 0) & (self.support(y)[0] * y >= 0.0)
+        empty = ~has_entries(self.matrix, 0)
+        return empty & (self.support(y)[0] * y >= 0.0) if empty.any() else empty
 
 
 class SlackRows(NamedTuple):
@@ -187,9 +188,11 @@ class SlackRows(NamedTuple):
 
     def idle(self, z: np.ndarray) -> np.ndarray:
         """As of `Sides`; the first entry of a cone holds the others."""
-        found, (start, second_order) = ~has_entries(self.matrix, 0) & (self.support(z)[0] * z >= 0.0), self.layout
-        found[start[:-1][second_order & (np.diff(start) > 0)]] = False
-        return found
+        empty, (start, second_order) = ~has_entries(self.matrix, 0), self.layout
+        if empty.any():
+            empty &= self.support(z)[0] * z >= 0.0
+            empty[start[:-1][second_order & (np.diff(start) > 0)]] = False
+        return empty
 
 
 def residuals(
