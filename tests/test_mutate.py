@@ -1,0 +1,66 @@
+"""The faults that `tests.mutate` puts in, and what it says of tests that see them."""
+
+import pytest
+
+from tests import mutate
+
+CODE = '''
+"""Text."""
+LIMIT = 2.0
+
+
+def excess(x: float, l: float = 0.0) -> float:
+    """Return x - l, at least 0."""
+    if x < l and x is not None:
+        raise ValueError("x - l")
+    total = [0.0]
+    total[0] += (x - l) * 3.0
+    return max(total[0], -1.0)
+'''
+
+
+def test_each_fault_is_another_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    (tmp_path / "a.py").write_text(CODE)
+    found = mutate.faults_of("a.py", CODE)
+    assert len({fault.applied(CODE) for fault in found}) == len(found) > 15
+    assert all(mutate.is_code(fault) and fault.applied(CODE) != CODE for fault in found)
+
+
+@pytest.mark.parametrize("before, after", [
+    ("-", "+"), ("<", "<="), ("<", ">"), ("and", "or"), ("is not", "is"), ("3.0", "30.0"), ("max", "min"), ("l", "u"),
+    ("x < l and x is not None", "not (x < l and x is not None)"), ("total[0] += (x - l) * 3.0", "pass"), (" - l", ""),
+    ("0", "1"), ("-", ""),
+])  # fmt: skip
+def test_faults_of_every_kind_are_found(before, after):
+    assert (before, after) in [(fault.before, fault.after) for fault in mutate.faults_of("a.py", CODE)]
+
+
+def test_texts_and_signatures_stay():
+    texts = {1, 2, 3, 6, 7, 9}  # docstrings, a constant of the module, the signature and a message
+    assert texts.isdisjoint({fault.line for fault in mutate.faults_of("a.py", CODE)})
+
+
+def test_a_seed_draws_the_same_faults_of_each_room_again():
+    drawn = mutate.draw(mutate.ROOT, ["qp/reduce", "socp/cones"], 9, seed=3)
+    assert drawn == mutate.draw(mutate.ROOT, ["socp/cones", "qp/reduce"], 9, seed=3)
+    assert sorted(fault.room for fault in drawn) == 4 * ["qp/reduce"] + 5 * ["socp/cones"]
+    assert drawn != mutate.draw(mutate.ROOT, ["qp/reduce", "socp/cones"], 9, seed=4)
+
+
+@pytest.mark.parametrize("test, verdict", [
+    ("assert excess(3.0) == 9.0", "FAILED tests/room/test_room.py::test_it"),
+    ("assert excess(0.0) == 0.0", "survived"),
+    ("while excess(3.0) != 9.0: pass", "no end"),
+])  # fmt: skip
+def test_tests_that_fail_or_do_not_end_catch_a_fault(tmp_path, monkeypatch, test, verdict):
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    (tmp_path / "room").mkdir()
+    (tmp_path / "room" / "code.py").write_text(CODE)
+    (tmp_path / "tests" / "room").mkdir(parents=True)
+    (tmp_path / "tests" / "room" / "test_room.py").write_text(
+        f"from room.code import excess\n\n\ndef test_it():\n    {test}\n"
+    )
+    fault = next(f for f in mutate.faults_of("room/code.py", CODE) if f.after == "30.0")
+    assert mutate.verdict(tmp_path, fault, limit=10.0, near=True) == verdict
+    assert (tmp_path / "room" / "code.py").read_text() == CODE
