@@ -112,6 +112,7 @@ setup(
         ],
         "test": [
             "pytest",
+            "pytest-timeout",
             "pytest-xdist",
             "hypothesis",
             "hmmlearn",
