@@ -153,7 +153,7 @@ setup(
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     py_modules=["centralpath"],
     entry_points={
-        "console_scripts": ["centralpath = bench.__main__:main"],
+        "console_scripts": ["centralpath = centralpath:main"],
         "centralpath.cvxpy": ["qp = qp.interop.cvxpy"],  # which `socp.interop.cvxpy` loads
     },
     package_data={name: ["py.typed"] for name in PACKAGES},
