@@ -3,7 +3,7 @@
 ``import centralpath`` gives ``centralpath.socp``, ``centralpath.qp``, ``centralpath.models`` and ``centralpath.bench``,
 each imported when it is first asked for.  Where `models` means ours, ``centralpath.models`` is that very module; where
 it means another file, ours is imported from beside this one, under its longer name alone (`bench` needs all four plain
-names, `models` needs those of `socp` and `qp`, and `qp` that of `socp`).
+names, `models` needs those of `socp` and `qp`, and `qp` that of `socp`; an ImportError says which is another's).
 
 Examples
 --------
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 
 PACKAGES = ("socp", "qp", "models", "bench")
 __path__: list[str] = []  # its modules are found by `Aliases`
+# of `socp`, which may be another's package
+_specification = importlib.util.spec_from_file_location(
+    "centralpath_origin", Path(__file__).resolve().parent / "socp" / "origin.py"
+)
+origin: Any = importlib.util.module_from_spec(_specification)  # type: ignore[arg-type]
+_specification.loader.exec_module(origin)  # type: ignore[union-attr]
 
 
 class Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -47,9 +53,15 @@ class Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         package = name.partition(".")[0]
         if head != __name__ or package not in PACKAGES:
             return None
-        if _means_ours(package):
+        if origin.is_ours(package):
             return importlib.util.spec_from_loader(fullname, self)
-        return None if name != package else importlib.util.spec_from_file_location(fullname, _file(package))
+        if name != package:
+            return None
+        if origin.is_overwritten(package):
+            origin.require(package)
+        if package != "socp":
+            origin.require("socp")
+        return importlib.util.spec_from_file_location(fullname, origin.file_of(package))
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """The module under its own name; the machinery of imports is about to give it another specification."""
@@ -63,18 +75,9 @@ class Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__spec__ = module.__spec__.loader_state
 
 
-def _file(package: str) -> Path:
-    return Path(__file__).resolve().parent / package / "__init__.py"
-
-
-def _means_ours(package: str) -> bool:
-    """Whether the plain name leads to the package beside this file."""
-    if package in sys.modules:
-        file = getattr(sys.modules[package], "__file__", None)
-    else:
-        spec = importlib.util.find_spec(package)
-        file = None if spec is None else spec.origin
-    return file is not None and Path(file).resolve() == _file(package)
+def main() -> int:
+    """Run the command line."""
+    return int(importlib.import_module(f"{__name__}.bench.__main__").main())
 
 
 def __getattr__(name: str) -> Any:

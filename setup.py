@@ -13,8 +13,13 @@ import tempfile
 from pathlib import Path
 from shutil import rmtree
 
+import setuptools
 from setuptools import Distribution, find_packages, setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
+
+# Where the project's files can be read on the web; metadata, CITATION.cff and the links of the long description follow.
+ADDRESS = ""
 
 # Where a solver publishes no wheel for a newer Python it is left out: installing must never need a compiler.
 ECOS = 'ecos; python_version < "3.13"'
@@ -41,8 +46,53 @@ cache.package(kernels.kernels(), Path(folder), processor)
 """
 
 
-class WithKernels(build_py):
-    """The packages' files, and the kernels of all of them compiled for a baseline of processors."""
+PACKAGES = ("socp", "qp", "models", "bench")
+BESIDE = ["CHANGELOG.md", "CITATION.cff", ".gitignore", "bench/counts.tsv"]  # files that only the sdist holds
+MADE = ["docs/_build", "docs/jupyter_execute", "docs/.jupyter_cache"]
+
+
+def description(address):
+    """Return the README with absolute links; without an address links become their text, and pictures are left out."""
+
+    def absolute(found):
+        mark, text, target = found.groups()
+        if target.startswith(("https:", "http:")):
+            return found[0]
+        if not address or target.startswith("#"):
+            return "" if mark else text
+        return f"{mark}[{text}]({address}/blob/v{VERSION}/{target}{'?raw=true' if mark else ''})"
+
+    return re.sub(r"(!?)\[([^]]*)\]\(([^)]+)\)", absolute, (ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+class WithTests(sdist):
+    """What a checkout holds: the README's commands work in an unpacked sdist, too."""
+
+    def make_distribution(self):
+        self.filelist.extend(BESIDE)
+        for folder in ("tests", "docs", ".ci", ".github"):
+            self.filelist.graft(folder)
+        for folder in MADE:
+            self.filelist.prune(folder)
+        self.filelist.global_exclude("*.py[cod]")
+        super().make_distribution()
+
+
+class WithStubs(build_py):
+    """The packages' files, and types of `centralpath`: type checkers read no py.typed beside a single module."""
+
+    def run(self):
+        super().run()
+        stubs = Path(self.build_lib) / "centralpath-stubs"
+        stubs.mkdir(parents=True, exist_ok=True)
+        imports = "".join(f"import {name} as {name}\n" for name in PACKAGES)
+        (stubs / "__init__.pyi").write_text(f"{imports}\n__version__: str\n", encoding="utf-8")
+        for name in PACKAGES:
+            (stubs / f"{name}.pyi").write_text(f"from {name} import *\n", encoding="utf-8")
+
+
+class WithKernels(WithStubs):
+    """The kernels of all packages, too, compiled for a baseline of processors."""
 
     def run(self):
         super().run()
@@ -66,20 +116,23 @@ class OfOnePlatform(Distribution):
         return True
 
 
-with_kernels = {
-    "cmdclass": {"build_py": WithKernels}, "distclass": OfOnePlatform, "setup_requires": RUN_TIME,
-}  # fmt: skip
+with_kernels = {"distclass": OfOnePlatform, "setup_requires": RUN_TIME}
+# as an SPDX expression where setuptools knows these
+licence = {"license_expression" if int(setuptools.__version__.split(".")[0]) >= 77 else "license": "MIT"}
 
 setup(
     **(with_kernels if PROCESSOR else {}),
+    **licence,
+    cmdclass={"build_py": WithKernels if PROCESSOR else WithStubs, "sdist": WithTests},
     name="centralpath",
     version=VERSION,
     description="Primal-dual interior points for second-order cone and quadratic programs, and learning models on top",
-    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description=description(ADDRESS),
     long_description_content_type="text/markdown",
     author="the centralpath developers",
-    license="MIT",
     license_files=["LICENSE"],
+    url=ADDRESS or None,
+    project_urls={"Changelog": f"{ADDRESS}/blob/v{VERSION}/CHANGELOG.md"} if ADDRESS else {},
     keywords=[
         *("convex optimization", "interior point", "quadratic programming", "second-order cone programming", "socp"),
         *("qp", "support vector machine", "machine learning", "numba"),
@@ -97,13 +150,13 @@ setup(
         "Typing :: Typed",
     ],
     python_requires=">=3.10",
-    packages=find_packages(include=["socp", "socp.*", "qp", "qp.*", "models", "models.*", "bench", "bench.*"]),
+    packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     py_modules=["centralpath"],
     entry_points={
-        "console_scripts": ["centralpath = bench.__main__:main"],
+        "console_scripts": ["centralpath = centralpath:main"],
         "centralpath.cvxpy": ["qp = qp.interop.cvxpy"],  # which `socp.interop.cvxpy` loads
     },
-    package_data={"socp": ["py.typed"], "qp": ["py.typed"], "models": ["py.typed"], "bench": ["py.typed"]},
+    package_data={name: ["py.typed"] for name in PACKAGES},
     install_requires=RUN_TIME,
     extras_require={
         "bench": [
@@ -130,6 +183,8 @@ setup(
             "setuptools",
             "wheel",
         ],
+        "cvxpy": ["cvxpy>=1.7"],
+        "plot": ["matplotlib"],
         "torch": ["torch"],
         "jax": ["jax"],
         "docs": ["furo", "latex2mathml", "matplotlib", "myst-nb", "sphinx"],

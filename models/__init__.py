@@ -1,6 +1,11 @@
 """models: published learning problems written as cone programs."""
 
+# ruff: noqa: E402  whether `qp` is ours is asked first
+
+from socp.origin import require
 from socp.version import __version__ as __version__
+
+require("qp")
 
 from .bilevel.bilevel import BilevelClassifier, Round
 from .bilevel.prior import GenerativePrior

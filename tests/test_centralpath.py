@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import pytest
 
@@ -64,3 +65,72 @@ def test_beside_a_models_py_of_the_users_own(tmp_path, first):
     ran = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split() == ["1", "0"]
+
+
+def told(code, folder, *path):
+    """The last line of what a script that ends with an error says, with this folder and others on the path."""
+    script = folder / "script.py"
+    script.write_text(code, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONSAFEPATH": ""}
+    ran = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
+    assert ran.returncode != 0, ran.stdout
+    return ran.stderr.splitlines()[-1]
+
+
+def test_a_file_of_the_users_own_that_hides_a_package_is_named(tmp_path):
+    (tmp_path / "qp.py").write_text("THEIRS = 1\n", encoding="utf-8")
+    for code in ("import models", "from centralpath import models", "import centralpath; centralpath.main()"):
+        line = told(code, tmp_path, ROOT)
+        assert line == (
+            f"ImportError: centralpath needs its package 'qp', {ROOT / 'qp'}, but the name leads to "
+            f"{tmp_path.resolve() / 'qp.py'}: rename that file or folder"
+        )
+    (tmp_path / "script.py").write_text(
+        "from centralpath import qp as ours\nimport qp\nassert qp.THEIRS == 1\n"
+        "print(ours.solve(None, [1.0], lb=2.0).status)\n",
+        encoding="utf-8",
+    )
+    printed = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=300, check=True,
+    ).stdout  # fmt: skip
+    assert printed == "optimal\n"
+
+
+def record(site, name, *files):
+    """Have a distribution with these files."""
+    (site / f"{name}-1.0.dist-info").mkdir(parents=True)
+    (site / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (site / f"{name}-1.0.dist-info" / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+    for file in files:
+        (site / file).parent.mkdir(exist_ok=True)
+        (site / file).write_text("THEIRS = 1\n", encoding="utf-8")
+
+
+def test_another_distribution_is_named_that_hides_a_package(tmp_path):
+    site = tmp_path / "site"
+    record(site, "quickplot", "qp/__init__.py")
+    line = told("import models", tmp_path, site, ROOT)
+    assert line.startswith("ImportError: centralpath needs its package 'qp'")
+    assert line.endswith(f"{site / 'qp' / '__init__.py'} of the distribution 'quickplot': install the two in "
+                         "environments of their own")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("package", "code"),
+    [
+        ("qp", "import models"), ("qp", "from centralpath import qp"), ("models", "import bench"),
+        ("bench", "import centralpath; centralpath.main()"), ("models", "import centralpath; centralpath.models"),
+    ],
+)  # fmt: skip
+def test_another_distribution_is_named_that_overwrites_a_package(package, code, tmp_path):
+    site = tmp_path / "site"
+    for name in ("socp", "qp", "models", "bench"):
+        copytree(ROOT / name, site / name, ignore=ignore_patterns("__pycache__"))
+    (site / "centralpath.py").write_bytes((ROOT / "centralpath.py").read_bytes())
+    record(site, "centralpath")
+    record(site, "quickplot", f"{package}/__init__.py")
+    assert told(code, tmp_path, site) == (
+        f"ImportError: the package {package!r} of centralpath was overwritten by the one of the distribution "
+        "'quickplot': install the two in environments of their own, and centralpath again here"
+    )

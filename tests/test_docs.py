@@ -114,7 +114,9 @@ def test_the_version_is_that_of_the_changelog_and_the_citation():
     import socp
 
     root = DOCS.parent
-    assert f"\n## {socp.__version__}\n" in (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(20\d\d-\d\d-\d\d\)", heading) for heading in headings)
+    assert headings[0].split()[0] == socp.__version__
     assert f"\nversion: {socp.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
 
 

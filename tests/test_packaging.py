@@ -1,8 +1,10 @@
-"""The distribution: built as a wheel from a copy of the sources, looked into, installed and imported."""
+"""The distribution: built as a wheel and an sdist from a copy of the sources, looked into, installed and imported."""
 
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from email.parser import Parser
 from pathlib import Path
@@ -20,6 +22,11 @@ pytestmark = pytest.mark.full  # the distribution is built and installed
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("socp", "qp", "models", "bench")
+FOLDERS = (*PACKAGES, "tests", "docs", ".ci", ".github")
+FILES = (
+    *("centralpath.py", "setup.py", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff"),
+    ".gitignore",
+)
 
 
 def run(*arguments, cwd, **environment):
@@ -41,9 +48,9 @@ def source(tmp_path_factory):
     pytest.importorskip("setuptools")
     pytest.importorskip("pip")
     folder = tmp_path_factory.mktemp("source")
-    for name in (*PACKAGES, "tests"):
-        copytree(ROOT / name, folder / name, ignore=ignore_patterns("__pycache__"))
-    for name in ("centralpath.py", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
+    for name in FOLDERS:
+        copytree(ROOT / name, folder / name, ignore=ignore_patterns("__pycache__", "_build", "jupyter_execute", ".j*"))
+    for name in FILES:
         (folder / name).write_bytes((ROOT / name).read_bytes())
     return folder
 
@@ -69,7 +76,8 @@ def test_the_wheel_is_pure_python_and_holds_every_file_of_the_packages_and_nothi
         if path.suffix == ".py" or path.name == "py.typed"
     }
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {name for name in names if ".dist-info/" not in name} == expected | {"centralpath.py"}
+    stubs = {f"centralpath-stubs/{name}.pyi" for name in ("__init__", *PACKAGES)}
+    assert {name for name in names if ".dist-info/" not in name} == expected | stubs | {"centralpath.py"}
     assert {f"{package}/py.typed" for package in PACKAGES} <= names
     assert any(name.endswith("LICENSE") for name in names)
 
@@ -85,10 +93,85 @@ def test_the_metadata(wheel):
     requirements = metadata.get_all("Requires-Dist")
     names = {name.split(">")[0] for name in requirements if "extra ==" not in name}
     assert names == {"numpy", "scipy", "numba", "nltk"}
-    assert set(metadata.get_all("Provides-Extra")) == {"bench", "test", "docs", "torch", "jax"}
+    assert set(metadata.get_all("Provides-Extra")) == {"bench", "cvxpy", "test", "docs", "plot", "torch", "jax"}
     for extra, needed in {"bench": "clarabel", "test": "pytest", "docs": "sphinx"}.items():
         wanted = [line for line in requirements if line.startswith(needed) and f"extra == '{extra}'" in norm(line)]
         assert wanted, (extra, needed)
+
+
+def long_description(source, address, out):
+    """The metadata's text, made by setup.py with this address."""
+    before = (source / "setup.py").read_text(encoding="utf-8")
+    assert before.count('\nADDRESS = "') == 1
+    try:
+        (source / "setup.py").write_text(
+            re.sub(r'^ADDRESS = ".*"$', f'ADDRESS = "{address}"', before, flags=re.M), encoding="utf-8"
+        )
+        run("setup.py", "-q", "egg_info", "--egg-base", out, cwd=source)
+    finally:
+        (source / "setup.py").write_text(before, encoding="utf-8")
+    return Parser().parsestr((out / "centralpath.egg-info" / "PKG-INFO").read_text(encoding="utf-8"))
+
+
+def test_links_of_the_long_description_follow_the_address(source, tmp_path):
+    readme = re.findall(r"\]\((?!#)([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(readme) > 5
+    without = long_description(source, "", tmp_path)
+    assert "](" not in without.get_payload().replace("](http", "") and without["Home-page"] is None
+    address = "https://example.org/centralpath"
+    metadata = long_description(source, address, tmp_path)
+    found = re.findall(r"\]\(([^)]+)\)", metadata.get_payload())
+    assert found and all(link.startswith(f"{address}/blob/v{socp.__version__}/") for link in found)
+    assert len(found) == len(readme) and f"Changelog, {address}/" in metadata["Project-URL"]
+    assert metadata["Home-page"] == address or f"Homepage, {address}" in metadata.get_all("Project-URL")
+
+
+def test_the_citation_has_the_address_of_setup():
+    (address,) = re.findall(r'^ADDRESS = "(.*)"$', (ROOT / "setup.py").read_text(encoding="utf-8"), re.M)
+    lines = re.findall(r"^repository-code: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.M)
+    assert lines == ([f'"{address}"'] if address else [])
+
+
+def test_the_sdist_holds_a_checkout_whose_tests_pass(source, tmp_path):
+    run("setup.py", "-q", "sdist", "--dist-dir", tmp_path, cwd=source)
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {member.name.partition("/")[2] for member in archive if member.isfile()}
+        archive.extractall(tmp_path)
+    folders = [path for name in FOLDERS for path in (source / name).rglob("*") if path.is_file()]
+    expected = {path.relative_to(source).as_posix() for path in folders if path.suffix != ".pyc"} | set(FILES)
+    assert len(expected) > 800 and expected <= names
+    assert {name for name in names - expected if "egg-info/" not in name} <= {"PKG-INFO", "setup.cfg"}
+    root = tmp_path / f"centralpath-{socp.__version__}"
+    tests = ["tests/test_docs.py", "tests/test_house.py", "tests/bench/test_main.py", "tests/qp/test_verbose.py"]
+    told = run("-m", "pytest", "-n", "0", *tests, cwd=root, PYTHONPATH=str(root))
+    assert re.search(r"\d\d passed", told)
+
+
+TYPED = """
+import centralpath
+from centralpath import models, qp
+from centralpath.qp import solve
+
+answer: str = solve(None)
+machine: int = models.SVC()
+version: int = centralpath.__version__
+fine: qp.Status = solve(None).status
+"""
+
+
+def test_centralpath_is_typed(wheel, tmp_path):
+    pytest.importorskip("mypy")
+    run("-m", "venv", "--without-pip", tmp_path / "env", cwd=tmp_path)
+    (site,) = (tmp_path / "env").glob("lib/*/site-packages")
+    run("-m", "pip", "install", "--no-deps", "--target", site, wheel, cwd=tmp_path)
+    (tmp_path / "script.py").write_text(TYPED, encoding="utf-8")
+    options = ["--ignore-missing-imports", "--cache-dir", tmp_path, "--python-executable", tmp_path / "env/bin/python"]
+    arguments = map(str, [sys.executable, "-m", "mypy", *options, "script.py"])
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    told = subprocess.run([*arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+    found = re.findall(r"script\.py:(\d+): error: .*\[assignment\]", told.stdout)
+    assert found == ["6", "7", "8"] and "Found 3 errors" in told.stdout, told.stdout
 
 
 def test_the_packages_have_the_version_of_the_distribution():

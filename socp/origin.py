@@ -1,0 +1,72 @@
+"""Whether `qp`, `models` and `bench` are the packages of this distribution: others, and a user's files, have such names.
+
+It imports nothing of the project, so that `centralpath` can load this file by itself.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1]
+MARK = "version import __version__ as __version__"  # in the __init__.py of each package of the project
+
+
+def file_of(package: str) -> Path:
+    """Return the file that is this project's `package`."""
+    return HERE / package / "__init__.py"
+
+
+def found(package: str) -> Path | None:
+    """Return the file that ``import package`` leads to, or None."""
+    if package in sys.modules:
+        file = getattr(sys.modules[package], "__file__", None)
+    else:
+        spec = importlib.util.find_spec(package)
+        file = None if spec is None else spec.origin
+    return None if file is None else Path(file).resolve()
+
+
+def is_overwritten(package: str) -> bool:
+    """Return True if the file of this project's `package` is another's by now."""
+    try:
+        return MARK not in file_of(package).read_text(encoding="utf-8")
+    except OSError:  # in an archive, say
+        return False
+
+
+def is_ours(package: str) -> bool:
+    """Return True if ``import package`` leads to this project's package."""
+    return found(package) == file_of(package) and not is_overwritten(package)
+
+
+def require(*packages: str) -> None:
+    """Raise ImportError, with both names and what to do, unless each of the `packages` is this project's."""
+    for package in packages:
+        if not is_ours(package):
+            raise ImportError(_explain(package), name=package)
+
+
+def _explain(package: str) -> str:
+    file, ours = found(package), file_of(package)
+    other = _installer(package, file)
+    of_other = f" of the distribution {other!r}" if other else ""
+    if file == ours:
+        return (
+            f"the package {package!r} of centralpath was overwritten by the one{of_other or ' of another'}: "
+            "install the two in environments of their own, and centralpath again here"
+        )
+    remedy = "install the two in environments of their own" if other else "rename that file or folder"
+    return f"centralpath needs its package {package!r}, {ours.parent}, but the name leads to {file}{of_other}: {remedy}"
+
+
+def _installer(package: str, file: Path | None) -> str:
+    """Return the name of the other distribution whose list of files has `file`, or ""."""
+    from importlib import metadata  # only needed here: it takes as long to import as all the rest
+
+    for name in metadata.packages_distributions().get(package, []):
+        files = metadata.files(name) or []
+        if name != "centralpath" and any(Path(str(path.locate())).resolve() == file for path in files):
+            return name
+    return ""
