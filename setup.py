@@ -36,7 +36,7 @@ import sys
 from pathlib import Path
 import models, qp
 from socp.compiled import cache, kernels, packaged
-from socp.warmup import prepare_packages
+from socp.kernel_groups import prepare_packages
 
 processor, folder = sys.argv[1:]
 if processor not in packaged.BASELINES:

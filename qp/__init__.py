@@ -1,19 +1,24 @@
 """qp: convex quadratic programs with two-sided rows and bounds, solved through `socp`."""
 
-from socp.problem.checks import ProgramError
-from socp.problem.lowrank import LowRank
-from socp.problem.status import Status
+from typing import TYPE_CHECKING
+
+from socp.origin import late
 from socp.version import __version__ as __version__
 
-from .active_set.series import SeriesSolutions, solve_series
-from .batch import Solutions, solve_many
-from .interop import register_with_qpsolvers, solve_qp
-from .problem.blocks import Blocks
-from .problem.kernel_matrix import KernelMatrix
-from .problem.program import QuadraticProgram
-from .problem.solution import Solution
-from .solver import Solver, solve
-from .warmup import warmup
+if TYPE_CHECKING:
+    from socp.problem.checks import ProgramError
+    from socp.problem.lowrank import LowRank
+    from socp.problem.status import Status
+
+    from .active_set.series import SeriesSolutions, solve_series
+    from .batch import Solutions, solve_many
+    from .interop import register_with_qpsolvers, solve_qp
+    from .kernel_groups import warmup
+    from .problem.blocks import Blocks
+    from .problem.kernel_matrix import KernelMatrix
+    from .problem.program import QuadraticProgram
+    from .problem.solution import Solution
+    from .solver import Solver, solve
 
 __all__ = [
     "Blocks",
@@ -33,3 +38,26 @@ __all__ = [
     "solve_series",
     "warmup",
 ]
+
+if not TYPE_CHECKING:  # for which a module's __getattr__ would be a name for everything
+    __getattr__ = late(
+        __name__,
+        {
+            "socp.problem.checks": "ProgramError",
+            "socp.problem.lowrank": "LowRank",
+            "socp.problem.status": "Status",
+            ".active_set.series": "SeriesSolutions solve_series",
+            ".batch": "Solutions solve_many",
+            ".interop": "register_with_qpsolvers solve_qp",
+            ".problem.blocks": "Blocks",
+            ".problem.kernel_matrix": "KernelMatrix",
+            ".problem.program": "QuadraticProgram",
+            ".problem.solution": "Solution",
+            ".solver": "Solver solve",
+            ".kernel_groups": "warmup",
+        },
+    )
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

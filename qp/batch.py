@@ -20,6 +20,7 @@ from socp.problem.lowrank import LowRank
 from socp.problem.settings import QuadraticBatchSettings, Settings, document_settings
 from socp.problem.status import Status
 
+from . import kernel_groups  # noqa: F401  which adds those of `qp` before anything is compiled
 from .engine import Engine
 from .problem.certificates import Stack
 from .problem.derivatives import Gradient, Tangent

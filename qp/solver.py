@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from socp.kernel_groups import ready_for
 from socp.problem.checks import ArrayLike, Number, ProgramError
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
 from socp.solver import with_values
-from socp.warmup import ready_for
 
 from .batch import Solutions, solve_like
 from .engine import Engine

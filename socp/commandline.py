@@ -10,13 +10,13 @@ from typing import Any
 
 from .compiled.build import prepare
 from .compiled.kernels import INTERPRETED
+from .kernel_groups import any_second_order, members, prepare_packages, ready_for_large, show_config
 from .plan.choice import SMALL
 from .problem.checks import ProgramError
 from .problem.settings import WAYS, Settings, explained
 from .problem.solution import Solution
 from .problem.status import Status
 from .version import __version__
-from .warmup import any_second_order, members, prepare_packages, ready_for_large, show_config
 
 NOT_HERE = ("callback",)  # what cannot be written on a command line
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from .compiled.memory import keep_freed_memory
 from .compiled.threads import blas_threads
 from .form.standard import StackedProgram, StandardForm, sizes_of
+from .kernel_groups import ready_for_large
 from .kkt.backends import build
 from .kkt.base import KKT
 from .method import workspace
@@ -29,7 +30,6 @@ from .problem.program import ConeProgram
 from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution
 from .verify.stopping import ConeTest
-from .warmup import ready_for_large
 
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads

@@ -1,16 +1,44 @@
-"""Whether `qp`, `models` and `bench` are the packages of this distribution: others, and a user's files, have such names.
+"""Where packages and their public names are: others have a `qp` or `models`, too, and what is public is imported late.
 
 It imports nothing of the project, so that `centralpath` can load this file by itself.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
 MARK = "version import __version__ as __version__"  # in the __init__.py of each package of the project
+
+
+def late(package: str, places: dict[str, str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package that imports a public name, or a module, when it is first asked for.
+
+    Parameters
+    ----------
+    package : str
+    places : dict
+        Public names, separated by spaces, of each module of the package.
+    """
+    modules = {name: place for place, names in places.items() for name in names.split()}
+
+    def get(name: str) -> Any:
+        if name in modules:
+            value = getattr(importlib.import_module(modules[name], package), name)
+        else:
+            path = f"{package}.{name}"
+            if name.startswith("_") or importlib.util.find_spec(path) is None:
+                raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            value = importlib.import_module(path)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get
 
 
 def file_of(package: str) -> Path:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from .batch.programs import solve_like
 from .engine import Engine
+from .kernel_groups import ready_for
 from .linalg.csc import csc
 from .method.run import Iterate
 from .problem.checks import ArrayLike, Number, ProgramError, all_finite, as_vector, check_finite, check_no_nan
@@ -19,7 +20,6 @@ from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import CHECKS, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import Solution
-from .warmup import ready_for
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

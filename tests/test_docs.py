@@ -7,6 +7,7 @@ import re
 import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench import __main__ as bench_command
@@ -353,3 +354,54 @@ def test_the_terminal_of_the_first_run_is_drawn_as_a_terminal_shows_it():
     assert "&lt;b&gt;" in terminal.svg("$ a", shown)
     picture = terminal.PICTURE.read_text(encoding="utf-8")
     assert "compiling kernels" in picture and not re.search(r"/(tmp|home|root|work)/", picture)
+
+
+# ---- pages for those who come from elsewhere
+
+
+def sections(page):
+    """The text before the first heading, and [(heading, blocks that need a peer, blocks that are run)]."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    return head, [(part.splitlines()[0], fenced(part, "py"), fenced(part, "python")) for part in parts]
+
+
+def fenced(text, kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def ran(code, begin):
+    names = dict(begin)
+    exec(code, names)
+    return names
+
+
+PEERS = [section for section in sections("coming_from.md")[1] if section[2]]
+
+
+@pytest.mark.parametrize(("heading", "theirs", "ours"), PEERS, ids=[section[0] for section in PEERS])
+def test_a_call_here_finds_what_the_other_solver_finds(heading, theirs, ours):
+    (data,) = fenced(sections("coming_from.md")[0], "python")
+    begin, (their_code,), (our_code,) = ran(data, {}), theirs, ours
+    for name in ("cvxpy", "qpsolvers"):
+        if heading == name:
+            pytest.importorskip(name)
+    x = np.ravel(ran(our_code, begin)["x"])
+    if heading in ("OSQP", "quadprog", "CVXOPT", "cvxpy", "qpsolvers"):
+        assert x == pytest.approx([0.3, 0.7], abs=1e-6)
+    try:
+        other = ran(their_code, begin)["x"]
+    except ImportError:
+        return  # the peer is not installed: the answer was compared with the numbers above alone
+    assert x == pytest.approx(np.ravel(other), abs=1e-5)
+
+
+def test_the_peers_are_those_that_a_visitor_comes_from():
+    assert {section[0] for section in PEERS} >= {"OSQP", "quadprog", "CVXOPT", "ECOS", "scikit-learn"}
+
+
+def test_the_page_on_control_runs():
+    _, parts = sections("mpc.md")
+    blocks = [block for part in parts for block in part[2]]
+    assert len(blocks) == 2 and "solve_many" in blocks[1]
+    ran("\n".join(blocks), {})

@@ -9,6 +9,7 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
+from ..kernel_groups import announce
 from ..linalg.accurate import add_rows, rounded
 from ..problem.settings import Settings
 from ..verify.distances import NO_CONES
@@ -25,7 +26,6 @@ from ..verify.stopping import (
     measure_slacks,
     meets,
 )
-from ..warmup import announce
 from .driver import FAILED, OPTIMAL, Batch
 
 NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # of programs without cones

@@ -6,7 +6,10 @@ import abc
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-import cvxpy.settings as names
+try:
+    import cvxpy.settings as names
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("this module needs cvxpy: pip install cvxpy", name=error.name) from error
 import numpy as np
 from cvxpy.constraints import SOC
 from cvxpy.reductions.solution import Solution as CvxpySolution

@@ -89,6 +89,15 @@ class Answer(KeepsProgram):
             raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
         return program
 
+    def plot(self) -> Any:
+        """Return a matplotlib figure of the trace: residuals, gap and mu, and steps, by iteration.
+
+        A notebook shows it; ``sol.plot().savefig("trace.svg")`` writes it to a file.
+        """
+        from .plot import plot  # whose matplotlib is an extra
+
+        return plot(self)
+
     def __repr__(self) -> str:
         return summary(self)
 

@@ -20,14 +20,14 @@ def test_no_kernel_is_left_to_be_loaded():
 
 
 def test_what_is_compiled_ahead_names_kernels():
-    warmup = importlib.import_module("socp.warmup")  # `socp.warmup` is the function
+    warmup = importlib.import_module("socp.kernel_groups")
     names = [kernel.name for kernel in kernels()]
     for prefix in (place for places in warmup.GROUPS.values() for place in places):
         assert any(name.startswith(prefix) for name in names), prefix
 
 
 def test_what_a_first_small_program_does_not_call_is_deferred():
-    warmup = importlib.import_module("socp.warmup")
+    warmup = importlib.import_module("socp.kernel_groups")
     named = {kernel.name for kernel in warmup.members("every", "dense")}
     assert "socp.method.loop.follow" in named
     for deferred in ("qp.problem.derivatives.solve_held", "socp.batch.verify.verify"):
@@ -50,7 +50,7 @@ def test_a_first_small_dense_program_compiles_its_lane_and_no_factorization_of_t
     ("n", "kind", "steps"), [(300, sp.csc_array, 1), (30, sp.csc_array, 0), (300, sp.csc_array.toarray, 0)]
 )
 def test_a_large_sparse_program_has_its_kernels_in_one_step_without_dense_ones(monkeypatch, n, kind, steps):
-    warmup = importlib.import_module("socp.warmup")
+    warmup = importlib.import_module("socp.kernel_groups")
     prepared = []
     monkeypatch.setattr(warmup, "prepare", lambda wanted, alone: prepared.append({each.name for each in wanted}))
     warmup.ready_for_large.cache_clear()

@@ -264,3 +264,9 @@ def test_verbose_prints_the_iterations(capsys):
     x = cp.Variable(2)
     cp.Problem(cp.Minimize(cp.norm(x - [1, 2])), [x <= 1]).solve(solver=CentralPath(), verbose=True)
     assert "gap" in capsys.readouterr().out
+
+
+def test_without_cvxpy_the_error_says_what_to_install():
+    code = "import sys; sys.modules['cvxpy'] = None; import socp.interop.cvxpy"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert ran.stderr.splitlines()[-1] == "ModuleNotFoundError: this module needs cvxpy: pip install cvxpy"

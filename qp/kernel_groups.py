@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from socp.warmup import announce, prepare_packages
+from socp.kernel_groups import announce, prepare_packages
 
 announce(
     first=[

@@ -1,0 +1,47 @@
+"""The trace of a solve as a picture, which needs matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .checks import ProgramError
+
+SIZES = {
+    "primal_residual": "primal residual", "dual_residual": "dual residual", "gap": "gap", "mu": "mu",
+}  # fmt: skip
+STEPS = {"alpha_affine": "affine step", "alpha": "step", "sigma": "sigma"}
+LEAST = 1e-18  # what is drawn of a residual of 0
+
+
+def plot(solution: Any) -> Any:
+    """Return a matplotlib figure of a trace: residuals, gap and mu above, steps and sigma below, by iteration.
+
+    Raises
+    ------
+    ImportError
+        There is no matplotlib.
+    ProgramError
+        The answer has no trace of iterations.
+    """
+    trace = solution.trace
+    if len(trace) < 2:
+        raise ProgramError(f"a plot needs a trace of two iterations or more, but {len(trace)} came ({solution.plan})")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("a plot needs matplotlib: pip install matplotlib") from error
+    figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    for marker, (name, label) in zip("ovs.", SIZES.items()):
+        above.semilogy(trace["iteration"], np.maximum(trace[name], LEAST), marker=marker, markersize=4, label=label)
+    for marker, (name, label) in zip("v^o", STEPS.items()):
+        below.plot(trace["iteration"], trace[name], marker=marker, markersize=4, label=label)
+    above.set(title=f"{solution.status}, {solution.iterations} iterations", ylabel="relative to the data")
+    below.set(xlabel="iteration", ylabel="share", ylim=(-0.05, 1.05))
+    below.xaxis.get_major_locator().set_params(integer=True)
+    for axes in (above, below):
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+    return figure
