@@ -22,8 +22,7 @@ from socp.problem.settings import QuadraticBatchSettings, Settings, document_set
 from socp.problem.status import Status
 
 from .problem.certificates import Stack
-from .problem.derivatives import Gradient, Tangent
-from .problem.many_derivatives import Sensitivities
+from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, no_side_beyond
 from .problem.side_by_side import verify
 from .problem.solution import Solution
@@ -65,7 +64,7 @@ class Solutions(Answers[Solution]):
     """
 
     vectors, single, messages = ("x", "y", "z_bounds"), Solution, {**MESSAGES, **CERTIFIED}
-    linearized = Sensitivities
+    linearize, linearize_many = staticmethod(linearize), staticmethod(linearize_many)
     z_bounds: np.ndarray
 
     def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:

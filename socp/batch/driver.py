@@ -17,7 +17,7 @@ from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, integers, matrix, records
 from ..compiled.vec import LANES, bind_lanes, put, splat
 from ..form.standard import LIMIT
-from ..linalg.saddle import EQUILIBRATIONS
+from ..derivatives.saddle import EQUILIBRATIONS
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from .cones import fill_cones

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .certificates import Ray, dual_certificate, primal_certificate
 from .checks import ArrayLike, ProgramError
-from .derivatives import Gradient, Linearization, Tangent
 from .printing import html_summary
 from .status import Status
 from .stopping import Residuals
+
+if TYPE_CHECKING:
+    from ..derivatives.cones import Gradient, Tangent
 
 TRACE = np.dtype(
     [
@@ -47,21 +50,19 @@ class Answer:
     """What solutions of cone programs and of quadratic programs have in common."""
 
     status: Status
-    _program: Any = None  # or what makes it when it is asked for, of an answer of a batch
+    _linearize: Callable[[Any, float], Any] | None = None  # set by what solved the program: (answer, smoothing)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The program stays in its process, as it may be large."""
-        return {**self.__dict__, "_program": None}
+        """The program, which `_linearize` holds, stays in its process, as it may be large."""
+        return {**self.__dict__, "_linearize": None}
 
-    def _differentiable(self) -> Any:
-        """The program, where the answer has a derivative."""
+    def _linearized(self, smoothing: float) -> Any:
+        """Return the derivatives of the answer."""
         if self.status is not Status.OPTIMAL:
             raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
-        if callable(self._program):
-            self._program = self._program()
-        if self._program is None:
+        if self._linearize is None:
             raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
-        return self._program
+        return self._linearize(self, smoothing)
 
     def __repr__(self) -> str:
         return summary(self)
@@ -172,7 +173,8 @@ class Solution(Answer):
         >>> print(sol.vjp(dx=[1.0]).h.round(6), sol.jvp(dh=[2.0]).x.round(6))
         [1.] [2.]
         """
-        return self._linearized(smoothing).gradient(dx, dy, dz, ds)
+        found: Gradient = self._linearized(smoothing).gradient(dx, dy, dz, ds)
+        return found
 
     def jvp(
         self, dP: ArrayLike | None = None, dc: ArrayLike | None = None, dA: ArrayLike | None = None,
@@ -188,10 +190,8 @@ class Solution(Answer):
         smoothing : float, default 0
             As in `vjp`.
         """
-        return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
-
-    def _linearized(self, smoothing: float) -> Linearization:
-        return Linearization(self._differentiable(), self.x, self.y, self.z, self.s, smoothing)
+        found: Tangent = self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
+        return found
 
 
 def answer_at(

@@ -27,10 +27,10 @@ import scipy.sparse as sp
 from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, TRANSPOSE, syrk, trsm
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints
-from .cholesky import cholesky, solve_lower, solve_lower_transposed
-from .csc import append_upper
-from .dense import ENTRIES, gram, multiply_tall
-from .ldl.factorization import LDL
+from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from ..linalg.csc import append_upper
+from ..linalg.dense import ENTRIES, gram, multiply_tall
+from ..linalg.ldl.factorization import LDL
 
 DENSE_UP_TO, DENSE_SHARE = 200, 0.25  # the order, and the share of entries, from which on it is solved as dense
 EQUATION = 1e-12  # an E_i up to which the factors take it for zero

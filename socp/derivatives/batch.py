@@ -1,0 +1,130 @@
+"""How the answers to many small programs of one shape move with their data, all at once.
+
+The gradient by what all programs share is the sum of their gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..problem.checks import ProgramError, as_dense, as_vector, check_finite
+from ..problem.status import Status
+from .conditions import Conditions, differentiate
+from .linearization import SMALL, Linearization, Pair, RowForm, as_smoothing
+from .saddle import PIVOT
+from .sides import note_cones
+
+WORK = 5e7  # multiplications in one compiled call, which is deaf to Ctrl-C
+
+
+class Linearizations:
+    """The optimality conditions of the programs of a batch, linearized at their answers: see `Linearization`.
+
+    Parameters
+    ----------
+    form : RowForm
+        Its arrays have a leading axis, and P and the blocks are arrays.
+    x, w, slacks : arrays
+        The answers, a row for each program.
+    smoothing : float
+    has_axis : dict of bool
+        Whether each argument came with a leading axis.
+    """
+
+    def __init__(
+        self, form: RowForm, x: np.ndarray, w: np.ndarray, slacks: np.ndarray, smoothing: float,
+        has_axis: dict[str, bool],
+    ) -> None:  # fmt: skip
+        self.mu, self.has_axis, (self.k, n), r = as_smoothing(smoothing), has_axis, x.shape, w.shape[1]
+        B = beside(*form.blocks)
+        self.m, self.form = B.shape[1], form._replace(blocks=(B,))
+        self.x, self.w, self.slacks, self.share = x, w, slacks, np.empty((self.k, r))
+        self.point = np.concatenate([x, w], axis=1)
+        self.x, self.w = self.point[:, :n], self.point[:, n:]
+        self.differentiable = np.zeros(self.k, bool)
+
+    def solve(self, a: np.ndarray, b: np.ndarray, below: np.ndarray | None = None) -> Pair:
+        """`Linearization.solve` for a right-hand side of each program; finds the points, too."""
+        form, n, m, r, k = self.form, self.x.shape[1], self.m, self.w.shape[1], self.k
+        quality, right = np.zeros((k, 2)), np.concatenate([a, b], axis=1)
+        below = np.empty((0, r)) if below is None else below
+        if n * (n + m) <= SMALL:
+            conditions = Conditions(
+                n=n, m=m, r=r, P=form.P.reshape(-1, n * n), B=form.blocks[0].reshape(-1, m * n) if m else np.empty((1, 0)), c=form.c,
+                lower=form.lower, upper=form.upper, slacks=self.slacks, point=self.point, right=right, below=below,
+                share=self.share, quality=quality,
+            )  # fmt: skip
+            conditions.sides.mu = self.mu
+            note_cones(conditions.sides, *form.layout, form.before)
+            step = max(1, int(WORK / (n + m + 1) ** 3))
+            for begin in range(0, k, step):
+                differentiate(conditions, begin, min(begin + step, k))
+        self.differentiable = quality[:, 1] > 0.0
+        for i in np.flatnonzero(~(quality[:, 0] > PIVOT)):
+            one = Linearization(self._own(int(i)), self.x[i], self.w[i], self.slacks[i], self.mu, is_small=False)
+            right[i] = np.concatenate(one.solve(a[i], b[i], below[i] if len(below) else None))
+            self.point[i] = np.concatenate([one.x, one.w])
+            self.share[i], self.differentiable[i] = one.share, one.differentiable
+        return right[:, :n], right[:, n:]
+
+    def _own(self, i: int) -> RowForm:
+        """The form of program i."""
+        form = self.form
+        P, c, B, lower, upper = (
+            part[min(i, len(part) - 1)] for part in (form.P, form.c, form.blocks[0], form.lower, form.upper)
+        )
+        return form._replace(P=P, c=c, blocks=(B,), lower=lower, upper=upper)
+
+    def find(self) -> None:
+        """Find the points."""
+        self.solve(np.zeros_like(self.x), np.zeros_like(self.w))
+
+    def vector(self, name: str, value: Any, size: int) -> np.ndarray:
+        """Return `value` as a finite vector for each program."""
+        if value is None:
+            return np.zeros((self.k, size))
+        if np.ndim(value) < 2:
+            vector = as_vector(name, value, size, spread=True)
+            check_finite(name, vector)
+            return np.tile(vector, (self.k, 1))
+        rows = as_dense(name, value, (None, size))
+        if len(rows) not in (1, self.k):
+            raise ProgramError(f"{name} must have a row for each of {self.k} programs, but {len(rows)} came")
+        return np.array(np.broadcast_to(rows, (self.k, size)))
+
+    def matrix(self, name: str, value: Any, rows: int) -> np.ndarray:
+        """Return `value` as a finite matrix for each program, or one for all."""
+        found = np.asarray(value.toarray() if hasattr(value, "toarray") else value, np.float64)
+        shape = rows, self.x.shape[1]
+        if found.shape not in (shape, (self.k, *shape)):
+            raise ProgramError(f"{name} must have shape {shape} or {(self.k, *shape)}, but {found.shape} came")
+        check_finite(name, found)
+        return found.reshape(-1, *shape)
+
+    def total(self, name: str, gradient: np.ndarray) -> np.ndarray:
+        """Return the gradients by the programs' own vectors, or their sum."""
+        return gradient if self.has_axis[name] else gradient.sum(axis=0)
+
+    def products(self, name: str, matrix: Any, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> Any:
+        """Return the gradients a b' + c d' by the programs' own matrices, or their sum."""
+        if self.has_axis[name]:
+            return a[:, :, None] * b[:, None, :] + c[:, :, None] * d[:, None, :]
+        return a.T @ b + c.T @ d
+
+
+def refuse_failed(many: Any) -> None:
+    """Refuse a batch with an answer that is not optimal, by its number."""
+    failed = np.flatnonzero(many.status != Status.OPTIMAL)
+    if failed.size:
+        raise ProgramError(
+            f"only an optimal answer has a derivative, but the status of program {failed[0]} is "
+            f"{many.status[failed[0]].value!r}"
+        )
+
+
+def beside(*parts: np.ndarray) -> np.ndarray:
+    """Return arrays with an entry for each program, or one for all, joined along the next axis."""
+    count = max(map(len, parts))
+    return np.concatenate([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts], axis=1)

@@ -1,0 +1,349 @@
+r"""How the answer to a program moves with its data.
+
+With v = a + w for the values a = Bx of the rows and their multipliers w, the projection Pi onto the sides and D, its
+derivative at v (see `sides`), da = D dv and dw = (I - D) dv.  In the eigenvectors of D, with the weights theta, that is
+da_i = dw_i / theta_i.  So the answer moves by
+
+    [ P   B'       ] [ dx ]       [ dP x + dc + dB'w    ]
+    [ B  -1/theta  ] [ dw ]  =  - [ dB x - (the sides)' ]      dw = 0 where theta = 0,
+
+and the gradient of a number of the answer by all data is one solve with this symmetric matrix (see `Saddle`).  Where it is
+singular, or v on the boundary of a cone of the projection, there is no derivative: the element of least norm is taken.
+
+In a second-order cone with s - z = (t, r q), |q| = 1, |t| < r, the row (1, -q) / 2^(1/2) is active, (1, q) / 2^(1/2) is not,
+and theta = (r - t) / (r + t) on all that is orthogonal to both: these are the rows 1, 2, ... of the cone with that weight,
+and a variable with the column q in them, which takes away what dw has along q.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..compiled.kernels import deferred_kernel
+from ..compiled.signatures import Floats, Ints
+from ..linalg.csc import csc
+from ..problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite
+from ..problem.hessian import expand
+from .conditions import (
+    FALL,
+    LEAST_SHARE,
+    NEWTON_STEPS,
+    OFF_PATH,
+    ON_PATH,
+    SAME,
+    Conditions,
+    find_point,
+    solve_conditions,
+)
+from .saddle import Saddle
+from .sides import Sides, begin_at, note_cones, project
+
+SMALL, FULL = 100_000, 0.25  # entries up to which, and share of nonzeros from which on a system or matrix is dense
+NO_PATH = (
+    "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
+)
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+class RowForm(NamedTuple):
+    """A program as rows between two sides, of which some are of cones: 1/2 x'Px + c'x subject to lower <= Bx <= upper.
+
+    Attributes
+    ----------
+    P, c : matrix or None, and array
+    blocks : tuple of matrices
+        What B has one below the other.
+    lower, upper : arrays
+        The sides of these rows, and of the variables behind them unless none has sides.
+    layout : tuple
+        The cones of the last rows; see `ConeProgram.cone_layout`.
+    before : int
+        The row at which they begin.
+
+    In a batch the arrays have a leading axis, of length one where programs share them.
+    """
+
+    P: Any
+    c: np.ndarray
+    blocks: tuple[Any, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    layout: tuple[np.ndarray, np.ndarray]
+    before: int
+
+
+class Linearization:
+    """The optimality conditions of a program, linearized at its answer.
+
+    Parameters
+    ----------
+    form : RowForm
+    x, w : arrays
+        An optimal answer: the variables, and the multipliers of the rows, positive at upper sides.
+    slacks : array
+        Of the upper sides of the last rows, as far as they are known.
+    smoothing : float
+        The mu of the point on the central path that is differentiated in place of the answer, unless 0.
+    is_small : bool, optional
+        Whether to try `Conditions`.
+
+    Attributes
+    ----------
+    x, w : arrays
+        That point, by Newton's method; or the answer, to more digits.
+    share : array
+        See `Sides`.
+    differentiable : bool
+    """
+
+    def __init__(
+        self, form: RowForm, x: np.ndarray, w: np.ndarray, slacks: np.ndarray, smoothing: float, is_small: bool = True
+    ) -> None:
+        self.form, self.mu, n = form, as_smoothing(smoothing), x.size
+        self.m, self.r = sum([block.shape[0] for block in form.blocks]), w.size
+        self.x, self.w, self._slacks, self._conditions = x, w, slacks, None
+        if is_small and n * (n + self.m) <= SMALL and not hasattr(form.P, "d"):
+            self._conditions = self._small_conditions()
+        if self._conditions is None:
+            self._begin()
+
+    def _small_conditions(self) -> Conditions | None:
+        """The conditions in compiled code, at the point; None where that fails."""
+        form, m, r, n, at = self.form, self.m, self.r, self.x.size, 0
+        B, P = np.zeros((m, n)), form.P
+        for block in form.blocks:
+            expand(block.indptr, block.indices, block.data, B[at : at + block.shape[0]])
+            at += block.shape[0]
+        if not isinstance(P, np.ndarray):
+            P = np.zeros((n, n))
+            if form.P is not None:
+                expand(form.P.indptr, form.P.indices, form.P.data, P)
+        found = Conditions(
+            n=n, m=m, r=r, P=P.reshape(1, -1), B=B.reshape(1, -1), c=form.c[None], lower=form.lower[None],
+            upper=form.upper[None], slacks=self._slacks[None], point=np.concatenate([self.x, self.w])[None],
+            right=np.empty((1, n + r)), below=np.empty((0, r)), share=np.empty((1, r)), quality=np.empty((1, 2)),
+        )  # fmt: skip
+        found.sides.mu = self.mu
+        note_cones(found.sides, *form.layout, form.before)
+        find_point(found, 0)
+        if not found.quality[0, 0] > 0.0:
+            return None
+        self.x, self.w, self.share = found.point[0, :n], found.point[0, n:], found.share[0]
+        self.differentiable = bool(found.quality[0, 1])
+        return found
+
+    def solve(self, a: np.ndarray, b: np.ndarray, below: np.ndarray | None = None) -> Pair:
+        """(u, dw) with Pu + B'dw = a, Bu - dw / theta = b; `below` is the part of b that is by the lower sides."""
+        if below is not None:
+            b = self.share * b + (1.0 - self.share) * below
+        if self._conditions is not None:
+            found, n = self._conditions.right[0], a.size
+            found[:n], found[n:] = a, b
+            solve_conditions(self._conditions, 0)
+            if self._conditions.quality[0, 0] > 0.0:
+                return found[:n].copy(), found[n:].copy()
+            self._begin()
+        return self._solve(a, b)
+
+    def _begin(self) -> None:
+        """Follow the path, or find the answer to more digits, where `Conditions` does not serve."""
+        form, r, self._conditions = self.form, self.r, None
+        self._B = dense_if_full(
+            form.blocks[0] if len(form.blocks) == 1 else sp.vstack(form.blocks, format="csc")
+        )
+        self._sides, v = Sides(r=r), np.empty(r)
+        self._sides.mu = self.mu
+        note_cones(self._sides, *form.layout, form.before)
+        self._sides.a[:], self._sides.w[:] = self._rows_of(self.x), self.w
+        is_strict = begin_at(self._sides, form.lower, form.upper, self._slacks, v)
+        self._free = (self._sides.low == -np.inf) & (self._sides.up == np.inf)
+        self._follow(v)
+        self.differentiable = (is_strict or self.mu > 0.0) and self._saddle.is_regular
+
+    def _rows_of(self, x: np.ndarray) -> np.ndarray:
+        """B x, of all rows."""
+        rows = self._B @ x
+        return np.concatenate([rows, x]) if self.r > self.m else rows
+
+    def _residual(self, x: np.ndarray, v: np.ndarray) -> Pair:
+        """What x and v leave of the conditions; `_sides` has the projection of v."""
+        project(self._sides, v)
+        w, m = self._sides.w, self.m
+        dual = self.form.c + self._B.T @ w[:m]
+        if self.r > m:
+            dual += w[m:]
+        if self.form.P is not None:
+            dual += self.form.P @ x
+        return -dual, np.where(self._free, 0.0, self._sides.origin + self._sides.a - self._rows_of(x))
+
+    def _follow(self, v: np.ndarray) -> None:
+        """Damped Newton's method to the point of the central path at mu, or to the answer."""
+        x, rows = self.x, np.where(self._free, 0.0, self._rows_of(self.x))
+        left = self._residual(x, v)
+        scale = 1.0 + largest_of(self.form.c, left[0] + self.form.c, rows, self._sides.origin)
+        self._linearize(v)
+        for _ in range(NEWTON_STEPS):
+            if largest_of(*left) <= ON_PATH * scale:
+                break
+            if self._is_elsewhere(v):
+                self._linearize(v)
+            u, w = self._solve(*left)
+            dv, size, share = w + self._rows_of(u) - left[1], norm_of(left), 1.0
+            while True:
+                now = self._residual(x + share * u, v + share * dv)
+                if norm_of(now) <= (1.0 - FALL * share) * size or share < LEAST_SHARE:
+                    break
+                share *= 0.5
+            if not norm_of(now) < size:
+                left = self._residual(x, v)
+                break
+            x, v, left = x + share * u, v + share * dv, now
+        if self.mu > 0.0 and not largest_of(*left) <= OFF_PATH * scale:
+            raise ProgramError(NO_PATH.format(self.mu))
+        if self._is_elsewhere(v):
+            self._linearize(v)
+        self.x, self.w, self.share = x, self._sides.w.copy(), self._sides.share.copy()
+
+    def _is_elsewhere(self, v: np.ndarray) -> bool:
+        """Return True if the factors do not serve at v, of which `_sides` has the projection."""
+        factored, sides = self._factored_at, self._sides
+        if self.mu == 0.0 and not sides.cones:
+            return bool((sides.theta != self._factored_theta).any())
+        return bool(np.abs(v - factored).max(initial=0.0) > SAME * np.abs(v).max(initial=0.0))
+
+    def _linearize(self, v: np.ndarray) -> None:
+        """Factor the system at v, of which `_sides` has the projection."""
+        n, m, theta, B, P = self.x.size, self.m, self._sides.theta, self._B, self.form.P
+        self._factored_at, self._factored_theta = v, theta.copy()
+        E, F = np.divide(1.0, theta, out=np.full(self.r, np.inf), where=theta > 0.0), np.full(n, np.inf)
+        if self.r > m:
+            F, E = E[m:], E[:m]
+        self._frames, weighted = self._frames_of(E)
+        if self._frames is not None:
+            Q, q = self._frames
+            B = sp.block_array([[B, q], [Q @ sp.csr_array(B), None]], format="csc")
+            P, E, F = _padded(P, q.shape[1]), np.concatenate([E, weighted]), np.pad(F, (0, q.shape[1]), constant_values=np.inf)
+        self._single, self._column, self._entry = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        if sp.issparse(B):
+            self._find_bounds(B, E, F)
+        self._saddle = Saddle(P, B, E, F)
+
+    def _frames_of(self, E: np.ndarray) -> tuple[tuple[Any, Any] | None, np.ndarray]:
+        """The rows (1, -q) / 2^(1/2) and (1, q) / 2^(1/2) of second-order cones, as far as they have weights, the columns
+        q, and 1 / theta of these rows; E becomes that of the rows that come with the program.
+        """
+        sides = self._sides
+        first, last = sides.first[: sides.cones], sides.last[: sides.cones]
+        low, high, between = E[first], E[first + 1], E[np.minimum(first + 2, last - 1)]
+        turned = np.flatnonzero(sides.unit[first] != 0.0)
+        if not turned.size:
+            return None, E
+        first, last, low, high = first[turned], last[turned], low[turned], high[turned]
+        size = last - first - 1
+        of = np.repeat(np.arange(turned.size), size)
+        tail = np.arange(of.size) + np.repeat(first + 1 - np.cumsum(size) + size, size)
+        E[first], E[tail] = np.inf, np.where(size > 1, between[turned], 1.0)[of]
+        unit, parts = sides.unit[tail], []
+        for sign, kept in ((-1.0, low < np.inf), (1.0, high < np.inf)):
+            row, has = np.cumsum(kept) - 1, kept[of]
+            values = np.concatenate([np.ones(np.count_nonzero(kept)), sign * unit[has]]) / np.sqrt(2.0)
+            places = np.concatenate([row[kept], row[of[has]]]), np.concatenate([first[kept], tail[has]])
+            parts.append(sp.csr_array((values, places), shape=(np.count_nonzero(kept), self.m)))
+        q = sp.csr_array((unit, (tail, of)), shape=(self.m, turned.size))
+        return (sp.vstack(parts, format="csr"), q), np.concatenate([low[low < np.inf], high[high < np.inf]])
+
+    def _find_bounds(self, B: sp.csc_array, E: np.ndarray, F: np.ndarray) -> None:
+        """Turn active rows with one entry into bounds, one for each variable that has none."""
+        columns = np.repeat(np.arange(B.shape[1]), np.diff(B.indptr))
+        alone = (np.bincount(B.indices, minlength=E.size)[B.indices] == 1) & (E[B.indices] == 0.0) & (B.data != 0.0)
+        places = np.flatnonzero(alone & (F[columns] == np.inf))
+        self._column, first = np.unique(columns[places], return_index=True)
+        self._single, self._entry = B.indices[places[first]], B.data[places[first]]
+        F[self._column], E[self._single] = 0.0, np.inf
+
+    def _solve(self, a: np.ndarray, b: np.ndarray) -> Pair:
+        """`solve` with the factors at hand."""
+        n, m, rows, f = a.size, self.m, b[: self.m], np.zeros(self._saddle.F.size)
+        if self.r > m:
+            f[:n] = b[m:]
+        if self._frames is not None:
+            a, rows = np.pad(a, (0, f.size - n)), np.concatenate([rows, self._frames[0] @ rows])
+        f[self._column] = rows[self._single] / self._entry
+        u, w, t = self._saddle.solve(a, rows, f)
+        w[self._single] = t[self._column] / self._entry
+        t[self._column] = 0.0
+        dw = w[:m] if self._frames is None else w[:m] + self._frames[0].T @ w[m:]
+        return u[:n], np.concatenate([dw, t[:n]]) if self.r > m else dw
+
+    def find(self) -> None:
+        """Find the point, which the constructor has done."""
+
+    def vector(self, name: str, value: Any, size: int) -> np.ndarray:
+        """Return `value` as a finite vector; None and a number stand for one of equal entries."""
+        vector = as_vector(name, value, size, spread=True, absent=0.0)
+        check_finite(name, vector)
+        return vector
+
+    def matrix(self, name: str, value: Any, rows: int) -> Any:
+        """Return `value` as a finite sparse matrix with n columns."""
+        return as_csc(name, value, (rows, self.x.size))
+
+    def total(self, name: str, gradient: np.ndarray) -> np.ndarray:
+        """Return the gradient by a vector."""
+        return gradient
+
+    def products(self, name: str, matrix: Any, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> Any:
+        """Return the gradient a b' + c d' by a matrix: on the pattern of a sparse one, None for None."""
+        if matrix is None:
+            return None
+        if sp.issparse(matrix):
+            data = np.empty(matrix.data.size)
+            add_products(matrix.indptr, matrix.indices, a, b, c, d, data)
+            return csc(data, matrix.indices.copy(), matrix.indptr.copy(), matrix.shape)
+        return a[:, None] * b + c[:, None] * d
+
+
+def _padded(P: Any, count: int) -> Any:
+    """P with so many further variables, which it leaves alone."""
+    if P is None:
+        return None
+    if isinstance(P, np.ndarray):
+        return np.pad(P, (0, count))
+    if sp.issparse(P):
+        return sp.block_diag([P, sp.csc_array((count, count))], format="csc")
+    return type(P)(np.pad(P.F, ((0, count), (0, 0))), np.pad(P.d, (0, count)))
+
+
+def largest_of(*parts: np.ndarray) -> float:
+    """Return the largest absolute value of all."""
+    return max(float(np.abs(part).max(initial=0.0)) for part in parts)
+
+
+def norm_of(parts: Pair) -> float:
+    """Return the Euclidean norm of both."""
+    return float(np.sqrt(sum(np.vdot(part, part) for part in parts)))
+
+
+def dense_if_full(matrix: Any) -> Any:
+    """Return a matrix as an array where it is small or mostly full."""
+    entries = matrix.shape[0] * matrix.shape[1]
+    return matrix.toarray() if sp.issparse(matrix) and (entries <= SMALL or matrix.nnz > FULL * entries) else matrix
+
+
+def as_smoothing(value: Any) -> float:
+    """Return `value` as a mu."""
+    mu = as_number("smoothing", value)
+    if mu < 0.0:
+        raise ProgramError(f"smoothing must be at least 0, but {mu!r} came")
+    return mu
+
+
+@deferred_kernel
+def add_products(indptr: Ints, indices: Ints, a: Floats, b: Floats, c: Floats, d: Floats, data: Floats) -> None:
+    """data := the entries of a b' + c d' that a CSC matrix stores."""
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            data[k] = a[indices[k]] * b[j] + c[indices[k]] * d[j]
