@@ -99,16 +99,16 @@ def linearize(program: QuadraticProgram, answer: Any, smoothing: float) -> Quadr
     """Linearize the conditions of a quadratic program at its answer."""
     if hasattr(program.P, "expansion"):
         raise ProgramError("a program whose P gives rows has no derivative by its data here: give P as a matrix")
-    lower, upper = np.concatenate([program.l, program.lb]), np.concatenate([program.u, program.ub])
-    form = RowForm(program.P, program.q, (program.A,), lower, upper, layout_of(()), 0)
-    w = np.concatenate([answer.y, answer.z_bounds])
-    return QuadraticDerivatives(Linearization(form, answer.x, w, np.empty(0), smoothing), program)
+    limits = np.concatenate([program.l, program.lb, program.u, program.ub])
+    form = RowForm(program.P, program.q, (program.A,), limits, layout_of(()), 0)
+    at = Linearization(form, (answer.x, answer.y, answer.z_bounds), (), smoothing)
+    return QuadraticDerivatives(at, program)
 
 
 def linearize_many(programs: Any, many: Any, smoothing: float) -> QuadraticDerivatives:
     """Linearize the conditions of the programs of a batch at their answers."""
     refuse_failed(many)
-    lower, upper = beside(programs.l, programs.lb), beside(programs.u, programs.ub)
-    form = RowForm(programs.P, programs.q, (programs.A,), lower, upper, layout_of(()), 0)
-    w, slacks = np.concatenate([many.y, many.z_bounds], axis=1), np.empty((programs.k, 0))
-    return QuadraticDerivatives(Linearizations(form, many.x, w, slacks, smoothing, programs.has_axis), programs)
+    limits = beside(programs.l, programs.lb, programs.u, programs.ub)
+    form = RowForm(programs.P, programs.q, (programs.A,), limits, layout_of(()), 0)
+    at = Linearizations(form, (many.x, many.y, many.z_bounds), (), smoothing, programs.has_axis)
+    return QuadraticDerivatives(at, programs)

@@ -12,7 +12,7 @@ import numpy as np
 from ..problem.checks import ProgramError, as_dense, as_vector, check_finite
 from ..problem.status import Status
 from .conditions import Conditions, differentiate
-from .linearization import SMALL, Linearization, Pair, RowForm, as_smoothing
+from .linearization import SMALL, Arrays, Linearization, Pair, RowForm, as_smoothing
 from .saddle import PIVOT
 from .sides import note_cones
 
@@ -26,56 +26,53 @@ class Linearizations:
     ----------
     form : RowForm
         Its arrays have a leading axis, and P and the blocks are arrays.
-    x, w, slacks : arrays
-        The answers, a row for each program.
+    parts, slacks : tuples of arrays
+        The answers, as in `Linearization`, a row for each program.
     smoothing : float
     has_axis : dict of bool
         Whether each argument came with a leading axis.
     """
 
     def __init__(
-        self, form: RowForm, x: np.ndarray, w: np.ndarray, slacks: np.ndarray, smoothing: float,
-        has_axis: dict[str, bool],
-    ) -> None:  # fmt: skip
-        self.mu, self.has_axis, (self.k, n), r = as_smoothing(smoothing), has_axis, x.shape, w.shape[1]
-        B = beside(*form.blocks)
-        self.m, self.form = B.shape[1], form._replace(blocks=(B,))
-        self.x, self.w, self.slacks, self.share = x, w, slacks, np.empty((self.k, r))
-        self.point = np.concatenate([x, w], axis=1)
-        self.x, self.w = self.point[:, :n], self.point[:, n:]
+        self, form: RowForm, parts: Arrays, slacks: Arrays, smoothing: float, has_axis: dict[str, bool]
+    ) -> None:
+        self.mu, self.has_axis, B = as_smoothing(smoothing), has_axis, beside(*form.blocks)
+        (self.k, n), self.m, r = parts[0].shape, B.shape[1], form.limits.shape[1] // 2
+        self.form, self._given = form._replace(blocks=(B,)), sum([part.shape[1] for part in slacks])
+        self._answer = np.concatenate([*parts, np.empty((self.k, r)), *slacks, np.zeros((self.k, 2))], axis=1)
+        self.x, self.w, self.share = np.split(self._answer[:, : n + 2 * r], [n, n + r], axis=1)
         self.differentiable = np.zeros(self.k, bool)
 
     def solve(self, a: np.ndarray, b: np.ndarray, below: np.ndarray | None = None) -> Pair:
         """`Linearization.solve` for a right-hand side of each program; finds the points, too."""
-        form, n, m, r, k = self.form, self.x.shape[1], self.m, self.w.shape[1], self.k
-        quality, right = np.zeros((k, 2)), np.concatenate([a, b], axis=1)
-        below = np.empty((0, r)) if below is None else below
+        form, (n, m, r), answer = self.form, (self.x.shape[1], self.m, self.w.shape[1]), self._answer
+        right = np.concatenate([a, b] if below is None else [a, b, below], axis=1)
+        answer[:, -2:] = 0.0
         if n * (n + m) <= SMALL:
+            B = form.blocks[0]
             conditions = Conditions(
-                n=n, m=m, r=r, P=form.P.reshape(-1, n * n), B=form.blocks[0].reshape(-1, m * n) if m else np.empty((1, 0)), c=form.c,
-                lower=form.lower, upper=form.upper, slacks=self.slacks, point=self.point, right=right, below=below,
-                share=self.share, quality=quality,
+                n=n, m=m, r=r, given=self._given, P=form.P.reshape(-1, n * n), B=B.reshape(len(B), m * n), c=form.c,
+                limits=form.limits, answer=answer, right=right,
             )  # fmt: skip
             conditions.sides.mu = self.mu
             note_cones(conditions.sides, *form.layout, form.before)
             step = max(1, int(WORK / (n + m + 1) ** 3))
-            for begin in range(0, k, step):
-                differentiate(conditions, begin, min(begin + step, k))
-        self.differentiable = quality[:, 1] > 0.0
-        for i in np.flatnonzero(~(quality[:, 0] > PIVOT)):
-            one = Linearization(self._own(int(i)), self.x[i], self.w[i], self.slacks[i], self.mu, is_small=False)
-            right[i] = np.concatenate(one.solve(a[i], b[i], below[i] if len(below) else None))
-            self.point[i] = np.concatenate([one.x, one.w])
-            self.share[i], self.differentiable[i] = one.share, one.differentiable
-        return right[:, :n], right[:, n:]
+            for begin in range(0, self.k, step):
+                differentiate(conditions, begin, min(begin + step, self.k))
+        self.differentiable = answer[:, -1] > 0.0
+        for i in np.flatnonzero(~(answer[:, -2] > PIVOT)):
+            slacks = answer[i, n + 2 * r : -2]
+            one = Linearization(self._own(int(i)), (self.x[i], self.w[i]), (slacks,), self.mu, is_small=False)
+            right[i, : n + r] = np.concatenate(one.solve(a[i], b[i], None if below is None else below[i]))
+            self.x[i], self.w[i], self.share[i] = one.x, one.w, one.share
+            self.differentiable[i] = one.differentiable
+        return right[:, :n], right[:, n : n + r]
 
     def _own(self, i: int) -> RowForm:
         """The form of program i."""
         form = self.form
-        P, c, B, lower, upper = (
-            part[min(i, len(part) - 1)] for part in (form.P, form.c, form.blocks[0], form.lower, form.upper)
-        )
-        return form._replace(P=P, c=c, blocks=(B,), lower=lower, upper=upper)
+        P, c, B, limits = (part[min(i, len(part) - 1)] for part in (form.P, form.c, form.blocks[0], form.limits))
+        return form._replace(P=P, c=c, blocks=(B,), limits=limits)
 
     def find(self) -> None:
         """Find the points."""

@@ -17,8 +17,9 @@ import math
 import numpy as np
 
 from ..compiled.kernels import deferred_kernel, inner, leaf
-from ..compiled.signatures import Floats
+from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, part
+from ..linalg.dense import multiply_symmetric_dense
 from ..linalg.refinement import SLOW
 from ..linalg.vectors import dot_within
 from .saddle import EQUATION, PIVOT, REFINED, STEPS, factor_saddle, solve_saddle
@@ -35,42 +36,37 @@ class Conditions(Structure):
 
     Attributes
     ----------
-    n, m, r : int
-        The numbers of variables, of rows of B but for bounds, and of all rows.
-    P, B, c, lower, upper : matrices, a row for each program or one for all
-        P and B by rows, c, and the sides of the r rows.
-    slacks : matrix, shape (k, those of the last rows that come with slacks)
-    point : matrix, shape (k, n + r)
-        (x, w) of each, which become those of the point of the path, or of the answer to more digits.
-    right : matrix, shape (k, n + r)
-        (a, b) of each, which become (u, dw) with dw = (I - D) dv.
-    below : matrix, shape (0 or k, r)
-        The part of b that is by the lower sides, where `right` has that of the upper ones.
-    share : matrix, shape (k, r)
-        See `Sides`.
-    quality : matrix, shape (k, 2)
-        The smallest pivot over its diagonal entry, 0 where the system was not solved, and whether slacks and
-        multipliers are strictly complementary.
+    n, m, r, given : int
+        The numbers of variables, of rows of B but for bounds, of all rows, and of the last rows that come with slacks.
+    P, B, c, limits : matrices, a row for each program or one for all
+        P and B by rows, c, and the lower, then the upper sides of the r rows.
+    answer : matrix, shape (k, n + 2 r + given + 2)
+        (x, w) of each, which become those of the point of the path, or of the answer to more digits; `share`, which is
+        written; the given slacks; two numbers that are written, the quality: the smallest pivot over its diagonal entry, 0
+        where the system was not solved, and whether slacks and multipliers are strictly complementary.
+    right : matrix, shape (k, n + r or n + 2 r)
+        (a, b) of each, which become (u, dw) with dw = (I - D) dv.  Where there are r more, b is by the upper sides, and
+        these by the lower ones.
     """
 
-    n, m, r = dimension(), dimension(), dimension()
+    n, m, r, given = dimension(), dimension(), dimension(), dimension()
     sides = part(Sides)
-    P, B, c, lower, upper, slacks = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    point, right, below, share, quality = matrix(), matrix(), matrix(), matrix(), matrix()
-    at, moved = floats("n + r", scratch=True), floats("n + r", scratch=True)  # (x, v)
-    left, step, image = (floats("n + r", scratch=True) for _ in range(3))
-    dual, turned = floats("r", scratch=True), floats("r", scratch=True)
+    P, B, c, limits, answer, right = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    x, new_x, left_x, step_x = (floats("n", scratch=True) for _ in range(4))
+    v, new_v, left_v, step_v = (floats("r", scratch=True) for _ in range(4))
+    values, new_values, dual, turned = (floats("r", scratch=True) for _ in range(4))  # B x; (I - D) dv
     theta, unit = floats("r", scratch=True), floats("r", scratch=True)  # of the factors
     rows = floats("m * n", scratch=True)  # of B, in the free variables and reflected
     H, L, C = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("n * n", scratch=True)
     Y, S, room = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("2 * n + 1", scratch=True)
-    u, hard, free = floats("n", scratch=True), floats("n", scratch=True), integers("n", scratch=True)
-    free_count, hard_count, pivot = integer(), integer(), number()
+    image, u, y = (floats("n", scratch=True) for _ in range(3))
+    columns, held = integers("n", scratch=True), integers("m", scratch=True)  # free, then fixed; hard, then weighted
+    free, hard, weighted, pivot = integer(), integer(), integer(), number()
 
 
 @deferred_kernel
 def differentiate(w: Conditions, begin: int, end: int) -> None:
-    """`find_point` and `solve_conditions` for some programs."""
+    """Call `find_point` and `solve_conditions` for programs begin:end."""
     for i in range(begin, end):
         find_point(w, i)
         solve_conditions(w, i)
@@ -79,10 +75,16 @@ def differentiate(w: Conditions, begin: int, end: int) -> None:
 @deferred_kernel
 def find_point(w: Conditions, i: int) -> None:
     """Take Newton's steps from the answer of program i; refactor where a step with the factors does not serve."""
-    n, r, sides, at, point = w.n, w.r, w.sides, w.at, w.point[i]
-    w.quality[i, 0] = 0.0
-    w.quality[i, 1] = 1.0 if begin(w, i) or sides.mu > 0.0 else 0.0
-    size = conditions_at(w, i, at)
+    n, r, sides, answer, last = w.n, w.r, w.sides, w.answer[i], w.answer.shape[1] - 2
+    limits = w.limits[min(i, w.limits.shape[0] - 1)]
+    answer[last] = 0.0
+    copy(answer[:n], w.x)
+    copy(answer[n : n + r], sides.w)
+    multiply_rows(w, i, w.x, w.values)
+    copy(w.values, sides.a)
+    is_strict = begin_at(sides, limits[:r], limits[r:], answer[n + 2 * r : last], w.v)
+    answer[last + 1] = 1.0 if is_strict or sides.mu > 0.0 else 0.0
+    size = conditions_at(w, i, w.x, w.v, w.values)
     scale = 1.0 + max(largest_of(w.c[min(i, w.c.shape[0] - 1)]), largest_term(w))
     factor_conditions(w, i)
     for _ in range(NEWTON_STEPS):
@@ -91,250 +93,251 @@ def find_point(w: Conditions, i: int) -> None:
         correct(w, i)
         share, now = 1.0, math.inf
         while share >= LEAST_SHARE:
-            for j in range(n + r):
-                w.moved[j] = at[j] + share * w.step[j]
-            now = conditions_at(w, i, w.moved)
+            advance(w, i, share)
+            now = conditions_at(w, i, w.new_x, w.new_v, w.new_values)
             if now <= (1.0 - FALL * share) * size:
                 break
             share *= 0.5
         if not now < size:
-            conditions_at(w, i, at)
+            conditions_at(w, i, w.x, w.v, w.values)
             break
-        copy(w.moved, at)
+        accept(w)
         if now > SLOW * size:
             factor_conditions(w, i)
         size = now
-    if not w.pivot > PIVOT or (sides.mu > 0.0 and not size <= OFF_PATH * scale):
-        return
-    w.quality[i, 0] = w.pivot
-    copy(at[:n], point[:n])
-    copy(sides.w, point[n:])
-    copy(sides.share, w.share[i])
-
-
-@inner
-def begin(w: Conditions, i: int) -> bool:
-    """Write (x, v) of the answer of program i into `at`; returns True if it is strictly complementary."""
-    n, r, sides, at, point = w.n, w.r, w.sides, w.at, w.point[i]
-    copy(point[:n], at[:n])
-    copy(point[n:], sides.w)
-    if w.slacks.shape[1] == 0:
-        multiply_rows(w, i, at)
-        copy(w.image[n:], sides.a)
-    own = w.lower[min(i, w.lower.shape[0] - 1)], w.upper[min(i, w.upper.shape[0] - 1)]
-    return begin_at(sides, own[0], own[1], w.slacks[i], at[n : n + r])
+    if w.pivot > PIVOT and (sides.mu == 0.0 or size <= OFF_PATH * scale):
+        answer[last] = w.pivot
+        copy(w.x, answer[:n])
+        copy(sides.w, answer[n : n + r])
+        copy(sides.share, answer[n + r : n + 2 * r])
 
 
 @deferred_kernel
 def solve_conditions(w: Conditions, i: int) -> None:
-    """(u, dw) for the right-hand side of program i, at its point; quality becomes 0 where a residual is left."""
-    n, r, right, found = w.n, w.r, w.right[i], w.moved
-    if not w.quality[i, 0] > 0.0:
+    """(u, dw) for the right-hand side of program i, at its point; the quality becomes 0 where a residual is left."""
+    n, r, right, share, last = w.n, w.r, w.right[i], w.answer[i, w.n + w.r :], w.answer.shape[1] - 2
+    if not w.answer[i, last] > 0.0:
         return
-    if w.below.shape[0] > 0:
-        for j in range(r):
-            right[n + j] = w.share[i, j] * right[n + j] + (1.0 - w.share[i, j]) * w.below[i, j]
-    scale = largest_of(right)
+    a, b = right[:n], right[n : n + r]
+    for j in range(right.size - n - r):
+        b[j] = share[j] * b[j] + (1.0 - share[j]) * right[n + r + j]
+    scale = max(largest_of(a), largest_of(b))
     size = scale
     for turn in range(2):
         if turn == 1:
             factor_conditions(w, i)
-        found[:] = 0.0
-        copy(right, w.left)
-        size, last = scale, math.inf
+        w.x[:], w.v[:], w.values[:], w.dual[:] = 0.0, 0.0, 0.0, 0.0
+        copy(a, w.left_x)
+        copy(b, w.left_v)
+        size, before = scale, math.inf
         for _ in range(STEPS):
-            if size <= REFINED * scale or not size < SLOW * last:
+            if size <= REFINED * scale or not size < SLOW * before:
                 break
             correct(w, i)
-            for j in range(n + r):
-                found[j] += w.step[j]
-            last = size
-            size = residual_of(w, i, right, found)
+            advance(w, i, 1.0)
+            accept(w)
+            before, size = size, residual_of(w, i, a, b)
         if size <= SAME * scale:
-            break
-    if not size <= SAME * scale:
-        w.quality[i, 0] = 0.0
-        return
-    if scale > 0.0:
-        copy(found[:n], right[:n])
-        copy(w.dual, right[n:])
+            copy(w.x, a)
+            copy(w.dual, b)
+            return
+    w.answer[i, last] = 0.0
 
 
 @inner
-def residual_of(w: Conditions, i: int, right: Floats, found: Floats) -> float:
-    """left := what (u, dv) leaves of a right-hand side, dual := (I - D) dv; returns the largest entry."""
-    n, r, sides, dual, turned, largest = w.n, w.r, w.sides, w.dual, w.turned, 0.0
-    copy(found[n:], turned)
+def advance(w: Conditions, i: int, share: float) -> None:
+    """(new_x, new_v) := the point that is a share of a step further, new_values := the rows there."""
+    for j in range(w.n):
+        w.new_x[j] = w.x[j] + share * w.step_x[j]
+    multiply_rows(w, i, w.new_x, w.new_values)
+    for j in range(w.r):
+        w.new_v[j] = w.v[j] + share * w.step_v[j] + (w.new_values[j] - w.values[j])
+
+
+@inner
+def accept(w: Conditions) -> None:
+    """(x, v) := (new_x, new_v)."""
+    copy(w.new_x, w.x)
+    copy(w.new_v, w.v)
+    copy(w.new_values, w.values)
+
+
+@inner
+def residual_of(w: Conditions, i: int, a: Floats, b: Floats) -> float:
+    """left := what (u, dv) = (x, v) leaves of a right-hand side, dual := (I - D) dv; returns the largest entry."""
+    sides, dual, turned, largest = w.sides, w.dual, w.turned, 0.0
+    copy(w.v, turned)
     reflect(sides, sides.unit, turned, 1, False)
-    for j in range(r):
+    for j in range(w.r):
         turned[j] /= 1.0 + sides.theta[j]
     reflect(sides, sides.unit, turned, 1, True)
-    for j in range(r):
-        dual[j] = found[n + j] - turned[j]
-    multiply(w, i, found, dual)
-    for j in range(n + r):
-        w.left[j] = right[j] - w.image[j]
-        if j >= n:
-            w.left[j] += turned[j - n]
-        largest = max(largest, abs(w.left[j]))
+    for j in range(w.r):
+        dual[j] = w.v[j] - turned[j]
+        w.left_v[j] = b[j] - w.values[j] + turned[j]
+        largest = max(largest, abs(w.left_v[j]))
+    multiply(w, i, w.x, dual)
+    for j in range(w.n):
+        w.left_x[j] = a[j] - w.image[j]
+        largest = max(largest, abs(w.left_x[j]))
     return largest
 
 
 @inner
-def conditions_at(w: Conditions, i: int, at: Floats) -> float:
-    """left := what (x, v) leaves of the conditions; returns its norm."""
-    n, sides, left, total = w.n, w.sides, w.left, 0.0
-    c = w.c[min(i, w.c.shape[0] - 1)]
-    project(sides, at[n : n + w.r])
-    multiply(w, i, at, sides.w)
-    for j in range(n):
-        left[j] = -c[j] - w.image[j]
-        total += left[j] * left[j]
+def conditions_at(w: Conditions, i: int, x: Floats, v: Floats, values: Floats) -> float:
+    """left := what (x, v) leaves of the conditions, where B x = values; returns its norm."""
+    sides, total, c = w.sides, 0.0, w.c[min(i, w.c.shape[0] - 1)]
+    project(sides, v)
+    multiply(w, i, x, sides.w)
+    for j in range(w.n):
+        w.left_x[j] = -c[j] - w.image[j]
+        total += w.left_x[j] * w.left_x[j]
     for j in range(w.r):
         is_free = sides.low[j] == -math.inf and sides.up[j] == math.inf
-        left[n + j] = 0.0 if is_free else sides.origin[j] + sides.a[j] - w.image[n + j]
-        total += left[n + j] * left[n + j]
+        w.left_v[j] = 0.0 if is_free else sides.origin[j] + sides.a[j] - values[j]
+        total += w.left_v[j] * w.left_v[j]
     return math.sqrt(total)
 
 
 @inner
 def multiply(w: Conditions, i: int, x: Floats, dual: Floats) -> None:
-    """image := (P x + B'dual, B x)."""
-    n, m, image = w.n, w.m, w.image
-    P, B = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)]
-    for j in range(n):
-        image[j] = dot_within(P, j * n, x, 0, n)
+    """image := P x + B'dual."""
+    n, m, image, B = w.n, w.m, w.image, w.B[min(i, w.B.shape[0] - 1)]
+    multiply_symmetric_dense(n, w.P[min(i, w.P.shape[0] - 1)], x, image)
     for j in range(m):
         if dual[j] != 0.0:
             row, multiplier = B[j * n : (j + 1) * n], dual[j]
             for k in range(n):
                 image[k] += row[k] * multiplier
+    bounds = dual[m:]
     for j in range(w.r - m):
-        image[j] += dual[m + j]
-    multiply_rows(w, i, x)
+        image[j] += bounds[j]
 
 
 @inner
-def multiply_rows(w: Conditions, i: int, x: Floats) -> None:
-    """The last entries of image := B x."""
-    n, B = w.n, w.B[min(i, w.B.shape[0] - 1)]
-    for j in range(w.m):
-        w.image[n + j] = dot_within(B, j * n, x, 0, n)
-    for j in range(w.r - w.m):
-        w.image[n + w.m + j] = x[j]
+def multiply_rows(w: Conditions, i: int, x: Floats, values: Floats) -> None:
+    """values := B x."""
+    n, m, B = w.n, w.m, w.B[min(i, w.B.shape[0] - 1)]
+    for j in range(m):
+        values[j] = dot_within(B[j * n : (j + 1) * n], 0, x, 0, n)
+    if w.r > m:
+        copy(x, values[m:])
 
 
 @inner
 def factor_conditions(w: Conditions, i: int) -> None:
     """Factor the system with the D of `sides`; the pivot is 0 where there are no factors."""
-    n, m, theta, sides, free = w.n, w.m, w.theta, w.sides, w.free
+    n, theta, rows = w.n, w.theta, w.rows
     P, B = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)]
-    copy(sides.theta, theta)
-    copy(sides.unit, w.unit)
-    f, q, w.pivot = 0, 0, 0.0
-    for j in range(n):
-        if w.r == m or not theta[m + j] >= HARD:
-            free[f] = j
-            f += 1
-    for j in range(m):
-        q += theta[j] >= HARD
-        if theta[j] > 0.0 or sides.cone[j] >= 0:
-            row, own = w.rows[j * f : (j + 1) * f], B[j * n : (j + 1) * n]
-            for k in range(f):
-                row[k] = own[np.uint64(free[k])]
-    w.free_count, w.hard_count = f, q
-    if q > f:
+    sort_rows(w)
+    f, w.pivot = w.free, 0.0
+    if w.hard > f:
         return
-    reflect(sides, w.unit, w.rows, f, False)
-    for j in range(f):
-        row, own = w.H[j * f : (j + 1) * f], P[free[j] * n : (free[j] + 1) * n]
+    for j in range(w.m):
+        if theta[j] > 0.0 or w.sides.cone[j] >= 0:
+            gather(B[j * n : (j + 1) * n], w.columns, rows[j * f : (j + 1) * f])
+    reflect(w.sides, w.unit, rows, f, False)
+    for g in range(f):
+        column = w.columns[g]
+        gather(P[column * n : (column + 1) * n], w.columns, w.H[g * f : (g + 1) * f])
+        if w.r > w.m:
+            w.H[g * f + g] += theta[w.m + column]
+    for g in range(w.hard):
+        copy(rows[w.held[g] * f : (w.held[g] + 1) * f], w.C[g * f : (g + 1) * f])
+    for g in range(w.weighted):
+        j = w.held[w.m - 1 - g]
+        row = rows[j * f : (j + 1) * f]
         for k in range(f):
-            row[k] = own[np.uint64(free[k])]
-        if w.r > m:
-            row[j] += theta[m + free[j]]
-    q = 0
+            factor, column_of_H = theta[j] * row[k], w.H[k * f : (k + 1) * f]
+            if factor != 0.0:
+                for l in range(k, f):  # the lower triangle
+                    column_of_H[l] += factor * row[l]
+    w.pivot = factor_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room)
+
+
+@inner
+def sort_rows(w: Conditions) -> None:
+    """Take the weights of `sides`, and list free columns, from the end fixed ones, and hard rows, from the end weighted ones."""
+    n, m, theta = w.n, w.m, w.theta
+    copy(w.sides.theta, theta)
+    copy(w.sides.unit, w.unit)
+    free, hard, weighted = 0, 0, 0
+    for j in range(n):
+        is_free = w.r == m or theta[m + j] < HARD
+        w.columns[free if is_free else n - 1 - (j - free)] = j
+        free += is_free
     for j in range(m):
-        row = w.rows[j * f : (j + 1) * f]
-        if theta[j] >= HARD:
-            copy(row, w.C[q * f : (q + 1) * f])
-            q += 1
-        elif theta[j] > 0.0:
-            for k in range(f):
-                factor, column = theta[j] * row[k], w.H[k * f : (k + 1) * f]
-                if factor != 0.0:
-                    for l in range(k, f):  # the lower triangle, by columns
-                        column[l] += factor * row[l]
-    w.pivot = factor_saddle(f, q, w.H, w.C, w.L, w.Y, w.S, w.room)
+        if theta[j] > 0.0:
+            is_hard = theta[j] >= HARD
+            w.held[hard if is_hard else m - 1 - weighted] = j
+            hard, weighted = hard + is_hard, weighted + (not is_hard)
+    w.free, w.hard, w.weighted = free, hard, weighted
+
+
+@leaf
+def gather(values: Floats, places: Ints, out: Floats) -> None:
+    """out := the values at the first places."""
+    for k in range(out.size):
+        out[k] = values[np.uint64(places[k])]
 
 
 @inner
 def correct(w: Conditions, i: int) -> None:
-    """step := the solution (u, dv) for the right-hand side `left`, with the factors."""
-    n, m, f, theta, left, step, dual = w.n, w.m, w.free_count, w.theta, w.left, w.step, w.turned
-    P, B, free = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)], w.free
-    copy(left, step)
-    for j in range(w.r - m):
-        value = left[n + m + j]
-        if theta[m + j] >= HARD and value != 0.0:
+    """step := (u, dv - B u) for the right-hand side `left`, with the factors."""
+    n, m, f, theta, dual, bounds, has_bounds = w.n, w.m, w.free, w.theta, w.turned, w.left_v[w.m :], w.r > w.m
+    P, B, rows = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)], w.rows
+    copy(w.left_x, w.step_x)
+    copy(w.left_v, dual)
+    for g in range(f, n):
+        j = w.columns[g]
+        if bounds[j] != 0.0:
+            column = P[j * n : (j + 1) * n]
             for k in range(n):
-                step[k] -= P[j * n + k] * value
+                w.step_x[k] -= column[k] * bounds[j]
             for k in range(m):
-                step[n + k] -= B[k * n + j] * value
-        elif 0.0 < theta[m + j] < HARD:
-            step[j] += theta[m + j] * value
-    copy(step[n:], dual)
+                dual[k] -= B[k * n + j] * bounds[j]
     reflect(w.sides, w.unit, dual, 1, False)
-    q = 0
-    for k in range(f):
-        w.u[k] = step[free[k]]
-    for j in range(m):
-        if theta[j] >= HARD:
-            w.hard[q] = dual[j]
-            q += 1
-        elif theta[j] > 0.0:
-            factor = theta[j] * dual[j]
-            for k in range(f):
-                w.u[k] += factor * w.rows[j * f + k]
-    solve_saddle(f, q, w.H, w.C, w.L, w.Y, w.S, w.room, w.u, w.hard)
-    q = 0
-    for j in range(m):
-        if theta[j] >= HARD:
-            dual[j] = w.hard[q]
-            q += 1
-        else:
-            dual[j] = theta[j] * (dot_within(w.rows, j * f, w.u, 0, f) - dual[j]) if theta[j] > 0.0 else 0.0
+    for g in range(f):
+        j = w.columns[g]
+        w.u[g] = w.step_x[j] + (theta[m + j] * bounds[j] if has_bounds else 0.0)
+    for g in range(w.weighted):
+        j = w.held[m - 1 - g]
+        row, factor = rows[j * f : (j + 1) * f], theta[j] * dual[j]
+        for k in range(f):
+            w.u[k] += factor * row[k]
+    for g in range(w.hard):
+        w.y[g] = dual[w.held[g]]
+    solve_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room, w.u, w.y)
+    copy(dual, w.step_v)
+    dual[:] = 0.0
+    for g in range(w.hard):
+        dual[w.held[g]] = w.y[g]
+    for g in range(w.weighted):
+        j = w.held[m - 1 - g]
+        dual[j] = theta[j] * (dot_within(rows[j * f : (j + 1) * f], 0, w.u, 0, f) - w.step_v[j])
     reflect(w.sides, w.unit, dual, 1, True)
-    if w.r > m:
-        copy(left[n + m :], step[:n])
-    for k in range(f):
-        step[free[k]] = w.u[k]
-    find_bounds(w, P, B)
+    if has_bounds:
+        copy(bounds, w.step_x)
+    for g in range(f):
+        j = w.columns[g]
+        w.step_x[j] = w.u[g]
+        if has_bounds:
+            dual[m + j] = theta[m + j] * (w.u[g] - bounds[j])
+    for g in range(f, n):  # what stationarity leaves
+        j = w.columns[g]
+        dual[m + j] = w.left_x[j] - dot_within(P[j * n : (j + 1) * n], 0, w.step_x, 0, n)
+        for k in range(m):
+            dual[m + j] -= B[k * n + j] * dual[k]
     for j in range(w.r):
-        step[n + j] = dual[j] - left[n + j] + (dot_within(B, j * n, step, 0, n) if j < m else step[j - m])
-
-
-@inner
-def find_bounds(w: Conditions, P: Floats, B: Floats) -> None:
-    """The last entries of turned := the multipliers of bounds, of those that are equations what stationarity leaves."""
-    n, m, theta, dual = w.n, w.m, w.theta, w.turned
-    for j in range(w.r - m):
-        if theta[m + j] >= HARD:
-            dual[m + j] = w.left[j] - dot_within(P, j * n, w.step, 0, n)
-            for k in range(m):
-                dual[m + j] -= B[k * n + j] * dual[k]
-        else:
-            dual[m + j] = theta[m + j] * (w.step[j] - w.left[n + m + j])
+        w.step_v[j] = dual[j] - w.left_v[j]
 
 
 @inner
 def largest_term(w: Conditions) -> float:
-    """The largest size of the terms of the conditions: of image but for free rows, and of what values begin at."""
-    n, sides, largest = w.n, w.sides, 0.0
-    for j in range(n):
-        largest = max(largest, abs(w.image[j]))
+    """Return the largest size of the terms of the conditions: image, and what is in rows that are not free."""
+    sides, largest = w.sides, largest_of(w.image)
     for j in range(w.r):
         if sides.low[j] > -math.inf or sides.up[j] < math.inf:
-            largest = max(largest, max(abs(w.image[n + j]), abs(sides.origin[j])))
+            largest = max(largest, max(abs(w.values[j]), abs(sides.origin[j])))
     return largest
 
 

@@ -118,22 +118,18 @@ def times(matrix: Any, vectors: np.ndarray, transposed: bool = False) -> np.ndar
 def linearize(program: ConeProgram, answer: Any, smoothing: float) -> ConeDerivatives:
     """Linearize the conditions of a cone program at its answer."""
     blocks = (program.A, program.G) if program.p else (program.G,)
-    form = RowForm(
-        program.P, program.c, blocks, np.concatenate([program.b, np.full(program.m, -np.inf)]),
-        np.concatenate([program.b, program.h]), program.cone_layout, program.p,
-    )  # fmt: skip
-    at = Linearization(form, answer.x, np.concatenate([answer.y, answer.z]), answer.s, smoothing)
+    limits = np.concatenate([program.b, np.full(program.m, -np.inf), program.b, program.h])
+    form = RowForm(program.P, program.c, blocks, limits, program.cone_layout, program.p)
+    at = Linearization(form, (answer.x, answer.y, answer.z), (answer.s,), smoothing)
     return ConeDerivatives(at, program)
 
 
 def linearize_many(programs: Any, many: Any, smoothing: float) -> ConeDerivatives:
     """Linearize the conditions of the programs of a batch at their answers."""
     refuse_failed(many)
-    upper, m = beside(programs.b, programs.h), programs.h.shape[1]
-    lower = beside(programs.b, np.full((1, m), -np.inf))
-    form = RowForm(
-        programs.P, programs.c, (programs.A, programs.G), lower, upper, programs.program(0).cone_layout,
-        programs.b.shape[1],
-    )  # fmt: skip
-    w = np.concatenate([many.y, many.z], axis=1)
-    return ConeDerivatives(Linearizations(form, many.x, w, many.s, smoothing, programs.has_axis), programs)
+    b, h = programs.b, programs.h
+    limits = beside(b, np.full((1, h.shape[1]), -np.inf), b, h)
+    layout = programs.program(0).cone_layout
+    form = RowForm(programs.P, programs.c, (programs.A, programs.G), limits, layout, b.shape[1])
+    at = Linearizations(form, (many.x, many.y, many.z), (many.s,), smoothing, programs.has_axis)
+    return ConeDerivatives(at, programs)

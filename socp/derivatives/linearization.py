@@ -45,6 +45,7 @@ SMALL, FULL = 100_000, 0.25  # entries up to which, and share of nonzeros from w
 NO_PATH = (
     "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
 )
+Arrays = tuple[np.ndarray, ...]
 Pair = tuple[np.ndarray, np.ndarray]
 
 
@@ -56,8 +57,8 @@ class RowForm(NamedTuple):
     P, c : matrix or None, and array
     blocks : tuple of matrices
         What B has one below the other.
-    lower, upper : arrays
-        The sides of these rows, and of the variables behind them unless none has sides.
+    limits : array
+        The lower sides of these rows, and of the variables behind them unless none has sides; then all upper sides.
     layout : tuple
         The cones of the last rows; see `ConeProgram.cone_layout`.
     before : int
@@ -69,8 +70,7 @@ class RowForm(NamedTuple):
     P: Any
     c: np.ndarray
     blocks: tuple[Any, ...]
-    lower: np.ndarray
-    upper: np.ndarray
+    limits: np.ndarray
     layout: tuple[np.ndarray, np.ndarray]
     before: int
 
@@ -81,10 +81,10 @@ class Linearization:
     Parameters
     ----------
     form : RowForm
-    x, w : arrays
-        An optimal answer: the variables, and the multipliers of the rows, positive at upper sides.
-    slacks : array
-        Of the upper sides of the last rows, as far as they are known.
+    parts : tuple of arrays
+        An optimal answer: the variables, and the multipliers of the r rows, positive at upper sides.
+    slacks : tuple of arrays
+        Those of the upper sides of the last rows, as far as they are known.
     smoothing : float
         The mu of the point on the central path that is differentiated in place of the answer, unless 0.
     is_small : bool, optional
@@ -100,11 +100,13 @@ class Linearization:
     """
 
     def __init__(
-        self, form: RowForm, x: np.ndarray, w: np.ndarray, slacks: np.ndarray, smoothing: float, is_small: bool = True
+        self, form: RowForm, parts: Arrays, slacks: Arrays, smoothing: float, is_small: bool = True
     ) -> None:
-        self.form, self.mu, n = form, as_smoothing(smoothing), x.size
-        self.m, self.r = sum([block.shape[0] for block in form.blocks]), w.size
-        self.x, self.w, self._slacks, self._conditions = x, w, slacks, None
+        self.form, self.mu, n, r = form, as_smoothing(smoothing), form.c.size, form.limits.size // 2
+        self.m = sum([block.shape[0] for block in form.blocks])
+        self._answer = np.concatenate([*parts, np.empty(r), *slacks, np.zeros(2)])
+        self.x, self.w, self.share = self._answer[:n], self._answer[n : n + r], self._answer[n + r : n + 2 * r]
+        self._conditions = None
         if is_small and n * (n + self.m) <= SMALL and not hasattr(form.P, "d"):
             self._conditions = self._small_conditions()
         if self._conditions is None:
@@ -112,7 +114,7 @@ class Linearization:
 
     def _small_conditions(self) -> Conditions | None:
         """The conditions in compiled code, at the point; None where that fails."""
-        form, m, r, n, at = self.form, self.m, self.r, self.x.size, 0
+        form, m, r, n, at = self.form, self.m, self.w.size, self.x.size, 0
         B, P = np.zeros((m, n)), form.P
         for block in form.blocks:
             expand(block.indptr, block.indices, block.data, B[at : at + block.shape[0]])
@@ -122,18 +124,14 @@ class Linearization:
             if form.P is not None:
                 expand(form.P.indptr, form.P.indices, form.P.data, P)
         found = Conditions(
-            n=n, m=m, r=r, P=P.reshape(1, -1), B=B.reshape(1, -1), c=form.c[None], lower=form.lower[None],
-            upper=form.upper[None], slacks=self._slacks[None], point=np.concatenate([self.x, self.w])[None],
-            right=np.empty((1, n + r)), below=np.empty((0, r)), share=np.empty((1, r)), quality=np.empty((1, 2)),
+            n=n, m=m, r=r, given=self._answer.size - n - 2 * r - 2, P=P.reshape(1, -1), B=B.reshape(1, -1),
+            c=form.c[None], limits=form.limits[None], answer=self._answer[None], right=np.empty((1, n + r)),
         )  # fmt: skip
         found.sides.mu = self.mu
         note_cones(found.sides, *form.layout, form.before)
         find_point(found, 0)
-        if not found.quality[0, 0] > 0.0:
-            return None
-        self.x, self.w, self.share = found.point[0, :n], found.point[0, n:], found.share[0]
-        self.differentiable = bool(found.quality[0, 1])
-        return found
+        self.differentiable = bool(self._answer[-1])
+        return found if self._answer[-2] > 0.0 else None
 
     def solve(self, a: np.ndarray, b: np.ndarray, below: np.ndarray | None = None) -> Pair:
         """(u, dw) with Pu + B'dw = a, Bu - dw / theta = b; `below` is the part of b that is by the lower sides."""
@@ -143,14 +141,14 @@ class Linearization:
             found, n = self._conditions.right[0], a.size
             found[:n], found[n:] = a, b
             solve_conditions(self._conditions, 0)
-            if self._conditions.quality[0, 0] > 0.0:
+            if self._answer[-2] > 0.0:
                 return found[:n].copy(), found[n:].copy()
             self._begin()
         return self._solve(a, b)
 
     def _begin(self) -> None:
         """Follow the path, or find the answer to more digits, where `Conditions` does not serve."""
-        form, r, self._conditions = self.form, self.r, None
+        form, n, r, self._conditions = self.form, self.x.size, self.w.size, None
         self._B = dense_if_full(
             form.blocks[0] if len(form.blocks) == 1 else sp.vstack(form.blocks, format="csc")
         )
@@ -158,7 +156,7 @@ class Linearization:
         self._sides.mu = self.mu
         note_cones(self._sides, *form.layout, form.before)
         self._sides.a[:], self._sides.w[:] = self._rows_of(self.x), self.w
-        is_strict = begin_at(self._sides, form.lower, form.upper, self._slacks, v)
+        is_strict = begin_at(self._sides, form.limits[:r], form.limits[r:], self._answer[n + 2 * r : -2], v)
         self._free = (self._sides.low == -np.inf) & (self._sides.up == np.inf)
         self._follow(v)
         self.differentiable = (is_strict or self.mu > 0.0) and self._saddle.is_regular
@@ -166,14 +164,14 @@ class Linearization:
     def _rows_of(self, x: np.ndarray) -> np.ndarray:
         """B x, of all rows."""
         rows = self._B @ x
-        return np.concatenate([rows, x]) if self.r > self.m else rows
+        return np.concatenate([rows, x]) if self.w.size > self.m else rows
 
     def _residual(self, x: np.ndarray, v: np.ndarray) -> Pair:
         """What x and v leave of the conditions; `_sides` has the projection of v."""
         project(self._sides, v)
         w, m = self._sides.w, self.m
         dual = self.form.c + self._B.T @ w[:m]
-        if self.r > m:
+        if self.w.size > m:
             dual += w[m:]
         if self.form.P is not None:
             dual += self.form.P @ x
@@ -218,8 +216,8 @@ class Linearization:
         """Factor the system at v, of which `_sides` has the projection."""
         n, m, theta, B, P = self.x.size, self.m, self._sides.theta, self._B, self.form.P
         self._factored_at, self._factored_theta = v, theta.copy()
-        E, F = np.divide(1.0, theta, out=np.full(self.r, np.inf), where=theta > 0.0), np.full(n, np.inf)
-        if self.r > m:
+        E, F = np.divide(1.0, theta, out=np.full(theta.size, np.inf), where=theta > 0.0), np.full(n, np.inf)
+        if self.w.size > m:
             F, E = E[m:], E[:m]
         self._frames, weighted = self._frames_of(E)
         if self._frames is not None:
@@ -267,7 +265,7 @@ class Linearization:
     def _solve(self, a: np.ndarray, b: np.ndarray) -> Pair:
         """`solve` with the factors at hand."""
         n, m, rows, f = a.size, self.m, b[: self.m], np.zeros(self._saddle.F.size)
-        if self.r > m:
+        if self.w.size > m:
             f[:n] = b[m:]
         if self._frames is not None:
             a, rows = np.pad(a, (0, f.size - n)), np.concatenate([rows, self._frames[0] @ rows])
@@ -276,7 +274,7 @@ class Linearization:
         w[self._single] = t[self._column] / self._entry
         t[self._column] = 0.0
         dw = w[:m] if self._frames is None else w[:m] + self._frames[0].T @ w[m:]
-        return u[:n], np.concatenate([dw, t[:n]]) if self.r > m else dw
+        return u[:n], np.concatenate([dw, t[:n]]) if self.w.size > m else dw
 
     def find(self) -> None:
         """Find the point, which the constructor has done."""

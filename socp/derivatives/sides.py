@@ -78,17 +78,17 @@ def begin_at(sides: Sides, lower: Floats, upper: Floats, slacks: Floats, v: Floa
     for i in range(sides.r):
         l, u, w, a, in_cone = lower[i], upper[i], sides.w[i], sides.a[i], sides.cone[i] >= 0
         above, below = (slacks[i - given], math.inf) if i >= given else (u - a, a - l)
-        is_free, origin = l == -math.inf and u == math.inf, 0.0
-        if in_cone or l == u or (not is_free and min(above, below) <= NEAR * abs(u if above <= below else l)):
-            origin = u if in_cone or above <= below else l
-        sides.origin[i], sides.low[i], sides.up[i] = origin, l - origin, u - origin
-        if is_free:
-            v[i] = 0.0 if i >= given else a
+        at_upper = in_cone or above <= below
+        side, near, sign = (u, above, -1.0) if at_upper else (l, below, 1.0)
+        origin = side if in_cone or l == u or near <= NEAR * abs(side) else 0.0
+        if l == -math.inf and u == math.inf:
+            v[i], origin = 0.0 if i >= given else a, 0.0
         elif l == u:
             v[i] = w
         else:
-            v[i] = w + (u - origin - above if in_cone or above <= below else l - origin + below)
-            is_strict &= in_cone or not (is_weak(above, w) or is_weak(below, -w))
+            v[i] = w + (side - origin + sign * near)
+            is_strict &= in_cone | ~(is_weak(above, w) | is_weak(below, -w))
+        sides.origin[i], sides.low[i], sides.up[i] = origin, l - origin, u - origin
     for k in range(sides.cones):
         first, last = sides.first[k], sides.last[k]
         t, r, largest = abs(v[first]), norm_tail(v, first, last), 0.0
@@ -102,7 +102,7 @@ def begin_at(sides: Sides, lower: Floats, upper: Floats, slacks: Floats, v: Floa
 def is_weak(slack: float, multiplier: float) -> bool:
     """Return True if neither a slack nor its multiplier is known to be zero, or both are zero."""
     s, z = max(slack, 0.0), max(multiplier, 0.0)
-    return min(s, z) > WEAK * max(s, z) or s == z
+    return (min(s, z) > WEAK * max(s, z)) | (s == z)
 
 
 @deferred_kernel
@@ -125,19 +125,17 @@ def project_row(sides: Sides, i: int, v: float) -> None:
     if low == -math.inf and up == math.inf:
         sides.a[i], sides.w[i], sides.theta[i], sides.share[i] = v, 0.0, 0.0, 1.0
         return
-    at_upper, width = up < math.inf and (low == -math.inf or v >= 0.5 * (low + up)), up - low
-    inside, far = up - v if at_upper else v - low, 0.0
+    at_upper, far, width = up < math.inf and (low == -math.inf or v >= 0.5 * (low + up)), 0.0, up - low
+    side, sign = (up, 1.0) if at_upper else (low, -1.0)
+    inside = sign * (side - v)
+    s, w, theta = max(inside, 0.0), max(-inside, 0.0), 0.0 if inside > 0.0 else math.inf
     if mu > 0.0:
         s = slack_on_path(inside, width, mu)
         w, far = mu / s - mu / (width - s), (s / (width - s)) ** 2
-        sides.theta[i] = mu / s / s * (1.0 + far)
-    else:
-        s, w = max(inside, 0.0), max(-inside, 0.0)
-        sides.theta[i] = 0.0 if inside > 0.0 else math.inf
-    if at_upper:
-        sides.a[i], sides.w[i], sides.share[i] = up - s, w, 1.0 / (1.0 + far)
-    else:
-        sides.a[i], sides.w[i], sides.share[i] = low + s, -w, far / (1.0 + far)
+        theta = mu / s / s * (1.0 + far)
+    near = 1.0 / (1.0 + far)
+    sides.a[i], sides.w[i], sides.theta[i] = side - sign * s, sign * w, theta
+    sides.share[i] = near if at_upper else far * near
 
 
 @inner
