@@ -1,4 +1,4 @@
-"""The derivatives of answers to quadratic programs, one or a batch: rows of A and variables are rows between two sides."""
+"""Derivatives of answers to quadratic programs, one or a batch, by those of rows between two sides (`socp.derivatives`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from socp.problem.checks import ProgramError
 from socp.problem.program import layout_of
 
 from .program import QuadraticProgram
+
 
 class Gradient(NamedTuple):
     """The gradient of a number of the answer by all data of a quadratic program.
@@ -74,8 +75,8 @@ class QuadraticDerivatives:
         upper, x = at.share * w, at.x
         lower = w - upper
         return Gradient(
-            at.products("P", program.P, -0.5 * u, x, -0.5 * x, u), at.total("q", -u),
-            at.products("A", program.A, -at.w[..., :m], u, -w[..., :m], x), at.total("l", lower[..., :m]),
+            at.symmetric("P", program.P, u, x), at.total("q", -u),
+            at.products("A", program.A, at.w[..., :m], u, w[..., :m], x), at.total("l", lower[..., :m]),
             at.total("u", upper[..., :m]), at.total("lb", lower[..., m:]), at.total("ub", upper[..., m:]),
             at.differentiable,
         )  # fmt: skip
@@ -84,7 +85,7 @@ class QuadraticDerivatives:
         self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
         dub: Any = None,
     ) -> Tangent:  # fmt: skip
-        """Return the derivative of the answer along a change of the data; in a batch, one without a leading axis is of all."""
+        """Return the derivative of the answer along a change of the data, in a batch shared if without a leading axis."""
         at, m, n = self.at, self.m, self.at.x.shape[-1]
         first = -at.vector("dq", dq, n)
         upper = np.concatenate([at.vector("du", du, m), at.vector("dub", dub, n)], axis=-1)
@@ -96,17 +97,17 @@ class QuadraticDerivatives:
 
 
 def linearize(program: QuadraticProgram, answer: Any, smoothing: float) -> QuadraticDerivatives:
-    """Linearize the conditions of a quadratic program at its answer."""
+    """Linearize the optimality conditions of a quadratic program at its answer."""
     if hasattr(program.P, "expansion"):
         raise ProgramError("a program whose P gives rows has no derivative by its data here: give P as a matrix")
     limits = np.concatenate([program.l, program.lb, program.u, program.ub])
-    form = RowForm(program.P, program.q, (program.A,), limits, layout_of(()), 0)
+    form = RowForm(program.hessian, program.q, (program.A,), limits, layout_of(()), 0)
     at = Linearization(form, (answer.x, answer.y, answer.z_bounds), (), smoothing)
     return QuadraticDerivatives(at, program)
 
 
 def linearize_many(programs: Any, many: Any, smoothing: float) -> QuadraticDerivatives:
-    """Linearize the conditions of the programs of a batch at their answers."""
+    """Linearize the optimality conditions of the programs of a batch at their answers."""
     refuse_failed(many)
     limits = beside(programs.l, programs.lb, programs.u, programs.ub)
     form = RowForm(programs.P, programs.q, (programs.A,), limits, layout_of(()), 0)

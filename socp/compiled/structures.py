@@ -120,7 +120,9 @@ class ArrayField(KeptField):
         self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
         self.item = self.dtype.itemsize // WORD  # words of an entry
         self._pack = struct.Struct(f"{self.words}q").pack_into
-        self._bind = {(FLOAT, 1): bind_floats, (INT, 1): bind_integers, (FLOAT, 2): bind_matrix}.get((self.dtype, self.axes))
+        self._bind = {(FLOAT, 1): bind_floats, (INT, 1): bind_integers, (FLOAT, 2): bind_matrix}.get(
+            (self.dtype, self.axes)
+        )
 
     def _view(self, owner: Any) -> np.ndarray:
         """The array in the block."""

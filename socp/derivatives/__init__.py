@@ -1,1 +1,1 @@
-"""Derivatives of answers: their optimality conditions, linearized; quadratic programs come as rows between two sides."""
+"""Derivatives of answers by their data: optimality conditions of rows between two sides and of cones, linearized."""

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..linalg.csc import csc_of_dense
 from ..problem.checks import ProgramError, as_dense, as_vector, check_finite
+from ..problem.hessian import hessian_of
 from ..problem.status import Status
 from .conditions import Conditions, differentiate
-from .linearization import SMALL, Arrays, Linearization, Pair, RowForm, as_smoothing
+from .linearization import SMALL, Arrays, Linearization, Pair, RowForm, as_smoothing, check_path
 from .saddle import PIVOT
 from .sides import note_cones
 
@@ -47,8 +49,8 @@ class Linearizations:
         """`Linearization.solve` for a right-hand side of each program; finds the points, too."""
         form, (n, m, r), answer = self.form, (self.x.shape[1], self.m, self.w.shape[1]), self._answer
         right = np.concatenate([a, b] if below is None else [a, b, below], axis=1)
-        answer[:, -2:] = 0.0
-        if n * (n + m) <= SMALL:
+        answer[:, -2:], is_small = 0.0, n * (n + m) <= SMALL
+        if is_small:
             B = form.blocks[0]
             conditions = Conditions(
                 n=n, m=m, r=r, given=self._given, P=form.P.reshape(-1, n * n), B=B.reshape(len(B), m * n), c=form.c,
@@ -59,20 +61,17 @@ class Linearizations:
             step = max(1, int(WORK / (n + m + 1) ** 3))
             for begin in range(0, self.k, step):
                 differentiate(conditions, begin, min(begin + step, self.k))
+        check_path(answer[:, -2].min(), self.mu)
         self.differentiable = answer[:, -1] > 0.0
         for i in np.flatnonzero(~(answer[:, -2] > PIVOT)):
-            slacks = answer[i, n + 2 * r : -2]
-            one = Linearization(self._own(int(i)), (self.x[i], self.w[i]), (slacks,), self.mu, is_small=False)
+            P, c, B, limits = (part[min(i, len(part) - 1)] for part in (form.P, form.c, form.blocks[0], form.limits))
+            own = form._replace(P=hessian_of(P, n), c=c, blocks=(csc_of_dense(B),), limits=limits)
+            slacks, is_dense = answer[i, n + 2 * r : -2], False if is_small else None
+            one = Linearization(own, (self.x[i], self.w[i]), (slacks,), self.mu, is_dense)
             right[i, : n + r] = np.concatenate(one.solve(a[i], b[i], None if below is None else below[i]))
             self.x[i], self.w[i], self.share[i] = one.x, one.w, one.share
             self.differentiable[i] = one.differentiable
         return right[:, :n], right[:, n : n + r]
-
-    def _own(self, i: int) -> RowForm:
-        """The form of program i."""
-        form = self.form
-        P, c, B, limits = (part[min(i, len(part) - 1)] for part in (form.P, form.c, form.blocks[0], form.limits))
-        return form._replace(P=P, c=c, blocks=(B,), limits=limits)
 
     def find(self) -> None:
         """Find the points."""
@@ -89,7 +88,7 @@ class Linearizations:
         rows = as_dense(name, value, (None, size))
         if len(rows) not in (1, self.k):
             raise ProgramError(f"{name} must have a row for each of {self.k} programs, but {len(rows)} came")
-        return np.array(np.broadcast_to(rows, (self.k, size)))
+        return rows if len(rows) == self.k else np.tile(rows, (self.k, 1))
 
     def matrix(self, name: str, value: Any, rows: int) -> np.ndarray:
         """Return `value` as a finite matrix for each program, or one for all."""
@@ -102,22 +101,27 @@ class Linearizations:
 
     def total(self, name: str, gradient: np.ndarray) -> np.ndarray:
         """Return the gradients by the programs' own vectors, or their sum."""
-        return gradient if self.has_axis[name] else gradient.sum(axis=0)
+        return gradient if self.has_axis[name] else np.ones(self.k) @ gradient
 
-    def products(self, name: str, matrix: Any, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> Any:
-        """Return the gradients a b' + c d' by the programs' own matrices, or their sum."""
+    def symmetric(self, name: str, matrix: Any, u: np.ndarray, x: np.ndarray) -> Any:
+        """Return the gradients -(u x' + x u') / 2 by the programs' own matrices, or their sum."""
+        product = u[:, :, None] * x[:, None, :] if self.has_axis[name] else u.T @ x
+        return -0.5 * (product + np.swapaxes(product, -1, -2))
+
+    def products(self, name: str, matrix: Any, w: np.ndarray, u: np.ndarray, r: np.ndarray, x: np.ndarray) -> Any:
+        """Return the gradients -(w u' + r x') by the programs' own matrices, or their sum."""
         if self.has_axis[name]:
-            return a[:, :, None] * b[:, None, :] + c[:, :, None] * d[:, None, :]
-        return a.T @ b + c.T @ d
+            return -(w[:, :, None] * u[:, None, :]) - r[:, :, None] * x[:, None, :]
+        return -(w.T @ u) - r.T @ x
 
 
 def refuse_failed(many: Any) -> None:
     """Refuse a batch with an answer that is not optimal, by its number."""
-    failed = np.flatnonzero(many.status != Status.OPTIMAL)
-    if failed.size:
+    if many.status.tolist().count(Status.OPTIMAL) < len(many):  # quicker than a comparison of arrays
+        failed = np.flatnonzero(many.status != Status.OPTIMAL)[0]
         raise ProgramError(
-            f"only an optimal answer has a derivative, but the status of program {failed[0]} is "
-            f"{many.status[failed[0]].value!r}"
+            f"only an optimal answer has a derivative, but the status of program {failed} is "
+            f"{many.status[failed].value!r}"
         )
 
 

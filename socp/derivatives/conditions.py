@@ -1,12 +1,12 @@
-r"""The optimality conditions of small dense programs, linearized at their answers.
+r"""The optimality conditions of dense programs, linearized at their answers, in compiled code.
 
 With the projection Pi onto the sides of the rows and D, its derivative at v (see `sides`), x and v are optimal where
 
     P x + c + B'(v - Pi(v)) = 0,    B x = Pi(v),
 
-and move by P u + B'(I - D) dv = a, B u - D dv = b; the last rows of B may be bounds, those of the identity.  In the
-eigenvectors of D, rows are equations for a weight theta of infinity, absent for 0, and weighted in between; a bound that is
-an equation gives its variable.  That leaves a dense saddle-point system (see `saddle`), whose factors also serve at points
+and move by P u + B'(I - D) dv = a, B u - D dv = b; the last n rows of B may be bounds.  In the eigenvectors of D, rows
+are equations where the weight theta is infinite, absent where it is 0, and weighted in between; a bound that is an
+equation gives its variable.  That leaves a dense saddle-point system (see `saddle`), whose factors also serve at points
 nearby, by refinement with the D of that point.
 """
 
@@ -22,7 +22,7 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..linalg.dense import multiply_symmetric_dense
 from ..linalg.refinement import SLOW
 from ..linalg.vectors import dot_within
-from .saddle import EQUATION, PIVOT, REFINED, STEPS, factor_saddle, solve_saddle
+from .saddle import EQUATION, PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
 from .sides import Sides, begin_at, project, reflect
 
 SAME = 1e-10  # relative difference of points that have the same factors, and of residuals that are none
@@ -41,9 +41,10 @@ class Conditions(Structure):
     P, B, c, limits : matrices, a row for each program or one for all
         P and B by rows, c, and the lower, then the upper sides of the r rows.
     answer : matrix, shape (k, n + 2 r + given + 2)
-        (x, w) of each, which become those of the point of the path, or of the answer to more digits; `share`, which is
-        written; the given slacks; two numbers that are written, the quality: the smallest pivot over its diagonal entry, 0
-        where the system was not solved, and whether slacks and multipliers are strictly complementary.
+        In: (x, w), r entries that are not read, the given slacks, and two more.  Out: (x, w) of the point of the path,
+        or of the answer to more digits; `Sides.share`; the slacks; the quality: the smallest pivot over its diagonal
+        entry, 0 where the system was not solved, -1 off the path; 1 where slacks and multipliers are strictly
+        complementary.
     right : matrix, shape (k, n + r or n + 2 r)
         (a, b) of each, which become (u, dw) with dw = (I - D) dv.  Where there are r more, b is by the upper sides, and
         these by the lower ones.
@@ -105,8 +106,8 @@ def find_point(w: Conditions, i: int) -> None:
         if now > SLOW * size:
             factor_conditions(w, i)
         size = now
-    if w.pivot > PIVOT and (sides.mu == 0.0 or size <= OFF_PATH * scale):
-        answer[last] = w.pivot
+    if w.pivot > PIVOT:
+        answer[last] = w.pivot if sides.mu == 0.0 or size <= OFF_PATH * scale else -1.0
         copy(w.x, answer[:n])
         copy(sides.w, answer[n : n + r])
         copy(sides.share, answer[n + r : n + 2 * r])
@@ -114,7 +115,7 @@ def find_point(w: Conditions, i: int) -> None:
 
 @deferred_kernel
 def solve_conditions(w: Conditions, i: int) -> None:
-    """(u, dw) for the right-hand side of program i, at its point; the quality becomes 0 where a residual is left."""
+    """Replace (a, b) of program i by (u, dw) at its point; the quality becomes 0 where a residual is left."""
     n, r, right, share, last = w.n, w.r, w.right[i], w.answer[i, w.n + w.r :], w.answer.shape[1] - 2
     if not w.answer[i, last] > 0.0:
         return
@@ -147,11 +148,13 @@ def solve_conditions(w: Conditions, i: int) -> None:
 @inner
 def advance(w: Conditions, i: int, share: float) -> None:
     """(new_x, new_v) := the point that is a share of a step further, new_values := the rows there."""
+    x, step, new_x = w.x, w.step_x, w.new_x
     for j in range(w.n):
-        w.new_x[j] = w.x[j] + share * w.step_x[j]
-    multiply_rows(w, i, w.new_x, w.new_values)
+        new_x[j] = x[j] + share * step[j]
+    v, step, new_v, values, new_values = w.v, w.step_v, w.new_v, w.values, w.new_values
+    multiply_rows(w, i, new_x, new_values)
     for j in range(w.r):
-        w.new_v[j] = w.v[j] + share * w.step_v[j] + (w.new_values[j] - w.values[j])
+        new_v[j] = v[j] + share * step[j] + (new_values[j] - values[j])
 
 
 @inner
@@ -165,37 +168,35 @@ def accept(w: Conditions) -> None:
 @inner
 def residual_of(w: Conditions, i: int, a: Floats, b: Floats) -> float:
     """left := what (u, dv) = (x, v) leaves of a right-hand side, dual := (I - D) dv; returns the largest entry."""
-    sides, dual, turned, largest = w.sides, w.dual, w.turned, 0.0
-    copy(w.v, turned)
+    sides, theta, v, dual, turned, values, left = w.sides, w.sides.theta, w.v, w.dual, w.turned, w.values, w.left_v
+    copy(v, turned)
     reflect(sides, sides.unit, turned, 1, False)
     for j in range(w.r):
-        turned[j] /= 1.0 + sides.theta[j]
+        turned[j] /= 1.0 + theta[j]
     reflect(sides, sides.unit, turned, 1, True)
     for j in range(w.r):
-        dual[j] = w.v[j] - turned[j]
-        w.left_v[j] = b[j] - w.values[j] + turned[j]
-        largest = max(largest, abs(w.left_v[j]))
+        dual[j] = v[j] - turned[j]
+        left[j] = b[j] - values[j] + turned[j]
     multiply(w, i, w.x, dual)
+    left, image = w.left_x, w.image
     for j in range(w.n):
-        w.left_x[j] = a[j] - w.image[j]
-        largest = max(largest, abs(w.left_x[j]))
-    return largest
+        left[j] = a[j] - image[j]
+    return max(largest_of(left), largest_of(w.left_v))
 
 
 @inner
 def conditions_at(w: Conditions, i: int, x: Floats, v: Floats, values: Floats) -> float:
     """left := what (x, v) leaves of the conditions, where B x = values; returns its norm."""
-    sides, total, c = w.sides, 0.0, w.c[min(i, w.c.shape[0] - 1)]
-    project(sides, v)
-    multiply(w, i, x, sides.w)
-    for j in range(w.n):
-        w.left_x[j] = -c[j] - w.image[j]
-        total += w.left_x[j] * w.left_x[j]
-    for j in range(w.r):
-        is_free = sides.low[j] == -math.inf and sides.up[j] == math.inf
-        w.left_v[j] = 0.0 if is_free else sides.origin[j] + sides.a[j] - values[j]
-        total += w.left_v[j] * w.left_v[j]
-    return math.sqrt(total)
+    n, r, c, left, left_v, image = w.n, w.r, w.c[min(i, w.c.shape[0] - 1)], w.left_x, w.left_v, w.image
+    a, low, up, origin = w.sides.a, w.sides.low, w.sides.up, w.sides.origin
+    project(w.sides, v)
+    multiply(w, i, x, w.sides.w)
+    for j in range(n):
+        left[j] = -c[j] - image[j]
+    for j in range(r):
+        is_free = (low[j] == -math.inf) & (up[j] == math.inf)
+        left_v[j] = 0.0 if is_free else origin[j] + a[j] - values[j]
+    return math.sqrt(dot_within(left, 0, left, 0, n) + dot_within(left_v, 0, left_v, 0, r))
 
 
 @inner
@@ -243,32 +244,30 @@ def factor_conditions(w: Conditions, i: int) -> None:
             w.H[g * f + g] += theta[w.m + column]
     for g in range(w.hard):
         copy(rows[w.held[g] * f : (w.held[g] + 1) * f], w.C[g * f : (g + 1) * f])
-    for g in range(w.weighted):
+    for g in range(w.weighted):  # the rows move up, times the roots of their weights
         j = w.held[w.m - 1 - g]
-        row = rows[j * f : (j + 1) * f]
+        root = math.sqrt(theta[j])
         for k in range(f):
-            factor, column_of_H = theta[j] * row[k], w.H[k * f : (k + 1) * f]
-            if factor != 0.0:
-                for l in range(k, f):  # the lower triangle
-                    column_of_H[l] += factor * row[l]
+            rows[g * f + k] = root * rows[j * f + k]
+    add_squares(f, w.weighted, 1.0, rows, w.H)
     w.pivot = factor_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room)
 
 
 @inner
 def sort_rows(w: Conditions) -> None:
-    """Take the weights of `sides`, and list free columns, from the end fixed ones, and hard rows, from the end weighted ones."""
-    n, m, theta = w.n, w.m, w.theta
+    """Copy the weights of `sides`; list free columns and hard rows, and from the ends fixed columns and weighted rows."""
+    n, m, theta, columns, held, has_bounds = w.n, w.m, w.theta, w.columns, w.held, w.r > w.m
     copy(w.sides.theta, theta)
     copy(w.sides.unit, w.unit)
     free, hard, weighted = 0, 0, 0
     for j in range(n):
-        is_free = w.r == m or theta[m + j] < HARD
-        w.columns[free if is_free else n - 1 - (j - free)] = j
+        is_free = not has_bounds or theta[m + j] < HARD
+        columns[free if is_free else n - 1 - (j - free)] = j
         free += is_free
     for j in range(m):
         if theta[j] > 0.0:
             is_hard = theta[j] >= HARD
-            w.held[hard if is_hard else m - 1 - weighted] = j
+            held[hard if is_hard else m - 1 - weighted] = j
             hard, weighted = hard + is_hard, weighted + (not is_hard)
     w.free, w.hard, w.weighted = free, hard, weighted
 
@@ -284,60 +283,62 @@ def gather(values: Floats, places: Ints, out: Floats) -> None:
 def correct(w: Conditions, i: int) -> None:
     """step := (u, dv - B u) for the right-hand side `left`, with the factors."""
     n, m, f, theta, dual, bounds, has_bounds = w.n, w.m, w.free, w.theta, w.turned, w.left_v[w.m :], w.r > w.m
-    P, B, rows = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)], w.rows
-    copy(w.left_x, w.step_x)
-    copy(w.left_v, dual)
+    P, B, rows, columns, held = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)], w.rows, w.columns, w.held
+    step, u, y, right = w.step_x, w.u, w.y, w.step_v
+    copy(w.left_x, step)
+    copy(w.left_v, right)
     for g in range(f, n):
-        j = w.columns[g]
-        if bounds[j] != 0.0:
-            column = P[j * n : (j + 1) * n]
+        j = columns[g]
+        value = bounds[j]
+        if value != 0.0:
+            own = P[j * n : (j + 1) * n]
             for k in range(n):
-                w.step_x[k] -= column[k] * bounds[j]
+                step[k] -= own[k] * value
             for k in range(m):
-                dual[k] -= B[k * n + j] * bounds[j]
-    reflect(w.sides, w.unit, dual, 1, False)
-    for g in range(f):
-        j = w.columns[g]
-        w.u[g] = w.step_x[j] + (theta[m + j] * bounds[j] if has_bounds else 0.0)
+                right[k] -= B[k * n + j] * value
+    reflect(w.sides, w.unit, right, 1, False)
+    gather(step, columns, u[:f])
+    if has_bounds:
+        for g in range(f):
+            u[g] += theta[m + columns[g]] * bounds[columns[g]]
     for g in range(w.weighted):
-        j = w.held[m - 1 - g]
-        row, factor = rows[j * f : (j + 1) * f], theta[j] * dual[j]
+        j = held[m - 1 - g]
+        row, factor = rows[g * f : (g + 1) * f], math.sqrt(theta[j]) * right[j]
         for k in range(f):
-            w.u[k] += factor * row[k]
-    for g in range(w.hard):
-        w.y[g] = dual[w.held[g]]
-    solve_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room, w.u, w.y)
-    copy(dual, w.step_v)
+            u[k] += factor * row[k]
+    gather(right, held, y[: w.hard])
+    solve_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room, u, y)
     dual[:] = 0.0
     for g in range(w.hard):
-        dual[w.held[g]] = w.y[g]
+        dual[held[g]] = y[g]
     for g in range(w.weighted):
-        j = w.held[m - 1 - g]
-        dual[j] = theta[j] * (dot_within(rows[j * f : (j + 1) * f], 0, w.u, 0, f) - w.step_v[j])
+        j = held[m - 1 - g]
+        dual[j] = math.sqrt(theta[j]) * dot_within(rows[g * f : (g + 1) * f], 0, u, 0, f) - theta[j] * right[j]
     reflect(w.sides, w.unit, dual, 1, True)
     if has_bounds:
-        copy(bounds, w.step_x)
+        copy(bounds, step)
     for g in range(f):
-        j = w.columns[g]
-        w.step_x[j] = w.u[g]
+        j = columns[g]
+        step[j] = u[g]
         if has_bounds:
-            dual[m + j] = theta[m + j] * (w.u[g] - bounds[j])
+            dual[m + j] = theta[m + j] * (u[g] - bounds[j])
+    left, image = w.left_x, w.image
+    if f < n:
+        multiply(w, i, step, dual)
     for g in range(f, n):  # what stationarity leaves
-        j = w.columns[g]
-        dual[m + j] = w.left_x[j] - dot_within(P[j * n : (j + 1) * n], 0, w.step_x, 0, n)
-        for k in range(m):
-            dual[m + j] -= B[k * n + j] * dual[k]
+        dual[m + columns[g]] = left[columns[g]] - image[columns[g]]
+    left = w.left_v
     for j in range(w.r):
-        w.step_v[j] = dual[j] - w.left_v[j]
+        right[j] = dual[j] - left[j]
 
 
 @inner
 def largest_term(w: Conditions) -> float:
     """Return the largest size of the terms of the conditions: image, and what is in rows that are not free."""
-    sides, largest = w.sides, largest_of(w.image)
+    low, up, origin, values, largest = w.sides.low, w.sides.up, w.sides.origin, w.values, largest_of(w.image)
     for j in range(w.r):
-        if sides.low[j] > -math.inf or sides.up[j] < math.inf:
-            largest = max(largest, max(abs(w.values[j]), abs(sides.origin[j])))
+        if low[j] > -math.inf or up[j] < math.inf:
+            largest = max(largest, max(abs(values[j]), abs(origin[j])))
     return largest
 
 

@@ -1,4 +1,4 @@
-"""The derivatives of answers to cone programs, one or a batch, by those of their rows."""
+"""Derivatives of answers to cone programs, one or a batch: A and G are the rows of one matrix."""
 
 from __future__ import annotations
 
@@ -73,17 +73,18 @@ class ConeDerivatives:
         u, w = at.solve(first, right)
         x, y, z, r = at.x, at.w[..., :p], at.w[..., p:], w[..., p:] + slack
         return Gradient(
-            at.products("P", program.P, -0.5 * u, x, -0.5 * x, u), at.total("c", -u),
-            at.products("A", program.A, -y, u, -w[..., :p], x), at.total("b", w[..., :p]),
-            at.products("G", program.G, -z, u, -r, x), at.total("h", r), at.differentiable,
+            at.symmetric("P", program.P, u, x), at.total("c", -u),
+            at.products("A", program.A, y, u, w[..., :p], x), at.total("b", w[..., :p]),
+            at.products("G", program.G, z, u, r, x), at.total("h", r), at.differentiable,
         )  # fmt: skip
 
     def tangent(
         self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None
     ) -> Tangent:
-        """Return the derivative of the answer along a change of the data; in a batch, one without a leading axis is of all."""
+        """Return the derivative of the answer along a change of the data, in a batch shared if without a leading axis."""
         at, program, p, m = self.at, self.program, self.p, self.program.G.shape[-2]
-        first, rows = -at.vector("dc", dc, at.x.shape[-1]), np.concatenate([at.vector("db", db, p), at.vector("dh", dh, m)], axis=-1)
+        first = -at.vector("dc", dc, at.x.shape[-1])
+        rows = np.concatenate([at.vector("db", db, p), at.vector("dh", dh, m)], axis=-1)
         add_matrices(at, dP, (("dA", dA, slice(0, p)), ("dG", dG, slice(p, p + m))), first, rows)
         always = program.h == np.inf
         rows[..., p:] = np.where(always, 0.0, rows[..., p:])
@@ -92,7 +93,9 @@ class ConeDerivatives:
         return Tangent(u, w[..., :p], w[..., p:], ds, at.differentiable)
 
 
-def add_matrices(at: Any, dP: Any, changes: tuple[tuple[str, Any, slice], ...], first: np.ndarray, rows: np.ndarray) -> None:
+def add_matrices(
+    at: Any, dP: Any, changes: tuple[tuple[str, Any, slice], ...], first: np.ndarray, rows: np.ndarray
+) -> None:
     """Take dP x + dB'w from `first`, and dB x from `rows`, for changes of P and of blocks of rows."""
     if dP is not None or any(change is not None for _, change, _ in changes):
         at.find()
@@ -116,16 +119,16 @@ def times(matrix: Any, vectors: np.ndarray, transposed: bool = False) -> np.ndar
 
 
 def linearize(program: ConeProgram, answer: Any, smoothing: float) -> ConeDerivatives:
-    """Linearize the conditions of a cone program at its answer."""
+    """Linearize the optimality conditions of a cone program at its answer."""
     blocks = (program.A, program.G) if program.p else (program.G,)
     limits = np.concatenate([program.b, np.full(program.m, -np.inf), program.b, program.h])
-    form = RowForm(program.P, program.c, blocks, limits, program.cone_layout, program.p)
+    form = RowForm(program.hessian, program.c, blocks, limits, program.cone_layout, program.p)
     at = Linearization(form, (answer.x, answer.y, answer.z), (answer.s,), smoothing)
     return ConeDerivatives(at, program)
 
 
 def linearize_many(programs: Any, many: Any, smoothing: float) -> ConeDerivatives:
-    """Linearize the conditions of the programs of a batch at their answers."""
+    """Linearize the optimality conditions of the programs of a batch at their answers."""
     refuse_failed(many)
     b, h = programs.b, programs.h
     limits = beside(b, np.full((1, h.shape[1]), -np.inf), b, h)

@@ -1,18 +1,19 @@
-r"""How the answer to a program moves with its data.
+r"""How the answer to a program moves with its data: the optimality conditions, linearized.
 
-With v = a + w for the values a = Bx of the rows and their multipliers w, the projection Pi onto the sides and D, its
-derivative at v (see `sides`), da = D dv and dw = (I - D) dv.  In the eigenvectors of D, with the weights theta, that is
+With v = a + w for the values a = Bx of the rows and their multipliers w, the projection Pi onto the sides, and D, its
+derivative at v (see `sides`), da = D dv and dw = (I - D) dv.  In the eigenvectors of D, with weights theta, that is
 da_i = dw_i / theta_i.  So the answer moves by
 
     [ P   B'       ] [ dx ]       [ dP x + dc + dB'w    ]
     [ B  -1/theta  ] [ dw ]  =  - [ dB x - (the sides)' ]      dw = 0 where theta = 0,
 
-and the gradient of a number of the answer by all data is one solve with this symmetric matrix (see `Saddle`).  Where it is
-singular, or v on the boundary of a cone of the projection, there is no derivative: the element of least norm is taken.
+and the gradient of a number of the answer by all data is one solve with this symmetric matrix (see `Saddle`).  Where
+it is singular, or v on the boundary of a cone of the projection, there is no derivative: the element of least norm is
+taken.
 
-In a second-order cone with s - z = (t, r q), |q| = 1, |t| < r, the row (1, -q) / 2^(1/2) is active, (1, q) / 2^(1/2) is not,
-and theta = (r - t) / (r + t) on all that is orthogonal to both: these are the rows 1, 2, ... of the cone with that weight,
-and a variable with the column q in them, which takes away what dw has along q.
+In a second-order cone with s - z = (t, r q), |q| = 1, |t| < r, the row (1, -q) / 2^(1/2) is active, the row
+(1, q) / 2^(1/2) is not, and theta = (r - t) / (r + t) on all that is orthogonal to both: these are the rows 1, 2, ...
+of the cone with that weight, and a variable with the column q in them, which takes away what dw has along q.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from .conditions import (
 from .saddle import Saddle
 from .sides import Sides, begin_at, note_cones, project
 
-SMALL, FULL = 100_000, 0.25  # entries up to which, and share of nonzeros from which on a system or matrix is dense
+SMALL, FULL = 100_000, 0.25  # entries up to which, and share of nonzeros from which on a system is dense
 NO_PATH = (
     "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
 )
@@ -54,7 +55,8 @@ class RowForm(NamedTuple):
 
     Attributes
     ----------
-    P, c : matrix or None, and array
+    P : Hessian, or arrays in a batch
+    c : array
     blocks : tuple of matrices
         What B has one below the other.
     limits : array
@@ -87,8 +89,8 @@ class Linearization:
         Those of the upper sides of the last rows, as far as they are known.
     smoothing : float
         The mu of the point on the central path that is differentiated in place of the answer, unless 0.
-    is_small : bool, optional
-        Whether to try `Conditions`.
+    is_dense : bool, optional
+        Whether to try `Conditions`; by default where the program is small or most of its entries are not zero.
 
     Attributes
     ----------
@@ -100,41 +102,40 @@ class Linearization:
     """
 
     def __init__(
-        self, form: RowForm, parts: Arrays, slacks: Arrays, smoothing: float, is_small: bool = True
+        self, form: RowForm, parts: Arrays, slacks: Arrays, smoothing: float, is_dense: bool | None = None
     ) -> None:
         self.form, self.mu, n, r = form, as_smoothing(smoothing), form.c.size, form.limits.size // 2
         self.m = sum([block.shape[0] for block in form.blocks])
         self._answer = np.concatenate([*parts, np.empty(r), *slacks, np.zeros(2)])
         self.x, self.w, self.share = self._answer[:n], self._answer[n : n + r], self._answer[n + r : n + 2 * r]
-        self._conditions = None
-        if is_small and n * (n + self.m) <= SMALL and not hasattr(form.P, "d"):
-            self._conditions = self._small_conditions()
+        if is_dense is None:
+            entries = form.P.entries + 2 * sum([block.nnz for block in form.blocks])
+            is_dense = n * (n + self.m) <= SMALL or entries > FULL * (n + self.m) ** 2
+        self._conditions = self._dense_conditions() if is_dense else None
         if self._conditions is None:
             self._begin()
 
-    def _small_conditions(self) -> Conditions | None:
-        """The conditions in compiled code, at the point; None where that fails."""
+    def _dense_conditions(self) -> Conditions | None:
+        """Return the conditions in compiled code, at the point; None where that fails."""
         form, m, r, n, at = self.form, self.m, self.w.size, self.x.size, 0
-        B, P = np.zeros((m, n)), form.P
+        B = np.zeros((m, n))
         for block in form.blocks:
             expand(block.indptr, block.indices, block.data, B[at : at + block.shape[0]])
             at += block.shape[0]
-        if not isinstance(P, np.ndarray):
-            P = np.zeros((n, n))
-            if form.P is not None:
-                expand(form.P.indptr, form.P.indices, form.P.data, P)
         found = Conditions(
-            n=n, m=m, r=r, given=self._answer.size - n - 2 * r - 2, P=P.reshape(1, -1), B=B.reshape(1, -1),
-            c=form.c[None], limits=form.limits[None], answer=self._answer[None], right=np.empty((1, n + r)),
+            n=n, m=m, r=r, given=self._answer.size - n - 2 * r - 2, P=form.P.dense().reshape(1, -1),
+            B=B.reshape(1, -1), c=form.c[None], limits=form.limits[None], answer=self._answer[None],
+            right=np.empty((1, n + r)),
         )  # fmt: skip
         found.sides.mu = self.mu
         note_cones(found.sides, *form.layout, form.before)
         find_point(found, 0)
+        check_path(self._answer[-2], self.mu)
         self.differentiable = bool(self._answer[-1])
         return found if self._answer[-2] > 0.0 else None
 
     def solve(self, a: np.ndarray, b: np.ndarray, below: np.ndarray | None = None) -> Pair:
-        """(u, dw) with Pu + B'dw = a, Bu - dw / theta = b; `below` is the part of b that is by the lower sides."""
+        """Return (u, dw) with Pu + B'dw = a, Bu - dw / theta = b; `below` is the part of b that is by the lower sides."""
         if below is not None:
             b = self.share * b + (1.0 - self.share) * below
         if self._conditions is not None:
@@ -147,11 +148,9 @@ class Linearization:
         return self._solve(a, b)
 
     def _begin(self) -> None:
-        """Follow the path, or find the answer to more digits, where `Conditions` does not serve."""
+        """Find the point where `Conditions` does not serve."""
         form, n, r, self._conditions = self.form, self.x.size, self.w.size, None
-        self._B = dense_if_full(
-            form.blocks[0] if len(form.blocks) == 1 else sp.vstack(form.blocks, format="csc")
-        )
+        self._B = sp.vstack(form.blocks, format="csc")
         self._sides, v = Sides(r=r), np.empty(r)
         self._sides.mu = self.mu
         note_cones(self._sides, *form.layout, form.before)
@@ -162,23 +161,22 @@ class Linearization:
         self.differentiable = (is_strict or self.mu > 0.0) and self._saddle.is_regular
 
     def _rows_of(self, x: np.ndarray) -> np.ndarray:
-        """B x, of all rows."""
+        """Return B x, of all rows."""
         rows = self._B @ x
         return np.concatenate([rows, x]) if self.w.size > self.m else rows
 
     def _residual(self, x: np.ndarray, v: np.ndarray) -> Pair:
-        """What x and v leave of the conditions; `_sides` has the projection of v."""
+        """Return what x and v leave of the conditions, after projecting v."""
         project(self._sides, v)
         w, m = self._sides.w, self.m
         dual = self.form.c + self._B.T @ w[:m]
         if self.w.size > m:
             dual += w[m:]
-        if self.form.P is not None:
-            dual += self.form.P @ x
-        return -dual, np.where(self._free, 0.0, self._sides.origin + self._sides.a - self._rows_of(x))
+        left = self._sides.origin + self._sides.a - self._rows_of(x)
+        return -dual - self.form.P.product(x), np.where(self._free, 0.0, left)
 
     def _follow(self, v: np.ndarray) -> None:
-        """Damped Newton's method to the point of the central path at mu, or to the answer."""
+        """Take damped Newton steps to the point of the central path at mu, or to the answer."""
         x, rows = self.x, np.where(self._free, 0.0, self._rows_of(self.x))
         left = self._residual(x, v)
         scale = 1.0 + largest_of(self.form.c, left[0] + self.form.c, rows, self._sides.origin)
@@ -199,8 +197,7 @@ class Linearization:
                 left = self._residual(x, v)
                 break
             x, v, left = x + share * u, v + share * dv, now
-        if self.mu > 0.0 and not largest_of(*left) <= OFF_PATH * scale:
-            raise ProgramError(NO_PATH.format(self.mu))
+        check_path(-1.0 if self.mu > 0.0 and not largest_of(*left) <= OFF_PATH * scale else 0.0, self.mu)
         if self._is_elsewhere(v):
             self._linearize(v)
         self.x, self.w, self.share = x, self._sides.w.copy(), self._sides.share.copy()
@@ -214,7 +211,7 @@ class Linearization:
 
     def _linearize(self, v: np.ndarray) -> None:
         """Factor the system at v, of which `_sides` has the projection."""
-        n, m, theta, B, P = self.x.size, self.m, self._sides.theta, self._B, self.form.P
+        n, m, theta, B = self.x.size, self.m, self._sides.theta, self._B
         self._factored_at, self._factored_theta = v, theta.copy()
         E, F = np.divide(1.0, theta, out=np.full(theta.size, np.inf), where=theta > 0.0), np.full(n, np.inf)
         if self.w.size > m:
@@ -223,15 +220,14 @@ class Linearization:
         if self._frames is not None:
             Q, q = self._frames
             B = sp.block_array([[B, q], [Q @ sp.csr_array(B), None]], format="csc")
-            P, E, F = _padded(P, q.shape[1]), np.concatenate([E, weighted]), np.pad(F, (0, q.shape[1]), constant_values=np.inf)
-        self._single, self._column, self._entry = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        if sp.issparse(B):
-            self._find_bounds(B, E, F)
-        self._saddle = Saddle(P, B, E, F)
+            E, F = np.concatenate([E, weighted]), np.pad(F, (0, q.shape[1]), constant_values=np.inf)
+        self._find_bounds(B, E, F)
+        self._saddle = Saddle(self.form.P.source, B, E, F)
 
     def _frames_of(self, E: np.ndarray) -> tuple[tuple[Any, Any] | None, np.ndarray]:
-        """The rows (1, -q) / 2^(1/2) and (1, q) / 2^(1/2) of second-order cones, as far as they have weights, the columns
-        q, and 1 / theta of these rows; E becomes that of the rows that come with the program.
+        """Find the rows (1, -q) / 2^(1/2) and (1, q) / 2^(1/2) of cones and the columns q, and 1 / theta of these rows.
+
+        E becomes that of the rows which come with the program.  None where no cone has a frame.
         """
         sides = self._sides
         first, last = sides.first[: sides.cones], sides.last[: sides.cones]
@@ -263,7 +259,7 @@ class Linearization:
         F[self._column], E[self._single] = 0.0, np.inf
 
     def _solve(self, a: np.ndarray, b: np.ndarray) -> Pair:
-        """`solve` with the factors at hand."""
+        """Solve with the factors at hand; see `solve`."""
         n, m, rows, f = a.size, self.m, b[: self.m], np.zeros(self._saddle.F.size)
         if self.w.size > m:
             f[:n] = b[m:]
@@ -277,7 +273,7 @@ class Linearization:
         return u[:n], np.concatenate([dw, t[:n]]) if self.w.size > m else dw
 
     def find(self) -> None:
-        """Find the point, which the constructor has done."""
+        """Do nothing: the constructor has found the point."""
 
     def vector(self, name: str, value: Any, size: int) -> np.ndarray:
         """Return `value` as a finite vector; None and a number stand for one of equal entries."""
@@ -293,26 +289,19 @@ class Linearization:
         """Return the gradient by a vector."""
         return gradient
 
-    def products(self, name: str, matrix: Any, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> Any:
-        """Return the gradient a b' + c d' by a matrix: on the pattern of a sparse one, None for None."""
+    def symmetric(self, name: str, matrix: Any, u: np.ndarray, x: np.ndarray) -> Any:
+        """Return the gradient -(u x' + x u') / 2 by a symmetric matrix."""
+        return self.products(name, matrix, 0.5 * u, x, 0.5 * x, u)
+
+    def products(self, name: str, matrix: Any, w: np.ndarray, u: np.ndarray, r: np.ndarray, x: np.ndarray) -> Any:
+        """Return the gradient -(w u' + r x') by a matrix: on the pattern of a sparse one, None for None."""
         if matrix is None:
             return None
         if sp.issparse(matrix):
             data = np.empty(matrix.data.size)
-            add_products(matrix.indptr, matrix.indices, a, b, c, d, data)
+            subtract_products(matrix.indptr, matrix.indices, w, u, r, x, data)
             return csc(data, matrix.indices.copy(), matrix.indptr.copy(), matrix.shape)
-        return a[:, None] * b + c[:, None] * d
-
-
-def _padded(P: Any, count: int) -> Any:
-    """P with so many further variables, which it leaves alone."""
-    if P is None:
-        return None
-    if isinstance(P, np.ndarray):
-        return np.pad(P, (0, count))
-    if sp.issparse(P):
-        return sp.block_diag([P, sp.csc_array((count, count))], format="csc")
-    return type(P)(np.pad(P.F, ((0, count), (0, 0))), np.pad(P.d, (0, count)))
+        return -(w[:, None] * u) - r[:, None] * x
 
 
 def largest_of(*parts: np.ndarray) -> float:
@@ -325,10 +314,10 @@ def norm_of(parts: Pair) -> float:
     return float(np.sqrt(sum(np.vdot(part, part) for part in parts)))
 
 
-def dense_if_full(matrix: Any) -> Any:
-    """Return a matrix as an array where it is small or mostly full."""
-    entries = matrix.shape[0] * matrix.shape[1]
-    return matrix.toarray() if sp.issparse(matrix) and (entries <= SMALL or matrix.nnz > FULL * entries) else matrix
+def check_path(quality: float, mu: float) -> None:
+    """Refuse a point that is not on the central path, which has the quality -1."""
+    if quality < 0.0:
+        raise ProgramError(NO_PATH.format(mu))
 
 
 def as_smoothing(value: Any) -> float:
@@ -340,8 +329,8 @@ def as_smoothing(value: Any) -> float:
 
 
 @deferred_kernel
-def add_products(indptr: Ints, indices: Ints, a: Floats, b: Floats, c: Floats, d: Floats, data: Floats) -> None:
-    """data := the entries of a b' + c d' that a CSC matrix stores."""
+def subtract_products(indptr: Ints, indices: Ints, a: Floats, b: Floats, c: Floats, d: Floats, data: Floats) -> None:
+    """data := the entries of -(a b' + c d') that a CSC matrix stores."""
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
-            data[k] = a[indices[k]] * b[j] + c[indices[k]] * d[j]
+            data[k] = -(a[indices[k]] * b[j] + c[indices[k]] * d[j])

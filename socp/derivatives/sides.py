@@ -1,11 +1,11 @@
 r"""The projection onto the sides of rows and onto second-order cones, smoothed or not, and its derivative.
 
-A row with the value a = b'x, the sides l <= a <= u and the multiplier w is optimal where a = Pi(v), v = a + w, and Pi is
-the projection onto the sides; so are the rows of a cone, with the projection onto h - K.  On the central path
+A row with the value a = b'x, the sides l <= a <= u and the multiplier w is optimal where a = Pi(v), v = a + w, with
+the projection Pi onto the sides; so are the rows of a cone, with the projection onto h - K.  On the central path
 w = mu / (u - a) - mu / (a - l), or (h - a) o w = mu e in a cone, and Pi becomes smooth.
 
-The derivative D of Pi has the eigenvalues 1 / (1 + theta).  The weight theta is infinite for a row that is an equation, 0
-for one that does not hold the answer back, and mu / (u - a)^2 + mu / (a - l)^2 on the path: two sides are one row.
+The derivative D of Pi has the eigenvalues 1 / (1 + theta).  The weight theta is infinite for a row that is an equation,
+0 for one that does not hold the answer back, mu / (u - a)^2 + mu / (a - l)^2 on the path: two sides are one row.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Sides(Structure):
     share : array
         The part of the upper side in the weight of a row; the lower side has the rest.
     unit : array
-        Of a cone whose weights differ the sign of `reflect`, then the direction of the tail of -v.  Else it begins with 0.
+        The sign of `reflect`, then the direction of the tail of -v, where the weights of a cone differ; else 0 first.
     """
 
     r, mu, cones = dimension(), number(), integer()
@@ -74,9 +74,10 @@ def begin_at(sides: Sides, lower: Floats, upper: Floats, slacks: Floats, v: Floa
     Values of the last rows follow from `slacks`, which these have of their upper sides.  Returns True if slacks and
     multipliers are strictly complementary, as far as their digits tell.
     """
-    given, is_strict = sides.r - slacks.size, True
+    given, is_strict, low, up, origins = sides.r - slacks.size, True, sides.low, sides.up, sides.origin
+    cone, multipliers, values = sides.cone, sides.w, sides.a
     for i in range(sides.r):
-        l, u, w, a, in_cone = lower[i], upper[i], sides.w[i], sides.a[i], sides.cone[i] >= 0
+        l, u, w, a, in_cone = lower[i], upper[i], multipliers[i], values[i], cone[i] >= 0
         above, below = (slacks[i - given], math.inf) if i >= given else (u - a, a - l)
         at_upper = in_cone or above <= below
         side, near, sign = (u, above, -1.0) if at_upper else (l, below, 1.0)
@@ -88,7 +89,7 @@ def begin_at(sides: Sides, lower: Floats, upper: Floats, slacks: Floats, v: Floa
         else:
             v[i] = w + (side - origin + sign * near)
             is_strict &= in_cone | ~(is_weak(above, w) | is_weak(below, -w))
-        sides.origin[i], sides.low[i], sides.up[i] = origin, l - origin, u - origin
+        origins[i], low[i], up[i] = origin, l - origin, u - origin
     for k in range(sides.cones):
         first, last = sides.first[k], sides.last[k]
         t, r, largest = abs(v[first]), norm_tail(v, first, last), 0.0
@@ -108,34 +109,32 @@ def is_weak(slack: float, multiplier: float) -> bool:
 @deferred_kernel
 def project(sides: Sides, v: Floats) -> None:
     """Write a, w, theta, share and unit at v."""
+    lower, upper, mu, cone = sides.low, sides.up, sides.mu, sides.cone
+    a, multipliers, weights, share = sides.a, sides.w, sides.theta, sides.share
     for i in range(sides.r):
-        if sides.cone[i] < 0:
-            project_row(sides, i, v[i])
+        low, up, here = lower[i], upper[i], v[i]
+        if cone[i] >= 0:
+            continue
+        if low == up:
+            a[i], multipliers[i], weights[i], share[i] = up, here - up, math.inf, 0.5
+            continue
+        if low == -math.inf and up == math.inf:
+            a[i], multipliers[i], weights[i], share[i] = here, 0.0, 0.0, 1.0
+            continue
+        at_upper, far = up < math.inf and (low == -math.inf or here >= 0.5 * (low + up)), 0.0
+        side, sign = (up, 1.0) if at_upper else (low, -1.0)
+        inside = sign * (side - here)
+        s, w, theta = max(inside, 0.0), max(-inside, 0.0), 0.0 if inside > 0.0 else math.inf
+        if mu > 0.0:
+            s = slack_on_path(inside, up - low, mu)
+            rest = up - low - s
+            w, far = mu / s - mu / rest, (s / rest) ** 2
+            theta = mu / s / s * (1.0 + far)
+        near = 1.0 / (1.0 + far)
+        a[i], multipliers[i], weights[i] = side - sign * s, sign * w, theta
+        share[i] = near if at_upper else far * near
     for k in range(sides.cones):
         project_cone(sides, k, v)
-
-
-@inner
-def project_row(sides: Sides, i: int, v: float) -> None:
-    """`project` for a row outside of the cones."""
-    low, up, mu = sides.low[i], sides.up[i], sides.mu
-    if low == up:
-        sides.a[i], sides.w[i], sides.theta[i], sides.share[i] = up, v - up, math.inf, 0.5
-        return
-    if low == -math.inf and up == math.inf:
-        sides.a[i], sides.w[i], sides.theta[i], sides.share[i] = v, 0.0, 0.0, 1.0
-        return
-    at_upper, far, width = up < math.inf and (low == -math.inf or v >= 0.5 * (low + up)), 0.0, up - low
-    side, sign = (up, 1.0) if at_upper else (low, -1.0)
-    inside = sign * (side - v)
-    s, w, theta = max(inside, 0.0), max(-inside, 0.0), 0.0 if inside > 0.0 else math.inf
-    if mu > 0.0:
-        s = slack_on_path(inside, width, mu)
-        w, far = mu / s - mu / (width - s), (s / (width - s)) ** 2
-        theta = mu / s / s * (1.0 + far)
-    near = 1.0 / (1.0 + far)
-    sides.a[i], sides.w[i], sides.theta[i] = side - sign * s, sign * w, theta
-    sides.share[i] = near if at_upper else far * near
 
 
 @inner
