@@ -1,4 +1,4 @@
-"""Derivatives of answers to quadratic programs, one or a batch, by those of rows between two sides (`socp.derivatives`)."""
+"""Derivatives of answers to quadratic programs, one or a batch, whose rows and bounds are rows between two sides."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class QuadraticDerivatives:
         self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
         dub: Any = None,
     ) -> Tangent:  # fmt: skip
-        """Return the derivative of the answer along a change of the data, in a batch shared if without a leading axis."""
+        """Return the derivative of the answer along a change of the data; a batch shares what has no leading axis."""
         at, m, n = self.at, self.m, self.at.x.shape[-1]
         first = -at.vector("dq", dq, n)
         upper = np.concatenate([at.vector("du", du, m), at.vector("dub", dub, n)], axis=-1)

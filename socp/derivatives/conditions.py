@@ -255,7 +255,7 @@ def factor_conditions(w: Conditions, i: int) -> None:
 
 @inner
 def sort_rows(w: Conditions) -> None:
-    """Copy the weights of `sides`; list free columns and hard rows, and from the ends fixed columns and weighted rows."""
+    """Copy the weights; list free columns and hard rows, and from the ends of both fixed columns and weighted rows."""
     n, m, theta, columns, held, has_bounds = w.n, w.m, w.theta, w.columns, w.held, w.r > w.m
     copy(w.sides.theta, theta)
     copy(w.sides.unit, w.unit)

@@ -81,7 +81,7 @@ class ConeDerivatives:
     def tangent(
         self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None
     ) -> Tangent:
-        """Return the derivative of the answer along a change of the data, in a batch shared if without a leading axis."""
+        """Return the derivative of the answer along a change of the data; a batch shares what has no leading axis."""
         at, program, p, m = self.at, self.program, self.p, self.program.G.shape[-2]
         first = -at.vector("dc", dc, at.x.shape[-1])
         rows = np.concatenate([at.vector("db", db, p), at.vector("dh", dh, m)], axis=-1)

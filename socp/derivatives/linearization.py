@@ -135,7 +135,7 @@ class Linearization:
         return found if self._answer[-2] > 0.0 else None
 
     def solve(self, a: np.ndarray, b: np.ndarray, below: np.ndarray | None = None) -> Pair:
-        """Return (u, dw) with Pu + B'dw = a, Bu - dw / theta = b; `below` is the part of b that is by the lower sides."""
+        """Return (u, dw) with Pu + B'dw = a, Bu - dw / theta = b; where `below` comes, it is b by the lower sides."""
         if below is not None:
             b = self.share * b + (1.0 - self.share) * below
         if self._conditions is not None:

@@ -5,9 +5,9 @@ r"""Symmetric saddle-point systems with rows that are equations, weighted, or ab
     [ I   0  -F ] [t]   [f]
 
 A row with E_i = 0 is an equation, one with E_i = inf is absent (w_i = 0); the same of the bounds, with F.  A bound that
-is an equation gives its variable, and weighted bounds go to the diagonal of P.  The matrix of the variables and rows that
-are left has an LDL' once its diagonal is regularized; solutions are refined.  Where the system is singular the solution
-is the one of least norm, in the sense of least squares.
+is an equation gives its variable, and weighted bounds go to the diagonal of P.  The matrix of the variables and rows
+that are left has an LDL' once its diagonal is regularized; solutions are refined.  Where the system is singular the
+solution is the one of least norm, in the sense of least squares.
 
 Dense, with the weighted rows in H = P + B'E^-1 B and the equations in C, there are Cholesky factors:
 
@@ -135,7 +135,7 @@ class _System:
         self.ldl, self.is_damped = _factored(both.indptr, both.indices, both.data, signs, DAMPING), True
 
     def _leaves_nothing(self) -> bool:
-        """Return True if refinement solves for a random right-hand side, which has a part in each singular direction."""
+        """Return True if refinement solves a random right-hand side, which has a part in each singular direction."""
         left = np.random.default_rng(0).uniform(-1.0, 1.0, self.scale.size)
         limit = PROBED / np.sqrt(left.size)
         for _ in range(PROBES):
