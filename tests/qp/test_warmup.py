@@ -31,7 +31,7 @@ def test_what_a_first_small_program_does_not_call_is_deferred():
     named = {kernel.name for kernel in warmup.of_small_programs()}
     assert "socp.method.loop.follow" in named
     for deferred in (
-        "qp.problem.derivatives.solve_held",
+        "socp.derivatives.conditions.differentiate",
         "qp.problem.side_by_side.verify",
     ):
         assert deferred not in named and any(kernel.name == deferred for kernel in kernels())
