@@ -127,6 +127,8 @@ def solve_conditions(w: Conditions, i: int) -> None:
     for turn in range(2):
         if turn == 1:
             factor_conditions(w, i)
+            if not w.pivot > PIVOT:
+                break
         w.x[:], w.v[:], w.values[:], w.dual[:] = 0.0, 0.0, 0.0, 0.0
         copy(a, w.left_x)
         copy(b, w.left_v)

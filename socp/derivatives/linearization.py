@@ -221,8 +221,10 @@ class Linearization:
             Q, q = self._frames
             B = sp.block_array([[B, q], [Q @ sp.csr_array(B), None]], format="csc")
             E, F = np.concatenate([E, weighted]), np.pad(F, (0, q.shape[1]), constant_values=np.inf)
-        self._find_bounds(B, E, F)
-        self._saddle = Saddle(self.form.P.source, B, E, F)
+        self._saddle = Saddle(self.form.P.source, B, *self._with_bounds(B, E, F))
+        if self._single.size and not self._saddle.is_regular:  # the least norm is that of the rows as they are
+            self._single, self._column, self._entry = self._single[:0], self._column[:0], self._entry[:0]
+            self._saddle = Saddle(self.form.P.source, B, E, F)
 
     def _frames_of(self, E: np.ndarray) -> tuple[tuple[Any, Any] | None, np.ndarray]:
         """Find the rows (1, -q) / 2^(1/2) and (1, q) / 2^(1/2) of cones and the columns q, and 1 / theta of these rows.
@@ -249,14 +251,17 @@ class Linearization:
         q = sp.csr_array((unit, (tail, of)), shape=(self.m, turned.size))
         return (sp.vstack(parts, format="csr"), q), np.concatenate([low[low < np.inf], high[high < np.inf]])
 
-    def _find_bounds(self, B: sp.csc_array, E: np.ndarray, F: np.ndarray) -> None:
-        """Turn active rows with one entry into bounds, one for each variable that has none."""
+    def _with_bounds(self, B: sp.csc_array, E: np.ndarray, F: np.ndarray) -> Pair:
+        """Return E and F where active rows with one entry are bounds, unless two of them share a variable."""
         columns = np.repeat(np.arange(B.shape[1]), np.diff(B.indptr))
         alone = (np.bincount(B.indices, minlength=E.size)[B.indices] == 1) & (E[B.indices] == 0.0) & (B.data != 0.0)
         places = np.flatnonzero(alone & (F[columns] == np.inf))
-        self._column, first = np.unique(columns[places], return_index=True)
-        self._single, self._entry = B.indices[places[first]], B.data[places[first]]
+        self._column, first, count = np.unique(columns[places], return_index=True, return_counts=True)
+        self._column, places = self._column[count == 1], places[first[count == 1]]
+        self._single, self._entry = B.indices[places], B.data[places]
+        E, F = E.copy(), F.copy()
         F[self._column], E[self._single] = 0.0, np.inf
+        return E, F
 
     def _solve(self, a: np.ndarray, b: np.ndarray) -> Pair:
         """Solve with the factors at hand; see `solve`."""

@@ -75,24 +75,41 @@ class Saddle:
             B, E = sp.vstack([B, _widened(P.F.T, n)], format="csr"), np.pad(E, (0, P.F.shape[1]), constant_values=1.0)
             P = sp.diags_array(P.d)
         self.P = _widened(sp.csc_array((n, n)) if P is None else P, n, n)
-        self.B, self.F = B, np.full(n, np.inf) if F is None else F
-        self.fixed, self.free = np.flatnonzero(self.F == 0.0), np.flatnonzero(self.F > 0.0)
-        self.rows, diagonal = np.flatnonzero(E < np.inf), 1.0 / self.F[self.free]
-        own_P, own_B = self.P, B[self.rows]
-        if self.fixed.size:
+        self.F, self._given = np.full(n, np.inf) if F is None else F, B
+        fixed = np.flatnonzero(self.F == 0.0)
+        self._set_up(E, fixed)
+        if fixed.size and not self.is_regular:  # the multipliers of bounds are part of what has least norm
+            self._set_up(E, fixed[:0])
+
+    def _set_up(self, E: np.ndarray, fixed: np.ndarray) -> None:
+        """Factor the system without the fixed variables; other bounds that are equations become rows."""
+        is_free = np.ones(self.F.size, bool)
+        is_free[fixed] = False
+        self.fixed, self.free = fixed, np.flatnonzero(is_free)
+        self._units = np.flatnonzero(is_free & (self.F == 0.0))
+        self.B = self._given
+        if self._units.size:
+            self.B = sp.vstack([self.B, sp.eye_array(self.F.size, format="csr")[self._units]], format="csr")
+            E = np.pad(E, (0, self._units.size))
+        self.rows, weights = np.flatnonzero(E < np.inf), self.F[self.free]
+        self._diagonal = np.divide(1.0, weights, out=np.zeros(weights.size), where=weights > 0.0)
+        own_P, own_B = self.P, self.B[self.rows]
+        if fixed.size:
             own_P, own_B = own_P[:, self.free].tocsr()[self.free].tocsc(), own_B.tocsc()[:, self.free].tocsr()
-        self._diagonal, self._system = diagonal, _System(own_P, own_B, E[self.rows], diagonal)
+        self._system = _System(own_P, own_B, E[self.rows], self._diagonal)
         self.is_regular = self._system.is_regular
 
     def solve(self, a: np.ndarray, b: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (u, w, t) for a right-hand side (a, b, f)."""
-        free, fixed, rows = self.free, self.fixed, self.rows
-        u, w, t = np.zeros(self.F.size), np.zeros(self.B.shape[0]), np.zeros(self.F.size)
+        free, fixed, units = self.free, self.fixed, self._units
+        u, w, t, m = np.zeros(self.F.size), np.zeros(self.B.shape[0]), np.zeros(self.F.size), self._given.shape[0]
         u[fixed] = f[fixed]
-        a_free, b_rows = (a - self.P @ u)[free], (np.pad(b, (0, w.size - b.size)) - self.B @ u)[rows]
-        found = self._system.solve(np.concatenate([a_free + self._diagonal * f[free], b_rows]))
-        u[free], w[rows] = found[: free.size], found[free.size :]
+        right = np.concatenate([b, np.zeros(m - b.size), f[units]]) - self.B @ u
+        first = (a - self.P @ u)[free] + self._diagonal * f[free]
+        found = self._system.solve(np.concatenate([first, right[self.rows]]))
+        u[free], w[self.rows] = found[: free.size], found[free.size :]
         t[free], t[fixed] = self._diagonal * (u - f)[free], (a - self.P @ u - self.B.T @ w)[fixed]
+        t[units] = w[m:]
         return u, w[: b.size], t
 
 
