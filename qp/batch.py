@@ -22,9 +22,8 @@ from socp.problem.status import Status
 
 from .engine import Engine
 from .problem.certificates import Stack
-from .problem.derivatives import Gradient, Tangent
+from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
 from .problem.kernel_matrix import KernelMatrix
-from .problem.many_derivatives import Sensitivities
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
 from .problem.solution import Solution
 
@@ -64,7 +63,7 @@ class Solutions(Answers[Solution]):
     """
 
     vectors, single, messages = ("x", "y", "z_bounds"), Solution, {**MESSAGES, **CERTIFIED}
-    linearized = Sensitivities
+    linearize, linearize_many = staticmethod(linearize), staticmethod(linearize_many)
     z_bounds: np.ndarray
 
     def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:
