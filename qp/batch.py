@@ -23,9 +23,8 @@ from socp.problem.status import Status
 from . import kernel_groups  # noqa: F401  which adds those of `qp` before anything is compiled
 from .engine import Engine
 from .problem.certificates import Stack
-from .problem.derivatives import Gradient, Tangent
+from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
 from .problem.kernel_matrix import KernelMatrix
-from .problem.many_derivatives import Sensitivities
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
 from .problem.solution import Solution
 
@@ -65,7 +64,7 @@ class Solutions(Answers[Solution]):
     """
 
     vectors, single, messages = ("x", "y", "z_bounds"), Solution, {**MESSAGES, **CERTIFIED}
-    linearized = Sensitivities
+    linearize, linearize_many = staticmethod(linearize), staticmethod(linearize_many)
     z_bounds: np.ndarray
 
     def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:

@@ -17,6 +17,7 @@ from socp.batch.driver import OPTIMAL as ANSWERED
 from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.spans import NO_CONES, spans_of
 from socp.batch.verify import NO_LAYOUT, verifier_for
+from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
 from socp.method.run import OPTIMAL, copy_of_records, test_holds
 from socp.plan.costs import method_seconds
@@ -188,7 +189,7 @@ def cone_answer(
         *found.relative, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message, trace=trace,
         timings=NO_TIMINGS.copy(), plan=plan,
     )  # fmt: skip
-    solution._program = cone_program
+    solution._linearize = functools.partial(linearize, cone_program)
     return solution
 
 

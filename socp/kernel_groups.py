@@ -32,8 +32,8 @@ GROUPS: dict[str, list[str]] = {
         "socp.problem.checks.all_finite", "socp.problem.checks.is_plain_dense",
     ],
     "every": [
-        "socp.compiled.structures", "socp.problem", "socp.verify", "socp.form", "socp.method", "socp.linalg.csc",
-        "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base",
+        "socp.compiled.structures", "socp.problem", "socp.verify", "socp.derivatives", "socp.form", "socp.method",
+        "socp.linalg.csc", "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base",
     ],
     "dense": [
         "socp.kkt.dense_rows", "socp.kkt.dense.read_rows", "socp.kkt.dense.factor_dense", "socp.kkt.dense.apply_dense",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from socp.problem.checks import ProgramError
 from socp.problem.status import Status
 
 from ..batch import Programs, Solutions, solve_many
-from ..problem.derivatives import Sensitivity
-from ..problem.many_derivatives import Sensitivities
+from ..problem.derivatives import linearize, linearize_many
 from ..problem.program import QuadraticProgram
 from ..solver import solve
 
@@ -112,10 +112,10 @@ def gradients_at(data: Data, point: Arrays, cotangents: Arrays, smoothing: float
         many = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n)
         many.status[:] = Status.OPTIMAL
         many.x, many.y, many.z_bounds = point
-        found = Sensitivities(programs, many, smoothing).gradient(*cotangents)
+        found = linearize_many(programs, many, smoothing).gradient(*cotangents)
     else:
-        x, y, z = point
-        found = Sensitivity(QuadraticProgram(**data), x, y, z, smoothing).gradient(*cotangents)  # type: ignore[arg-type]
+        answer = SimpleNamespace(**dict(zip(("x", "y", "z_bounds"), point)))
+        found = linearize(QuadraticProgram(**data), answer, smoothing).gradient(*cotangents)  # type: ignore[arg-type]
     return [_like(getattr(found, name), data[name]) for name in AXES]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
 from socp.verify.stopping import Residuals
 
-from .derivatives import Gradient, Sensitivity, Tangent
+from .derivatives import Gradient, Tangent, linearize
 from .program import QuadraticProgram
 from .stopping import Point
 
@@ -132,7 +133,8 @@ class Solution(Answer):
         >>> print(gradient.q.round(6) + 0.0, gradient.ub.round(6) + 0.0, gradient.differentiable)
         [-0.5  0. ] [0. 1.] True
         """
-        return self._linearized(smoothing).gradient(dx, dy, dz_bounds)
+        found: Gradient = self._linearized(smoothing).gradient(dx, dy, dz_bounds)
+        return found
 
     def jvp(
         self, dP: ArrayLike | None = None, dq: ArrayLike | None = None, dA: ArrayLike | None = None,
@@ -149,10 +151,8 @@ class Solution(Answer):
         smoothing : float, default 0
             As in `vjp`.
         """
-        return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
-
-    def _linearized(self, smoothing: float) -> Sensitivity:
-        return Sensitivity(self._differentiable(), self.x, self.y, self.z_bounds, smoothing)
+        found: Tangent = self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
+        return found
 
 
 def solution_at(
@@ -174,5 +174,5 @@ def solution_at(
     x, y, z = point
     x, (y, z), figures = answer_at(program, status, x, (y, z), found)
     solution = Solution(status, x, y, z, *figures, **rest)
-    solution._program = program
+    solution._linearize = functools.partial(linearize, program)
     return solution

@@ -16,8 +16,8 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, integers, matrix, records
 from ..compiled.vec import LANES, bind_lanes, put, splat
+from ..derivatives.saddle import EQUILIBRATIONS
 from ..form.standard import LIMIT
-from ..linalg.saddle import EQUILIBRATIONS
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from .cones import fill_cones

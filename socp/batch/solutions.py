@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from ..derivatives.cones import Gradient, Tangent, linearize, linearize_many
 from ..problem.checks import ProgramError
-from ..problem.derivatives import Gradient, Tangent
 from ..problem.solution import TIMINGS, TRACE, KeepsProgram, Solution
 from ..problem.status import Status
-from .derivatives import Linearizations
 
 One = TypeVar("One")
 
@@ -41,7 +40,8 @@ class Answers(KeepsProgram, Generic[One]):
     numbers: ClassVar = ("objective", "dual_objective", "primal_residual", "dual_residual", "gap")
     single: ClassVar[Any]
     messages: ClassVar[dict[Status, str]] = MESSAGES
-    linearized: ClassVar[Any]
+    linearize: ClassVar[Any]  # the functions that linearize the conditions at one answer, and at all
+    linearize_many: ClassVar[Any]
     _kept = "_programs"
     _programs: Any = None  # what has `program(i)`, for derivatives
     status: np.ndarray
@@ -89,7 +89,8 @@ class Answers(KeepsProgram, Generic[One]):
             timings={**dict.fromkeys(TIMINGS, 0.0), "rest": setup_time + solve_time},
         )  # fmt: skip
         if self._programs is not None:
-            found._program = functools.partial(self._programs.program, i)  # type: ignore[attr-defined]
+            program, linearize = functools.cache(lambda: self._programs.program(i)), type(self).linearize
+            found._linearize = lambda answer, smoothing: linearize(program(), answer, smoothing)  # type: ignore[attr-defined]
         return found
 
     def __iter__(self) -> Iterator[One]:
@@ -104,7 +105,7 @@ class Answers(KeepsProgram, Generic[One]):
     def _linearized(self, smoothing: float) -> Any:
         if self._programs is None:
             raise ProgramError("the answers have come without their programs, as out of a pickle: solve them here")
-        return self.linearized(self._programs, self, smoothing)
+        return type(self).linearize_many(self._programs, self, smoothing)
 
     def take(self, i: int, solution: One) -> None:
         """The answer of program i, found by itself."""
@@ -137,7 +138,8 @@ class Solutions(Answers[Solution]):
     2 optimal [-3. -3.] -3.0
     """
 
-    vectors, single, linearized = ("x", "y", "z", "s"), Solution, Linearizations
+    vectors, single = ("x", "y", "z", "s"), Solution
+    linearize, linearize_many = staticmethod(linearize), staticmethod(linearize_many)
     z: np.ndarray
     s: np.ndarray
 

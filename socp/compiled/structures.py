@@ -34,8 +34,8 @@ from numba.core import types
 from numba.core.extending import typeof_impl
 from numba.np.numpy_support import as_dtype, from_dtype
 
-from .kernels import kernel
-from .signatures import Floats, IntMatrix, Ints
+from .kernels import deferred_kernel, kernel
+from .signatures import Floats, IntMatrix, Ints, Matrix
 from .structure_type import StructureType
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
@@ -121,7 +121,9 @@ class ArrayField(KeptField):
         self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
         self.item = self.dtype.itemsize // WORD  # words of an entry
         self._pack = struct.Struct(f"{self.words}q").pack_into
-        self._bind = {FLOAT: bind_floats, INT: bind_integers}.get(self.dtype) if self.axes == 1 else None
+        self._bind = {(FLOAT, 1): bind_floats, (INT, 1): bind_integers, (FLOAT, 2): bind_matrix}.get(
+            (self.dtype, self.axes)
+        )
 
     def _view(self, owner: Any) -> np.ndarray:
         """The array in the block."""
@@ -192,6 +194,13 @@ def bind_integers(block: Floats, place: int, array: Ints) -> None:
     """Write where a vector of integers is, and its length, into the words of a field."""
     words = block.view(np.int64)
     words[place], words[place + 1] = array.ctypes.data, array.size
+
+
+@deferred_kernel
+def bind_matrix(block: Floats, place: int, array: Matrix) -> None:
+    """Write where a matrix of floats is, and its shape, into the words of a field."""
+    words = block.view(np.int64)
+    words[place], words[place + 1], words[place + 2] = array.ctypes.data, array.shape[0], array.shape[1]
 
 
 # The fields of a class.  The shape of an array is an expression in the dimensions of the constructor; one of `scratch`

@@ -14,6 +14,7 @@ import numpy as np
 from ..compiled.clock import clock
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats
+from ..derivatives.cones import linearize
 from ..form.standard import StandardForm
 from ..problem import printing
 from ..problem.checks import FLOAT
@@ -477,7 +478,7 @@ class Run:
             status, x, y, z, s, *figures, iterations=self.iterations, setup_time=self.setup_time,
             solve_time=self.solve_time, message=self.message, trace=self.trace, timings=timings, plan=self.plan,
         )  # fmt: skip
-        solution._program = program
+        solution._linearize = functools.partial(linearize, program)
         return solution
 
     def unscale(self, point: Point) -> Point4:

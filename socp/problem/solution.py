@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ..verify.certificates import Ray, dual_certificate, primal_certificate
 from ..verify.stopping import Residuals
 from .checks import ArrayLike, ProgramError
-from .derivatives import Gradient, Linearization, Tangent
 from .printing import html_summary
 from .status import Status
+
+if TYPE_CHECKING:
+    from ..derivatives.cones import Gradient, Tangent
 
 TRACE = np.dtype(
     [
@@ -50,7 +53,7 @@ Kept = TypeVar("Kept", bound="KeepsProgram")
 class KeepsProgram:
     """Answers of which copies share the program, which nobody changes; in a pickle it is left behind."""
 
-    _kept: ClassVar[str] = "_program"
+    _kept: ClassVar[str] = "_linearize"  # holds the program
 
     def _state(self) -> dict[str, Any]:
         """All that a copy has."""
@@ -76,18 +79,15 @@ class Answer(KeepsProgram):
     """What solutions of cone programs and of quadratic programs have in common."""
 
     status: Status
-    _program: Any = None  # or what makes it when it is asked for, of an answer of a batch
+    _linearize: Callable[[Any, float], Any] | None = None  # set by what solved the program: (answer, smoothing)
 
-    def _differentiable(self) -> Any:
-        """The program, where the answer has a derivative."""
+    def _linearized(self, smoothing: float) -> Any:
+        """Return the derivatives of the answer."""
         if self.status is not Status.OPTIMAL:
             raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
-        program = self._program
-        if callable(program):  # another thread may have made it meanwhile: it is taken once
-            program = self._program = program()
-        if program is None:
+        if self._linearize is None:
             raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
-        return program
+        return self._linearize(self, smoothing)
 
     def plot(self) -> Any:
         """Return a matplotlib figure of the trace: residuals, gap and mu, and steps, by iteration.
@@ -207,7 +207,8 @@ class Solution(Answer):
         >>> print(sol.vjp(dx=[1.0]).h.round(6), sol.jvp(dh=[2.0]).x.round(6))
         [1.] [2.]
         """
-        return self._linearized(smoothing).gradient(dx, dy, dz, ds)
+        found: Gradient = self._linearized(smoothing).gradient(dx, dy, dz, ds)
+        return found
 
     def jvp(
         self, dP: ArrayLike | None = None, dc: ArrayLike | None = None, dA: ArrayLike | None = None,
@@ -223,10 +224,8 @@ class Solution(Answer):
         smoothing : float, default 0
             As in `vjp`.
         """
-        return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
-
-    def _linearized(self, smoothing: float) -> Linearization:
-        return Linearization(self._differentiable(), self.x, self.y, self.z, self.s, smoothing)
+        found: Tangent = self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
+        return found
 
 
 def answer_at(

@@ -13,7 +13,6 @@ from bench.fuzz.batches import bits
 from qp import batch
 from socp.batch import cone_lots, lots, solutions
 from socp.compiled.threads import bundled_libraries
-from socp.problem.solution import Answer
 from tests.qp.test_batch import data
 from tests.socp.batch.test_programs import disks, mixed
 
@@ -162,7 +161,7 @@ def test_each_program_is_solved_with_its_own_matrices(monkeypatch):
     assert (many.status == "optimal").all() and len(many.alone) == 30
     gradient = np.einsum("kij,kj->ki", given["P"], many.x) + given["q"] + many.z_bounds
     assert np.abs(gradient + np.einsum("kij,ki->kj", given["A"], many.y)).max() < 1e-6
-    programs = [found._differentiable() for found in many]
+    programs = [found._linearize.args[0] for found in many]
     assert all(np.array_equal(program.P, P) for program, P in zip(programs, given["P"]))
 
 
@@ -225,19 +224,3 @@ def test_threads_that_share_a_kernel_matrix_have_room_of_their_own():
         sys.setswitchinterval(interval)
     for found, expected in zip(together, 3 * alone):
         assert found.status == "optimal" and np.array_equal(found.x, expected.x)
-
-
-def test_two_threads_may_ask_an_answer_for_its_program():
-    class Asked(Answer):
-        status, reads = qp.Status.OPTIMAL, 0
-
-        @property
-        def _program(self):
-            self.reads += 1
-            return (lambda: "program") if self.reads == 1 else "program"  # made by the other thread meanwhile
-
-        @_program.setter
-        def _program(self, program):
-            pass
-
-    assert Asked()._differentiable() == "program"

@@ -7,6 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import qp
+import socp
+from qp.reduce.cone_form import ConeForm
+from socp.derivatives import linearization
 
 STEP = 1e-6
 NAMES = ("P", "q", "A", "l", "u", "lb", "ub")
@@ -29,9 +32,8 @@ def drawn(seed):
 
 
 def number(data, weights, mu=0.0):
-    point = qp.solve(**data, tol=1e-11)._linearized(mu)
-    point.gradient(*weights)  # whose solve has removed what residual is left
-    return float(weights[0] @ point.x + np.concatenate(weights[1:]) @ point.multipliers)
+    at = qp.solve(**data, tol=1e-11)._linearized(mu).at  # which has removed what residual is left
+    return float(weights[0] @ at.x + np.concatenate(weights[1:]) @ at.w)
 
 
 def difference(data, change, weights, step, mu=0.0):
@@ -79,14 +81,97 @@ def test_300_nondegenerate_programs_beside_central_differences():
 def test_the_point_of_the_path_is_smooth(seed, mu):
     data, change, weights = drawn(seed)
     sol = qp.solve(**data, tol=1e-10)
-    point, values = sol._linearized(mu), data["A"] @ sol._linearized(mu).x
+    at = sol._linearized(mu).at
+    values = data["A"] @ at.x
     wide = data["l"] < data["u"]
     upper, lower = (data["u"] - values)[wide], (values - data["l"])[wide]
-    np.testing.assert_allclose(point.multipliers[: wide.size][wide], mu / upper - mu / lower, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(at.w[: wide.size][wide], mu / upper - mu / lower, rtol=1e-6, atol=1e-8)
     gradient = sol.vjp(*weights, smoothing=mu)
     assert gradient.differentiable
     expected = difference(data, change, weights, 1e-5, mu)
     assert along(gradient, change) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("mu", [0.0, 1e-2])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_gradient_is_that_of_the_cone_form(seed, mu):
+    """Two rows of the orthant for a row with two sides: their gradients are those of its sides, and add up in A."""
+    data, _, weights = drawn(seed)
+    data["lb"][0] -= 1.0  # a fixed variable is none of the cone form
+    program = qp.QuadraticProgram(**data)
+    form, m, n = ConeForm(program), program.m, program.n
+    cone = form.program(program)
+    cone = socp.ConeProgram(c=cone.c, P=program.P, A=cone.A, b=cone.b, G=cone.G, h=cone.h, cones=cone.cones)
+    found = qp.solve(program, tol=1e-11).vjp(dx=weights[0], smoothing=mu)
+    expected = socp.solve(cone, tol=1e-11).vjp(dx=weights[0], smoothing=mu)
+    upper, lower, ub, lb = np.split(expected.h, [m - 1, 2 * m - 2, 2 * m - 2 + n])
+    size = 1.0 + np.abs(expected.h).max()
+    for one, other in (
+        (found.q, expected.c), (dense_of(found.P), dense_of(expected.P)), (2.0 * found.u[:1], expected.b),
+        (found.u[1:], upper), (found.l[1:], -lower), (found.ub, ub), (found.lb, -lb),
+    ):  # fmt: skip
+        np.testing.assert_allclose(one, other, atol=1e-7 * size)
+    G = dense_of(expected.G)
+    rows = np.vstack([dense_of(expected.A), G[: m - 1] - G[m - 1 : 2 * m - 2]])
+    np.testing.assert_allclose(dense_of(found.A), rows, atol=1e-7 * size * (1.0 + np.abs(rows).max()))
+
+
+def dense_of(matrix):
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+@pytest.mark.parametrize("mu", [0.0, 1e-2])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "low rank", "none"])
+def test_the_sparse_way_is_the_compiled_one(kind, mu, monkeypatch):
+    """Fixed variables, equalities, free rows, rows with one entry and one-sided bounds, P in each form."""
+    rng, n, m = np.random.default_rng(46), 12, 7
+    F, A, x = (
+        rng.normal(size=(n, 3)),
+        np.where(rng.random((m, n)) < 0.5, rng.normal(size=(m, n)), 0.0),
+        rng.normal(size=n),
+    )
+    A[2:4], A[2, 5], A[3, 6] = 0.0, -2.5, 3.0
+    P = {
+        "dense": F @ F.T + np.eye(n), "sparse": sp.diags_array(1.0 + rng.random(n)).tocsc(),
+        "low rank": qp.LowRank(F, rng.random(n)), "none": None,
+    }[kind]  # fmt: skip
+    data = {
+        "P": P,
+        "q": 3.0 * rng.normal(size=n),
+        "A": sp.csc_array(A),
+        "l": A @ x - rng.random(m),
+        "u": A @ x + rng.random(m),
+    }
+    data |= {"lb": x - rng.random(n), "ub": x + rng.random(n)}
+    data["l"][0], data["lb"][0] = data["u"][0], data["ub"][0]
+    data["l"][1], data["u"][1] = -np.inf, np.inf
+    data["u"][4], data["ub"][1], data["lb"][2] = np.inf, np.inf, -np.inf
+    data["q"][1], data["q"][2] = 3.0, -3.0
+    sol, weights = qp.solve(**data, tol=1e-10), [rng.normal(size=size) for size in (n, m, n)]
+    change = {"dq": rng.normal(size=n), "dA": A, "du": rng.normal(size=m), "dlb": rng.normal(size=n)}
+    compiled = sol._linearized(mu)
+    one, along_one = compiled.gradient(*weights), compiled.tangent(**change)
+    monkeypatch.setattr(linearization, "SMALL", 0)
+    monkeypatch.setattr(linearization, "FULL", np.inf)
+    general = sol._linearized(mu)
+    other, along_other = general.gradient(*weights), general.tangent(**change)
+    assert compiled.at._conditions is not None and general.at._conditions is None
+    assert one.differentiable and other.differentiable
+    for first, second in zip((*one[:-1], *along_one[:-1]), (*other[:-1], *along_other[:-1]), strict=True):
+        if first is not None:
+            first, second = dense_of(first), dense_of(second)
+            np.testing.assert_allclose(first, second, atol=1e-8 * (1.0 + np.abs(second).max(initial=0.0)))
+    absent = np.isinf([*data["l"], *data["lb"]]), np.isinf([*data["u"], *data["ub"]])
+    assert not np.concatenate([one.l, one.lb])[absent[0]].any() and not np.concatenate([one.u, one.ub])[absent[1]].any()
+    assert one.l[0] == one.u[0] and one.lb[0] == one.ub[0] != 0.0
+
+
+def test_smoothing_that_vanishes_has_the_gradient_of_the_answer():
+    data, _, weights = drawn(3)
+    sol = qp.solve(**data, tol=1e-11)
+    exact, near = sol.vjp(*weights), [sol.vjp(*weights, smoothing=mu) for mu in (1e-4, 1e-6, 1e-9)]
+    errors = [np.abs(one.q - exact.q).max() for one in near]
+    assert errors[0] > errors[1] > errors[2] and errors[2] < 1e-5 * (1.0 + np.abs(exact.q).max())
 
 
 def batch(seed, count):

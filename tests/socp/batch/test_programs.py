@@ -178,27 +178,6 @@ def test_answers_have_derivatives_until_they_are_pickled():
         pickle.loads(pickle.dumps(many))[1].vjp(dx=dx)
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 1e-2])
-def test_derivatives_of_a_batch_are_those_of_its_programs(smoothing):
-    rng, given = np.random.default_rng(5), disks(k=4)
-    many = socp.solve_many(**given)
-    parts = {f"d{name}": rng.normal(size=getattr(many, name).shape) for name in "xyzs"}
-    gradient = many.vjp(**parts, smoothing=smoothing)
-    changes = {f"d{name}": rng.normal(size=np.shape(given[name])) for name in ("c", "G", "h")}
-    tangent, total = many.jvp(**changes, smoothing=smoothing), 0.0
-    for i, found in enumerate(many):
-        own = found.vjp(**{name: part[i] for name, part in parts.items()}, smoothing=smoothing)
-        assert own.differentiable == gradient.differentiable[i]
-        assert np.allclose(gradient.c[i], own.c, rtol=1e-7, atol=1e-7)
-        total = total + own.h
-        alone = found.jvp(
-            **{name: part[i] if name == "dc" else part for name, part in changes.items()}, smoothing=smoothing
-        )
-        for name in "xyzs":
-            assert np.allclose(getattr(tangent, name)[i], getattr(alone, name), rtol=1e-6, atol=1e-6)
-    assert np.allclose(gradient.h, total, rtol=1e-7, atol=1e-7)
-
-
 def test_certificates_beside_a_cone_without_entries():
     given = {"G": np.eye(2)[[0, 0]] * [[1.0], [-1.0]], "cones": [socp.NonNeg(2), socp.SecondOrder(0)]}
     c, h = [[0.0, 0.0], [0.0, -1.0]], [[-2.0, 1.0], [1.0, 1.0]]

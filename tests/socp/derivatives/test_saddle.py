@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from socp.linalg.saddle import Saddle
+from socp.derivatives.saddle import Saddle
 
 
 def scattered(rng, m, n, entries):

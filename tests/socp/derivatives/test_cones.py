@@ -7,13 +7,25 @@ import pytest
 import scipy.sparse as sp
 
 import socp
-from socp import ConeProgram, NonNeg, SecondOrder
-from socp.problem import derivatives
-from socp.problem.derivatives import _Balls, project
+from socp import NonNeg, SecondOrder
+from socp.derivatives import linearization
 
 STEP = 1e-5
 NEARLY_DEGENERATE = 1e4  # derivatives of that size, of data of size one: differences no longer tell them
 NAMES = ("P", "c", "A", "b", "G", "h")
+
+
+def projected(v, cones):
+    """The projection onto the cones."""
+    s, start = np.maximum(v, 0.0), 0
+    for cone in cones:
+        part = v[start : start + cone.dim]
+        if isinstance(cone, SecondOrder) and cone.dim > 1:
+            t, r = part[0], np.linalg.norm(part[1:])
+            share = np.clip(0.5 * (1.0 + t / r), 0.0, 1.0)
+            s[start : start + cone.dim] = part if t >= r else share * np.concatenate([[r], part[1:]])
+        start += cone.dim
+    return s
 
 
 def planted(seed):
@@ -27,8 +39,7 @@ def planted(seed):
     m, n, p = sum(cone.dim for cone in cones), int(rng.integers(4, 8)), int(rng.integers(0, 3))
     v = rng.normal(size=m)
     v += np.sign(v)  # s and z away from the boundary of one another
-    probe = ConeProgram(np.zeros(1), np.zeros((m, 1)), np.zeros(m), cones)
-    s = project(_Balls(probe), v, 0.0)
+    s = projected(v, cones)
     z, F = s - v, rng.normal(size=(n, n))
     P, A, G = F @ F.T + np.eye(n), rng.normal(size=(p, n)), rng.normal(size=(m, n))
     x, y = rng.normal(size=n), rng.normal(size=p)
@@ -44,8 +55,8 @@ def difference(data, cones, change, weights, mu=0.0, step=STEP):
     values = []
     for share in (-2.0 * step, -step, step, 2.0 * step):
         moved = {name: value + share * change[name] for name, value in data.items()}
-        point = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu)  # which has removed what residual is left
-        parts = (point.x, point.y, point.z, point.s)
+        at = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu).at  # which has removed what residual is left
+        parts = (at.x, *np.split(at.w, [moved["b"].size]), moved["h"] - moved["G"] @ at.x)
         values.append(sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True)))
     far, near = (values[3] - values[0]) / (4.0 * step), (values[2] - values[1]) / (2.0 * step)
     return near + (near - far) / 3.0  # exact to the fourth order
@@ -132,8 +143,8 @@ def test_the_point_of_the_path_is_smooth(seed, mu):
     """s o z = mu e there, and its derivative is that of the path, whose points are the smoothed zeros."""
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, tol=1e-10, **data)
-    linear = sol._linearized(mu)
-    s, z = linear.s, linear.z
+    at = sol._linearized(mu).at
+    s, z = data["h"] - data["G"] @ at.x, at.w[data["b"].size :]
     start = 0
     for cone in cones:
         one, two = s[start : start + cone.dim], z[start : start + cone.dim]
@@ -162,29 +173,32 @@ def test_what_has_no_derivative_is_said():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_sparse_and_dense_systems_agree(seed, monkeypatch):
-    """Cones and rows enough for the sparse factorization, beside the same data that are stored densely."""
+    """Cones, rows, and bounds whose entry is not 1, enough for the sparse factorization, against the compiled way."""
     rng = np.random.default_rng((44, seed))
     n, m, cones = 300, 360, [NonNeg(120), *[SecondOrder(4)] * 60]
     entries = rng.normal(size=3 * m), (np.tile(np.arange(m), 3), rng.integers(0, n, 3 * m))
     G = sp.csc_array(sp.coo_array(entries, shape=(m, n))) + sp.eye_array(m, n)
+    G = sp.vstack(
+        [sp.csr_array((-2.5 * np.ones(40), (np.arange(40), 2 * np.arange(40))), shape=(40, n)), G.tocsr()[40:]]
+    )
     v = rng.normal(size=m)
     v += np.sign(v)
-    probe = ConeProgram(np.zeros(1), np.zeros((m, 1)), np.zeros(m), cones)
-    s = project(_Balls(probe), v, 0.0)
+    s = projected(v, cones)
     x = rng.normal(size=n)
     data = {"P": sp.eye_array(n), "c": -(x + G.T @ (s - v)), "G": G, "h": G @ x + s}
     sol = socp.solve(cones=cones, **data)
     weights = [rng.normal(size=size) for size in (n, 0, m, m)]
     linear = sol._linearized(0.0)
+    assert linear.at._conditions is None
     sparse = linear.gradient(*weights)
-    assert type(linear.saddle._system).__name__ == "_Sparse"
-    monkeypatch.setattr(derivatives, "SMALL", 1_000_000)
+    monkeypatch.setattr(linearization, "SMALL", 1_000_000)
     linear = sol._linearized(0.0)
-    assert linear._conditions is not None
+    assert linear.at._conditions is not None
     dense = linear.gradient(*weights)
     assert sparse.differentiable and dense.differentiable
     np.testing.assert_allclose(sparse.c, dense.c, atol=1e-8)
     np.testing.assert_allclose(sparse.h, dense.h, atol=1e-8)
+    np.testing.assert_allclose(sparse.G.toarray(), dense.G.toarray(), atol=1e-8 * (1.0 + np.abs(dense.G.data).max()))
 
 
 @pytest.mark.parametrize("mu", [0.0, 1e-2])
@@ -193,11 +207,13 @@ def test_small_programs_have_the_derivatives_of_the_general_way(seed, mu, monkey
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, **data)
     small = sol._linearized(mu)
-    monkeypatch.setattr(derivatives, "SMALL", 0)
+    monkeypatch.setattr(linearization, "SMALL", 0)
+    monkeypatch.setattr(linearization, "FULL", np.inf)
     general = sol._linearized(mu)
-    assert small._conditions is not None and general._conditions is None
-    assert small.differentiable == general.differentiable
-    np.testing.assert_allclose(small.point, general.point, atol=1e-9)
+    assert small.at._conditions is not None and general.at._conditions is None
+    assert small.at.differentiable == general.at.differentiable
+    np.testing.assert_allclose(small.at.x, general.at.x, atol=1e-9)
+    np.testing.assert_allclose(small.at.w, general.at.w, atol=1e-9)
     one, other = small.gradient(*weights), general.gradient(*weights)
     size = np.abs(other.h).max(initial=1.0)
     for name in ("c", "b", "h"):
@@ -211,9 +227,12 @@ def test_small_programs_have_the_derivatives_of_the_general_way(seed, mu, monkey
 
 def test_a_row_that_always_holds_has_no_part():
     sol = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0], [1.0]], h=[0.0, np.inf], cones=[NonNeg(2)])
-    gradient = sol.vjp(dx=[1.0])
+    gradient = sol.vjp(dx=[1.0], ds=[0.0, 5.0])
     np.testing.assert_allclose(gradient.h, [-1.0, 0.0], atol=1e-7)
     assert gradient.G.toarray()[1] == 0.0
+    tangent = sol.jvp(dh=[1.0, 7.0], dG=[[0.0], [3.0]])
+    np.testing.assert_allclose([*tangent.x, *tangent.s], [-1.0, 0.0, 0.0], atol=1e-7)
+    assert tangent.z[1] == 0.0
 
 
 def test_what_cannot_be_differentiated_is_refused():

@@ -1,0 +1,360 @@
+r"""The optimality conditions of dense programs, linearized at their answers, in compiled code.
+
+With the projection Pi onto the sides of the rows and D, its derivative at v (see `sides`), x and v are optimal where
+
+    P x + c + B'(v - Pi(v)) = 0,    B x = Pi(v),
+
+and move by P u + B'(I - D) dv = a, B u - D dv = b; the last n rows of B may be bounds.  In the eigenvectors of D, rows
+are equations where the weight theta is infinite, absent where it is 0, and weighted in between; a bound that is an
+equation gives its variable.  That leaves a dense saddle-point system (see `saddle`), whose factors also serve at points
+nearby, by refinement with the D of that point.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.kernels import deferred_kernel, inner, leaf
+from ..compiled.signatures import Floats, Ints
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, part
+from ..linalg.dense import multiply_symmetric_dense
+from ..linalg.refinement import SLOW
+from ..linalg.vectors import dot_within
+from .saddle import EQUATION, PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
+from .sides import Sides, begin_at, project, reflect
+
+SAME = 1e-10  # relative difference of points that have the same factors, and of residuals that are none
+NEWTON_STEPS, LEAST_SHARE, FALL = 100, 1e-6, 1e-4
+ON_PATH, OFF_PATH = 1e-12, 1e-6  # residual of a point of the path, relative to the data, and of one that is not
+HARD = 1.0 / EQUATION  # the weight from which on the factors take a row for an equation
+
+
+class Conditions(Structure):
+    """The programs of a batch, or one, and room to linearize one of them.
+
+    Attributes
+    ----------
+    n, m, r, given : int
+        The numbers of variables, of rows of B but for bounds, of all rows, and of the last rows that come with slacks.
+    P, B, c, limits : matrices, a row for each program or one for all
+        P and B by rows, c, and the lower, then the upper sides of the r rows.
+    answer : matrix, shape (k, n + 2 r + given + 2)
+        In: (x, w), r entries that are not read, the given slacks, and two more.  Out: (x, w) of the point of the path,
+        or of the answer to more digits; `Sides.share`; the slacks; the quality: the smallest pivot over its diagonal
+        entry, 0 where the system was not solved, -1 off the path; 1 where slacks and multipliers are strictly
+        complementary.
+    right : matrix, shape (k, n + r or n + 2 r)
+        (a, b) of each, which become (u, dw) with dw = (I - D) dv.  Where there are r more, b is by the upper sides, and
+        these by the lower ones.
+    """
+
+    n, m, r, given = dimension(), dimension(), dimension(), dimension()
+    sides = part(Sides)
+    P, B, c, limits, answer, right = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    x, new_x, left_x, step_x = (floats("n", scratch=True) for _ in range(4))
+    v, new_v, left_v, step_v = (floats("r", scratch=True) for _ in range(4))
+    values, new_values, dual, turned = (floats("r", scratch=True) for _ in range(4))  # B x; (I - D) dv
+    theta, unit = floats("r", scratch=True), floats("r", scratch=True)  # of the factors
+    rows = floats("m * n", scratch=True)  # of B, in the free variables and reflected
+    H, L, C = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("n * n", scratch=True)
+    Y, S, room = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("2 * n + 1", scratch=True)
+    image, u, y = (floats("n", scratch=True) for _ in range(3))
+    columns, held = integers("n", scratch=True), integers("m", scratch=True)  # free, then fixed; hard, then weighted
+    free, hard, weighted, pivot = integer(), integer(), integer(), number()
+
+
+@deferred_kernel
+def differentiate(w: Conditions, begin: int, end: int) -> None:
+    """Call `find_point` and `solve_conditions` for programs begin:end."""
+    for i in range(begin, end):
+        find_point(w, i)
+        solve_conditions(w, i)
+
+
+@deferred_kernel
+def find_point(w: Conditions, i: int) -> None:
+    """Take Newton's steps from the answer of program i; refactor where a step with the factors does not serve."""
+    n, r, sides, answer, last = w.n, w.r, w.sides, w.answer[i], w.answer.shape[1] - 2
+    limits = w.limits[min(i, w.limits.shape[0] - 1)]
+    answer[last] = 0.0
+    copy(answer[:n], w.x)
+    copy(answer[n : n + r], sides.w)
+    multiply_rows(w, i, w.x, w.values)
+    copy(w.values, sides.a)
+    is_strict = begin_at(sides, limits[:r], limits[r:], answer[n + 2 * r : last], w.v)
+    answer[last + 1] = 1.0 if is_strict or sides.mu > 0.0 else 0.0
+    size = conditions_at(w, i, w.x, w.v, w.values)
+    scale = 1.0 + max(largest_of(w.c[min(i, w.c.shape[0] - 1)]), largest_term(w))
+    factor_conditions(w, i)
+    for _ in range(NEWTON_STEPS):
+        if not (size > ON_PATH * scale and w.pivot > PIVOT):
+            break
+        correct(w, i)
+        share, now = 1.0, math.inf
+        while share >= LEAST_SHARE:
+            advance(w, i, share)
+            now = conditions_at(w, i, w.new_x, w.new_v, w.new_values)
+            if now <= (1.0 - FALL * share) * size:
+                break
+            share *= 0.5
+        if not now < size:
+            conditions_at(w, i, w.x, w.v, w.values)
+            break
+        accept(w)
+        if now > SLOW * size:
+            factor_conditions(w, i)
+        size = now
+    if w.pivot > PIVOT:
+        answer[last] = w.pivot if sides.mu == 0.0 or size <= OFF_PATH * scale else -1.0
+        copy(w.x, answer[:n])
+        copy(sides.w, answer[n : n + r])
+        copy(sides.share, answer[n + r : n + 2 * r])
+
+
+@deferred_kernel
+def solve_conditions(w: Conditions, i: int) -> None:
+    """Replace (a, b) of program i by (u, dw) at its point; the quality becomes 0 where a residual is left."""
+    n, r, right, share, last = w.n, w.r, w.right[i], w.answer[i, w.n + w.r :], w.answer.shape[1] - 2
+    if not w.answer[i, last] > 0.0:
+        return
+    a, b = right[:n], right[n : n + r]
+    for j in range(right.size - n - r):
+        b[j] = share[j] * b[j] + (1.0 - share[j]) * right[n + r + j]
+    scale = max(largest_of(a), largest_of(b))
+    size = scale
+    for turn in range(2):
+        if turn == 1:
+            factor_conditions(w, i)
+            if not w.pivot > PIVOT:
+                break
+        w.x[:], w.v[:], w.values[:], w.dual[:] = 0.0, 0.0, 0.0, 0.0
+        copy(a, w.left_x)
+        copy(b, w.left_v)
+        size, before = scale, math.inf
+        for _ in range(STEPS):
+            if size <= REFINED * scale or not size < SLOW * before:
+                break
+            correct(w, i)
+            advance(w, i, 1.0)
+            accept(w)
+            before, size = size, residual_of(w, i, a, b)
+        if size <= SAME * scale:
+            copy(w.x, a)
+            copy(w.dual, b)
+            return
+    w.answer[i, last] = 0.0
+
+
+@inner
+def advance(w: Conditions, i: int, share: float) -> None:
+    """(new_x, new_v) := the point that is a share of a step further, new_values := the rows there."""
+    x, step, new_x = w.x, w.step_x, w.new_x
+    for j in range(w.n):
+        new_x[j] = x[j] + share * step[j]
+    v, step, new_v, values, new_values = w.v, w.step_v, w.new_v, w.values, w.new_values
+    multiply_rows(w, i, new_x, new_values)
+    for j in range(w.r):
+        new_v[j] = v[j] + share * step[j] + (new_values[j] - values[j])
+
+
+@inner
+def accept(w: Conditions) -> None:
+    """(x, v) := (new_x, new_v)."""
+    copy(w.new_x, w.x)
+    copy(w.new_v, w.v)
+    copy(w.new_values, w.values)
+
+
+@inner
+def residual_of(w: Conditions, i: int, a: Floats, b: Floats) -> float:
+    """left := what (u, dv) = (x, v) leaves of a right-hand side, dual := (I - D) dv; returns the largest entry."""
+    sides, theta, v, dual, turned, values, left = w.sides, w.sides.theta, w.v, w.dual, w.turned, w.values, w.left_v
+    copy(v, turned)
+    reflect(sides, sides.unit, turned, 1, False)
+    for j in range(w.r):
+        turned[j] /= 1.0 + theta[j]
+    reflect(sides, sides.unit, turned, 1, True)
+    for j in range(w.r):
+        dual[j] = v[j] - turned[j]
+        left[j] = b[j] - values[j] + turned[j]
+    multiply(w, i, w.x, dual)
+    left, image = w.left_x, w.image
+    for j in range(w.n):
+        left[j] = a[j] - image[j]
+    return max(largest_of(left), largest_of(w.left_v))
+
+
+@inner
+def conditions_at(w: Conditions, i: int, x: Floats, v: Floats, values: Floats) -> float:
+    """left := what (x, v) leaves of the conditions, where B x = values; returns its norm."""
+    n, r, c, left, left_v, image = w.n, w.r, w.c[min(i, w.c.shape[0] - 1)], w.left_x, w.left_v, w.image
+    a, low, up, origin = w.sides.a, w.sides.low, w.sides.up, w.sides.origin
+    project(w.sides, v)
+    multiply(w, i, x, w.sides.w)
+    for j in range(n):
+        left[j] = -c[j] - image[j]
+    for j in range(r):
+        is_free = (low[j] == -math.inf) & (up[j] == math.inf)
+        left_v[j] = 0.0 if is_free else origin[j] + a[j] - values[j]
+    return math.sqrt(dot_within(left, 0, left, 0, n) + dot_within(left_v, 0, left_v, 0, r))
+
+
+@inner
+def multiply(w: Conditions, i: int, x: Floats, dual: Floats) -> None:
+    """image := P x + B'dual."""
+    n, m, image, B = w.n, w.m, w.image, w.B[min(i, w.B.shape[0] - 1)]
+    multiply_symmetric_dense(n, w.P[min(i, w.P.shape[0] - 1)], x, image)
+    for j in range(m):
+        if dual[j] != 0.0:
+            row, multiplier = B[j * n : (j + 1) * n], dual[j]
+            for k in range(n):
+                image[k] += row[k] * multiplier
+    bounds = dual[m:]
+    for j in range(w.r - m):
+        image[j] += bounds[j]
+
+
+@inner
+def multiply_rows(w: Conditions, i: int, x: Floats, values: Floats) -> None:
+    """values := B x."""
+    n, m, B = w.n, w.m, w.B[min(i, w.B.shape[0] - 1)]
+    for j in range(m):
+        values[j] = dot_within(B[j * n : (j + 1) * n], 0, x, 0, n)
+    if w.r > m:
+        copy(x, values[m:])
+
+
+@inner
+def factor_conditions(w: Conditions, i: int) -> None:
+    """Factor the system with the D of `sides`; the pivot is 0 where there are no factors."""
+    n, theta, rows = w.n, w.theta, w.rows
+    P, B = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)]
+    sort_rows(w)
+    f, w.pivot = w.free, 0.0
+    if w.hard > f:
+        return
+    for j in range(w.m):
+        if theta[j] > 0.0 or w.sides.cone[j] >= 0:
+            gather(B[j * n : (j + 1) * n], w.columns, rows[j * f : (j + 1) * f])
+    reflect(w.sides, w.unit, rows, f, False)
+    for g in range(f):
+        column = w.columns[g]
+        gather(P[column * n : (column + 1) * n], w.columns, w.H[g * f : (g + 1) * f])
+        if w.r > w.m:
+            w.H[g * f + g] += theta[w.m + column]
+    for g in range(w.hard):
+        copy(rows[w.held[g] * f : (w.held[g] + 1) * f], w.C[g * f : (g + 1) * f])
+    for g in range(w.weighted):  # the rows move up, times the roots of their weights
+        j = w.held[w.m - 1 - g]
+        root = math.sqrt(theta[j])
+        for k in range(f):
+            rows[g * f + k] = root * rows[j * f + k]
+    add_squares(f, w.weighted, 1.0, rows, w.H)
+    w.pivot = factor_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room)
+
+
+@inner
+def sort_rows(w: Conditions) -> None:
+    """Copy the weights; list free columns and hard rows, and from the ends of both fixed columns and weighted rows."""
+    n, m, theta, columns, held, has_bounds = w.n, w.m, w.theta, w.columns, w.held, w.r > w.m
+    copy(w.sides.theta, theta)
+    copy(w.sides.unit, w.unit)
+    free, hard, weighted = 0, 0, 0
+    for j in range(n):
+        is_free = not has_bounds or theta[m + j] < HARD
+        columns[free if is_free else n - 1 - (j - free)] = j
+        free += is_free
+    for j in range(m):
+        if theta[j] > 0.0:
+            is_hard = theta[j] >= HARD
+            held[hard if is_hard else m - 1 - weighted] = j
+            hard, weighted = hard + is_hard, weighted + (not is_hard)
+    w.free, w.hard, w.weighted = free, hard, weighted
+
+
+@leaf
+def gather(values: Floats, places: Ints, out: Floats) -> None:
+    """out := the values at the first places."""
+    for k in range(out.size):
+        out[k] = values[np.uint64(places[k])]
+
+
+@inner
+def correct(w: Conditions, i: int) -> None:
+    """step := (u, dv - B u) for the right-hand side `left`, with the factors."""
+    n, m, f, theta, dual, bounds, has_bounds = w.n, w.m, w.free, w.theta, w.turned, w.left_v[w.m :], w.r > w.m
+    P, B, rows, columns, held = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)], w.rows, w.columns, w.held
+    step, u, y, right = w.step_x, w.u, w.y, w.step_v
+    copy(w.left_x, step)
+    copy(w.left_v, right)
+    for g in range(f, n):
+        j = columns[g]
+        value = bounds[j]
+        if value != 0.0:
+            own = P[j * n : (j + 1) * n]
+            for k in range(n):
+                step[k] -= own[k] * value
+            for k in range(m):
+                right[k] -= B[k * n + j] * value
+    reflect(w.sides, w.unit, right, 1, False)
+    gather(step, columns, u[:f])
+    if has_bounds:
+        for g in range(f):
+            u[g] += theta[m + columns[g]] * bounds[columns[g]]
+    for g in range(w.weighted):
+        j = held[m - 1 - g]
+        row, factor = rows[g * f : (g + 1) * f], math.sqrt(theta[j]) * right[j]
+        for k in range(f):
+            u[k] += factor * row[k]
+    gather(right, held, y[: w.hard])
+    solve_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room, u, y)
+    dual[:] = 0.0
+    for g in range(w.hard):
+        dual[held[g]] = y[g]
+    for g in range(w.weighted):
+        j = held[m - 1 - g]
+        dual[j] = math.sqrt(theta[j]) * dot_within(rows[g * f : (g + 1) * f], 0, u, 0, f) - theta[j] * right[j]
+    reflect(w.sides, w.unit, dual, 1, True)
+    if has_bounds:
+        copy(bounds, step)
+    for g in range(f):
+        j = columns[g]
+        step[j] = u[g]
+        if has_bounds:
+            dual[m + j] = theta[m + j] * (u[g] - bounds[j])
+    left, image = w.left_x, w.image
+    if f < n:
+        multiply(w, i, step, dual)
+    for g in range(f, n):  # what stationarity leaves
+        dual[m + columns[g]] = left[columns[g]] - image[columns[g]]
+    left = w.left_v
+    for j in range(w.r):
+        right[j] = dual[j] - left[j]
+
+
+@inner
+def largest_term(w: Conditions) -> float:
+    """Return the largest size of the terms of the conditions: image, and what is in rows that are not free."""
+    low, up, origin, values, largest = w.sides.low, w.sides.up, w.sides.origin, w.values, largest_of(w.image)
+    for j in range(w.r):
+        if low[j] > -math.inf or up[j] < math.inf:
+            largest = max(largest, max(abs(values[j]), abs(origin[j])))
+    return largest
+
+
+@leaf
+def largest_of(values: Floats) -> float:
+    """Return max |values|."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    return largest
+
+
+@leaf
+def copy(values: Floats, out: Floats) -> None:
+    """out := values."""
+    for k in range(out.size):
+        out[k] = values[k]

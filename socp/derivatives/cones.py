@@ -1,0 +1,138 @@
+"""Derivatives of answers to cone programs, one or a batch: A and G are the rows of one matrix."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..problem.program import ConeProgram
+from .batch import Linearizations, beside, refuse_failed
+from .linearization import Linearization, RowForm
+
+
+class Gradient(NamedTuple):
+    """The gradient of a number of the answer by all data of a cone program.
+
+    Attributes
+    ----------
+    P, A, G : arrays or CSC, or None
+        Sparse where the data are, on their pattern; that by P is symmetric.
+    c, b, h : arrays
+    differentiable : bool, or an array of a batch
+        Whether the answer has a derivative; else this is the element of least norm.
+    """
+
+    P: Any
+    c: np.ndarray
+    A: Any
+    b: np.ndarray
+    G: Any
+    h: np.ndarray
+    differentiable: bool | np.ndarray
+
+
+class Tangent(NamedTuple):
+    """The derivative of the answer to a cone program along a change of the data.
+
+    Attributes
+    ----------
+    x, y, z, s : arrays
+    differentiable : bool, or an array of a batch
+        Whether the answer has a derivative; else this is the element of least norm.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    s: np.ndarray
+    differentiable: bool | np.ndarray
+
+
+class ConeDerivatives:
+    """The derivatives of the answer to a cone program, or of a batch.
+
+    Parameters
+    ----------
+    at : Linearization or Linearizations
+        Its rows are those of A and G.
+    program : ConeProgram, or ConePrograms
+    """
+
+    def __init__(self, at: Linearization | Linearizations, program: Any) -> None:
+        self.at, self.program, self.p = at, program, program.A.shape[-2]
+
+    def gradient(self, dx: Any = None, dy: Any = None, dz: Any = None, ds: Any = None) -> Gradient:
+        """Return the gradient by all data of a number of which dx, dy, dz, ds are the gradients by the answer."""
+        at, program, p, m = self.at, self.program, self.p, self.program.G.shape[-2]
+        right = np.concatenate([at.vector("dy", dy, p), at.vector("dz", dz, m)], axis=-1)
+        first, slack = at.vector("dx", dx, at.x.shape[-1]), np.zeros(())
+        if ds is not None:
+            slack = np.where(program.h == np.inf, 0.0, at.vector("ds", ds, m))
+            first -= times(program.G, slack, transposed=True)
+        u, w = at.solve(first, right)
+        x, y, z, r = at.x, at.w[..., :p], at.w[..., p:], w[..., p:] + slack
+        return Gradient(
+            at.symmetric("P", program.P, u, x), at.total("c", -u),
+            at.products("A", program.A, y, u, w[..., :p], x), at.total("b", w[..., :p]),
+            at.products("G", program.G, z, u, r, x), at.total("h", r), at.differentiable,
+        )  # fmt: skip
+
+    def tangent(
+        self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None
+    ) -> Tangent:
+        """Return the derivative of the answer along a change of the data; a batch shares what has no leading axis."""
+        at, program, p, m = self.at, self.program, self.p, self.program.G.shape[-2]
+        first = -at.vector("dc", dc, at.x.shape[-1])
+        rows = np.concatenate([at.vector("db", db, p), at.vector("dh", dh, m)], axis=-1)
+        add_matrices(at, dP, (("dA", dA, slice(0, p)), ("dG", dG, slice(p, p + m))), first, rows)
+        always = program.h == np.inf
+        rows[..., p:] = np.where(always, 0.0, rows[..., p:])
+        u, w = at.solve(first, rows)
+        ds = np.where(always, 0.0, rows[..., p:] - times(program.G, u))
+        return Tangent(u, w[..., :p], w[..., p:], ds, at.differentiable)
+
+
+def add_matrices(
+    at: Any, dP: Any, changes: tuple[tuple[str, Any, slice], ...], first: np.ndarray, rows: np.ndarray
+) -> None:
+    """Take dP x + dB'w from `first`, and dB x from `rows`, for changes of P and of blocks of rows."""
+    if dP is not None or any(change is not None for _, change, _ in changes):
+        at.find()
+    if dP is not None:
+        P = at.matrix("dP", dP, first.shape[-1])
+        first -= 0.5 * (times(P, at.x) + times(P, at.x, transposed=True))
+    for name, change, block in changes:
+        if change is not None:
+            B = at.matrix(name, change, block.stop - block.start)
+            first -= times(B, at.w[..., block], transposed=True)
+            rows[..., block] -= times(B, at.x)
+
+
+def times(matrix: Any, vectors: np.ndarray, transposed: bool = False) -> np.ndarray:
+    """Return the product of a matrix with a vector; of each program of a batch, or of one for all, with each row."""
+    if matrix.ndim == 2:
+        return np.asarray((matrix.T if transposed else matrix) @ vectors)
+    if len(matrix) == 1:
+        return np.asarray(vectors @ (matrix[0] if transposed else matrix[0].T))
+    return np.asarray(((np.swapaxes(matrix, 1, 2) if transposed else matrix) @ vectors[:, :, None])[:, :, 0])
+
+
+def linearize(program: ConeProgram, answer: Any, smoothing: float) -> ConeDerivatives:
+    """Linearize the optimality conditions of a cone program at its answer."""
+    blocks = (program.A, program.G) if program.p else (program.G,)
+    limits = np.concatenate([program.b, np.full(program.m, -np.inf), program.b, program.h])
+    form = RowForm(program.hessian, program.c, blocks, limits, program.cone_layout, program.p)
+    at = Linearization(form, (answer.x, answer.y, answer.z), (answer.s,), smoothing)
+    return ConeDerivatives(at, program)
+
+
+def linearize_many(programs: Any, many: Any, smoothing: float) -> ConeDerivatives:
+    """Linearize the optimality conditions of the programs of a batch at their answers."""
+    refuse_failed(many)
+    b, h = programs.b, programs.h
+    limits = beside(b, np.full((1, h.shape[1]), -np.inf), b, h)
+    layout = programs.program(0).cone_layout
+    form = RowForm(programs.P, programs.c, (programs.A, programs.G), limits, layout, b.shape[1])
+    at = Linearizations(form, (many.x, many.y, many.z), (many.s,), smoothing, programs.has_axis)
+    return ConeDerivatives(at, programs)

@@ -1,0 +1,322 @@
+r"""Symmetric saddle-point systems with rows that are equations, weighted, or absent.
+
+    [ P   B'  I ] [u]   [a]
+    [ B  -E   0 ] [w] = [b],        P symmetric positive semidefinite, E and F diagonal, from 0 to infinity
+    [ I   0  -F ] [t]   [f]
+
+A row with E_i = 0 is an equation, one with E_i = inf is absent (w_i = 0); the same of the bounds, with F.  A bound that
+is an equation gives its variable, and weighted bounds go to the diagonal of P.  The matrix of the variables and rows
+that are left has an LDL' once its diagonal is regularized; solutions are refined.  Where the system is singular the
+solution is the one of least norm, in the sense of least squares.
+
+Dense, with the weighted rows in H = P + B'E^-1 B and the equations in C, there are Cholesky factors:
+
+    [ H  C' ] [u]   [a]
+    [ C  0  ] [w] = [b],        R = H + rho C'C = LL',   C R^-1 C' = Y'Y = MM',  Y = L^-1 C'.
+
+R is definite exactly where that system is regular.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, TRANSPOSE, syrk, trsm
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Floats, Ints
+from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from ..linalg.csc import append_upper
+from ..linalg.dense import ENTRIES, gram, multiply_tall
+from ..linalg.ldl.factorization import LDL
+
+SPECTRAL_UP_TO = 400  # the order up to which a singular system is solved by its eigenvectors
+EQUATION = 1e-12  # an E_i up to which dense factors take it for zero
+PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that a dense system is regular
+PROBED, PROBES = 1e-2, 3  # of a probe, the residual that a regular system leaves, by 1 / order^(1/2); its solves
+DELTA = 1e-11  # static regularization of the equilibrated matrix
+DAMPING = 1e-7  # of the system whose solutions approach the one of least norm
+EQUILIBRATIONS = 3
+REFINED, STEPS, DAMPED_STEPS = 1e-14, 6, 60  # of the right-hand side, the residual at which refinement ends; its steps
+
+
+class Saddle:
+    """A saddle-point system, factored.
+
+    Parameters
+    ----------
+    P : array or sparse, shape (n, n), or None; or with F and d for FF' + diag(d)
+        It may be of fewer variables, the first ones: the others have no part in it.
+    B : array or sparse, shape (m, n)
+    E : array, shape (m,)
+    F : array, shape (n,), optional
+        All infinite without it.
+
+    Attributes
+    ----------
+    is_regular : bool
+        Whether the system has one solution for each right-hand side, as far as double precision tells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> saddle = Saddle(np.eye(2), np.array([[1.0, 1.0]]), np.zeros(1))  # the shortest u with u_1 + u_2 = 2
+    >>> u, w, _ = saddle.solve(np.zeros(2), np.array([2.0]), np.zeros(2))
+    >>> print(u.round(9), w.round(9), saddle.is_regular)
+    [1. 1.] [-1.] True
+    """
+
+    def __init__(self, P: Any, B: Any, E: np.ndarray, F: np.ndarray | None = None) -> None:
+        n, B = B.shape[1], sp.csr_array(B)
+        if hasattr(P, "d"):  # F'u = w as rows
+            B, E = sp.vstack([B, _widened(P.F.T, n)], format="csr"), np.pad(E, (0, P.F.shape[1]), constant_values=1.0)
+            P = sp.diags_array(P.d)
+        self.P = _widened(sp.csc_array((n, n)) if P is None else P, n, n)
+        self.F, self._given = np.full(n, np.inf) if F is None else F, B
+        fixed = np.flatnonzero(self.F == 0.0)
+        self._set_up(E, fixed)
+        if fixed.size and not self.is_regular:  # the multipliers of bounds are part of what has least norm
+            self._set_up(E, fixed[:0])
+
+    def _set_up(self, E: np.ndarray, fixed: np.ndarray) -> None:
+        """Factor the system without the fixed variables; other bounds that are equations become rows."""
+        is_free = np.ones(self.F.size, bool)
+        is_free[fixed] = False
+        self.fixed, self.free = fixed, np.flatnonzero(is_free)
+        self._units = np.flatnonzero(is_free & (self.F == 0.0))
+        self.B = self._given
+        if self._units.size:
+            self.B = sp.vstack([self.B, sp.eye_array(self.F.size, format="csr")[self._units]], format="csr")
+            E = np.pad(E, (0, self._units.size))
+        self.rows, weights = np.flatnonzero(E < np.inf), self.F[self.free]
+        self._diagonal = np.divide(1.0, weights, out=np.zeros(weights.size), where=weights > 0.0)
+        own_P, own_B = self.P, self.B[self.rows]
+        if fixed.size:
+            own_P, own_B = own_P[:, self.free].tocsr()[self.free].tocsc(), own_B.tocsc()[:, self.free].tocsr()
+        self._system = _System(own_P, own_B, E[self.rows], self._diagonal)
+        self.is_regular = self._system.is_regular
+
+    def solve(self, a: np.ndarray, b: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (u, w, t) for a right-hand side (a, b, f)."""
+        free, fixed, units = self.free, self.fixed, self._units
+        u, w, t, m = np.zeros(self.F.size), np.zeros(self.B.shape[0]), np.zeros(self.F.size), self._given.shape[0]
+        u[fixed] = f[fixed]
+        right = np.concatenate([b, np.zeros(m - b.size), f[units]]) - self.B @ u
+        first = (a - self.P @ u)[free] + self._diagonal * f[free]
+        found = self._system.solve(np.concatenate([first, right[self.rows]]))
+        u[free], w[self.rows] = found[: free.size], found[free.size :]
+        t[free], t[fixed] = self._diagonal * (u - f)[free], (a - self.P @ u - self.B.T @ w)[fixed]
+        t[units] = w[m:]
+        return u, w[: b.size], t
+
+
+class _System:
+    """The system of the free variables and the present rows, equilibrated and regularized."""
+
+    def __init__(self, P: Any, B: Any, E: np.ndarray, diagonal: np.ndarray) -> None:
+        n, m = diagonal.size, E.size
+        self.P, self.B, self.E, self.n, self.diagonal, self.scale = P, B, E, n, diagonal, np.ones(n + m)
+        self.spectrum: tuple[np.ndarray, np.ndarray] | None = None
+        self.is_damped, self.is_regular = False, True
+        if n + m == 0:
+            return
+        P, columns = _with_long_indices(P), _with_long_indices(B)  # of B', a column for each row of B
+        indptr, indices = np.empty(n + m + 1, np.int64), np.empty(P.nnz + n + B.nnz + m, np.int64)
+        data = np.empty(indices.size)
+        append_upper(P.indptr, P.indices, P.data, diagonal, 0, indptr, indices, data)
+        append_upper(columns.indptr, columns.indices, columns.data, -E, n, indptr, indices, data)
+        indices, data = indices[: indptr[-1]], data[: indptr[-1]]
+        scale_upper(indptr, indices, data, EQUILIBRATIONS, self.scale)
+        self.ldl = _factored(indptr, indices, data, np.repeat([1.0, -1.0], [n, m]), DELTA)
+        self.is_regular = self._leaves_nothing()
+        if self.is_regular:
+            return
+        if n + m <= SPECTRAL_UP_TO:
+            full = B.toarray()
+            values, vectors = np.linalg.eigh(np.block([[P.toarray() + np.diag(diagonal), full.T], [full, -np.diag(E)]]))
+            rounding = values.size * np.finfo(np.float64).eps  # of the largest eigenvalue: smaller ones count as zero
+            kept = np.abs(values) > rounding * np.abs(values).max(initial=0.0)
+            self.spectrum, self.is_regular = (values[kept], vectors[:, kept]), bool(kept.all())
+            return
+        # [ delta I  K ] [r / delta]   [right]
+        # [ K  -delta I] [    v    ] = [  0  ],    (K^2 + delta^2 I) v = K right
+        half = sp.csc_array((data, indices, indptr), shape=(n + m, n + m))
+        K, none = half + sp.triu(half, 1).T, sp.csc_array((n + m, n + m))
+        both = sp.csc_array(sp.block_array([[none, K], [None, none]]) + sp.diags_array(np.ones(2 * (n + m))))
+        both.data -= both.indices == np.repeat(np.arange(2 * (n + m)), np.diff(both.indptr))
+        both = _with_long_indices(both)
+        signs = np.repeat([1.0, -1.0], n + m)
+        self.ldl, self.is_damped = _factored(both.indptr, both.indices, both.data, signs, DAMPING), True
+
+    def _leaves_nothing(self) -> bool:
+        """Return True if refinement solves a random right-hand side, which has a part in each singular direction."""
+        left = np.random.default_rng(0).uniform(-1.0, 1.0, self.scale.size)
+        limit = PROBED / np.sqrt(left.size)
+        for _ in range(PROBES):
+            left = left - self.scale * self.multiply(self.scale * _solved(self.ldl, left))
+            if np.abs(left).max(initial=0.0) <= limit:
+                return True
+        return False
+
+    def multiply(self, v: np.ndarray) -> np.ndarray:
+        """Return the product of the system with v."""
+        u, w = v[: self.n], v[self.n :]
+        return np.concatenate([self.P @ u + self.diagonal * u + self.B.T @ w, self.B @ u - self.E * w])
+
+    def approximate(self, right: np.ndarray) -> np.ndarray:
+        """Return the solution but for rounding and regularization; of a singular system that of nearly least norm."""
+        if self.spectrum is not None:
+            values, vectors = self.spectrum
+            least: np.ndarray = vectors @ ((right @ vectors) / values)
+            return least
+        scaled = self.scale * right
+        if self.is_damped:
+            return self.scale * _solved(self.ldl, np.concatenate([scaled, np.zeros(right.size)]))[right.size :]
+        return self.scale * _solved(self.ldl, scaled)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """Return the solution, refined as long as its residual falls."""
+        found, left, size = np.zeros(right.size), right, np.inf
+        limit = REFINED * np.abs(right).max(initial=0.0)
+        for _ in range((STEPS if self.is_regular else DAMPED_STEPS) if right.size else 0):
+            moved = found + self.approximate(left)
+            now = right - self.multiply(moved)
+            last, size = size, float(np.abs(now).max(initial=0.0))
+            if not size < last:
+                break
+            found, left = moved, now
+            if size <= limit:
+                break
+        return found
+
+
+def _widened(matrix: Any, columns: int, rows: int | None = None) -> sp.csc_array:
+    """A copy in CSC with zeros behind its last columns, and rows."""
+    found = sp.csc_array(matrix, copy=True)
+    found.resize(found.shape[0] if rows is None else rows, columns)
+    return found
+
+
+def _with_long_indices(matrix: Any) -> Any:
+    """The matrix with sorted indices of 64 bits."""
+    matrix.sort_indices()
+    matrix.indptr, matrix.indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    return matrix
+
+
+def _factored(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, signs: np.ndarray, delta: float) -> LDL:
+    """The LDL' of an upper triangle, the last entry of a column on the diagonal, with +-delta added to that."""
+    last = indptr[1:] - 1
+    data = data.copy()
+    data[last] += delta * signs
+    nearly_zero = np.abs(data[last]) <= 2.0 * delta
+    ldl = LDL(indptr, indices, signs, ordering="auto", zero_diagonal=nearly_zero)
+    ldl.factor(data, 1e-3 * delta, delta)
+    return ldl
+
+
+def _solved(ldl: LDL, right: np.ndarray) -> np.ndarray:
+    out = np.empty(right.size)
+    ldl.solve(right, out)
+    return out
+
+
+@kernel
+def scale_upper(indptr: Ints, indices: Ints, data: Floats, passes: int, scale: Floats) -> None:
+    """Equilibrate a symmetric matrix by its upper triangle, in sweeps; scale := what both sides were multiplied by."""
+    n = scale.size
+    largest = np.empty(n)
+    for _ in range(passes):
+        for j in range(n):
+            largest[j] = 0.0
+        for j in range(n):
+            for k in range(indptr[j], indptr[j + 1]):
+                i, size = indices[k], abs(data[k])
+                largest[j], largest[i] = max(largest[j], size), max(largest[i], size)
+        for j in range(n):
+            largest[j] = 1.0 / math.sqrt(largest[j]) if largest[j] > 0.0 else 1.0
+            scale[j] *= largest[j]
+        for j in range(n):
+            for k in range(indptr[j], indptr[j + 1]):
+                data[k] *= largest[j] * largest[indices[k]]
+
+
+@inner
+def add_squares(n: int, q: int, rho: float, C: Floats, L: Floats) -> None:
+    """L += rho C'C, the lower triangle by columns, for the q rows of C."""
+    if n * q > ENTRIES:
+        syrk(LOWER, NO_TRANSPOSE, n, q, rho, C, 0, n, 1.0, L, 0, n)
+        return
+    for k in range(q):
+        row = C[k * n : (k + 1) * n]
+        for j in range(n):
+            factor, column = rho * row[j], L[j * n : (j + 1) * n]
+            for i in range(j, n):
+                column[i] += factor * row[i]
+
+
+@kernel
+def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats) -> float:
+    """L, Y and the factor of S of the dense system; H and the q rows of C lie by columns and by rows.
+
+    Returns the smallest pivot beside the diagonal entry that it came from, 0 where a factor does not exist.  `room` has
+    n + q + 1 places, of which the last one keeps rho.
+    """
+    largest, longest, least = 0.0, 0.0, 1.0
+    for j in range(n):
+        largest = max(largest, H[j * n + j])
+    for i in range(q):
+        length, row = 0.0, C[i * n : (i + 1) * n]
+        for j in range(n):
+            length += row[j] * row[j]
+        longest = max(longest, length)
+    rho = (largest if largest > 0.0 else 1.0) / longest if longest > 0.0 else 0.0
+    room[n + q] = rho
+    for i in range(n * n):
+        L[i] = H[i]
+    add_squares(n, q, rho, C, L)
+    for j in range(n):
+        room[j] = L[j * n + j]
+    if cholesky(n, L) != 0:
+        return 0.0
+    for j in range(n):
+        ratio = L[j * n + j] * L[j * n + j] / room[j]
+        if not ratio >= least:
+            least = ratio
+    if q == 0:
+        return least
+    for i in range(n * q):
+        Y[i] = C[i]
+    if n * q > ENTRIES:
+        trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, q, 1.0, L, 0, n, Y, 0, n)
+    else:
+        solve_lower(n, L, q, Y)
+    gram(n, q, Y, S)
+    for i in range(q):
+        room[i] = S[i * q + i]
+    if not room[0] > 0.0 or cholesky(q, S) != 0:
+        return 0.0
+    for i in range(q):
+        ratio = S[i * q + i] * S[i * q + i] / room[i]
+        if not ratio >= least:
+            least = ratio
+    return least
+
+
+@kernel
+def solve_saddle(
+    n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats, u: Floats, w: Floats
+) -> None:
+    """(u, w) := the solution for the right-hand side (u, w), with the factors of `factor_saddle`."""
+    if q > 0:
+        multiply_tall(NO_TRANSPOSE, n, q, room[n + q], C, w, 1.0, u)
+    solve_lower(n, L, 1, u)
+    if q > 0:
+        multiply_tall(TRANSPOSE, n, q, 1.0, Y, u, -1.0, w)
+        solve_lower(q, S, 1, w)
+        solve_lower_transposed(q, S, 1, w)
+        multiply_tall(NO_TRANSPOSE, n, q, -1.0, Y, w, 1.0, u)
+    solve_lower_transposed(n, L, 1, u)

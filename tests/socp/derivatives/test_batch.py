@@ -1,0 +1,77 @@
+"""Derivatives of the answers of a batch: as those of each program alone, and adjoint to one another."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import socp
+from socp.derivatives import batch
+
+NAMES = ("P", "c", "A", "b", "G", "h")
+
+
+def drawn(own, seed=5, k=4, n=5):
+    """Programs with an equality, a ball, bounds whose entries are not 1, one absent; own or shared matrices."""
+    rng, shape = np.random.default_rng(seed), (k,) if own else ()
+    F = np.eye(n) + 0.1 * rng.normal(size=(*shape, n, n))
+    G = np.concatenate([np.broadcast_to(-2.5 * np.eye(n), F.shape), np.zeros((*shape, 1, n)), -F], axis=-2)
+    h = np.concatenate([[np.inf], np.full(n - 1, 0.3), [1.0], np.zeros(n)])
+    A = rng.normal(size=(*shape, 1, n))
+    data = {
+        "P": F @ np.swapaxes(F, -1, -2),
+        "c": 2.0 * rng.normal(size=(k, n)),
+        "A": A,
+        "b": np.zeros(1),
+        "G": G,
+        "h": h,
+    }
+    return data, [socp.NonNeg(n), socp.SecondOrder(n + 1)], rng
+
+
+def own_part(data, name, part, i):
+    axes = {"P": 2, "c": 1, "A": 2, "b": 1, "G": 2, "h": 1}[name]
+    return part[i] if np.ndim(data[name]) > axes else part
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 1e-2])
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("small", [batch.SMALL, 0])
+def test_a_batch_is_as_its_programs_one_by_one(own, smoothing, small, monkeypatch):
+    monkeypatch.setattr(batch, "SMALL", small)
+    data, cones, rng = drawn(own)
+    many = socp.solve_many(**data, cones=cones, tol=1e-9)
+    weights = {f"d{name}": rng.normal(size=getattr(many, name).shape) for name in "xyzs"}
+    change = {name: rng.normal(size=np.shape(value)) for name, value in data.items()}
+    change["P"] = change["P"] + np.swapaxes(change["P"], -1, -2)
+    gradient = many.vjp(**weights, smoothing=smoothing)
+    tangent = many.jvp(**{f"d{name}": value for name, value in change.items()}, smoothing=smoothing)
+    total = dict.fromkeys(NAMES, 0.0)
+    for i, found in enumerate(many):
+        one = found.vjp(**{name: part[i] for name, part in weights.items()}, smoothing=smoothing)
+        assert one.differentiable and gradient.differentiable[i]
+        for name in NAMES:
+            part = getattr(one, name)
+            part = part.toarray() if sp.issparse(part) else part
+            whole = getattr(gradient, name)
+            if own_part(data, name, whole, i) is not whole:
+                stored = own_part(data, name, data[name], i) != 0.0 if name in "AG" else np.True_
+                np.testing.assert_allclose(np.where(stored, whole[i], 0.0), part, rtol=1e-7, atol=1e-7)
+            total[name] = total[name] + part
+        changes = {f"d{name}": own_part(data, name, value, i) for name, value in change.items()}
+        along = found.jvp(**changes, smoothing=smoothing)
+        for name in "xyzs":
+            np.testing.assert_allclose(getattr(tangent, name)[i], getattr(along, name), rtol=1e-6, atol=1e-6)
+    for name in ("b", "h"):
+        np.testing.assert_allclose(getattr(gradient, name), total[name], rtol=1e-7, atol=1e-7)
+    forward = sum(float((weights[f"d{name}"] * getattr(tangent, name)).sum()) for name in "xyzs")
+    backward = sum(float((getattr(gradient, name) * change[name]).sum()) for name in NAMES)
+    assert forward == pytest.approx(backward, rel=1e-7, abs=1e-7)
+    assert gradient.h[0] == 0.0 and not tangent.z[:, 0].any() and not tangent.s[:, 0].any()
+
+
+def test_a_point_of_the_path_that_is_not_found_is_refused():
+    given = {"P": [[1.0]], "G": [[1.0], [-1.0]], "h": [3.0, 1.0], "cones": [socp.NonNeg(2)]}
+    many = socp.solve_many(c=[[1.0], [2.0]], **given)
+    for answer in (many, many[0]):
+        with pytest.raises(socp.ProgramError, match=r"smoothing=1e\+20 was not found"):
+            answer.vjp(smoothing=1e20)
