@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
+from socp.problem.solution import answer_at
+from socp.problem.status import Status
 from socp.verify.stopping import Residuals
 from socp.verify.stopping import residuals as cone_residuals
 
@@ -59,14 +62,20 @@ class Lane:
         That of the program, zeros and all.
     """
 
+    method, words = "lane", "dense LDL' in a vector lane"
+
     def __init__(
         self, program: QuadraticProgram, settings: Settings, form: ConeForm, before: Lane | None = None
     ) -> None:
         self.program, self.settings, self.form = program, settings, form
         self.P = program.hessian.dense()
-        self.plan = plan_of(program.n, program.m, program.A.data.size, program.hessian.entries)
-        self._kind = form.kinds.tobytes(), program.m, settings
+        self.plan = plan_of(self.method, self.words, program.n, program.m, program.A.data.size, program.hessian.entries)
+        self._kind = self._kind_of(program, form)
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
+
+    def _kind_of(self, program: QuadraticProgram, form: ConeForm) -> tuple[object, ...]:
+        """What programs in one room share."""
+        return form.kinds.tobytes(), program.m, self.settings
 
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor shows that P is semidefinite."""
@@ -75,37 +84,43 @@ class Lane:
 
     def solve(self, warm_start: bool) -> Solution | None:
         """The answer, from the last one on with `warm_start`; None where the lane has none that passes the test."""
-        program, settings = self.program, self.settings
         room = self._room = self._room or self._new_room()
-        room.take(program, self.P)
+        room.take(self.program, self.P)
         room.start_at(warm_start and room.has_answer)
         room.has_answer = False
         solve_one(room.batch, room.lanes, room.test, *NO_LAYOUT)
-        if room.code.item() != ANSWERED:
-            return None
-        objective, below, primal, dual, gap = room.numbers.tolist()
-        found = Residuals(primal, 0.0, dual, gap, 1.0, 1.0, 1.0, 1.0, objective, below)
-        room.has_answer = True
+        return self._answer(room, test_holds(self.settings.tol)) if room.code.item() == ANSWERED else None
+
+    def _answer(self, room: Room, message: str, status: Status = OPTIMAL) -> Solution:
+        """The answer that is in the room, or a certificate."""
+        program, found = self.program, None
+        if status is OPTIMAL:
+            objective, below, primal, dual, gap = room.numbers.tolist()
+            found = Residuals(primal, 0.0, dual, gap, 1.0, 1.0, 1.0, 1.0, objective, below)
+            room.has_answer = True
         iterations: int = room.iterations.item()
-        trace = copy_of_records(room.trace, min(iterations, MOST_ITERATIONS) + 1)
+        trace = copy_of_records(room.trace, min(iterations + 1, room.trace.size))
         if program.offset:
             trace["primal_objective"] += program.offset
             trace["dual_objective"] += program.offset
-        if settings.verbose:
+        if self.settings.verbose:
             for record in trace:
                 printing.line(record)
-        told = test_holds(settings.tol), trace, self.plan
+        told = status, message, trace, self.plan
         cone_solution = functools.partial(cone_answer, self.form, program, room.point(), *told)
         return solution_at(
-            program, OPTIMAL, room.point(), found, iterations=iterations, setup_time=0.0, solve_time=0.0,
-            message=told[0], trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
+            program, status, room.point(), found, iterations=iterations, setup_time=0.0, solve_time=0.0,
+            message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
             run=SimpleNamespace(solution=cone_solution),
         )  # fmt: skip
 
     def _new_room(self) -> Room:
         """That which a program of the same kind has left in this thread, or another one."""
         room: Room | None = _thread.__dict__.pop("room", None)
-        return room if room is not None and room.kind == self._kind else Room(self._kind, self.form, self.settings)
+        return room if room is not None and room.kind == self._kind else self._room_of_own()
+
+    def _room_of_own(self) -> Room:
+        return Room(self._kind, self.program.n, self.form.kinds, self.settings)
 
     def let_go(self) -> None:
         """Leave the memory to the next program of the same kind."""
@@ -125,8 +140,7 @@ class Room:
         Whether an answer to it, or to one like it, is.
     """
 
-    def __init__(self, kind: tuple[object, ...], form: ConeForm, settings: Settings) -> None:
-        kinds, n = form.kinds, form.n
+    def __init__(self, kind: tuple[object, ...], n: int, kinds: np.ndarray, settings: Settings) -> None:
         N = kinds.size
         m = N - n
         self.kind, self.none = kind, np.zeros((0, n))
@@ -134,18 +148,31 @@ class Room:
         self.has_answer = self.is_warm = False
         data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
         self.batch = batch = Batch(
-            m=m, n=n, count=1, rows=MOST_ITERATIONS + 1, x_start=self.none, y_start=self.none,
+            m=m, n=n, count=1, rows=self._most_records(N), x_start=self.none, y_start=self.none,
             **{name: np.zeros((1, size)) for name, size in data.items()},
         )  # fmt: skip
-        spans = spans_of(np.ones((n, n)), np.ones((m, n)))
-        shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, np.arange(N) >= m, spans, NO_CONES)
-        self.lanes, self.test = lanes_for(batch, shape, settings), verifier_for(batch, shape.bound, settings)
-        self.lanes.max_iter = MOST_ITERATIONS
+        self.test = verifier_for(batch, np.zeros(m), settings)
+        self._make_work(kinds, settings)
         self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
         self.code, self.iterations, self.numbers, self.trace = (
             batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
         )  # fmt: skip
         self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
+
+    def _most_records(self, N: int) -> int:
+        return MOST_ITERATIONS + 1
+
+    def _make_work(self, kinds: np.ndarray, settings: Settings) -> None:
+        """Make room for the method."""
+        m, n = self.batch.m, self.batch.n
+        spans, is_bound = spans_of(np.ones((n, n)), np.ones((m, n))), np.arange(m + n) >= m
+        shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, is_bound, spans, NO_CONES)
+        self.lanes = lanes_for(self.batch, shape, settings)
+        self.lanes.max_iter = MOST_ITERATIONS
+
+    def _load(self, P: np.ndarray, A: Any) -> None:
+        """Take the matrices."""
+        load_program(self.batch, self.lanes, self.test, P, A.indptr, A.indices, A.data)
 
     def start_at(self, last: bool) -> None:
         """Start at the last answer, or anew."""
@@ -164,8 +191,7 @@ class Room:
             return
         self.program = None
         if held is None or held.P is not program.P or held.A is not program.A:
-            A = program.A
-            load_program(self.batch, self.lanes, self.test, P, A.indptr, A.indices, A.data)
+            self._load(P, program.A)
         own_q, l, u, lb, ub = self.vectors
         own_q[:] = program.q
         if held is None or held.l is not program.l or held.u is not program.u:
@@ -176,28 +202,30 @@ class Room:
 
 
 def cone_answer(
-    form: ConeForm, program: QuadraticProgram, point: Point, message: str, trace: np.ndarray, plan: Plan
+    form: ConeForm, program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan
 ) -> ConeSolution:
     """The answer to the cone program, from that to the program."""
     x, y, z_bounds = point
     cone_program, b, z = form.program(program), np.empty(form.p), np.empty(form.m)
     gather_rhs(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0), form.kinds, b, z)
-    y, s = y[form.kinds[: y.size] == EQUAL], (cone_program.h - cone_program.G @ x).clip(0.0)
-    found = cone_residuals(cone_program, x, y, z, s)
+    x, y = x[form.kinds[y.size :] != EQUAL], y[form.kinds[: y.size] == EQUAL]
+    s, found = np.full(form.m, np.nan), None
+    if status is OPTIMAL:
+        s = (cone_program.h - cone_program.G @ x).clip(0.0)
+        found = cone_residuals(cone_program, x, y, z, s)
+    x, (y, z), figures = answer_at(cone_program, status, x, (y, z), found)
     solution = ConeSolution(
-        OPTIMAL, x, y, z, s, found.primal_objective + program.offset, found.dual_objective + program.offset,
-        *found.relative, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message, trace=trace,
-        timings=NO_TIMINGS.copy(), plan=plan,
+        status, x, y, z, s, *figures, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0,
+        message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=plan,
     )  # fmt: skip
     solution._linearize = functools.partial(linearize, cone_program)
     return solution
 
 
 @functools.lru_cache(maxsize=64)
-def plan_of(n: int, m: int, entries: int, P_entries: int) -> Plan:
+def plan_of(method: str, words: str, n: int, m: int, entries: int, P_entries: int) -> Plan:
     """The plan, kept: words cost as much as the set-up of a lane."""
     rows = f", {m} row{'s' * (m != 1)}" if m else ""
     of_method = method_seconds(n, m, entries, P_entries)
-    seconds = {name: of_method[name] for name in ("lane", "interior point")}
-    what = f"dense LDL' in a vector lane, order {n}{rows}"
-    return Plan("dense", "the program is small", method="lane", what=what, seconds=seconds)
+    seconds = {name: of_method[name] for name in (method, "interior point") if name in of_method}
+    return Plan("dense", "the program is small", method=method, what=f"{words}, order {n}{rows}", seconds=seconds)

@@ -1,7 +1,9 @@
-"""A primal active-set method in a few lines, for  minimize 1/2 x'Px + q'x,  lb <= x <= ub  with a positive definite P.
+"""Active-set methods in a few lines, for  minimize 1/2 x'Px + q'x  with a positive definite P.
 
-From face to face of the box: on each the minimum of the objective, until no multiplier has the wrong sign (Nocedal and
-Wright 2006, section 16.5).  It counts what it does, to be put beside an interior-point method.
+`active_set` is primal, for a box: from face to face, on each the minimum of the objective, until no multiplier has the
+wrong sign (Nocedal and Wright 2006, section 16.5).  It counts what it does, to be put beside an interior-point method.
+`dual_active_set` (Goldfarb and Idnani 1983) takes rows with two sides: multipliers always have the right sign, and one
+side after another is met.
 """
 
 from __future__ import annotations
@@ -60,6 +62,53 @@ def active_set(
             free[first] = False
         walk.points.append(walk.x.copy())
     raise socp.ProgramError(f"no minimum was found on {max_faces} faces")
+
+
+def dual_active_set(
+    P: np.ndarray, q: np.ndarray, C: np.ndarray, lower: np.ndarray, upper: np.ndarray, tol: float = 1e-10
+) -> Walk | None:
+    """The minimum within lower <= C x <= upper, or None where nothing is feasible; `free` counts rows that do not hold.
+
+    Examples
+    --------
+    >>> walk = dual_active_set(np.eye(2), np.array([-2.0, -0.5]), np.eye(2), np.zeros(2), np.ones(2))
+    >>> print(walk.x, walk.free)
+    [1.  0.5] [2, 1]
+    """
+    inverse = np.linalg.inv(P)
+    lengths, equal = np.sqrt(np.einsum("ij,jk,ik->i", C, inverse, C)), lower == upper
+    lengths[lengths == 0.0] = 1.0
+    x, y, holds = -inverse @ q, np.zeros(len(C)), np.zeros(len(C), bool)
+    walk = Walk(x, [x], [len(C)])
+    while True:
+        values = C @ x
+        excess = np.where(holds, 0.0, np.maximum(values - upper, lower - values) / lengths)
+        i = int(np.argmax(np.where(equal & (excess > tol), np.inf, excess)))  # equalities come first
+        if excess[i] <= tol:
+            return walk
+        sign = 1.0 if values[i] > upper[i] else -1.0
+        while True:
+            W, own = C[holds], C[i]
+            r = np.linalg.lstsq(W @ inverse @ W.T, W @ inverse @ own)[0]
+            change = -sign * r  # of the multipliers of W as that of row i rises by one
+            direction = -sign * inverse @ (own - W.T @ r)  # of x meanwhile
+            slope, room = float(own @ direction), np.full(len(C), np.inf)
+            falls = (y[holds] * change < 0.0) & ~equal[holds]
+            room[np.flatnonzero(holds)[falls]] = np.abs(y[holds][falls] / change[falls])
+            first, full = int(room.argmin()), np.inf
+            if abs(slope) > tol * lengths[i] ** 2:
+                full = ((upper[i] if sign > 0.0 else lower[i]) - own @ x) / slope
+            step = min(room[first], full)
+            if step == np.inf:
+                return None  # (y) rises for ever: a certificate
+            x, y[holds], y[i] = x + step * direction, y[holds] + step * change, y[i] + sign * step
+            if full <= room[first]:
+                break
+            holds[first], y[first] = False, 0.0
+        holds[i] = True
+        walk.x = x
+        walk.points.append(x)
+        walk.free.append(int((~holds).sum()))
 
 
 def boxed_program(n: int, free: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,417 @@
+"""A dual active set for small dense programs with a definite P (Goldfarb and Idnani 1983), as in DAQP.
+
+With P = R'R, u = R x + v and v = R'^-1 q the program asks for the shortest u within sides of the rows [A; I] R^-1:
+
+    minimize 1/2 u'u   subject to   lower <= M u <= upper,     each row of M of length one
+
+The method starts at u = 0, the minimum without constraints, and takes the row whose side is violated most into the
+working set W.  The multipliers go from where they are towards those of the shortest u with the sides of W,
+
+    u = -M_W'y,     M_W M_W' y = -sides of W,     M_W M_W' = L D L'
+
+and a row whose multiplier reaches zero on the way leaves.  Where a row depends on those of W, its multiplier rises at
+the cost of theirs until one of them is zero; where none ever is, the multipliers prove that nothing is feasible.  Each
+row that comes lets the dual objective rise, so that no working set comes twice (rounding aside, for which there is a
+limit of steps).  Equalities come first and never leave.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from socp.batch.driver import FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch
+from socp.batch.verify import Verifier, verify
+from socp.compiled.clock import clock
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Bools, Floats, Ints, Matrix
+from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number
+from socp.linalg.cholesky import cholesky
+from socp.linalg.vectors import dot_within
+
+from ..problem.side_by_side import copy_program
+
+SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
+DEPENDENT = 1e-10  # the square of a row's distance from the span of the working set, below which it depends on that
+ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a product of a row
+REFINEMENTS, REFINED = (
+    3,
+    1e-2,
+)  # of the multipliers of a working set, while its sides are missed by this share of a margin
+UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides that hold in the working set; a row that is violated and may be
+
+
+class DualSet(Structure):
+    """Room for the method: the factor of P in rows, the working set and the factor of its products.
+
+    Row m + i of `M` is that of the bounds of variable i, zero before place i; `columns` is M'.
+    """
+
+    m, n = dimension(), dimension()
+    R = floats("n * n")  # of P = R'R, by rows
+    M, columns = matrix("m + n, n"), matrix("n, m + n")
+    scale = floats("m + n")  # of the rows, to the length one
+    lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides, and violations that are none
+    v, u = floats("n"), floats("n")
+    Mv, Mu = floats("m + n"), floats("m + n")
+    side = integers("m + n")  # `UPPER`, `LOWER` or `EQUAL` of rows in the working set, `MISSED`, or 0
+    count, steps, max_steps = integer(), integer(), integer()
+    is_factored = flag()  # whether `L` and `D` are those of the working set
+    rows = integers("n + 1")  # those of the working set
+    multipliers, target, work = floats("n + 1"), floats("n + 1"), floats("n + 1")
+    L, D = matrix("n + 1, n + 1"), floats("n + 1")
+    tol = number()  # of a violation, relative to 1 + the size of the side
+    missed_tol = number()  # the same of a row that depends on those that hold, as rounding may leave it
+
+
+@kernel
+def load_dual(batch: Batch, w: DualSet, test: Verifier, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> bool:
+    """Take P, and A by columns, as those of the only program of a batch; False where P is not clearly definite."""
+    copy_program(batch, test, P, indptr, indices, data)
+    w.is_factored = False
+    return invert_factor(batch.P[0], w) and make_rows(batch.A[0], w)
+
+
+@inner
+def invert_factor(P: Floats, w: DualSet) -> bool:
+    """The last rows of M := R^-1; False where a pivot of P is too small."""
+    m, n, R, M = w.m, w.n, w.R, w.M
+    for k in range(n * n):
+        R[k] = P[k]
+    if cholesky(n, R) != 0:
+        return False
+    for i in range(n - 1, -1, -1):
+        pivot = R[i * n + i]
+        if not pivot * pivot > DEFINITE * P[i * n + i]:
+            return False
+        for j in range(n):
+            M[m + i, j] = 0.0
+        for k in range(i + 1, n):
+            factor = R[i * n + k] / pivot
+            if factor != 0.0:
+                for j in range(k, n):
+                    M[m + i, j] -= factor * M[m + k, j]
+        M[m + i, i] = 1.0 / pivot
+    return True
+
+
+@inner
+def make_rows(A: Floats, w: DualSet) -> bool:
+    """The first rows of M := A R^-1, then all of length one; False where a length is no number."""
+    m, n, M, N = w.m, w.n, w.M, w.m + w.n
+    for i in range(m):
+        for j in range(n):
+            M[i, j] = 0.0
+        for k in range(n):
+            a = A[i * n + k]
+            if a != 0.0:
+                for j in range(k, n):
+                    M[i, j] += a * M[m + k, j]
+    for i in range(N):
+        square = dot_within(M[i], 0, M[i], 0, n)
+        if not square < np.inf:
+            return False
+        scale = 1.0 / math.sqrt(square) if square > 0.0 else 1.0
+        w.scale[i] = scale
+        for j in range(n):
+            M[i, j] *= scale
+            w.columns[j, i] = M[i, j]
+    return True
+
+
+@inner
+def multiply(w: DualSet, x: Floats, out: Floats) -> None:
+    """out := M x, by four columns in one pass."""
+    columns, n, N, j = w.columns, w.n, w.m + w.n, 0
+    for i in range(N):
+        out[i] = 0.0
+    while j + 3 < n:
+        a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
+        for i in range(N):
+            out[i] += (columns[j, i] * a + columns[j + 1, i] * b) + (columns[j + 2, i] * c + columns[j + 3, i] * d)
+        j += 4
+    while j < n:
+        a = x[j]
+        for i in range(N):
+            out[i] += columns[j, i] * a
+        j += 1
+
+
+@inner
+def take_vectors(q: Floats, l: Floats, u: Floats, w: DualSet) -> None:
+    """The sides of M u, and by how much they may be missed."""
+    m, n, v, scale = w.m, w.n, w.v, w.scale
+    for j in range(n):
+        v[j] = 0.0
+    for i in range(n):
+        factor = q[i] / scale[m + i]
+        for j in range(i, n):
+            v[j] += factor * w.M[m + i, j]
+    multiply(w, v, w.Mv)
+    for i in range(m + n):
+        shift, size = w.Mv[i], min(abs(l[i]), abs(u[i]))
+        w.lower[i], w.upper[i] = scale[i] * l[i] + shift, scale[i] * u[i] + shift
+        w.margin[i] = max(w.tol * scale[i] * (1.0 + size), ROUNDING * (abs(shift) + scale[i] * size))
+
+
+@inner
+def append(w: DualSet, i: int) -> bool:
+    """Take row i into the working set; False where it depends on that.  Its row of L is there either way."""
+    count, rows, L, D, M, n = w.count, w.rows, w.L, w.D, w.M, w.n
+    pivot = dot_within(M[i], 0, M[i], 0, n)
+    for k in range(count):
+        first = max(rows[k] - w.m, i - w.m, 0)
+        L[count, k] = dot_within(M[rows[k]], first, M[i], first, n - first)
+    for k in range(count):
+        L[count, k] -= dot_within(L[k], 0, L[count], 0, k)
+    for k in range(count):
+        product = L[count, k]
+        L[count, k] = product / D[k]
+        pivot -= product * L[count, k]
+    if count == n or not pivot > DEPENDENT:
+        return False
+    rows[count], D[count] = i, pivot
+    w.count = count + 1
+    return True
+
+
+@inner
+def drop(w: DualSet, at: int) -> None:
+    """Take the row at this place out of the working set: what is behind it moves up, and L D L' by a rank of one."""
+    rows, multipliers, L, D, z = w.rows, w.multipliers, w.L, w.D, w.work
+    w.side[rows[at]] = 0
+    w.count -= 1
+    w.steps += 1
+    count, weight = w.count, D[at]
+    for r in range(at, count):
+        z[r] = L[r + 1, at]
+        rows[r], multipliers[r] = rows[r + 1], multipliers[r + 1]
+        for j in range(at):
+            L[r, j] = L[r + 1, j]
+    for j in range(at, count):  # (Gill, Golub, Murray and Saunders 1974, method C1)
+        entry = z[j]
+        pivot = D[j + 1] + weight * entry * entry
+        factor = entry * weight / pivot
+        weight *= D[j + 1] / pivot
+        D[j] = pivot
+        for r in range(j + 1, count):
+            below = L[r + 1, j + 1]
+            z[r] -= entry * below
+            L[r, j] = below + factor * z[r]
+
+
+@inner
+def add(w: DualSet, i: int, is_equal: bool) -> bool:
+    """Take a violated row into the working set; False where no multiplier is in the way: `target` is then the ray.
+
+    A row that depends on the working set is M_W'r: its multiplier rises while those of W change by -r.
+    """
+    rows, multipliers, r, L, rise = w.rows, w.multipliers, w.target, w.L, 0.0
+    sign = 1.0 if w.Mu[i] > w.upper[i] else -1.0
+    while not append(w, i):
+        count = w.count
+        for k in range(count):
+            r[k] = L[count, k]
+        solve_transposed(w, r)
+        at, step = -1, np.inf
+        for k in range(count):
+            kind = w.side[rows[k]]
+            if kind != EQUAL and kind * sign * r[k] > ROUNDING and abs(multipliers[k]) < step * abs(r[k]):
+                at, step = k, abs(multipliers[k] / r[k])
+        if at < 0:
+            for k in range(count):
+                r[k] *= -sign
+            r[count], rows[count] = sign, i
+            return False
+        for k in range(count):
+            multipliers[k] -= sign * step * r[k]
+        rise += sign * step
+        drop(w, at)
+    multipliers[w.count - 1] = rise
+    w.side[i] = EQUAL if is_equal else int(sign)
+    return True
+
+
+@inner
+def solve_transposed(w: DualSet, x: Floats) -> None:
+    """x := L'^-1 x."""
+    for k in range(w.count - 1, 0, -1):
+        for j in range(k):
+            x[j] -= w.L[k, j] * x[k]
+
+
+@inner
+def settle(w: DualSet) -> None:
+    """Go to the shortest u with the sides of the working set; a row whose multiplier would change its sign leaves."""
+    rows, side, multipliers, target, z, L = w.rows, w.side, w.multipliers, w.target, w.work, w.L
+    while True:
+        count, at, share, wrong = w.count, -1, 1.0, 0.0
+        for k in range(count):
+            i = rows[k]
+            z[k] = -(w.lower[i] if side[i] == LOWER else w.upper[i]) - dot_within(L[k], 0, z, 0, k)
+        for k in range(count):
+            target[k] = z[k] / w.D[k]
+        solve_transposed(w, target)
+        for k in range(count):
+            kind = side[rows[k]]
+            if kind != EQUAL and kind * target[k] < 0.0:
+                own = multipliers[k] / (multipliers[k] - target[k])
+                if own < share or (own == share and -kind * target[k] > wrong):
+                    at, share, wrong = k, own, -kind * target[k]
+        for k in range(count):
+            multipliers[k] = target[k] if at < 0 else multipliers[k] + share * (target[k] - multipliers[k])
+        if at < 0:
+            break
+        drop(w, at)
+    find_point(w)
+
+
+@inner
+def find_point(w: DualSet) -> None:
+    """u := -M_W'y, and M u."""
+    for j in range(w.n):
+        w.u[j] = 0.0
+    for k in range(w.count):
+        i, factor = w.rows[k], w.multipliers[k]
+        for j in range(max(i - w.m, 0), w.n):
+            w.u[j] -= factor * w.M[i, j]
+    multiply(w, w.u, w.Mu)
+
+
+@inner
+def refine(w: DualSet) -> bool:
+    """Correct the multipliers by what the sides of the working set are missed; False where that is nothing."""
+    rows, side, z, L, target, is_missed = w.rows, w.side, w.work, w.L, w.target, False
+    for k in range(w.count):
+        i = rows[k]
+        missed = w.Mu[i] - (w.lower[i] if side[i] == LOWER else w.upper[i])
+        is_missed = is_missed or abs(missed) > REFINED * w.margin[i]
+        z[k] = missed - dot_within(L[k], 0, z, 0, k)
+    if not is_missed:
+        return False
+    for k in range(w.count):
+        target[k] = z[k] / w.D[k]
+    solve_transposed(w, target)
+    for k in range(w.count):
+        kind, corrected = side[rows[k]], w.multipliers[k] + target[k]
+        w.multipliers[k] = corrected if kind == EQUAL or kind * corrected > 0.0 else 0.0
+    find_point(w)
+    return True
+
+
+@inner
+def begin(l: Floats, u: Floats, w: DualSet, is_warm: bool) -> None:
+    """Start with the working set that is there, or with none, and with all equalities.
+
+    The factor stays where each row of the working set has the side that it had, and no equality is new.
+    """
+    rows, side, was, N = w.rows, w.side, w.count if is_warm else 0, w.m + w.n
+    stays, w.is_factored = is_warm and w.is_factored, True
+    for i in range(N):
+        side[i] = 0 if side[i] == MISSED else side[i]
+        stays = stays and (l[i] == u[i]) == (side[i] == EQUAL)
+    for k in range(was):
+        i = rows[k]
+        stays = stays and abs(l[i] if side[i] == LOWER else u[i]) < np.inf
+    if stays:
+        return
+    w.count = 0
+    for k in range(was):
+        w.work[k], w.target[k] = rows[k], side[rows[k]]  # before their places are taken
+    side[:] = 0
+    for i in range(N):
+        if l[i] == u[i] and append(w, i):
+            side[i] = EQUAL
+    for k in range(was):
+        i, kind = int(w.work[k]), int(w.target[k])
+        if side[i] == 0 and kind != EQUAL and abs(l[i] if kind == LOWER else u[i]) < np.inf and append(w, i):
+            side[i] = kind
+    for k in range(w.count):
+        w.multipliers[k] = 0.0
+
+
+@inner
+def most_violated(w: DualSet) -> int:
+    """The row outside the working set that is violated most, by more than its margin; -1 where there is none."""
+    found, worst = -1, 0.0
+    for i in range(w.m + w.n):
+        excess = max(w.Mu[i] - w.upper[i], w.lower[i] - w.Mu[i])
+        if excess > worst and excess > w.margin[i] and w.side[i] == 0:
+            found, worst = i, excess
+    return found
+
+
+@kernel
+def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_order: Bools, is_warm: bool) -> None:
+    """Solve the only program of a batch, and test its answer; a ray is left as it was found."""
+    started, l, u, made = clock(), batch.l[0], batch.u[0], 0
+    take_vectors(batch.q[0], l, u, w)
+    begin(l, u, w, is_warm)
+    w.steps, batch.code[0] = 0, FAILED
+    settle(w)
+    while w.steps <= w.max_steps:
+        for _ in range(REFINEMENTS):
+            if not refine(w):
+                break
+        i = most_violated(w)
+        violation = relative_violation(batch, w, i)
+        record(batch, w, min(made, batch.trace.size - 1), violation)
+        if i < 0:
+            batch.code[0] = OPTIMAL
+            break
+        if not add(w, i, l[i] == u[i]):
+            if violation > w.missed_tol:
+                batch.code[0] = PRIMAL_INFEASIBLE
+                break
+            w.side[i] = MISSED
+            continue
+        made += 1
+        w.steps += 1
+        settle(w)
+    batch.iterations[0] = made
+    write_answer(batch, w)
+    if batch.code[0] == OPTIMAL:
+        verify(batch, test, start, second_order, 0, 1)
+    last = batch.trace[min(made, batch.trace.size - 1)]
+    if batch.code[0] == OPTIMAL:
+        last["primal_objective"], last["dual_objective"] = batch.numbers[0, 0], batch.numbers[1, 0]
+        last["primal_residual"], last["dual_residual"] = batch.numbers[2, 0], batch.numbers[3, 0]
+        last["gap"] = batch.numbers[4, 0]
+    last["seconds"] = clock() - started
+
+
+@inner
+def relative_violation(batch: Batch, w: DualSet, i: int) -> float:
+    """By how much x misses a side of row i, relative to 1 + its size; 0 without a row."""
+    if i < 0:
+        return 0.0
+    is_above = w.Mu[i] > w.upper[i]
+    excess = w.Mu[i] - w.upper[i] if is_above else w.lower[i] - w.Mu[i]
+    return excess / (w.scale[i] * (1.0 + abs(batch.u[0, i] if is_above else batch.l[0, i])))
+
+
+@inner
+def record(batch: Batch, w: DualSet, at: int, violation: float) -> None:
+    """Note the point of a working set: both objectives are those of the program with its sides alone."""
+    row, objective = batch.trace[at], 0.5 * (dot_within(w.u, 0, w.u, 0, w.n) - dot_within(w.v, 0, w.v, 0, w.n))
+    row["iteration"], row["primal_objective"], row["dual_objective"] = at, objective, objective
+    row["primal_residual"], row["dual_residual"], row["gap"] = violation, np.nan, np.nan
+    row["mu"], row["sigma"], row["alpha_affine"], row["alpha"] = np.nan, np.nan, np.nan, np.nan
+    row["tau"], row["kappa"], row["regularization"], row["seconds"] = np.nan, np.nan, np.nan, 0.0
+
+
+@inner
+def write_answer(batch: Batch, w: DualSet) -> None:
+    """The point, or the ray, in the caller's units; a variable whose bound is in the working set is there."""
+    m, x, y, is_ray = w.m, batch.x[0], batch.y[0], batch.code[0] == PRIMAL_INFEASIBLE
+    y[:] = 0.0
+    for k in range(w.count + int(is_ray)):
+        i = w.rows[k]
+        y[i] = (w.target[k] if is_ray else w.multipliers[k]) * w.scale[i]
+    for j in range(w.n):
+        i = m + j
+        x[j] = (w.Mu[i] - w.Mv[i]) / w.scale[i]
+        if w.side[i] != 0:
+            x[j] = batch.l[0, i] if w.side[i] == LOWER else batch.u[0, i]

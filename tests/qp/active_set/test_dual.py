@@ -1,0 +1,272 @@
+"""The dual active set: its own answers, before any other method has a word."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qp
+from bench.programs import tiny
+from bench.teaching.faces import dual_active_set
+from qp.active_set.dual import UPPER, DualSet, add, append, drop, settle
+from qp.active_set.small import DualActiveSet
+from qp.reduce.cone_form import ConeForm
+from qp.solver import KNOWN
+from socp.problem.settings import Settings
+from tests.support.programs import check
+
+
+def method(program, **given):
+    return DualActiveSet(program, Settings.of_call(given, "solve", KNOWN), ConeForm(program))
+
+
+def own(program, **given):
+    return method(program, **given).solve(False)
+
+
+def stacked(program):
+    """P, q, [A; I] and the sides."""
+    sides = np.append(program.l, program.lb), np.append(program.u, program.ub)
+    return program.hessian.dense(), program.q, np.vstack([program.A.toarray(), np.eye(program.n)]), *sides
+
+
+def made(seed, kind="random"):
+    """A program of up to forty variables that has a feasible point, unless it is "split"."""
+    rng = np.random.default_rng([seed, 7])
+    n = int(rng.integers(1, 41))
+    m = int(rng.integers(0, 2 * n + 2))
+    F, x = rng.normal(size=(n, n)), rng.normal(size=n)
+    P = F @ F.T / n + 10.0 ** rng.uniform(-4.0, 0.0) * np.eye(n)
+    A = rng.normal(size=(m, n)) * (rng.random((m, n)) < rng.choice([0.2, 0.6, 1.0]))
+    if kind == "ties":
+        P, A, x = np.round(P) + n * np.eye(n), np.round(A), np.round(x)
+        P = 0.5 * (P + P.T)
+    elif kind == "dependent":
+        A[m - m // 2 :] = A[: m // 2] * rng.choice([1.0, -2.0, 0.5], size=(m // 2, 1))
+    v = A @ x
+    l, u = v - rng.choice([0.0, 0.0, 0.5, np.inf], size=m), v + rng.choice([0.0, 0.3, np.inf], size=m)
+    lb, ub = x - rng.choice([0.0, 0.5, 1.0, np.inf], size=n), x + rng.choice([0.0, 0.5, np.inf], size=n)
+    q = 10.0 ** rng.uniform(-2.0, 3.0) * rng.normal(size=n)
+    if kind == "scaled":
+        D = 10.0 ** rng.uniform(-3.0, 3.0, n)
+        P, A, q, lb, ub = D[:, None] * P * D, A * D, D * q, lb / D, ub / D
+    if kind == "split" and m > 0:
+        i = int(rng.integers(m))
+        l[i] = u[i] = v[i] + rng.normal()
+    return qp.QuadraticProgram(P, q, A, l, u, lb, ub)
+
+
+@pytest.mark.parametrize("kind", ["random", "ties", "dependent", "scaled", "split"])
+def test_answers_are_those_of_the_interior_point_method(kind):
+    left = 0
+    for seed in range(60):
+        program = made(seed, kind)
+        ours, other = own(program), qp.solve(program, kkt="dense")
+        if ours is None:
+            left += 1
+            continue
+        check(program, ours, str(other.status))
+        if other.status == "optimal":
+            assert ours.objective == pytest.approx(other.objective, rel=1e-6, abs=1e-6)
+    assert left <= 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_steps_are_those_of_the_book(seed):
+    """Objectives of all working sets, one side coming after another."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 25))
+    program = tiny.rows(n, seed) if seed % 2 else tiny.box(n, seed)
+    P, q, *rows = stacked(program)
+    walk, ours = dual_active_set(P, q, *rows), own(program)
+    objectives = [0.5 * x @ P @ x + q @ x for x in walk.points]
+    first = len(objectives) - len(ours.trace)  # ours begins with the equality
+    assert first == seed % 2 or n == 1
+    np.testing.assert_allclose(ours.trace["primal_objective"], objectives[first:], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.x, walk.x, rtol=1e-8, atol=1e-8)
+    assert (np.diff(ours.trace["dual_objective"]) > 0.0).all()
+
+
+def test_the_factor_follows_rows_that_come_and_go():
+    rng = np.random.default_rng(0)
+    m, n = 30, 12
+    w = DualSet(m=m, n=n)
+    w.M[:m] = rng.normal(size=(m, n))
+    w.M[m:] = np.triu(rng.normal(size=(n, n)))
+    w.M[:] /= np.linalg.norm(w.M, axis=1)[:, None]
+    for _ in range(300):
+        if w.count < n and rng.random() < 0.6:
+            i = int(rng.choice(np.setdiff1d(np.arange(m + n), w.rows[: w.count])))
+            assert append(w, i)
+        elif w.count > 0:
+            drop(w, int(rng.integers(w.count)))
+        k = w.count
+        W, L = w.M[w.rows[:k]], np.tril(w.L[:k, :k], -1) + np.eye(k)
+        np.testing.assert_allclose(L * w.D[:k] @ L.T, W @ W.T, atol=1e-9)
+
+
+def test_a_row_that_depends_on_the_others_takes_the_place_of_one():
+    """Rows (1, 0), (0, 1) hold; their sum is violated and replaces the one whose multiplier is first at zero."""
+    w = DualSet(m=1, n=2)
+    w.M[:], w.columns[:] = [[ROOT, ROOT], [1.0, 0.0], [0.0, 1.0]], np.array([[ROOT, 1.0, 0.0], [ROOT, 0.0, 1.0]])
+    w.upper[:], w.lower[:], w.scale[:], w.margin[:] = [-3.0, -1.0, -1.0], -np.inf, 1.0, 1e-10
+    for i in (1, 2):
+        assert append(w, i)
+        w.side[i] = UPPER
+    settle(w)
+    np.testing.assert_allclose(w.u, [-1.0, -1.0])
+    w.multipliers[1] = 0.5  # the first to go
+    assert not append(w, 0) and add(w, 0, False)
+    assert w.rows[: w.count].tolist() == [1, 0] and w.side.tolist() == [UPPER, UPPER, 0]
+    settle(w)
+    np.testing.assert_allclose(w.Mu[0], -3.0)
+
+
+ROOT = np.sqrt(0.5)
+INF = np.inf
+EDGES = {  # P, q, A, l, u, lb, ub, x
+    "one variable, nothing else": ([[2.0]], [-2.0], None, None, None, -INF, INF, [1.0]),
+    "one variable between bounds": ([[2.0]], [-8.0], None, None, None, -1.0, 3.0, [3.0]),
+    "fixed variables": (np.eye(3), [0, 0, 0], [[1, 1, 1]], [3], [3], [1, 1, -INF], [1, 1, INF], [1, 1, 1]),
+    "an equality twice": (np.eye(2), [0, 0], [[1, 1], [2, 2]], [2, 4], [2, 4], -INF, INF, [1, 1]),
+    "rows of zeros": (np.eye(2), [-1, -2], [[0, 0], [0, 0]], [-1, 0], [INF, 0], -INF, INF, [1, 2]),
+    "rows without sides": (np.eye(2), [-1, -2], [[1, 1]], [-INF], [INF], -INF, INF, [1, 2]),
+    "four rows through a vertex": (
+        np.eye(2), [-5, -5], [[1, 0], [0, 1], [1, 1], [1, 2], [2, 1]], [-INF] * 5, [1, 1, 2, 3, 3], -INF, INF, [1, 1]),
+    "multipliers of zero": (np.eye(2), [-1, -1], [[1, 1]], [-INF], [2], -1, 1, [1, 1]),
+    "a row that is a bound": (np.eye(2), [-9, -9], [[0, 4]], [-INF], [2], 0, 1, [1, 0.5]),
+    "sides that cross by rounding": (np.eye(1), [0], [[1], [1]], [1, -INF], [INF, 1 - 1e-12], -INF, INF, [1]),
+    "large sides": (np.eye(2), [0, 0], [[1, 1]], [2e8], [3e8], -INF, 1.2e8, [1e8, 1e8]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name):
+    P, q, A, l, u, lb, ub, x = EDGES[name]
+    program = qp.QuadraticProgram(P, q, A, l, u, lb, ub)
+    found = own(program)
+    check(program, found)
+    np.testing.assert_allclose(found.x, x, rtol=1e-9)
+    cone = found.cone_solution
+    assert cone.status == "optimal" and cone.objective == pytest.approx(found.objective, rel=1e-9, abs=1e-9)
+    assert cone.x.size == np.count_nonzero(program.lb < program.ub)
+
+
+EMPTY = {  # P, A, l, u, lb, ub
+    "a row beyond its bounds": (np.eye(3), [[1, 1, 1]], [4], [INF], -1, 1),
+    "equalities apart": (np.eye(2), [[1, 1], [2, 2]], [2, 5], [2, 5], -INF, INF),
+    "a row of zeros": (np.eye(2), [[0, 0]], [1], [INF], -INF, INF),
+    "three rows": (np.eye(2), [[1, 1], [-1, 0], [0, -1]], [-INF] * 3, [-1, 0, 0], -INF, INF),
+    "a fixed variable": (np.eye(2), [[1, 1]], [5], [5], [1, -INF], [1, 3], ),
+    "in small units": (np.eye(2), [[1e-4, 1e-4]], [4e-4], [INF], -1, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_what_is_infeasible_is_certified(name):
+    P, A, l, u, lb, ub = EMPTY[name]
+    program = qp.QuadraticProgram(P, np.ones(len(P)), A, l, u, lb, ub)
+    found = own(program)
+    check(program, found, "primal_infeasible")
+    assert found.message == qp.solve(program, kkt="dense").message
+    cone = found.cone_solution
+    assert cone.status == "primal_infeasible" and cone.primal_residual <= 1e-8 and np.isnan(cone.x).all()
+
+
+def test_an_infeasible_program_within_the_tolerance_is_none():
+    """Sides that cross by less than a quarter of the tolerance, as presolve has it."""
+    for gap, status in ((1e-9, "optimal"), (1e-6, "primal_infeasible")):
+        program = qp.QuadraticProgram([[1.0]], [0.0], [[1.0], [1.0]], [1.0, -INF], [INF, 1.0 - gap])
+        check(program, own(program), status)
+
+
+def test_a_warm_start_begins_with_the_working_set():
+    program = tiny.rows(20, 3)
+    dual = method(program)
+    cold = dual.solve(True)  # there is no last answer yet
+    again = dual.solve(True)
+    assert cold.iterations > 0 and again.iterations == 0
+    np.testing.assert_allclose(again.x, cold.x, rtol=0.0, atol=1e-12)
+    rng = np.random.default_rng(0)
+    fewer = 0
+    for k in range(40):
+        l, u = program.l + 0.02 * rng.normal(size=program.m), program.u.copy()
+        u[0], lb, ub = l[0], program.lb.copy(), program.ub.copy()
+        i, j = rng.integers(1, program.m), rng.integers(program.n)
+        l[i], ub[j] = (-INF, INF) if k % 3 else (u[i], lb[j] if k % 2 else 0.5)
+        q = program.q + 0.05 * rng.normal(size=program.n)
+        changed = program.with_data(program.P, program.A, q, np.minimum(l, u), u, lb, ub)
+        dual.program = changed
+        warm, cold = dual.solve(True), own(changed)
+        assert (warm is None) == (cold is None)
+        if cold is not None:
+            check(changed, warm, str(cold.status))
+        if cold is not None and cold.status == "optimal":
+            np.testing.assert_allclose(warm.x, cold.x, rtol=0.0, atol=1e-8)
+            fewer += warm.iterations < cold.iterations
+    assert fewer > 20
+
+
+def test_a_warm_start_survives_another_P_and_A():
+    program, other = tiny.rows(15, 0), tiny.rows(15, 1)
+    dual = method(program)
+    dual.solve(False)
+    dual.program, dual.P = other, other.hessian.dense()
+    warm, cold = dual.solve(True), own(other)
+    np.testing.assert_allclose(warm.x, cold.x, rtol=0.0, atol=1e-10)
+
+
+def test_the_same_program_gives_the_same_bits_whatever_came_before():
+    program = tiny.rows(12, 5)
+    first, dual = own(program), method(tiny.rows(12, 6))
+    dual.solve(False)
+    dual.program, dual.P = program, program.hessian.dense()
+    again = dual.solve(False)
+    np.testing.assert_array_equal(first.x, again.x)
+    np.testing.assert_array_equal(first.y, again.y)
+    np.testing.assert_array_equal(first.z_bounds, again.z_bounds)
+
+
+def test_what_is_not_for_it_is_left_to_others():
+    for P in (np.diag([1.0, 0.0]), np.ones((2, 2)), np.diag([1.0, 1e-320])):
+        dual = method(qp.QuadraticProgram(P, [1.0, 1.0], lb=-1.0, ub=1.0))
+        assert not dual.is_clearly_definite() and dual.solve(False) is None
+    program = tiny.rows(12, 1)
+    assert own(program, tol=1e-17) is None
+    dual = method(program)
+    dual._room.work.max_steps = 3
+    assert dual.solve(False) is None  # out of steps
+    dual._room.work.max_steps = 1000
+    check(program, dual.solve(True))
+
+
+@pytest.mark.parametrize("name", ["q", "P", "A"])
+def test_what_is_not_a_number_is_never_optimal(name):
+    dual = method(tiny.rows(6, 1))
+    room = dual._room
+    if name == "q":
+        room.vectors[0][3] = np.nan
+    else:
+        P, A = dual.P.copy(), dual.program.A.copy()
+        (P[2] if name == "P" else A.data)[3] = np.nan
+        room._load(P, A)
+    assert dual.solve(False) is None
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(st.data())
+def test_small_integers(data):
+    """Ties everywhere: answers beside the method in the book, or none where it has none."""
+    n, m = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 5))
+    numbers = st.integers(-2, 2)
+    F = np.array(data.draw(st.lists(numbers, min_size=n * n, max_size=n * n)), float).reshape(n, n)
+    A = np.array(data.draw(st.lists(numbers, min_size=m * n, max_size=m * n)), float).reshape(m, n)
+    q = np.array(data.draw(st.lists(numbers, min_size=n, max_size=n)), float)
+    l = np.array(data.draw(st.lists(st.sampled_from([-INF, -1.0, 0.0, 1.0]), min_size=m, max_size=m)))
+    width = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0, INF]), min_size=m, max_size=m)))
+    u = np.maximum(l, -1.0) + width
+    program = qp.QuadraticProgram(F @ F.T + np.eye(n), q, A, l, u, -2.0, 2.0)
+    ours, book = own(program), dual_active_set(*stacked(program))
+    check(program, ours, "primal_infeasible" if book is None else "optimal")
+    if book is not None:
+        np.testing.assert_allclose(ours.x, book.x, rtol=0.0, atol=1e-9)
