@@ -2,7 +2,8 @@
 file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes; `calibrate`:
 what factorizations cost; `ablation`: what each part of the method is worth; `counts`: iterations and plans
 beside those that are kept; `fuzz`: programs around known answers, by the thousand; `models`: support vector machines
-beside LIBSVM; `experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
+beside LIBSVM; `figures`: the documentation's tables from the reports; `experiment NAME`: an experiment of a paper;
+`report DIR`: a page over experiments."""
 
 from __future__ import annotations
 
@@ -30,6 +31,7 @@ from .compare import (
     calibrate,
     comparison,
     derivatives,
+    figures,
     kernel_machines,
     linear,
     machines,
@@ -308,6 +310,15 @@ def _report(options: argparse.Namespace) -> int:
     return 0
 
 
+def _figures(options: argparse.Namespace) -> int:
+    """Only what differs is written."""
+    for path, text in figures.written(Path(options.folder)).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print("written:", path)
+    return 0
+
+
 def _show_page(page: Path) -> None:
     """Where the page of results is, and how to look at it."""
     print(f"the page of the results: {page}; in a browser: {page.resolve().as_uri()}")
@@ -321,6 +332,7 @@ COMMANDS = {
     "compare": _compare,
     "experiment": _experiment,
     "counts": _counts,
+    "figures": _figures,
     "fuzz": _fuzz,
     "models": _models,
     "report": _report,
@@ -454,6 +466,9 @@ def _parser() -> argparse.ArgumentParser:
     trial.add_argument("--out", help="the folder of the results (default: experiments)")
     trial.add_argument("--quick", action="store_true", help="a short form that takes less than a minute")
     trial.add_argument("--fresh", action="store_true", help="do not go on with the runs that are there")
+
+    told = commands.add_parser("figures", help="write the tables of the documentation from the reports")
+    told.add_argument("folder", nargs="?", default=".", help="the checkout (default: the current folder)")
 
     together = commands.add_parser("report", help="one page over the experiments in a folder")
     together.add_argument("folder", help="the --out of the experiments")

@@ -5,6 +5,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+import pytest
+
+from bench.compare import figures, measurement, report, summary
+from bench.programs.sets import DataError
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -14,13 +20,13 @@ def fenced(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 
 
-def test_it_is_read_in_five_minutes():
-    assert len(README.splitlines()) <= 150
+def test_it_is_one_screen_and_a_half():
+    assert len(README.splitlines()) <= 90
 
 
 def test_the_example_prints_what_the_readme_says():
     (code,), (expected,) = fenced("python"), fenced("text")
-    assert 8 <= len(code.splitlines()) <= 15
+    assert 6 <= len(code.splitlines()) <= 15
     result = subprocess.run(
         [sys.executable, "-c", code],
         cwd="/",
@@ -41,57 +47,57 @@ def test_links_lead_to_files_and_one_to_the_architecture():
         assert (ROOT / link).is_file(), link
 
 
-SETS = {
-    "learning": "learning", "generated classes": "generated", "Maros-Meszaros": "maros_meszaros", "CBLIB": "cblib",
-    "netlib": "netlib", "ten variables": "tiny", "sparse QPs of 10 to 300 variables": "small",
-}  # fmt: skip
-NAMES = {"HiGHS": "highspy"}
+def test_the_tables_are_those_of_the_reports():
+    """After new measurements: `centralpath figures`."""
+    for path, text in figures.written(ROOT).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.relative_to(ROOT)}: run `centralpath figures`"
 
 
-def report_of(name):
-    """The heading of a comparison under docs/results, and what it says of every solver."""
-    text = (ROOT / "docs" / "results" / name / "tables.txt").read_text(encoding="utf-8")
-    lines = text.split("All programs\n")[1].split("\nmean:")[0].splitlines()[1:]
-    rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
-    return text.splitlines()[0], {row[0]: row[1:] for row in rows}
+def test_a_table_that_differs_from_its_report_is_seen(tmp_path):
+    copytree(ROOT / "docs" / "results", tmp_path / "docs" / "results", ignore=ignore_patterns("*.png", "experiments"))
+    readme = tmp_path / "README.md"
+    readme.write_text(README, encoding="utf-8")
+    assert all(path.read_text(encoding="utf-8") == text for path, text in figures.written(tmp_path).items())
+    readme.write_text(README.replace("| learning | 40 of 40 |", "| learning | 39 of 40 |"), encoding="utf-8")
+    assert readme.read_text(encoding="utf-8") != README == figures.written(tmp_path)[readme]
+    record = tmp_path / "docs" / "results" / "tiny" / "measurements.json"
+    record.write_text(record.read_text(encoding="utf-8").replace('"sessions": 1,', '"sessions": 2,'), encoding="utf-8")
+    changed = [path for path, text in figures.written(tmp_path).items() if path.read_text(encoding="utf-8") != text]
+    assert changed == [record.with_name("tables.txt"), readme]
+    readme.write_text("no place", encoding="utf-8")
+    with pytest.raises(DataError, match="has no lines"):
+        figures.written(tmp_path)
 
 
-def test_the_comparison_is_that_of_the_reports():
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in README.splitlines() if line.startswith("|")]
-    sets, count = set(), 0
-    for row in rows[2:]:
-        if row[0]:
-            described = row[0].split(", ")
-            (name,) = [folder for said, folder in SETS.items() if described[0] == said]
-            heading, solvers = report_of(name)
-            sets.add(name)
-            ours = solvers["centralpath"]
-            programs = int(ours[1])
-            assert re.search(rf"\b{programs}\b", row[0].replace("10 to 300", "")) and ours[3] == "0"
-            limit = re.search(r"\((\d+ s)\)", row[0])
-            assert limit is None or f"limit {limit[1]}," in heading
-            assert row[1:] == ["centralpath", *ours[2:4], ours[5], "", ""], row
-            continue
-        solver, version = re.match(r"([A-Za-z]+) ?([\d.]*)", row[1]).groups()
-        theirs = solvers[NAMES.get(solver, solver.lower())]
-        found, taken, solved, wrong = theirs[0], *theirs[1:4]
-        assert found.startswith(version) and (taken == str(programs) or f"({taken} " in row[1])
-        assert row[2:6] == [solved, wrong, *theirs[5:7]] and float(row[6]) == float(theirs[7]), row
-        count += 1
-    assert count >= 17 and sets == set(SETS.values())
+PEERS = "Clarabel|PIQP|LIBSVM|QOCO|HiGHS|ECOS|Moreau|OSQP|LIBLINEAR"
+TOLD = re.compile(rf"\d[\d.]* of ({PEERS})|({PEERS})[^.|]* \d[\d.]* times|\d[\d.]* times[^.|]* ({PEERS})")
 
 
-def test_the_figures_of_the_first_lines_are_those_of_the_reports():
-    _, learning = report_of("learning")
-    _, cones = report_of("cblib")
-    _, tiny = report_of("tiny")
-    said = (
-        f"it takes {learning['clarabel'][7]} of Clarabel's time on {learning['clarabel'][1]} of the former, "
-        f"{learning['piqp'][7]} of PIQP's on the {learning['piqp'][1]} that are quadratic, "
-        f"and {cones['clarabel'][7]} of Clarabel's on {cones['clarabel'][1]} cone programs of CBLIB. "
-        f"On quadratic programs of ten variables PIQP is {tiny['piqp'][7]} times as fast"
-    )
-    assert said in " ".join(README.split("## Install")[0].split())
+@pytest.mark.parametrize("page", ["README", "docs/speed", "docs/choices", "docs/performance", "docs/coming_from",
+                                  "docs/mpc", "docs/index", "docs/quickstart", "docs/results"])  # fmt: skip
+def test_a_ratio_to_a_peer_stands_in_a_generated_table_alone(page):
+    text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    if page == "README":
+        text = text.partition(figures.BEGIN)[0] + text.partition(figures.END)[2]
+    assert not TOLD.search(" ".join(text.split()))
+    assert TOLD.search("it takes 0.37 of PIQP's on 35") and TOLD.search("PIQP is 1.6 times as fast")
+
+
+def test_where_a_peer_is_said_to_be_faster_it_is():
+    assert "PIQP is faster on small single QPs" in README
+    for name in ("small", "tiny"):
+        record = measurement.read(ROOT / "docs" / "results" / name / "measurements.json")
+        (piqp,) = (line for line in summary.summaries(report.results_of(record)) if line.solver == "piqp")
+        assert piqp.ratio > 1.0 and piqp.solved == piqp.taken
+
+
+def test_a_new_record_tells_its_date_and_commit():
+    found = measurement.versions([])
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", found["date"])
+    commit = found["commit"]
+    assert commit is None if not (ROOT / ".git").exists() else re.fullmatch(r"[0-9a-f]{7,40}\+?", commit)
+    record = measurement.Record({}, found, {})
+    assert figures.measured(record) == f"{found['date']}, {commit or 'no commit'}"
 
 
 def test_the_commands_stand_alone_and_name_no_package_host():

@@ -8,8 +8,10 @@ import math
 import os
 import platform
 import re
+import subprocess
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -174,7 +176,21 @@ def versions(solvers: Iterable[str]) -> dict[str, str | None]:
     known = {name: peer.distribution for name, peer in peers.PEERS.items()}
     found = {solver: version_of(known.get(solver, solver)) for solver in solvers}
     found[OURS] = f"{version_of(OURS) or 'source'} ({source_digest()})"
+    found |= {"date": date.today().isoformat(), "commit": _commit()}
     return {**found, **{name: version_of(name) for name in ("numpy", "scipy", "numba")}}
+
+
+def _commit() -> str | None:
+    """The commit of a checkout, with a plus where files of it were changed; None elsewhere."""
+    root = Path(__file__).resolve().parents[2]
+    try:
+        said = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--exclude", "*"], cwd=root, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return said.stdout.strip() if (root / ".git").exists() else None
 
 
 def hardware() -> dict[str, Any]:

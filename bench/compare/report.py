@@ -41,15 +41,16 @@ def terminal(record: Record) -> str:
 
 
 def write(record: Record, folder: Path) -> list[Path]:
-    """Write profile.png and scatter.png where matplotlib is installed, and report.html; what was written."""
+    """Write profile.png and scatter.png where matplotlib is installed, tables.txt, report.html; what was written."""
     results = results_of(record)
     pictures = _pictures(results) if find_spec("matplotlib") is not None else {}
     written = []
     for name, picture in pictures.items():
         (folder / f"{name}.png").write_bytes(picture)
         written.append(folder / f"{name}.png")
+    (folder / "tables.txt").write_text(terminal(record) + "\n", encoding="utf-8")
     (folder / "report.html").write_text(page(record, pictures), encoding="utf-8")
-    return [*written, folder / "report.html"]
+    return [*written, folder / "tables.txt", folder / "report.html"]
 
 
 def page(record: Record, pictures: dict[str, bytes]) -> str:

@@ -90,7 +90,7 @@ def test_the_page_without_pictures_says_why():
 def test_write(tmp_path):
     pytest.importorskip("matplotlib")
     written = report.write(record(), tmp_path)
-    assert [path.name for path in written] == ["profile.png", "scatter.png", "report.html"]
+    assert [path.name for path in written] == ["profile.png", "scatter.png", "tables.txt", "report.html"]
     for path in written[:2]:
         assert path.read_bytes().startswith(b"\x89PNG")
 

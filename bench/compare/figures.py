@@ -1,0 +1,79 @@
+"""The figures that the documentation tells: one table over the reports, written from their measurements alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import measurement, report
+from .measurement import OURS, DataError, Record
+from .summary import Summary, summaries
+from .tables import ratio, seconds
+
+SETS = {
+    "learning": "learning", "generated": "generated classes", "maros_meszaros": "Maros-Meszaros", "cblib": "CBLIB",
+    "netlib": "netlib", "netlib_infeasible": "netlib, infeasible", "large": "large", "small": "10 to 300 variables",
+    "tiny": "ten variables",
+}  # fmt: skip
+"""Folders under ``docs/results`` and what their programs are, in the order of the table."""
+NAMED = {"clarabel": "Clarabel", "piqp": "PIQP"}  # peers with a column of their own
+OTHERS = {"highspy": "HiGHS", "ecos": "ECOS", "qoco": "QOCO", "libsvm": "LIBSVM", "qtqp": "QTQP"}
+BEGIN, END = "<!-- written by `centralpath figures` -->\n", "<!-- end -->\n"
+
+
+def peer(line: Summary) -> str:
+    """Our time over a peer's, and how many programs it solved of those that it takes."""
+    wrong = f", {line.wrong} wrong" if line.wrong else ""
+    return f"{ratio(line.ratio)} ({line.solved} of {line.taken}{wrong})"
+
+
+def measured(record: Record) -> str:
+    """When and at which commit; of a record that does not say, the digest of its sources."""
+    if record.versions.get("date"):
+        return f"{record.versions['date']}, {record.versions.get('commit') or 'no commit'}"
+    return re.sub(r".*\((.*)\)", r"sources \1", record.versions[OURS] or "-")
+
+
+def row(name: str, record: Record) -> list[str]:
+    """One set: ours, then each peer over the same programs."""
+    lines = {line.solver: line for line in summaries(report.results_of(record))}
+    ours = lines.pop(OURS)
+    wrong = f", {ours.wrong} wrong" if ours.wrong else ""
+    named = [peer(lines.pop(solver)) if solver in lines else "" for solver in NAMED]
+    others = ", ".join(f"{OTHERS.get(solver, solver)} {peer(line)}" for solver, line in lines.items())
+    memory = f"{ours.peak_megabytes:.0f} MB"
+    solved = f"{ours.solved} of {ours.taken}{wrong}"
+    return [SETS[name], solved, seconds(ours.mean), memory, *named, others, measured(record)]
+
+
+def table(records: dict[str, Record]) -> str:
+    """The table in Markdown."""
+    head = ["set", "solved", "mean", "memory", *(f"ours / {name}'s" for name in NAMED.values()), "others", "measured"]
+    rows = [head, ["---"] * len(head), *(row(name, record) for name, record in records.items())]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
+def written(root: Path) -> dict[Path, str]:
+    """Return what each file under `root` that has figures of the reports should hold.
+
+    Raises
+    ------
+    DataError
+        A file has no place for the table.
+    """
+    folder = root / "docs" / "results"
+    records = {name: measurement.read(folder / name / "measurements.json") for name in SETS}
+    found = {folder / name / "tables.txt": report.terminal(record) + "\n" for name, record in records.items()}
+    machines = sorted({", ".join(map(str, record.machine.values())) for record in records.values()})
+    versions = {f"{name} {of}" for record in records.values() for name, of in record.versions.items() if name not in
+                (OURS, "date", "commit")}  # fmt: skip
+    about = f"Machine: {'; '.join(machines)} (processor, cores, GB, system, Python).\nVersions: "
+    text = table(records)
+    found[folder / "figures.md"] = f"{text}\n{about}{', '.join(sorted(versions))}.\n"
+    readme = root / "README.md"
+    before, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise DataError(f"README.md has no lines {BEGIN.strip()} and {END.strip()} for the table")
+    found[readme] = before + BEGIN + text + END + after
+    return found
