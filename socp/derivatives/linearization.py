@@ -305,7 +305,7 @@ class Linearization:
 
 
 def single_entries(B: sp.csc_array, E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the active rows with one entry, their columns and entries, where no bound or other such row holds these."""
+    """Return the active rows with one entry, their columns and entries, where no bound or other such row holds them."""
     columns = np.repeat(np.arange(B.shape[1]), np.diff(B.indptr))
     alone = (np.bincount(B.indices, minlength=E.size)[B.indices] == 1) & (E[B.indices] == 0.0) & (B.data != 0.0)
     places = np.flatnonzero(alone & (F[columns] == np.inf))
