@@ -1,9 +1,9 @@
 """`centralpath`, or `python -m bench`: the tour; `qp FILE`, `socp FILE`: one file with any setting; `solve FILE`: one
-file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes; `calibrate`:
-what factorizations cost; `ablation`: what each part of the method is worth; `counts`: iterations and plans
-beside those that are kept; `fuzz`: programs around known answers, by the thousand; `models`: support vector machines
-beside LIBSVM; `figures`: the documentation's tables from the reports; `experiment NAME`: an experiment of a paper;
-`report DIR`: a page over experiments."""
+file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes;
+`calibrate`: what factorizations cost; `ablation`: what each part of the method is worth; `counts`: iterations and
+plans beside those that are kept; `fuzz`: programs around known answers, by the thousand; `figures`: the
+documentation's tables from the reports; `experiment NAME`: an experiment of a paper; `report DIR`: a page over
+experiments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ from .compare import (
     figures,
     kernel_machines,
     linear,
-    machines,
     measurement,
     report,
     suite,
@@ -91,18 +90,8 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _models(options: argparse.Namespace) -> int:
-    """The table alone goes to stdout, so that it can be sent to a file as well."""
-    measured, rows = machines.run(options.only), []
-    qp.warmup()
-    for row in measured:
-        print(f"{row.data}, {row.kernel}, C = {row.C:g}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
-        rows.append(row)
-    table = machines.markdown(rows)
-    print(table)
-    if options.out:
-        options.out.write_text(table + "\n")
-        print(f"written: {options.out} (Markdown)", file=sys.stderr)
-    return 0
+    print("`models` is now `compare kernels`, and its name here goes with the next version", file=sys.stderr)
+    return _compare_kernels(options)
 
 
 def _solve(options: argparse.Namespace) -> int:
@@ -419,11 +408,10 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     _add_trials(commands)
-    table = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
-    table.add_argument(
-        "--only", help=f"the data whose name matches: {MATCHES}; the names: {'; '.join(machines.data_sets())}"
+    old = commands.add_parser("models", help="the former name of compare kernels")
+    old.add_argument(
+        "--only", help=f"the data whose name matches: {MATCHES}; the names: {'; '.join(kernel_machines.data_sets())}"
     )
-    table.add_argument("--out", type=_file_to_write, help="write the table to this file, too")
 
     one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)")
     one.add_argument("file", help="the file; its ending says what it is")

@@ -17,7 +17,7 @@ from bench import __main__ as command
 from bench import experiments, peers, tour
 from bench.answers import answer
 from bench.answers.verify import Verification, verify
-from bench.compare import anatomy, machines, suite
+from bench.compare import anatomy, kernel_machines, suite
 from bench.fuzz import catalogue as families
 from bench.programs import catalogue, generate, sets
 from bench.teaching import ablation
@@ -167,7 +167,7 @@ def test_errors_are_one_line_and_exit_code_two(tmp_path, capsys, monkeypatch):
         (["anatomy", "--programs", "lasso_50,foo_3"], "no program 'foo_3'", list(anatomy.CLASSES)),
         (["anatomy", "--programs", "lasso"], "no program 'lasso'", list(anatomy.CLASSES)),
         (["anatomy", "--programs", "lasso_1"], "no program 'lasso_1'", ["CLASS_SIZE", "from 2 on"]),
-        (["models", "--only", "nonsense"], "no data matches 'nonsense'", list(machines.data_sets())),
+        (["models", "--only", "nonsense"], "no data matches 'nonsense'", list(kernel_machines.data_sets())),
         (["compare", "tiny", "--only", "nonsense"], "tiny matches 'nonsense'", ["box_update_10", "ball_update_10"]),
         (["compare", "tiny", "--solvers", "nonsense"], "no solver 'nonsense'", ["centralpath", *peers.names()]),
         (["fuzz", "--family", "nonsense"], "no family matches 'nonsense'", list(families.FAMILIES)),
@@ -217,7 +217,6 @@ def test_a_choice_that_is_not_there_is_refused_with_the_choices(arguments, valid
         ["experiment", "transfer", "--repeats", "2.5"],
         ["solve", "tiny.qps", "--out", "/not/there/x.npz"],
         ["solve", "tiny.qps", "--out", "x.csv"],
-        ["models", "--out", "/not/there/table.md"],
     ],
 )
 def test_a_bad_option_is_refused_by_name(arguments, capsys):
