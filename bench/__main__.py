@@ -90,8 +90,9 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _models(options: argparse.Namespace) -> int:
+    code = _compare_kernels(options)
     print("`models` is now `compare kernels`, and its name here goes with the next version", file=sys.stderr)
-    return _compare_kernels(options)
+    return code
 
 
 def _solve(options: argparse.Namespace) -> int:
@@ -192,9 +193,8 @@ def _compare(options: argparse.Namespace) -> int:
 def _compare_kernels(options: argparse.Namespace) -> int:
     """Kernel machines beside LIBSVM: a row as soon as it is measured."""
     rows = []
-    print(kernel_machines.HEADER)
     for row in kernel_machines.run(options.only):
-        print(row.line(), flush=True)
+        print(*([] if rows else [kernel_machines.HEADER]), row.line(), sep="\n", flush=True)
         rows.append(row)
     print(kernel_machines.summary(rows))
     return 1 if any(row.is_wrong for row in rows) else 0
