@@ -62,5 +62,5 @@ def test_tests_that_fail_or_do_not_end_catch_a_fault(tmp_path, monkeypatch, test
         f"from room.code import excess\n\n\ndef test_it():\n    {test}\n"
     )
     fault = next(f for f in mutate.faults_of("room/code.py", CODE) if f.after == "30.0")
-    assert mutate.verdict(tmp_path, fault, limit=10.0, near=True) == verdict
+    assert mutate.verdict(tmp_path, fault, limit=20.0 if verdict == "no end" else 300.0, near=True) == verdict
     assert (tmp_path / "room" / "code.py").read_text() == CODE
