@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from socp.batch.checks import BatchData, matrices, refuse_nonconvex, rows_at, side_by_side
+from socp.batch.checks import BatchData, matrices, refuse_nonconvex, rows_at
 from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of, solve_batch
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
 from socp.batch.verify import NO_LAYOUT, verifier_for, verify
+from socp.derivatives.batch import side_by_side
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector, check_finite
 from socp.problem.hessian import as_hessian
 from socp.problem.lowrank import LowRank

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -59,11 +59,15 @@ class SetUpOnce(abc.ABC):
         self._set_up_for(program)
 
     def _set_up_for(self, program: Any) -> None:
-        """Set-up for a program; one that is refused leaves the solver as it was."""
+        """Set up for a program; one that is refused leaves the solver as it was."""
+        self._go_over(program, self._set_up)
+
+    def _go_over(self, program: Any, change: Callable[[Any], None]) -> None:
+        """Call `change(program)`, timed; where it refuses the program, the solver stays as it was."""
         started, was_stale = time.perf_counter(), self._is_stale
         self._is_stale = True
         try:
-            self._set_up(program)
+            change(program)
         except ProgramError:
             self._is_stale = was_stale
             raise
@@ -156,30 +160,25 @@ class Engine(SetUpOnce):
         """
         if self._is_stale:
             return self._set_up_for(program)
-        started = time.perf_counter()
-        self._is_stale = True
-        self.form.refresh_vectors(program)
-        self.setup_time = time.perf_counter() - started
+        self._go_over(program, self.form.refresh_vectors)
         self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
-        self.program, self._is_stale = program, False
         return None
 
     def equilibrate_for(self, program: ConeProgram) -> None:
         """Take a program as `replace_vectors` does, in the units that a new solver would choose for it."""
-        if self._is_stale:
-            return self._set_up_for(program)
+        self._go_over(program, self._set_up if self._is_stale else self._rescale)
+
+    def _rescale(self, program: ConeProgram) -> None:
+        """Take a program with other vectors in its own units."""
         started = time.perf_counter()
-        self._is_stale = True
         with self._threads:
             if self.form.rescale(program, self.settings.equilibrate):
                 if self.plan.backend == "low rank":  # whose factors of P are in the units of before
-                    return self._set_up_for(program)
+                    return self._set_up(program)
                 self.kkt.refresh()
                 self._fallbacks = None
         self._ended_well = self._has_last = False
-        self.setup_time = time.perf_counter() - started
-        self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
-        self.program, self._is_stale = program, False
+        self.timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         return None
 
     def replace(self, program: ConeProgram) -> None:
@@ -188,20 +187,17 @@ class Engine(SetUpOnce):
         A program that is refused leaves the solver as it was.
         """
         with self.at_work:
-            if self._is_stale or not _same_pattern(self.program, program):
-                return self._set_up_for(program)
-            started = time.perf_counter()
-            self._is_stale = True
-            try:
-                with self._threads:
-                    self._take_values(program)
-            except ProgramError:
-                self.form.refresh(self.program)
-                self._is_stale = False
-                raise
-            self.setup_time = time.perf_counter() - started
-            self.program, self._is_stale = program, False
-            return None
+            same = not self._is_stale and _same_pattern(self.program, program)
+            self._go_over(program, self._refresh if same else self._set_up)
+
+    def _refresh(self, program: ConeProgram) -> None:
+        """Take a program of the same pattern; one that is refused leaves the form of the old one."""
+        try:
+            with self._threads:
+                self._take_values(program)
+        except ProgramError:
+            self.form.refresh(self.program)
+            raise
 
     def _take_values(self, program: ConeProgram) -> None:
         """Take a program of the same pattern."""

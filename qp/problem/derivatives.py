@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from socp.derivatives.batch import Linearizations, beside, refuse_failed
+from socp.derivatives.batch import Linearizations, refuse_failed, side_by_side
 from socp.derivatives.cones import add_matrices
 from socp.derivatives.linearization import Linearization, RowForm
 from socp.problem.checks import ProgramError
@@ -109,7 +109,7 @@ def linearize(program: QuadraticProgram, answer: Any, smoothing: float) -> Quadr
 def linearize_many(programs: Any, many: Any, smoothing: float) -> QuadraticDerivatives:
     """Linearize the optimality conditions of the programs of a batch at their answers."""
     refuse_failed(many)
-    limits = beside(programs.l, programs.lb, programs.u, programs.ub)
+    limits = side_by_side(programs.l, programs.lb, programs.u, programs.ub)
     form = RowForm(programs.P, programs.q, (programs.A,), limits, layout_of(()), 0)
     at = Linearizations(form, (many.x, many.y, many.z_bounds), (), smoothing, programs.has_axis)
     return QuadraticDerivatives(at, programs)

@@ -133,8 +133,7 @@ class Solution(Answer):
         >>> print(gradient.q.round(6) + 0.0, gradient.ub.round(6) + 0.0, gradient.differentiable)
         [-0.5  0. ] [0. 1.] True
         """
-        found: Gradient = self._linearized(smoothing).gradient(dx, dy, dz_bounds)
-        return found
+        return self._linearized(smoothing).gradient(dx, dy, dz_bounds)
 
     def jvp(
         self, dP: ArrayLike | None = None, dq: ArrayLike | None = None, dA: ArrayLike | None = None,
@@ -151,8 +150,7 @@ class Solution(Answer):
         smoothing : float, default 0
             As in `vjp`.
         """
-        found: Tangent = self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
-        return found
+        return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
 
 
 def solution_at(

@@ -93,12 +93,6 @@ def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return array if len(array) == 1 else array[chosen]
 
 
-def side_by_side(*parts: np.ndarray) -> np.ndarray:
-    """Arrays with a row for each program, or one, side by side."""
-    count = max(map(len, parts))
-    return np.concatenate([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts], axis=1)
-
-
 def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
     """Refuse matrices, of shape (1 or k, n, n), of which one is not semidefinite, by its number."""
     n, i = P.shape[1], -1

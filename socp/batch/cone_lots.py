@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..derivatives.batch import side_by_side
 from ..problem.program import Cone, NonNeg, SecondOrder, layout_of
 from ..problem.settings import Settings
 from ..problem.status import Status
 from ..verify import certificates
-from .checks import rows_at, side_by_side
+from .checks import rows_at
 from .lots import Lot, Task, alike
 from .verify import verifier_for, verify
 

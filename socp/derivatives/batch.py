@@ -38,7 +38,7 @@ class Linearizations:
     def __init__(
         self, form: RowForm, parts: Arrays, slacks: Arrays, smoothing: float, has_axis: dict[str, bool]
     ) -> None:
-        self.mu, self.has_axis, B = as_smoothing(smoothing), has_axis, beside(*form.blocks)
+        self.mu, self.has_axis, B = as_smoothing(smoothing), has_axis, side_by_side(*form.blocks)
         (self.k, n), self.m, r = parts[0].shape, B.shape[1], form.limits.shape[1] // 2
         self.form, self._given = form._replace(blocks=(B,)), sum([part.shape[1] for part in slacks])
         self._answer = np.concatenate([*parts, np.empty((self.k, r)), *slacks, np.zeros((self.k, 2))], axis=1)
@@ -121,7 +121,7 @@ def refuse_failed(many: Any) -> None:
         )
 
 
-def beside(*parts: np.ndarray) -> np.ndarray:
-    """Return arrays with an entry for each program, or one for all, joined along the next axis."""
+def side_by_side(*parts: np.ndarray) -> np.ndarray:
+    """Return arrays with an entry for each program, or one for all, side by side."""
     count = max(map(len, parts))
     return np.concatenate([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts], axis=1)

@@ -60,7 +60,7 @@ class Conditions(Structure):
     rows = floats("m * n", scratch=True)  # of B, in the free variables and reflected
     H, L, C = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("n * n", scratch=True)
     Y, S, room = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("2 * n + 1", scratch=True)
-    image, u, y = (floats("n", scratch=True) for _ in range(3))
+    image, free_right = floats("n", scratch=True), floats("2 * n", scratch=True)  # of the saddle-point system
     columns, held = integers("n", scratch=True), integers("m", scratch=True)  # free, then fixed; hard, then weighted
     free, hard, weighted, pivot = integer(), integer(), integer(), number()
 
@@ -286,7 +286,7 @@ def correct(w: Conditions, i: int) -> None:
     """step := (u, dv - B u) for the right-hand side `left`, with the factors."""
     n, m, f, theta, dual, bounds, has_bounds = w.n, w.m, w.free, w.theta, w.turned, w.left_v[w.m :], w.r > w.m
     P, B, rows, columns, held = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)], w.rows, w.columns, w.held
-    step, u, y, right = w.step_x, w.u, w.y, w.step_v
+    step, u, y, right = w.step_x, w.free_right[:f], w.free_right[f : f + w.hard], w.step_v
     copy(w.left_x, step)
     copy(w.left_v, right)
     for g in range(f, n):
@@ -299,7 +299,7 @@ def correct(w: Conditions, i: int) -> None:
             for k in range(m):
                 right[k] -= B[k * n + j] * value
     reflect(w.sides, w.unit, right, 1, False)
-    gather(step, columns, u[:f])
+    gather(step, columns, u)
     if has_bounds:
         for g in range(f):
             u[g] += theta[m + columns[g]] * bounds[columns[g]]
@@ -308,8 +308,8 @@ def correct(w: Conditions, i: int) -> None:
         row, factor = rows[g * f : (g + 1) * f], math.sqrt(theta[j]) * right[j]
         for k in range(f):
             u[k] += factor * row[k]
-    gather(right, held, y[: w.hard])
-    solve_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room, u, y)
+    gather(right, held, y)
+    solve_saddle(f, w.hard, w.C, w.L, w.Y, w.S, w.room, w.free_right)
     dual[:] = 0.0
     for g in range(w.hard):
         dual[held[g]] = y[g]

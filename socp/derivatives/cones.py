@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..problem.program import ConeProgram
-from .batch import Linearizations, beside, refuse_failed
+from .batch import Linearizations, refuse_failed, side_by_side
 from .linearization import Linearization, RowForm
 
 
@@ -131,7 +131,7 @@ def linearize_many(programs: Any, many: Any, smoothing: float) -> ConeDerivative
     """Linearize the optimality conditions of the programs of a batch at their answers."""
     refuse_failed(many)
     b, h = programs.b, programs.h
-    limits = beside(b, np.full((1, h.shape[1]), -np.inf), b, h)
+    limits = side_by_side(b, np.full((1, h.shape[1]), -np.inf), b, h)
     layout = programs.program(0).cone_layout
     form = RowForm(programs.P, programs.c, (programs.A, programs.G), limits, layout, b.shape[1])
     at = Linearizations(form, (many.x, many.y, many.z), (many.s,), smoothing, programs.has_axis)

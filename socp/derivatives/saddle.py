@@ -307,10 +307,9 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
 
 
 @kernel
-def solve_saddle(
-    n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats, u: Floats, w: Floats
-) -> None:
-    """(u, w) := the solution for the right-hand side (u, w), with the factors of `factor_saddle`."""
+def solve_saddle(n: int, q: int, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats, right: Floats) -> None:
+    """Solve with the factors of `factor_saddle`, in place; the first n entries of `right` are u, the next q are w."""
+    u, w = right[:n], right[n : n + q]
     if q > 0:
         multiply_tall(NO_TRANSPOSE, n, q, room[n + q], C, w, 1.0, u)
     solve_lower(n, L, 1, u)

@@ -20,6 +20,7 @@ from ..linalg.vectors import norm_tail
 WEAK = 1e-3  # of a slack and its multiplier, the smaller over the larger: neither is then known to be zero
 AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
 NEAR = 0.5  # slack, relative to its side, up to which values are measured from there
+TIE = 1e-14  # multiplier, relative to the side of its row, that may be rounding: the row is not active
 SLACK_STEPS, ROUNDING = 50, 1e-16
 
 
@@ -124,7 +125,7 @@ def project(sides: Sides, v: Floats) -> None:
         at_upper, far = up < math.inf and (low == -math.inf or here >= 0.5 * (low + up)), 0.0
         side, sign = (up, 1.0) if at_upper else (low, -1.0)
         inside = sign * (side - here)
-        s, w, theta = max(inside, 0.0), max(-inside, 0.0), 0.0 if inside > 0.0 else math.inf
+        s, w, theta = max(inside, 0.0), max(-inside, 0.0), 0.0 if inside >= -TIE * abs(sides.origin[i]) else math.inf
         if mu > 0.0:
             s = slack_on_path(inside, up - low, mu)
             rest = up - low - s

@@ -207,8 +207,7 @@ class Solution(Answer):
         >>> print(sol.vjp(dx=[1.0]).h.round(6), sol.jvp(dh=[2.0]).x.round(6))
         [1.] [2.]
         """
-        found: Gradient = self._linearized(smoothing).gradient(dx, dy, dz, ds)
-        return found
+        return self._linearized(smoothing).gradient(dx, dy, dz, ds)
 
     def jvp(
         self, dP: ArrayLike | None = None, dc: ArrayLike | None = None, dA: ArrayLike | None = None,
@@ -224,8 +223,7 @@ class Solution(Answer):
         smoothing : float, default 0
             As in `vjp`.
         """
-        found: Tangent = self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
-        return found
+        return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
 
 
 def answer_at(

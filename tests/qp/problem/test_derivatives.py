@@ -255,3 +255,19 @@ def test_what_cannot_be_differentiated_is_refused():
         pickle.loads(pickle.dumps(sol)).vjp()
     with pytest.raises(qp.ProgramError, match="only an optimal answer"):
         qp.solve(None, [1.0], ub=0.0).vjp()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_redundant_copy_of_an_active_row_changes_no_gradient(seed):
+    rng = np.random.default_rng(seed)
+    M, q, A = rng.standard_normal((10, 10)), rng.standard_normal(10), rng.standard_normal((6, 10))
+    P, x, dx = M @ M.T / 10 + 0.1 * np.eye(10), 0.3 * rng.standard_normal(10), rng.standard_normal(10)
+    l, u, lb, ub = A @ x - rng.random(6), A @ x + rng.random(6), x - rng.random(10), x + rng.random(10)
+    one = qp.solve(P, q, A=A, l=l, u=u, lb=lb, ub=ub, tol=1e-10)
+    two = qp.solve(
+        P, q, A=A[[*range(6), 0, 1]], l=l[[*range(6), 0, 1]], u=u[[*range(6), 0, 1]], lb=lb, ub=ub, tol=1e-10
+    )
+    expected, found = one.vjp(dx, one.y), two.vjp(dx, [*one.y, 0.0, 0.0])
+    assert one.status == two.status == "optimal" and expected.differentiable
+    np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found.lb + found.ub, expected.lb + expected.ub, rtol=0, atol=1e-8)
