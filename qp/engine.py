@@ -1,4 +1,4 @@
-"""A quadratic program set up once: presolve, a lane, an active set or the cone form, and what solves it then."""
+"""A quadratic program set up once: presolve, a lane, active sets or the cone form, and what solves it then."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from socp.problem.status import Status
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
+from .active_set.small import DualActiveSet
 from .active_set.working_set import WorkingSet
 from .lane import Lane
 from .plan.choice import choose_method
@@ -58,7 +59,7 @@ class Engine(SetUpOnce):
         presolved = self._presolved(program)
         form = ConeForm(presolved.program)
         cone_solver = None
-        active_set, lane = self._new_method(presolved, form)
+        active_set, lane = self._new_method(program, presolved, form)
         method = lane or active_set
         if method is None or (settings.check_convexity and not method.is_clearly_definite()):
             cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
@@ -68,15 +69,25 @@ class Engine(SetUpOnce):
         self.presolved, self.cone_form, self.active_set, self.lane = presolved, form, active_set, lane
         self._cone_solver: ConeSolver | None = cone_solver
 
-    def _new_method(self, presolved: Presolve, form: ConeForm) -> tuple[ActiveSet | None, Lane | None]:
-        """The active set for what presolve leaves, or a lane where it leaves all, if one of them is chosen."""
-        program, settings = presolved.program, self.settings
-        method = choose_method(program, settings)
+    def _new_method(
+        self, program: QuadraticProgram, presolved: Presolve, form: ConeForm
+    ) -> tuple[ActiveSet | None, Lane | None]:
+        """The active set for what presolve leaves, or a lane where it leaves all, if one of them is chosen.
+
+        The dual active set takes the whole program, and needs a P that is definite.
+        """
+        settings, last = self.settings, getattr(self, "lane", None)
+        if choose_method(program, settings) == "dual active set":
+            dual = DualActiveSet(program, settings, form if presolved.kept is None else ConeForm(program), last)
+            if dual.is_clearly_definite():
+                return None, dual
+        program = presolved.program
+        method = choose_method(program, settings, may_be_definite=False)
         if method == "working set":
             before = getattr(self, "active_set", None)
             return WorkingSet(program, settings, before if isinstance(before, WorkingSet) else None), None
         if method == "lane" and presolved.kept is None and not form.has_fixed:
-            return None, Lane(program, settings, form, getattr(self, "lane", None))
+            return None, Lane(program, settings, form, last)
         return (ActiveSet(program, settings) if method == "active set" else None), None
 
     def _presolved(self, program: QuadraticProgram) -> Presolve:
@@ -153,7 +164,7 @@ class Engine(SetUpOnce):
     def _keep(self, program: QuadraticProgram, presolved: Presolve) -> None:
         """The rest of going over to a program, which needs no other set-up."""
         if self.active_set is not None:
-            self.active_set, _ = self._new_method(presolved, self.cone_form)
+            self.active_set, _ = self._new_method(program, presolved, self.cone_form)
         if self.lane is not None:
             self.lane.program = program
         self.program, self.presolved, self._is_stale = program, presolved, False

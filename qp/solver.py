@@ -40,8 +40,8 @@ class Solver(Engine):
         The way from there to the cone program and back.
     active_set : ActiveSet or None
         The active-set method, where the program is one for it.
-    lane : Lane or None
-        The lane of a small program (see `qp.lane`).
+    lane : Lane, DualActiveSet or None
+        The lane or the dual active set of a small program (see `qp.lane`, `qp.active_set.dual`).
 
     Examples
     --------

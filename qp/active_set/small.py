@@ -22,7 +22,7 @@ from .dual import DualSet, load_dual, solve_dual
 
 TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
 MISSED_TOL, MISSED_SHARE = 1e-8, 0.25  # of rows that depend on those that hold: presolve takes as much for rounding
-STEPS = 10  # at most, for each row and variable: programs take one or two
+STEPS = 6  # at most, for each row and variable: programs take one or two
 CERTIFIED = "(y, z) certifies that no feasible point exists"
 
 
@@ -87,7 +87,7 @@ class DualRoom(Room):
     """The memory of the dual active set, for programs with the same sizes and tolerances."""
 
     def _most_records(self, N: int) -> int:
-        return STEPS * N
+        return STEPS * N + 1
 
     def _make_work(self, kinds: np.ndarray, settings: Settings) -> None:
         m, n = self.batch.m, self.batch.n

@@ -1,6 +1,7 @@
 """One small program in a lane: its answers, and what goes another way."""
 
 import copy
+import functools
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,12 +11,23 @@ import scipy.sparse as sp
 
 import qp
 from bench.programs import tiny
+from qp import engine
 from qp.lane import MOST_ITERATIONS
+from qp.plan import choice
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
 from socp.verify.stopping import residuals
 from tests.support.programs import check
+
+
+@pytest.fixture(autouse=True)
+def lanes_alone(monkeypatch):
+    """The dual active set, which takes most of these programs, is left out."""
+    choose = functools.partial(choice.choose_method, may_be_definite=False)
+    monkeypatch.setattr(
+        engine, "choose_method", lambda program, settings, may_be_definite=True: choose(program, settings)
+    )
 
 
 def other(program, **settings):
