@@ -87,7 +87,7 @@ class Solution(Answer):
 
     @property
     def cone_solution(self) -> ConeSolution | None:
-        """The engine's answer to the cone program behind it; None where a batch or an active set for large P gave it."""
+        """The engine's answer to the cone program behind it; None where a batch or a large active set gave it."""
         if self._run is not None:
             self._cone_solution, self._run = self._run.solution(), None
         return self._cone_solution
