@@ -40,6 +40,7 @@ class Engine(SetUpOnce):
     """
 
     program: QuadraticProgram
+    lane: Lane | None = None
     _last: np.ndarray | None = None  # the last optimal x where the active set solves, which a warm start begins at
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
@@ -66,7 +67,10 @@ class Engine(SetUpOnce):
             if active_set is not None and cone_solver.plan.backend == "low rank":
                 active_set = None
         # nothing was refused: from here on the solver is that of the new program
+        before = self.lane
         self.presolved, self.cone_form, self.active_set, self.lane = presolved, form, active_set, lane
+        if before is not None:
+            before.let_go(lane)
         self._cone_solver: ConeSolver | None = cone_solver
 
     def _new_method(
@@ -76,11 +80,12 @@ class Engine(SetUpOnce):
 
         The dual active set takes the whole program, and needs a P that is definite.
         """
-        settings, last = self.settings, getattr(self, "lane", None)
+        settings, last = self.settings, self.lane
         if choose_method(program, settings) == "dual active set":
             dual = DualActiveSet(program, settings, form if presolved.kept is None else ConeForm(program), last)
             if dual.is_clearly_definite():
                 return None, dual
+            dual.let_go(last)
         program = presolved.program
         method = choose_method(program, settings, may_be_definite=False)
         if method == "working set":
@@ -173,6 +178,11 @@ class Engine(SetUpOnce):
         """Leave the memory to the next program; the solver is not to be used again."""
         if self._cone_solver is not None:
             self._cone_solver.let_go()
+        if self.lane is not None:
+            self.lane.let_go()
+
+    def __del__(self) -> None:
+        """Leave the room of a lane to the next program of its kind."""
         if self.lane is not None:
             self.lane.let_go()
 

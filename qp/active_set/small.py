@@ -51,27 +51,33 @@ class DualActiveSet(Lane):
         self, program: QuadraticProgram, settings: Settings, form: ConeForm, before: Lane | None = None
     ) -> None:
         super().__init__(program, settings, form, before)
-        self._room = room = self._room or self._new_room()  # type: ignore[assignment]
-        room.take(program, self.P)
+        room = self._enter()
+        self._is_definite, room.is_at_work = room.is_definite, False
+
+    def _enter(self) -> DualRoom:
+        return super()._enter()  # type: ignore[return-value]
 
     def _kind_of(self, program: QuadraticProgram, form: ConeForm) -> tuple[object, ...]:
         """The sizes and the tolerances: sides may become finite, infinite or equal."""
-        return "dual active set", program.n, program.m, self.settings
+        return "dual active set", program.n, program.m, self.settings.tol, self.settings.tol_abs
 
     def _room_of_own(self) -> DualRoom:
         return DualRoom(self._kind, self.program.n, self.form.kinds, self.settings)
 
     def is_clearly_definite(self) -> bool:
         """Whether P has a Cholesky factor whose pivots are more than rounding."""
-        return self._room.is_definite
+        return self._is_definite
 
     def solve(self, warm_start: bool) -> Solution | None:
         """The answer or a certificate, from the last working set on with `warm_start`; None where neither is found."""
-        room, program, settings = self._room, self.program, self.settings
-        room.take(program, self.P)
+        room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
-        if not room.is_definite:
-            return None
+        found = self._find(room, is_warm) if room.is_definite else None
+        room.is_at_work = False
+        return found
+
+    def _find(self, room: DualRoom, is_warm: bool) -> Solution | None:
+        program, settings = self.program, self.settings
         solve_dual(room.batch, room.work, room.test, *NO_LAYOUT, is_warm)
         code = room.code.item()
         if code == ANSWERED:
@@ -85,6 +91,10 @@ class DualActiveSet(Lane):
 
 class DualRoom(Room):
     """The memory of the dual active set, for programs with the same sizes and tolerances."""
+
+    @property
+    def words(self) -> int:
+        return self.batch.words + self.test.words + self.work.words
 
     def _most_records(self, N: int) -> int:
         return STEPS * N + 1

@@ -3,6 +3,9 @@
 import copy
 import functools
 import pickle
+import subprocess
+import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,7 +15,7 @@ import scipy.sparse as sp
 import qp
 from bench.programs import tiny
 from qp import engine
-from qp.lane import MOST_ITERATIONS
+from qp.lane import MOST_ITERATIONS, Lane, Room
 from qp.plan import choice
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
@@ -170,6 +173,128 @@ def test_programs_that_take_turns_do_not_meet():
         found = list(pool.map(lambda program: qp.solve(program).x, 25 * programs))
     for x, expected in zip(found, 25 * alone):
         np.testing.assert_array_equal(x, expected)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The rooms that were made since; none is left from before."""
+    rooms, begin = [], Room.__init__
+
+    def count(room, *arguments):
+        begin(room, *arguments)
+        rooms.append(room)
+
+    Lane.pool.clear()
+    monkeypatch.setattr(Room, "__init__", count)
+    yield rooms
+    Lane.pool.clear()
+
+
+def bits(solution):
+    return solution.x.tobytes(), solution.y.tobytes(), solution.z_bounds.tobytes(), solution.iterations
+
+
+def half_bounded(seed):
+    """A box of which other sides are finite for each seed."""
+    program, mask = tiny.box(6, seed), np.random.default_rng(seed).random(6) < 0.5
+    return qp.QuadraticProgram(program.P, program.q, lb=-1.0, ub=np.where(mask, 1.0, np.inf))
+
+
+def test_programs_of_other_kinds_in_turn_find_their_rooms_again(made):
+    programs = [tiny.box(6), tiny.rows(6), *map(half_bounded, range(5))]
+    first = [bits(qp.solve(program)) for program in programs]
+    count = len(made)
+    for solve in (qp.solve, lambda program: qp.Solver(program).solve()):
+        for _ in range(3):
+            assert [bits(solve(program)) for program in programs] == first
+    assert len(made) == count
+
+
+def test_a_solver_that_goes_over_to_another_kind_leaves_its_room(made):
+    solver, sides = qp.Solver(tiny.box(6)), [np.inf, 1.0, np.append(np.inf, np.ones(5))]
+    for ub in 3 * sides:
+        solver.update(ub=ub)
+        assert bits(solver.solve()) == bits(qp.solve(solver.program))
+    assert len(made) <= 2 * len(sides)
+
+
+def test_no_room_has_two_users(made):
+    """Whoever lives keeps his own, and so does he who was copied, pickled or set up in it after a refusal."""
+    program = tiny.rows(6, 1)
+    expected, solvers = bits(qp.solve(program)), [qp.Solver(program) for _ in range(3)]
+    solvers += [copy.copy(solvers[0]), copy.deepcopy(solvers[0]), pickle.loads(pickle.dumps(solvers[0]))]
+    for _ in range(2):
+        assert [bits(solver.solve()) for solver in solvers] == len(solvers) * [expected]
+        rooms = [solver.lane._room for solver in solvers]
+        assert len({id(room) for room in rooms}) == len(solvers)
+        with pytest.raises(ProgramError, match="semidefinite"):
+            solvers[1].update(P_data=-program.P)
+        with pytest.raises(ProgramError):
+            qp.Solver(-program.P, program.q, program.A, program.l, program.u)
+    lane = solvers.pop().lane  # which outlives its solver
+    assert lane._room is None and bits(lane.solve(False)) == expected
+    room = lane._room
+    assert all(solver.lane._room is not room for solver in solvers) and Lane.pool.take(room.kind) is not room
+
+
+def test_a_room_that_was_interrupted_is_not_used_again(made, monkeypatch):
+    program = tiny.rows(6, 2)
+    expected = bits(qp.solve(program))
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    solver, another = qp.Solver(program), tiny.rows(6, 3)
+    assert bits(solver.solve()) == expected
+    room = solver.lane._room
+    for name, attempt in [
+        ("load_program", lambda: qp.solve(another)), ("load_program", lambda: solver.update(A_data=another.A.data)),
+        ("solve_one", lambda: qp.solve(another)), ("solve_one", solver.solve),
+    ]:  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setattr(f"qp.lane.{name}", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                attempt()
+                solver.solve()
+        solver.update(A_data=program.A.data)
+        assert bits(solver.solve()) == bits(qp.solve(program)) == expected
+    assert solver.lane._room is not room
+
+
+def test_rooms_stay_in_the_thread_that_they_were_left_in(made):
+    """A solver that is made in one thread and dies in another leaves its room there, and to nobody else."""
+    program = tiny.rows(6, 4)
+    expected, solver = bits(qp.solve(program)), [qp.Solver(program)]
+    solver[0].solve()
+    kind, room = solver[0].lane._kind, solver[0].lane._room
+
+    def end():
+        solver.clear()
+        return Lane.pool.take(kind)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(end).result() is room
+    assert Lane.pool.take(kind) is not room
+
+    def work(seed):
+        programs = [tiny.rows(6, 4), half_bounded(seed % 3)]
+        return [bits(qp.Solver(program).solve()) for program in programs]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(work, range(60)))
+    assert all(one == expected for one, _ in found)
+    assert [other for _, other in found] == [bits(qp.solve(half_bounded(seed % 3))) for seed in range(60)]
+
+
+def test_solvers_that_live_until_python_ends_die_silently():
+    text = """
+        import builtins, qp.lane
+        from bench.programs import tiny
+        builtins.kept, qp.lane.kept = [qp.Solver(tiny.box(n)) for n in (3, 4)]
+        builtins.kept.solve(), qp.lane.kept.solve()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def test_warm_starts_are_of_the_own_program():
