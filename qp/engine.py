@@ -145,12 +145,12 @@ class Engine(SetUpOnce):
 
     def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> bool:
         """Go over to a program; False, and nothing is done, where it needs another set-up."""
+        if (new_P or new_A) and self.lane is not None:
+            return False
         presolved = self._presolved(program)
         if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
             return False
         if new_P and (self.active_set is not None or choose_method(presolved.program, self.settings) == "active set"):
-            return False
-        if (new_P or new_A) and self.lane is not None:
             return False
         self._is_stale = True
         if self._cone_solver is not None:

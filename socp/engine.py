@@ -17,6 +17,7 @@ from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kernel_groups import ready_for_large
 from .kkt.backends import build
 from .kkt.base import KKT
+from .linalg.csc import same_places
 from .method import workspace
 from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State, keep_point
@@ -304,8 +305,6 @@ def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
             continue
         if type(one) is not type(other) or one.shape != other.shape:
             return False
-        if sp.issparse(one) and not (
-            np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
-        ):
+        if sp.issparse(one) and not same_places(one, other):
             return False
     return True

@@ -27,7 +27,7 @@ from socp.compiled.kernels import deferred_kernel, inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
 from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
-from socp.linalg.csc import csc, transpose
+from socp.linalg.csc import csc, same_places, transpose
 from socp.problem.checks import INT
 from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
@@ -166,7 +166,7 @@ class SidesProgram(StackedProgram):
         if not isinstance(other, SidesProgram) or not np.array_equal(self._form.kinds, other._form.kinds):
             return False
         A, B = self._matrix, other._matrix
-        return np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices)
+        return same_places(A, B)
 
     @functools.cached_property
     def _rows(self) -> tuple[sp.csc_array, sp.csc_array]:
