@@ -46,7 +46,7 @@ class Lane:
     Parameters
     ----------
     program : QuadraticProgram
-        One that `qp.plan.choice` has for it, of which presolve leaves nothing out.
+        One that `qp.plan.choice` has for it, in which presolve would fix no variable.
     settings : Settings
     form : ConeForm
         Its cone form, for the kinds of its sides.

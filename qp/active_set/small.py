@@ -15,9 +15,11 @@ from socp.problem.status import Status
 from socp.verify.certificates import primal_infeasibility
 
 from ..lane import Lane, Room
+from ..plan.choice import choose_method
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution
 from ..reduce.cone_form import ConeForm
+from ..reduce.presolve import fixes_variables
 from .dual import DualSet, load_dual, solve_dual
 
 TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
@@ -87,6 +89,27 @@ class DualActiveSet(Lane):
         if code != PRIMAL_INFEASIBLE or not primal_infeasibility(program, y, z) <= limit:
             return None
         return self._answer(room, CERTIFIED, Status.PRIMAL_INFEASIBLE)
+
+
+def small_method(program: QuadraticProgram, settings: Settings, before: Lane | None = None) -> Lane | None:
+    """The dual active set, where P is definite, or a lane, for the whole program, if one of them is chosen.
+
+    Presolve costs more than the rows that it would take out.  The variables that it fixes are where they are to be to
+    the bit, which they are not in a lane.
+    """
+    method = choose_method(program, settings)
+    if method not in ("dual active set", "lane"):
+        return None
+    form = ConeForm(program)
+    if method == "dual active set":
+        dual = DualActiveSet(program, settings, form, before)
+        if dual.is_clearly_definite():
+            return dual
+        dual.let_go(before)
+        method = choose_method(program, settings, may_be_definite=False)
+    if method != "lane" or form.has_fixed or (settings.presolve and fixes_variables(program)):
+        return None
+    return Lane(program, settings, form, before)
 
 
 class DualRoom(Room):

@@ -31,10 +31,11 @@ from socp.linalg.csc import csc, same_places, transpose
 from socp.problem.checks import INT
 from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
+from socp.problem.settings import Settings
 from socp.verify.stopping import LOST
 
 from ..problem.program import QuadraticProgram
-from .presolve import rows_kept
+from .presolve import Presolve, presolve, rows_kept
 
 UPPER, LOWER, EQUAL = (1 << bit for bit in range(3))  # what a kind is the sum of
 
@@ -111,6 +112,12 @@ class ConeForm:
     ) -> None:
         A = program.A
         fix_multipliers(A.indptr, A.indices, A.data, self.kinds, gradient, own_y, own_z)
+
+
+def reduced(program: QuadraticProgram, settings: Settings) -> tuple[Presolve, ConeForm]:
+    """What presolve leaves of a program, and the cone form of that."""
+    presolved = presolve(program, settings)
+    return presolved, ConeForm(presolved.program)
 
 
 class SidesProgram(StackedProgram):

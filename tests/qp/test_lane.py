@@ -15,8 +15,10 @@ import scipy.sparse as sp
 import qp
 from bench.programs import tiny
 from qp import engine
+from qp.active_set import small
 from qp.lane import MOST_ITERATIONS, Lane, Room
 from qp.plan import choice
+from qp.reduce.cone_form import UPPER
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
@@ -29,7 +31,7 @@ def lanes_alone(monkeypatch):
     """The dual active set, which takes most of these programs, is left out."""
     choose = functools.partial(choice.choose_method, may_be_definite=False)
     monkeypatch.setattr(
-        engine, "choose_method", lambda program, settings, may_be_definite=True: choose(program, settings)
+        small, "choose_method", lambda program, settings, may_be_definite=True: choose(program, settings)
     )
 
 
@@ -338,6 +340,64 @@ def test_it_takes_P_however_it_is_stored(name):
         np.testing.assert_array_equal(again.x, qp.solve(solver.program).x)
         with pytest.raises(ProgramError, match="P must be positive semidefinite"):
             solver.update(P_data=-solver.program.P.data)
+
+
+def with_rows_to_leave_out(n=6, seed=0):
+    """`tiny.rows` and a row that is parallel to the first, one with a single entry and an empty one."""
+    program = tiny.rows(n, seed)
+    A = np.vstack([program.A.toarray(), -2.0 * program.A.toarray()[0], 3.0 * np.eye(n)[1], np.zeros(n)])
+    l, u = np.append(program.l, [-2.0, -1.0, -1.0]), np.append(program.u, [-2.0, 1.0, 1.0])
+    return qp.QuadraticProgram(program.P, program.q, A, l, u, -1.0, 1.0)
+
+
+def test_a_lane_takes_rows_that_presolve_would_leave_out(monkeypatch):
+    program = with_rows_to_leave_out()
+    expected = [other(program.with_data(program.P, program.A, f * program.q)).objective for f in (1.0, -2.0)]
+    tighter = other(program.with_data(program.P, program.A, -2.0 * program.q, ub=0.9)).objective
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "presolve", None)
+        patch.setattr(engine, "reduced", None)
+        solver = qp.Solver(program)
+        found = [solver.solve()]
+        solver.update(q=-2.0 * program.q)
+        found.append(solver.solve())
+        solver.update(ub=0.9)
+        found.append(solver.solve())
+    for one, objective in zip(found, [*expected, tighter]):
+        assert one.plan.method == "lane" and one.objective == pytest.approx(objective, rel=1e-7)
+    check(solver.program, found[-1])
+    assert solver.presolved.program.m == program.m - 3 and solver.cone_solver.solve().status is Status.OPTIMAL
+    solver.update(q=program.q, ub=1.0)  # now that presolve has had a word
+    check(solver.program, solver.solve())
+    assert solver.presolved.kept.sum() == program.m - 3
+    solver.update(l=np.append(program.l[:-1], -np.inf))
+    check(solver.program, solver.solve())
+    assert solver.lane.form.kinds[program.m - 1] == UPPER
+
+
+def test_the_engine_that_takes_over_from_a_lane_has_what_presolve_leaves():
+    solver = qp.Solver(with_rows_to_leave_out(), tol=1e-15)
+    assert solver.lane is not None
+    for factor in (1.0, 2.0, 3.0):
+        solver.update(q=factor * solver.program.q)
+        assert solver.solve().plan.method == "interior point"
+        assert solver.presolved.kept.sum() == solver.program.m - 3 == solver.cone_solver.program.A.shape[0] + 6
+    program = with_rows_to_leave_out()
+    empty = qp.Solver(program.with_data(program.P, program.A, lb=0.9))
+    assert empty.lane is not None and empty.solve().status is Status.PRIMAL_INFEASIBLE
+
+
+def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
+    program = tiny.rows(6)
+    fixed = qp.solve(
+        program.with_data(program.P, program.A, lb=np.append(0.1, -np.ones(5)), ub=np.append(0.1, np.ones(5)))
+    )
+    assert fixed.x[0] == 0.1
+    free = np.append(np.ones(5), 0.0)  # the last variable is nowhere but in the objective
+    found = qp.solve(
+        program.P * np.outer(free, free), program.q, program.A.toarray() * free, program.l, program.u, -1, 1
+    )
+    assert found.x[-1] == -np.sign(program.q[-1])
 
 
 def test_linear_programs_without_an_answer_are_certified():
