@@ -1,4 +1,4 @@
-"""A quadratic program set up once: presolve, a lane, an active set or the cone form, and what solves it then."""
+"""A quadratic program set up once: presolve, a lane, active sets or the cone form, and what solves it then."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from socp.problem.status import Status
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
+from .active_set.small import small_method
 from .active_set.working_set import WorkingSet
 from .lane import Lane
 from .plan.choice import choose_method
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
 from .problem.stopping import ProgramTest
-from .reduce.cone_form import ConeForm, SidesProgram
-from .reduce.presolve import Presolve
-
-CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in presolve, and how far at most
+from .reduce.cone_form import ConeForm, SidesProgram, reduced
+from .reduce.presolve import Presolve, presolve
 
 
 class Engine(SetUpOnce):
@@ -39,6 +38,8 @@ class Engine(SetUpOnce):
     """
 
     program: QuadraticProgram
+    lane: Lane | None = None
+    _reduced: tuple[Presolve, ConeForm] | None = None  # what is left of the program, where somebody asked for it
     _last: np.ndarray | None = None  # the last optimal x where the active set solves, which a warm start begins at
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
@@ -54,37 +55,43 @@ class Engine(SetUpOnce):
         self.setup_time += before
 
     def _set_up(self, program: QuadraticProgram) -> None:
-        settings = self.settings
-        presolved = self._presolved(program)
-        form = ConeForm(presolved.program)
-        cone_solver = None
-        active_set, lane = self._new_method(presolved, form)
-        method = lane or active_set
-        if method is None or (settings.check_convexity and not method.is_clearly_definite()):
-            cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
-            if active_set is not None and cone_solver.plan.backend == "low rank":
-                active_set = None
+        is_checked, active_set, cone_solver, parts = self.settings.check_convexity, None, None, None
+        before, lane = self.lane, small_method(program, self.settings, self.lane)
+        if lane is None or (is_checked and not lane.is_clearly_definite()):
+            presolved, form = parts = reduced(program, self.settings)
+            active_set = self._new_active_set(presolved.program) if lane is None else None
+            if active_set is None or (is_checked and not active_set.is_clearly_definite()):
+                cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
+                if cone_solver.plan.backend == "low rank":
+                    active_set = None
         # nothing was refused: from here on the solver is that of the new program
-        self.presolved, self.cone_form, self.active_set, self.lane = presolved, form, active_set, lane
+        self._reduced, self.active_set, self.lane = parts, active_set, lane
+        if before is not None:
+            before.let_go(lane)
         self._cone_solver: ConeSolver | None = cone_solver
 
-    def _new_method(self, presolved: Presolve, form: ConeForm) -> tuple[ActiveSet | None, Lane | None]:
-        """The active set for what presolve leaves, or a lane where it leaves all, if one of them is chosen."""
-        program, settings = presolved.program, self.settings
-        method = choose_method(program, settings)
+    def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
+        """The active set for what presolve leaves, if one is chosen."""
+        method = choose_method(program, self.settings, may_be_definite=False)
         if method == "working set":
             before = getattr(self, "active_set", None)
-            return WorkingSet(program, settings, before if isinstance(before, WorkingSet) else None), None
-        if method == "lane" and presolved.kept is None and not form.has_fixed:
-            return None, Lane(program, settings, form, getattr(self, "lane", None))
-        return (ActiveSet(program, settings) if method == "active set" else None), None
+            return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
+        return ActiveSet(program, self.settings) if method == "active set" else None
 
-    def _presolved(self, program: QuadraticProgram) -> Presolve:
-        """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
-        settings = self.settings
-        slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
-        wanted = settings.presolve and not program.hessian.is_by_rows
-        return Presolve(program, wanted, min(slack, MOST_CROSSING))
+    @property
+    def presolved(self) -> Presolve:
+        """What presolve leaves of the program; where a lane does without it, looked for when it is asked for."""
+        return self._reduce()[0]
+
+    @property
+    def cone_form(self) -> ConeForm:
+        """The way from there to the cone program and back."""
+        return self._reduce()[1]
+
+    def _reduce(self) -> tuple[Presolve, ConeForm]:
+        if self._reduced is None:
+            self._reduced = reduced(self.program, self.settings)
+        return self._reduced
 
     def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
         """The solver of the cone program, which tests P whatever the active set may leave out."""
@@ -110,7 +117,7 @@ class Engine(SetUpOnce):
         if q is None:
             return
         program = self.program.with_data(self.program.P, self.program.A, q)
-        if self._is_stale or self.presolved.kept is not None:
+        if self._is_stale or (self._reduced is not None and self.presolved.kept is not None):
             self._take(program, False, False)
             return
         self._is_stale = True
@@ -120,7 +127,7 @@ class Engine(SetUpOnce):
                 self._cone_solver.replace_vectors(cone_program.with_objective(program))
             else:  # somebody has updated that solver by itself
                 self._cone_solver.replace(self.cone_form.program(program))
-        self._keep(program, Presolve(program, wanted=False))
+        self._keep(program, None if self._reduced is None else Presolve(program, wanted=False))
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
         """Go over to a program; one that is refused leaves the solver as it was."""
@@ -129,12 +136,15 @@ class Engine(SetUpOnce):
 
     def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> bool:
         """Go over to a program; False, and nothing is done, where it needs another set-up."""
-        presolved = self._presolved(program)
+        if self.lane is not None and (new_P or new_A or not self.lane.form.fits(program)):
+            return False
+        if self._reduced is None:
+            self._keep(program, None)
+            return True
+        presolved = presolve(program, self.settings)
         if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
             return False
         if new_P and (self.active_set is not None or choose_method(presolved.program, self.settings) == "active set"):
-            return False
-        if (new_P or new_A) and self.lane is not None:
             return False
         self._is_stale = True
         if self._cone_solver is not None:
@@ -150,18 +160,26 @@ class Engine(SetUpOnce):
         self._keep(program, presolved)
         return True
 
-    def _keep(self, program: QuadraticProgram, presolved: Presolve) -> None:
-        """The rest of going over to a program, which needs no other set-up."""
-        if self.active_set is not None:
-            self.active_set, _ = self._new_method(presolved, self.cone_form)
+    def _keep(self, program: QuadraticProgram, presolved: Presolve | None) -> None:
+        """The rest of going over to a program, of which presolve leaves this, without another set-up."""
+        self._is_stale = True
+        if presolved is not None:
+            self._reduced = presolved, self.cone_form
+            if self.active_set is not None:
+                self.active_set = self._new_active_set(presolved.program)
         if self.lane is not None:
             self.lane.program = program
-        self.program, self.presolved, self._is_stale = program, presolved, False
+        self.program, self._is_stale = program, False
 
     def let_go(self) -> None:
         """Leave the memory to the next program; the solver is not to be used again."""
         if self._cone_solver is not None:
             self._cone_solver.let_go()
+        if self.lane is not None:
+            self.lane.let_go()
+
+    def __del__(self) -> None:
+        """Leave the room of a lane to the next program of its kind."""
         if self.lane is not None:
             self.lane.let_go()
 
@@ -188,22 +206,24 @@ class Engine(SetUpOnce):
         """The answer of the lane or of the active set, or else of the interior-point method."""
         solution = None
         if self.lane is not None:
-            self._show(self.lane.plan)
+            self._show(self.lane.plan, self.program, self.lane.form)
             solution = self.lane.solve(is_warm)
+            if solution is not None:
+                return solution
         test = ProgramTest(self.program, self.presolved, self.cone_form)
         if self.active_set is not None:
-            self._show(self.active_set.plan)
+            self._show(self.active_set.plan, self.presolved.program, self.cone_form)
             solution = self.active_set.solve(start, test)
         if solution is None and self.program.hessian.is_by_rows:
             self._make_hessian()
             return self._find(is_warm, None)
         return self._follow_path(is_warm, test) if solution is None else solution
 
-    def _show(self, plan: Plan) -> None:
+    def _show(self, plan: Plan, program: QuadraticProgram, form: ConeForm) -> None:
         """Print the head of a method that is none of the engine's, where that is wanted."""
         if self.settings.verbose:
-            P, form = self.presolved.program.hessian, self.cone_form
-            entries = P.order**2 if P.is_by_rows else P.entries, self.presolved.program.A.data.size
+            P = program.hessian
+            entries = P.order**2 if P.is_by_rows else P.entries, program.A.data.size
             printing.header(plan, self.settings.tol, form.n, form.p, form.m, (), entries)
 
     def _start_of(self, warm_start: bool | np.ndarray) -> np.ndarray | None:

@@ -10,6 +10,7 @@ announce(
     ],
     every=["qp.problem", "qp.reduce"],
     lanes=["qp.problem.side_by_side.load_program", "qp.problem.side_by_side.solve_one"],
+    dual=["qp.active_set.dual"],
     sparse=["qp.reduce.removal.remove_rows", "qp.reduce.removal.postsolve"],
 )  # fmt: skip
 

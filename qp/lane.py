@@ -7,7 +7,6 @@ answer, the interior-point method of `socp` begins anew: that certifies, and kno
 from __future__ import annotations
 
 import functools
-import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +17,7 @@ from socp.batch.driver import OPTIMAL as ANSWERED
 from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.spans import NO_CONES, spans_of
 from socp.batch.verify import NO_LAYOUT, verifier_for
+from socp.compiled.memory import Pool
 from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
 from socp.method.run import OPTIMAL, copy_of_records, test_holds
@@ -39,8 +39,6 @@ from .reduce.cone_form import EQUAL, LOWER, UPPER, ConeForm, gather_rhs
 
 MOST_ITERATIONS = 25  # of a lane, which takes ten or so: what takes more is left to the ordinary path
 
-_thread = threading.local()
-
 
 class Lane:
     """A program in a lane.
@@ -48,7 +46,7 @@ class Lane:
     Parameters
     ----------
     program : QuadraticProgram
-        One that `qp.plan.choice` has for it, of which presolve leaves nothing out.
+        One that `qp.plan.choice` has for it, in which presolve would fix no variable.
     settings : Settings
     form : ConeForm
         Its cone form, for the kinds of its sides.
@@ -63,6 +61,7 @@ class Lane:
     """
 
     method, words = "lane", "dense LDL' in a vector lane"
+    pool = Pool()  # of rooms; in the class, as solvers outlive the modules where Python ends
 
     def __init__(
         self, program: QuadraticProgram, settings: Settings, form: ConeForm, before: Lane | None = None
@@ -75,7 +74,11 @@ class Lane:
 
     def _kind_of(self, program: QuadraticProgram, form: ConeForm) -> tuple[object, ...]:
         """What programs in one room share."""
-        return form.kinds.tobytes(), program.m, self.settings
+        settings = self.settings
+        return (
+            form.kinds.tobytes(), program.m, settings.tol, settings.tol_abs, settings.tol_infeasible,
+            settings.step_fraction,
+        )  # fmt: skip
 
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor shows that P is semidefinite."""
@@ -84,12 +87,13 @@ class Lane:
 
     def solve(self, warm_start: bool) -> Solution | None:
         """The answer, from the last one on with `warm_start`; None where the lane has none that passes the test."""
-        room = self._room = self._room or self._new_room()
-        room.take(self.program, self.P)
+        room = self._enter()
         room.start_at(warm_start and room.has_answer)
         room.has_answer = False
         solve_one(room.batch, room.lanes, room.test, *NO_LAYOUT)
-        return self._answer(room, test_holds(self.settings.tol)) if room.code.item() == ANSWERED else None
+        found = self._answer(room, test_holds(self.settings.tol)) if room.code.item() == ANSWERED else None
+        room.is_at_work = False
+        return found
 
     def _answer(self, room: Room, message: str, status: Status = OPTIMAL) -> Solution:
         """The answer that is in the room, or a certificate."""
@@ -114,19 +118,25 @@ class Lane:
             run=SimpleNamespace(solution=cone_solution),
         )  # fmt: skip
 
-    def _new_room(self) -> Room:
-        """That which a program of the same kind has left in this thread, or another one."""
-        room: Room | None = _thread.__dict__.pop("room", None)
-        return room if room is not None and room.kind == self._kind else self._room_of_own()
+    def _enter(self) -> Room:
+        """The room with the data of the program in it, at work: its own, one that was left, or a new one."""
+        room = self._room
+        if room is None or room.is_at_work:  # what was interrupted may be half written
+            room = self._room = self.pool.take(self._kind) or self._room_of_own()
+        room.is_at_work = True
+        room.take(self.program, self.P)
+        return room
 
     def _room_of_own(self) -> Room:
         return Room(self._kind, self.program.n, self.form.kinds, self.settings)
 
-    def let_go(self) -> None:
-        """Leave the memory to the next program of the same kind."""
-        if self._room is not None:
-            self._room.program, self._room.has_answer = None, False
-            _thread.room, self._room = self._room, None
+    def let_go(self, next_user: Lane | None = None) -> None:
+        """Leave the room to the next program of the same kind in this thread, but for one that has it already."""
+        room, self._room = self._room, None
+        if room is None or room.is_at_work or (next_user is not None and next_user._room is room):
+            return
+        room.program, room.has_answer = None, False
+        self.pool.leave(room.kind, room, room.words)
 
 
 class Room:
@@ -138,6 +148,8 @@ class Room:
         The one whose data are here.
     has_answer : bool
         Whether an answer to it, or to one like it, is.
+    is_at_work : bool
+        Whether data are taken or a program is solved here, or was when that was interrupted.
     """
 
     def __init__(self, kind: tuple[object, ...], n: int, kinds: np.ndarray, settings: Settings) -> None:
@@ -145,7 +157,7 @@ class Room:
         m = N - n
         self.kind, self.none = kind, np.zeros((0, n))
         self.program: QuadraticProgram | None = None
-        self.has_answer = self.is_warm = False
+        self.has_answer = self.is_warm = self.is_at_work = False
         data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
         self.batch = batch = Batch(
             m=m, n=n, count=1, rows=self._most_records(N), x_start=self.none, y_start=self.none,
@@ -158,6 +170,11 @@ class Room:
             batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
         )  # fmt: skip
         self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
+
+    @property
+    def words(self) -> int:
+        """The size of the memory."""
+        return self.batch.words + self.test.words + self.lanes.words
 
     def _most_records(self, N: int) -> int:
         return MOST_ITERATIONS + 1

@@ -40,8 +40,8 @@ class Solver(Engine):
         The way from there to the cone program and back.
     active_set : ActiveSet or None
         The active-set method, where the program is one for it.
-    lane : Lane or None
-        The lane of a small program (see `qp.lane`).
+    lane : Lane, DualActiveSet or None
+        The lane or the dual active set of a small program (see `qp.lane`, `qp.active_set.dual`).
 
     Examples
     --------
@@ -84,7 +84,8 @@ class Solver(Engine):
         or presolve leaves other rows out.
 
         `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
-        (CSC); P may be given whole instead, and has to be where it is dense.  An update that is interrupted leaves a
+        (CSC); P may be given whole instead, and has to be where it is dense.  For a program after the first one the
+        backend is chosen by what an iteration costs, its analysis left aside.  An update that is interrupted leaves a
         solver with the old program or the new one, set up anew when it is used next.
         """
         with self.at_work:

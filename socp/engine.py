@@ -17,12 +17,13 @@ from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kernel_groups import ready_for_large
 from .kkt.backends import build
 from .kkt.base import KKT
+from .linalg.csc import same_places
 from .method import workspace
 from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State, keep_point
 from .method.newton import Newton, Point
 from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
-from .plan.choice import SMALL, decide
+from .plan.choice import SMALL, SMALL_REASON, decide
 from .plan.plan import Plan
 from .problem import printing
 from .problem.checks import ProgramError
@@ -99,6 +100,8 @@ class Engine(SetUpOnce):
     program : ConeProgram
     timings : dict
         Seconds of the parts of the last set-up.
+    first : ConeProgram or None
+        The program of the set-up, where the backend was chosen to solve it once; None holds the choice for good.
     """
 
     program: ConeProgram
@@ -129,6 +132,7 @@ class Engine(SetUpOnce):
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings, self._state, self._threads = form, timings, state, threads
         self._fallbacks: Fallbacks | None = None  # once a run has failed
+        self.first = program if state.plan.reason is SMALL_REASON else None
         self._ended_well = False  # whether the last run left an optimal point where the next one works
         self._has_last = False  # whether the state keeps one
 
@@ -215,6 +219,21 @@ class Engine(SetUpOnce):
         if last is not None:
             self._keep(last, form)
 
+    def _plan_for_many(self) -> None:
+        """Choose the backend by what an iteration costs, once other programs follow the one of the set-up."""
+        started, old, form = time.perf_counter(), self._state, self.form
+        plan = decide(form, self.settings, is_kept=True)
+        if plan.backend != old.plan.backend:
+            with self._threads:
+                state = State(form, *build(form, plan))
+            state.last.copy_from(old.last)
+            form.is_pooled, self._fallbacks = False, None  # the workspace is none of the kind that it was
+            self._state = state
+            for name, seconds in zip(("ordering", "symbolic"), self.kkt.analysis_seconds()):
+                self.timings[name] += seconds
+        self.first = None
+        self.setup_time += time.perf_counter() - started
+
     def _last_optimal(self) -> Point | None:
         """The last optimal point, where no run works."""
         if self._ended_well:
@@ -252,6 +271,8 @@ class Engine(SetUpOnce):
         self._make_ready()
         if self._ended_well:
             self._last_optimal()
+        if self.first is not None and self.first is not self.program:
+            self._plan_for_many()
         self._is_stale = True  # until the run has ended; its memory may be half written where it is interrupted
         run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
         with self._threads:
@@ -300,8 +321,6 @@ def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
             continue
         if type(one) is not type(other) or one.shape != other.shape:
             return False
-        if sp.issparse(one) and not (
-            np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
-        ):
+        if sp.issparse(one) and not same_places(one, other):
             return False
     return True

@@ -13,12 +13,13 @@ from ..problem.program import QuadraticProgram
 OF_LANES = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # which know no others
 
 
-def choose_method(program: QuadraticProgram, settings: Settings) -> str:
+def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite: bool = True) -> str:
     """The `Plan.method` for a program with two-sided rows and bounds.
 
-    The one with the least `plan.costs.method_seconds` of those that can: a lane for all, the active set for a dense P
-    where most variables have bounds and at most one row has sides.  An interior-point method factors all of P in each
-    iteration, whereas the active set reads the rows of what moves.  The working set where rows of P are enough.
+    The one with the least `plan.costs.method_seconds` of those that can: the dual active set for a small program whose
+    P `may_be_definite` (the method itself looks), a lane for all small ones, the active set for a dense P where most
+    variables have bounds and at most one row has sides.  An interior-point method factors all of P in each iteration,
+    whereas the active set reads the rows of what moves.  The working set where rows of P are enough.
     Settings that belong to the interior-point method choose it.
     """
     P = program.hessian
@@ -28,8 +29,11 @@ def choose_method(program: QuadraticProgram, settings: Settings) -> str:
         return "working set" if _suits_working_set(program, P, settings) else "interior point"
     seconds = method_seconds(program.n, program.m, program.A.data.size, P.order**2 if P.is_full else P.entries)
     own, has_time = (settings.max_iter, settings.equilibrate, settings.refinement_steps), _has_time(settings)
-    if "lane" in seconds and own == OF_LANES and has_time and seconds["lane"] <= seconds["interior point"]:
-        return "lane"
+    if own == OF_LANES and has_time:
+        suits_dual = may_be_definite and settings.active_set and P.entries >= program.n > 0
+        for method in ["dual active set"] * suits_dual + ["lane"]:
+            if seconds.get(method, np.inf) <= seconds["interior point"]:
+                return method
     is_cheaper = P.is_full and seconds["active set"] <= seconds["interior point"]
     return "active set" if is_cheaper and _suits_active_set(program, settings) else "interior point"
 

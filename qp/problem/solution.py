@@ -41,7 +41,8 @@ class Solution(Answer):
         Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual), measured in
         twice the working precision.
     iterations : int
-        Of the interior-point method; where the active set gave the answer, its rounds (see `qp.active_set.method`).
+        Of the interior-point method; where an active set gave the answer, its rounds (see `qp.active_set.method`), or
+        the sides that came into the working set (see `qp.active_set.dual`).
     setup_time, solve_time : float
         Seconds.
     message : str
@@ -86,7 +87,7 @@ class Solution(Answer):
 
     @property
     def cone_solution(self) -> ConeSolution | None:
-        """The engine's answer to the cone program behind it; None where the active set or a batch gave the answer."""
+        """The engine's answer to the cone program behind it; None where a batch or a large active set gave it."""
         if self._run is not None:
             self._cone_solution, self._run = self._run.solution(), None
         return self._cone_solution

@@ -27,14 +27,15 @@ from socp.compiled.kernels import deferred_kernel, inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
 from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
-from socp.linalg.csc import csc, transpose
+from socp.linalg.csc import csc, same_places, transpose
 from socp.problem.checks import INT
 from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
+from socp.problem.settings import Settings
 from socp.verify.stopping import LOST
 
 from ..problem.program import QuadraticProgram
-from .presolve import rows_kept
+from .presolve import Presolve, presolve, rows_kept
 
 UPPER, LOWER, EQUAL = (1 << bit for bit in range(3))  # what a kind is the sum of
 
@@ -113,6 +114,12 @@ class ConeForm:
         fix_multipliers(A.indptr, A.indices, A.data, self.kinds, gradient, own_y, own_z)
 
 
+def reduced(program: QuadraticProgram, settings: Settings) -> tuple[Presolve, ConeForm]:
+    """What presolve leaves of a program, and the cone form of that."""
+    presolved = presolve(program, settings)
+    return presolved, ConeForm(presolved.program)
+
+
 class SidesProgram(StackedProgram):
     """The cone program of a quadratic one, of which the engine takes the rows from where they are.
 
@@ -166,7 +173,7 @@ class SidesProgram(StackedProgram):
         if not isinstance(other, SidesProgram) or not np.array_equal(self._form.kinds, other._form.kinds):
             return False
         A, B = self._matrix, other._matrix
-        return np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices)
+        return same_places(A, B)
 
     @functools.cached_property
     def _rows(self) -> tuple[sp.csc_array, sp.csc_array]:

@@ -163,7 +163,7 @@ class AloneSolver:
         if self.solver is None or not np.array_equal(always, self.solver.program.h == np.inf):
             blank = self._with(np.zeros_like(c), np.zeros_like(b), np.where(always, np.inf, 0.0))
             self.solver = Engine.of_checked(blank, settings)
-        self.solver.settings = settings
+        self.solver.settings, self.solver.first = settings, None  # solved as by a new solver
         self.solver.equilibrate_for(self._with(c, b, h))
         return self.solver.solve()
 

@@ -1,4 +1,4 @@
-"""How much memory there is left, asked before much of it is taken; and that what is freed is kept.
+"""How much memory there is left, asked before much of it is taken; that what is freed is kept; and pools of it.
 
 Linux hands out more than it has and ends the process that comes to use it: an allocation that succeeds says nothing.
 """
@@ -8,7 +8,10 @@ from __future__ import annotations
 import functools
 import math
 import os
+import threading
+from collections.abc import Hashable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +55,55 @@ def check_room(size: float, what: str) -> None:
 def free_memory() -> float:
     """Return the bytes that the machine and the container have left: infinity where the system does not say."""
     return min(_of_the_machine(), _of_the_group())
+
+
+class Pool(threading.local):
+    """Workspaces that nobody uses any more, for the next who needs one of their kind in this thread.
+
+    Who takes one has it alone.  Kinds that were left first go first, once there is too much.
+
+    Attributes
+    ----------
+    kept : dict of list
+        (size, workspace) of each, by kind.
+    words, most_words : int
+        Their size, and the largest, in words of eight bytes.
+
+    Examples
+    --------
+    >>> pool = Pool()
+    >>> pool.leave("ten variables", [0.0] * 10, words=10)
+    >>> print(len(pool.take("ten variables")), pool.take("ten variables"))
+    10 None
+    """
+
+    most_words = 2**20
+
+    def __init__(self) -> None:
+        self.words, self.kept = 0, dict[Hashable, list[tuple[int, Any]]]()
+
+    def take(self, kind: Hashable) -> Any:
+        """Return a workspace of this kind, which is the caller's now; None where there is none."""
+        found = self.kept.pop(kind, None)
+        if not found:
+            return None
+        words, workspace = found.pop()
+        if found:
+            self.kept[kind] = found
+        self.words -= words
+        return workspace
+
+    def leave(self, kind: Hashable, workspace: Any, words: int) -> None:
+        """Leave a workspace of so many words."""
+        self.kept.setdefault(kind, []).append((words, workspace))
+        self.words += words
+        while self.words > self.most_words and self.kept:
+            self.take(next(iter(self.kept)))
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.kept.clear()
+        self.words = 0
 
 
 def _of_the_machine() -> float:

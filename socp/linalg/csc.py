@@ -19,6 +19,12 @@ def csc(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[
     return matrix
 
 
+def same_places(A: sp.csc_array, B: sp.csc_array) -> bool:
+    """Whether two canonical matrices of one shape have entries in the same places."""
+    pairs = (A.indptr, B.indptr), (A.indices, B.indices)
+    return all(one is other or np.array_equal(one, other) for one, other in pairs)
+
+
 def _checked_csc(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sp.csc_array:
     return sp.csc_array((data, indices, indptr), shape=shape)
 

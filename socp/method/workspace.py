@@ -11,8 +11,7 @@ is solved in the same way, to the bit, whatever was solved before it.
 
 from __future__ import annotations
 
-import threading
-
+from ..compiled.memory import Pool
 from ..form.standard import Sizes
 from ..kkt.dense import DenseKKT
 from ..plan.choice import is_small
@@ -22,16 +21,14 @@ from .loop import State
 
 MOST = 100_000  # words that are kept
 
-_thread = threading.local()
+_pool = Pool()
 Kind = tuple[Sizes, bool, str, float | None, int, float, bool]
 
 
 def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | None:
     """What was released by a program of this kind, which is the caller's now."""
-    found: tuple[Kind, State] | None = _thread.__dict__.pop("released", None)
-    if found is None or found[0] != _kind(sizes, program.hessian.is_full, settings):
-        return None
-    return found[1]
+    state: State | None = _pool.take(_kind(sizes, program.hessian.is_full, settings))
+    return state
 
 
 def fits(state: State) -> bool:
@@ -50,7 +47,7 @@ def release(state: State, settings: Settings) -> None:
         chosen = state.plan.is_free and state.plan.backend == "dense"
         form.is_pooled = chosen and is_small(form) and form.words + kkt.words + state.words <= MOST
     if form.is_pooled:
-        _thread.released = _kind(form.sizes, form.P.is_full, settings), state
+        _pool.leave(_kind(form.sizes, form.P.is_full, settings), state, form.words + kkt.words + state.words)
 
 
 def _kind(sizes: Sizes, dense: bool, settings: Settings) -> Kind:

@@ -9,23 +9,25 @@ from .costs import COSTS, dense_seconds, low_rank_seconds, sparse_seconds
 from .plan import Backend, Plan
 
 SMALL = 260  # variables and equalities up to which a program may be small
+SMALL_REASON = "the program is small"
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
 
 
-def decide(form: StandardForm, settings: Settings) -> Plan:
+def decide(form: StandardForm, settings: Settings, is_kept: bool = False) -> Plan:
     """The plan that `settings.kkt` names, or for "auto" the one with the least seconds.
 
     Where a sparse matrix takes fewer than dense Cholesky by what its counts tell, its analysis decides
-    (`kkt.backends`): it shows the work, and costs less than a factorization.
+    (`kkt.backends`): it shows the work, and costs less than a factorization.  To solve a small program once costs less
+    than to look at it; where a solver `is_kept`, the analysis costs nothing.
     """
-    backend, reason, seconds = _backend(form, settings)
+    backend, reason, seconds = _backend(form, settings, is_kept)
     return Plan(
         backend, reason, settings.kkt == "auto", "interior point", settings.regularization, settings.refinement_steps,
         settings.equilibrate, form.limit, settings.step_fraction, False, seconds,
     )  # fmt: skip
 
 
-def _backend(form: StandardForm, settings: Settings) -> tuple[Backend, str, dict[str, float]]:
+def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Backend, str, dict[str, float]]:
     """(the backend, why, the seconds of all that were compared)."""
     wanted = NAMES.get(settings.kkt)
     if form.n == 0:  # BLAS refuses empty arrays
@@ -36,12 +38,13 @@ def _backend(form: StandardForm, settings: Settings) -> tuple[Backend, str, dict
         return wanted, f'kkt="{settings.kkt}" was asked for', {}
     n, P, rows = form.n, form.P, form.p + form.m - form.bounds
     P_entries = P.entries if P.is_sparse else n**2
+    costs = COSTS._replace(analysis=0.0, analysis_of_entry=0.0) if is_kept else COSTS
     seconds: dict[Backend, float] = {
         "dense": dense_seconds(n, rows),
-        "sparse": sparse_seconds(n, rows, form.entries - form.bounds, P_entries=P_entries),
+        "sparse": sparse_seconds(n, rows, form.entries - form.bounds, costs, P_entries=P_entries),
     }
-    if is_small(form):
-        return "dense", "the program is small", _told(seconds, "dense")
+    if not is_kept and is_small(form):
+        return "dense", SMALL_REASON, _told(seconds, "dense")
     if P.rank is not None and _is_held(form):
         seconds["low rank"] = low_rank_seconds(n, P.rank + rows)
     least = min(seconds, key=seconds.__getitem__)

@@ -38,6 +38,8 @@ class Costs(NamedTuple):
         What a round of it may take, between which it looks at its time.
     lane, lane_flops : float
         The set-up of a lane, and its operations a second.
+    dual : float
+        The set-up of a dual active set, which takes about as many steps as there are variables.
     """
 
     flops: float = 4e10
@@ -52,6 +54,7 @@ class Costs(NamedTuple):
     round: float = 1.0
     lane: float = 3e-5
     lane_flops: float = 2.5e9
+    dual: float = 1.8e-5
 
 
 COSTS = Costs()
@@ -86,13 +89,16 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
 def method_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> dict[str, float]:
     """A program with m rows of so many entries and a P of order n, by each method, from data to answer.
 
-    Zeros cost a lane and the active set as much as other entries.  A lane is none for data that the cache cannot hold.
+    Zeros cost a lane and active sets as much as other entries.  A lane is none for data that the cache cannot hold,
+    the dual active set for twice as many.
     """
     iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, costs, P_entries=P_entries))
     found = {
         "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
         "interior point": costs.interior_point + costs.iterations * iteration,
     }
+    if n * (n + m) <= 2 * costs.cache:
+        found["dual active set"] = costs.dual + (4 * n**3 / 3 + m * n**2) / costs.lane_flops
     if n * (n + m) <= costs.cache:
         found["lane"] = costs.lane + costs.iterations * (n**3 / 3 + m * n**2 / 2) / costs.lane_flops
     return found

@@ -19,7 +19,7 @@ class Plan(NamedTuple):
         Why, in words.
     is_free : bool
         Whether the backend was for the engine to choose.
-    method : {"interior point", "active set", "working set", "lane"}
+    method : {"interior point", "active set", "working set", "dual active set", "lane"}
     regularization : float or None
         The one static regularization, or None for the ladder of the backend.
     refinement_steps : int
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
     --------
     >>> import numpy as np, qp
     >>> print(qp.solve(np.eye(3), -np.ones(3), A=np.ones((1, 3)), u=[1.0]).plan)
-    dense LDL' in a vector lane, order 3, 1 row: chosen over interior point (1.8x)
+    dual active set, order 3, 1 row: chosen over interior point (3.1x)
     >>> print(qp.solve(np.eye(100) + 1.0, np.ones(100), lb=-1.0, ub=1.0).plan)
     active set, 100 variables with a dense P: chosen over interior point (1.3x)
     """

@@ -198,8 +198,9 @@ class SparseHessian(Hessian):
             return as_hessian("P_data", data, self.order, "the program")
         values = as_vector("P_data", data, self.entries, " (the entries of P)")
         check_finite("P_data", values)
-        new = self.source.copy()
-        new.data = values
+        new = csc(values, self.indices, self.indptr, self.source.shape)
+        if is_symmetric(self.indptr, self.indices, values, np.empty(self.order, INT)):
+            return new
         check_symmetric("P", new)
         return symmetric_part(new)
 

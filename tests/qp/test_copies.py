@@ -14,6 +14,7 @@ from socp import ProgramError
 EYE, MINUS = np.eye(3), -np.ones(3)
 RNG = np.random.default_rng(0)
 WIDE = RNG.normal(size=(60, 60))
+PRESOLVED = {"A": [[1.0, 0, 0], [1, 1, 1]], "l": [0.5, -9], "u": [0.5, 1.0]}
 DISK = {"G": [[0, 0], [-1, 0], [0, -1]], "h": [1, 0, 0], "cones": [socp.SecondOrder(3)], "P": np.eye(2)}
 
 
@@ -41,15 +42,19 @@ def machine():
 
 # name: (what finds an answer, its method; None in a batch)
 QUADRATIC = {
-    "lane": (lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), u=[1.0]), "lane"),
-    "lane with bounds": (lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), l=[0.2], u=[1.0], lb=0.0), "lane"),
-    "an answer before an update": (updated, "lane"),
-    "engine": (lambda: qp.solve(WIDE @ WIDE.T, WIDE[0], lb=-1.0), "interior point"),
-    "presolved": (
-        lambda: qp.solve(EYE, MINUS, A=[[1.0, 0, 0], [1, 1, 1]], l=[0.5, -9], u=[0.5, 1.0]),
-        "interior point",
+    "lane": (lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), u=[1.0], active_set=False), "lane"),
+    "lane with bounds": (
+        lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), l=[0.2], u=[1.0], lb=0.0, active_set=False),
+        "lane",
     ),
-    "fixed": (lambda: qp.solve(EYE, MINUS, lb=[0.5, 0, 0], ub=[0.5, 1, 1]), "interior point"),
+    "dual": (lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), l=[0.2], u=[1.0], lb=0.0), "dual active set"),
+    "dual with rows that presolve leaves out": (lambda: qp.solve(EYE, MINUS, **PRESOLVED), "dual active set"),
+    "dual with fixed variables": (lambda: qp.solve(EYE, MINUS, lb=[0.5, 0, 0], ub=[0.5, 0.7, 2]), "dual active set"),
+    "an answer before an update": (updated, "dual active set"),
+    "engine": (lambda: qp.solve(WIDE @ WIDE.T, WIDE[0], lb=-1.0, active_set=False), "interior point"),
+    "lane with rows that presolve leaves out": (lambda: qp.solve(EYE, MINUS, **PRESOLVED, active_set=False), "lane"),
+    "presolved": (lambda: qp.solve(EYE, MINUS, **PRESOLVED, kkt="dense"), "interior point"),
+    "fixed": (lambda: qp.solve(EYE, MINUS, lb=[0.5, 0, 0], ub=[0.5, 1, 1], active_set=False), "interior point"),
     "active set": (boxed, "active set"),
     "of a batch": (lambda: qp.solve_many(EYE, [MINUS, 2.0 * MINUS], A=np.ones((1, 3)), u=[1.0])[1], None),
     "alone in a batch": (lambda: qp.solve_many(EYE, [MINUS, MINUS], A=np.ones((1, 3)), u=1.0, max_iter=300)[0], None),
@@ -87,7 +92,7 @@ def test_of_quadratic_programs(name):
     found = find()
     assert found.status == "optimal" and (None if found.plan is None else found.plan.method) == method
     check_copies(found)
-    if method in ("lane", "interior point"):
+    if method in ("lane", "dual active set", "interior point"):
         check_copies(found.cone_solution)
         for copied in COPIES:
             check_copies(copied(find()).cone_solution)
@@ -109,7 +114,10 @@ def test_of_cone_programs(name):
     check_copies(CONIC[name]())
 
 
-@pytest.mark.parametrize("name", ["lane", "lane with bounds", "engine", "presolved", "fixed"])
+@pytest.mark.parametrize("name", [
+    "lane", "lane with bounds", "dual", "dual with rows that presolve leaves out", "dual with fixed variables",
+    "engine", "presolved", "fixed",
+])  # fmt: skip
 def test_the_cone_solution_has_the_derivatives_of_its_own_program(name):
     cone = QUADRATIC[name][0]().cone_solution
     alone = socp.solve(cone._linearize.args[0])

@@ -1,7 +1,11 @@
 """One small program in a lane: its answers, and what goes another way."""
 
 import copy
+import functools
 import pickle
+import subprocess
+import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,12 +14,25 @@ import scipy.sparse as sp
 
 import qp
 from bench.programs import tiny
-from qp.lane import MOST_ITERATIONS
+from qp import engine
+from qp.active_set import small
+from qp.lane import MOST_ITERATIONS, Lane, Room
+from qp.plan import choice
+from qp.reduce.cone_form import UPPER
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
 from socp.verify.stopping import residuals
 from tests.support.programs import check
+
+
+@pytest.fixture(autouse=True)
+def lanes_alone(monkeypatch):
+    """The dual active set, which takes most of these programs, is left out."""
+    choose = functools.partial(choice.choose_method, may_be_definite=False)
+    monkeypatch.setattr(
+        small, "choose_method", lambda program, settings, may_be_definite=True: choose(program, settings)
+    )
 
 
 def other(program, **settings):
@@ -160,6 +177,128 @@ def test_programs_that_take_turns_do_not_meet():
         np.testing.assert_array_equal(x, expected)
 
 
+@pytest.fixture
+def made(monkeypatch):
+    """The rooms that were made since; none is left from before."""
+    rooms, begin = [], Room.__init__
+
+    def count(room, *arguments):
+        begin(room, *arguments)
+        rooms.append(room)
+
+    Lane.pool.clear()
+    monkeypatch.setattr(Room, "__init__", count)
+    yield rooms
+    Lane.pool.clear()
+
+
+def bits(solution):
+    return solution.x.tobytes(), solution.y.tobytes(), solution.z_bounds.tobytes(), solution.iterations
+
+
+def half_bounded(seed):
+    """A box of which other sides are finite for each seed."""
+    program, mask = tiny.box(6, seed), np.random.default_rng(seed).random(6) < 0.5
+    return qp.QuadraticProgram(program.P, program.q, lb=-1.0, ub=np.where(mask, 1.0, np.inf))
+
+
+def test_programs_of_other_kinds_in_turn_find_their_rooms_again(made):
+    programs = [tiny.box(6), tiny.rows(6), *map(half_bounded, range(5))]
+    first = [bits(qp.solve(program)) for program in programs]
+    count = len(made)
+    for solve in (qp.solve, lambda program: qp.Solver(program).solve()):
+        for _ in range(3):
+            assert [bits(solve(program)) for program in programs] == first
+    assert len(made) == count
+
+
+def test_a_solver_that_goes_over_to_another_kind_leaves_its_room(made):
+    solver, sides = qp.Solver(tiny.box(6)), [np.inf, 1.0, np.append(np.inf, np.ones(5))]
+    for ub in 3 * sides:
+        solver.update(ub=ub)
+        assert bits(solver.solve()) == bits(qp.solve(solver.program))
+    assert len(made) <= 2 * len(sides)
+
+
+def test_no_room_has_two_users(made):
+    """Whoever lives keeps his own, and so does he who was copied, pickled or set up in it after a refusal."""
+    program = tiny.rows(6, 1)
+    expected, solvers = bits(qp.solve(program)), [qp.Solver(program) for _ in range(3)]
+    solvers += [copy.copy(solvers[0]), copy.deepcopy(solvers[0]), pickle.loads(pickle.dumps(solvers[0]))]
+    for _ in range(2):
+        assert [bits(solver.solve()) for solver in solvers] == len(solvers) * [expected]
+        rooms = [solver.lane._room for solver in solvers]
+        assert len({id(room) for room in rooms}) == len(solvers)
+        with pytest.raises(ProgramError, match="semidefinite"):
+            solvers[1].update(P_data=-program.P)
+        with pytest.raises(ProgramError):
+            qp.Solver(-program.P, program.q, program.A, program.l, program.u)
+    lane = solvers.pop().lane  # which outlives its solver
+    assert lane._room is None and bits(lane.solve(False)) == expected
+    room = lane._room
+    assert all(solver.lane._room is not room for solver in solvers) and Lane.pool.take(room.kind) is not room
+
+
+def test_a_room_that_was_interrupted_is_not_used_again(made, monkeypatch):
+    program = tiny.rows(6, 2)
+    expected = bits(qp.solve(program))
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    solver, another = qp.Solver(program), tiny.rows(6, 3)
+    assert bits(solver.solve()) == expected
+    room = solver.lane._room
+    for name, attempt in [
+        ("load_program", lambda: qp.solve(another)), ("load_program", lambda: solver.update(A_data=another.A.data)),
+        ("solve_one", lambda: qp.solve(another)), ("solve_one", solver.solve),
+    ]:  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setattr(f"qp.lane.{name}", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                attempt()
+                solver.solve()
+        solver.update(A_data=program.A.data)
+        assert bits(solver.solve()) == bits(qp.solve(program)) == expected
+    assert solver.lane._room is not room
+
+
+def test_rooms_stay_in_the_thread_that_they_were_left_in(made):
+    """A solver that is made in one thread and dies in another leaves its room there, and to nobody else."""
+    program = tiny.rows(6, 4)
+    expected, solver = bits(qp.solve(program)), [qp.Solver(program)]
+    solver[0].solve()
+    kind, room = solver[0].lane._kind, solver[0].lane._room
+
+    def end():
+        solver.clear()
+        return Lane.pool.take(kind)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(end).result() is room
+    assert Lane.pool.take(kind) is not room
+
+    def work(seed):
+        programs = [tiny.rows(6, 4), half_bounded(seed % 3)]
+        return [bits(qp.Solver(program).solve()) for program in programs]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(work, range(60)))
+    assert all(one == expected for one, _ in found)
+    assert [other for _, other in found] == [bits(qp.solve(half_bounded(seed % 3))) for seed in range(60)]
+
+
+def test_solvers_that_live_until_python_ends_die_silently():
+    text = """
+        import builtins, qp.lane
+        from bench.programs import tiny
+        builtins.kept, qp.lane.kept = [qp.Solver(tiny.box(n)) for n in (3, 4)]
+        builtins.kept.solve(), qp.lane.kept.solve()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
 def test_warm_starts_are_of_the_own_program():
     program = tiny.rows(20, 0)
     qp.solve(program)  # leaves its memory
@@ -201,6 +340,64 @@ def test_it_takes_P_however_it_is_stored(name):
         np.testing.assert_array_equal(again.x, qp.solve(solver.program).x)
         with pytest.raises(ProgramError, match="P must be positive semidefinite"):
             solver.update(P_data=-solver.program.P.data)
+
+
+def with_rows_to_leave_out(n=6, seed=0):
+    """`tiny.rows` and a row that is parallel to the first, one with a single entry and an empty one."""
+    program = tiny.rows(n, seed)
+    A = np.vstack([program.A.toarray(), -2.0 * program.A.toarray()[0], 3.0 * np.eye(n)[1], np.zeros(n)])
+    l, u = np.append(program.l, [-2.0, -1.0, -1.0]), np.append(program.u, [-2.0, 1.0, 1.0])
+    return qp.QuadraticProgram(program.P, program.q, A, l, u, -1.0, 1.0)
+
+
+def test_a_lane_takes_rows_that_presolve_would_leave_out(monkeypatch):
+    program = with_rows_to_leave_out()
+    expected = [other(program.with_data(program.P, program.A, f * program.q)).objective for f in (1.0, -2.0)]
+    tighter = other(program.with_data(program.P, program.A, -2.0 * program.q, ub=0.9)).objective
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "presolve", None)
+        patch.setattr(engine, "reduced", None)
+        solver = qp.Solver(program)
+        found = [solver.solve()]
+        solver.update(q=-2.0 * program.q)
+        found.append(solver.solve())
+        solver.update(ub=0.9)
+        found.append(solver.solve())
+    for one, objective in zip(found, [*expected, tighter]):
+        assert one.plan.method == "lane" and one.objective == pytest.approx(objective, rel=1e-7)
+    check(solver.program, found[-1])
+    assert solver.presolved.program.m == program.m - 3 and solver.cone_solver.solve().status is Status.OPTIMAL
+    solver.update(q=program.q, ub=1.0)  # now that presolve has had a word
+    check(solver.program, solver.solve())
+    assert solver.presolved.kept.sum() == program.m - 3
+    solver.update(l=np.append(program.l[:-1], -np.inf))
+    check(solver.program, solver.solve())
+    assert solver.lane.form.kinds[program.m - 1] == UPPER
+
+
+def test_the_engine_that_takes_over_from_a_lane_has_what_presolve_leaves():
+    solver = qp.Solver(with_rows_to_leave_out(), tol=1e-15)
+    assert solver.lane is not None
+    for factor in (1.0, 2.0, 3.0):
+        solver.update(q=factor * solver.program.q)
+        assert solver.solve().plan.method == "interior point"
+        assert solver.presolved.kept.sum() == solver.program.m - 3 == solver.cone_solver.program.A.shape[0] + 6
+    program = with_rows_to_leave_out()
+    empty = qp.Solver(program.with_data(program.P, program.A, lb=0.9))
+    assert empty.lane is not None and empty.solve().status is Status.PRIMAL_INFEASIBLE
+
+
+def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
+    program = tiny.rows(6)
+    fixed = qp.solve(
+        program.with_data(program.P, program.A, lb=np.append(0.1, -np.ones(5)), ub=np.append(0.1, np.ones(5)))
+    )
+    assert fixed.x[0] == 0.1
+    free = np.append(np.ones(5), 0.0)  # the last variable is nowhere but in the objective
+    found = qp.solve(
+        program.P * np.outer(free, free), program.q, program.A.toarray() * free, program.l, program.u, -1, 1
+    )
+    assert found.x[-1] == -np.sign(program.q[-1])
 
 
 def test_linear_programs_without_an_answer_are_certified():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bench.programs import tiny
 from qp import QuadraticProgram
 from qp.plan.choice import choose_method
 from socp import LowRank, Settings
@@ -21,7 +22,7 @@ PROGRAMS = {
     "more than half with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF, ub=np.roll(-HALF, -1)), True),
     "half of them with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF), False),
     "no bounds": (QuadraticProgram(P, np.ones(N)), False),
-    "few variables": (QuadraticProgram(P[:60, :60], np.ones(60), **BOX), False),
+    "fewer variables": (QuadraticProgram(P[:70, :70], np.ones(70), np.ones((50, 70)), 0, **BOX), False),
     "a sparse P": (QuadraticProgram(np.eye(N), np.ones(N), **BOX), False),
     "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), False),
     "no P": (QuadraticProgram(None, np.ones(N), **BOX), False),
@@ -41,6 +42,20 @@ def test_by_the_data(name):
 ])  # fmt: skip
 def test_settings_of_the_interior_point_method_choose_it(asked):
     assert choose_method(PROGRAMS["a box"][0], Settings(**asked)) == "interior point"
+
+
+@pytest.mark.parametrize("make", [tiny.box, tiny.rows])
+def test_small_programs(make):
+    """A P that has no diagonal is not definite; one that may be is left to the method itself."""
+    program = make(30)
+    assert choose_method(program, Settings()) == "dual active set"
+    assert choose_method(program, Settings(), may_be_definite=False) == "lane"
+    assert choose_method(program, Settings(active_set=False)) == "lane"
+    assert (
+        choose_method(program, Settings(max_iter=9)) == choose_method(program, Settings(kkt="ldl")) == "interior point"
+    )
+    linear = QuadraticProgram(None, program.q, program.A, program.l, program.u, -1.0, 1.0)
+    assert choose_method(linear, Settings()) != "dual active set"
 
 
 def test_settings_that_leave_it_open():

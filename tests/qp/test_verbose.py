@@ -36,9 +36,18 @@ WIDE = np.random.default_rng(1).normal(size=(150, 150))
 BOX = {"P": WIDE[:10] @ WIDE[:10].T, "q": WIDE[0, :10], "lb": -1.0, "ub": 1.0}
 # name: (data of a quadratic program, its method)
 PROGRAMS = {
-    "lane": (BOX, "lane"),
-    "lane with rows": ({**BOX, "A": WIDE[:5, :10], "l": -0.5, "u": 0.5}, "lane"),
-    "lane that finds nothing": ({**BOX, "A": np.ones((2, 10)), "l": [1.0, -9.0], "u": [9.0, 0.0]}, "interior point"),
+    "lane": ({**BOX, "active_set": False}, "lane"),
+    "lane with rows": ({**BOX, "A": WIDE[:5, :10], "l": -0.5, "u": 0.5, "active_set": False}, "lane"),
+    "dual": (BOX, "dual active set"),
+    "dual with rows": ({**BOX, "A": WIDE[:5, :10], "l": -0.5, "u": 0.5}, "dual active set"),
+    "dual that finds a certificate": (
+        {**BOX, "A": np.ones((2, 10)), "l": [1.0, -9.0], "u": [9.0, 0.0]},
+        "dual active set",
+    ),
+    "lane that finds nothing": (
+        {**BOX, "active_set": False, "A": np.ones((2, 10)), "l": [1.0, -9.0], "u": [9.0, 0.0]},
+        "interior point",
+    ),
     "active set": (machine(False), "active set"),
     "active set without a row": ({"P": WIDE @ WIDE.T, "q": 50.0 * WIDE[0], "lb": -1.0, "ub": 1.0}, "active set"),
     "active set between sides": (
@@ -49,7 +58,7 @@ PROGRAMS = {
     "working set of many": (machine(True, n=1500), "working set"),
     "rows that are not enough": ({**machine(True, n=60), "ub": np.inf}, None),
     "presolved": ({**BOX, "A": np.vstack([np.eye(10)[:1], np.ones((1, 10))]), "u": [0.5, 1.0], "l": -2.0}, None),
-    "fixed": ({**BOX, "lb": np.r_[1.0, -np.ones(9)]}, "interior point"),
+    "fixed": ({**BOX, "lb": np.r_[1.0, -np.ones(9)], "active_set": False}, "interior point"),
     "dense": ({"P": WIDE @ WIDE.T, "q": WIDE[0], "A": WIDE[:9], "l": 1.0, "u": 1.0}, "interior point"),
     "sparse": (random_rows(400, 200, 0.01), "interior point"),
     "low rank": ({"P": qp.LowRank(WIDE[:, :3], 0.1 * np.ones(150)), "q": WIDE[0], "ub": 1.0}, "interior point"),
@@ -86,7 +95,7 @@ def test_quadratic_programs(name, capsys):
     assert f"{told.status.value}: {told.message}" in out
 
 
-@pytest.mark.parametrize("name", ["lane", "active set", "working set", "sparse"])
+@pytest.mark.parametrize("name", ["lane", "dual with rows", "active set", "working set", "sparse"])
 def test_solvers_that_solve_again(name, capsys):
     data = PROGRAMS[name][0]
     solvers = [qp.Solver(**data, verbose=verbose) for verbose in (False, True)]

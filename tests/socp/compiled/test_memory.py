@@ -37,6 +37,21 @@ def test_a_solve_touches_no_memory_for_the_first_time():
     assert min(map(float, done.stdout.split())) < 100, done.stdout
 
 
+def test_a_pool_is_bounded():
+    pool = memory.Pool()
+    size = pool.most_words // 8
+    for k in range(20):
+        pool.leave(k, [k], size)
+    assert list(pool.kept) == list(range(12, 20)) and pool.words == 8 * size
+    assert pool.take(11) is None and pool.take(12) == [12] and pool.take(12) is None
+    pool.leave(13, "another", size)
+    assert [pool.take(13) for _ in range(3)] == ["another", [13], None]
+    pool.leave("half", "half", pool.most_words // 2)
+    assert list(pool.kept) == [*range(16, 20), "half"] and pool.words <= pool.most_words
+    pool.leave("too much", "too much", pool.most_words + 1)
+    assert not pool.kept and pool.words == 0
+
+
 def test_a_small_address_space_is_no_error(monkeypatch):
     def no_room(*arguments):
         raise MemoryError

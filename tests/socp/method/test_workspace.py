@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from socp.compiled.memory import Pool
 from socp.method import workspace
 from socp.problem.settings import Settings
 
@@ -16,9 +17,9 @@ HESSIANS = ["none", "dense", "sparse"]
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    workspace._thread.__dict__.clear()
+    workspace._pool.clear()
     yield
-    workspace._thread.__dict__.clear()
+    workspace._pool.clear()
 
 
 def quadratic(rng, kind="dense", parallel=False):
@@ -37,16 +38,15 @@ def conic(rng):
 
 
 def left():
-    return workspace._thread.__dict__.get("released", (None, None))[1]
+    """The workspace that was left last."""
+    return list(workspace._pool.kept.values())[-1][-1][1] if workspace._pool.kept else None
 
 
 def alone(solver, program, **settings):
     """The solution in memory of its own."""
-    memory = workspace._thread.__dict__.pop("released", None)
-    solution = solver(program, **settings).solve()
-    if memory is not None:
-        workspace._thread.released = memory
-    return solution
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "_pool", Pool())
+        return solver(program, **settings).solve()
 
 
 def check_same(solution, other):
@@ -96,6 +96,17 @@ def test_cone_programs():
         memory = left()
 
 
+def test_programs_of_two_kinds_in_turn_find_their_own_again():
+    programs = [conic(np.random.default_rng(0)), quadratic(np.random.default_rng(1))]
+    solves = [lambda program: socp.solve(program), lambda program: qp.solve(program, max_iter=100)]
+    memories = []
+    for _ in range(3):
+        for program, solve in zip(programs, solves):
+            solve(program)
+            memories.append(left())
+    assert memories[0] is not memories[1] and memories == 3 * memories[:2]
+
+
 def test_what_a_solver_took_is_its_own():
     program = conic(np.random.default_rng(1))
     socp.solve(program)
@@ -115,7 +126,8 @@ def test_other_sizes_and_settings_take_nothing():
         memory = left()
         assert socp.Solver(program, **other)._state is not memory
     socp.solve(program)
-    assert workspace.acquire(program, (1, 0, 1, 1, 0, 1), Settings()) is None and left() is None
+    memory = left()
+    assert workspace.acquire(program, (1, 0, 1, 1, 0, 1), Settings()) is None and left() is memory
 
 
 def test_nothing_is_left_where_somebody_watched_or_by_another_way_of_solving():

@@ -41,6 +41,67 @@ def test_few_dense_rows_stay_behind_a_sparse_hessian(count, way, diagonal):
         assert found.objective == pytest.approx(Solver(program, kkt=other).solve().objective, rel=1e-6)
 
 
+def sparse_rows(n=60, seed=0):
+    """A small program whose matrices are sparse."""
+    rng = np.random.default_rng(seed)
+    A = sp.random_array((n // 2, n), density=3.0 / n, rng=rng) + sp.eye_array(n // 2, n)
+    return qp.QuadraticProgram(
+        sp.diags_array(rng.uniform(0.0, 2.0, n).round()), rng.normal(size=n), A, -1.0, 1.0, -1.0, 1.0
+    )
+
+
+def test_the_backend_of_a_small_program_is_chosen_again_for_a_solver_that_is_kept():
+    cone = qp.Solver(sparse_rows(), kkt="auto", max_iter=150).cone_solver.program  # by the interior-point method
+    solver, another = Solver(cone), 1.001 * cone.c
+    first = solver.solve()
+    assert first.plan.backend == "dense" and first.plan.reason == "the program is small"
+    np.testing.assert_array_equal(solver.solve().x, first.x)  # of the same program again
+    solver.update(c=another)
+    warm = solver.solve(warm_start=True)
+    expected = socp.solve(
+        c=another, G=cone.G, h=cone.h, cones=cone.cones, A=cone.A, b=cone.b, P=cone.P, offset=cone.offset
+    )
+    assert warm.plan.backend == "sparse" and expected.plan.backend == "dense"
+    assert warm.status is Status.OPTIMAL and warm.objective == pytest.approx(expected.objective, rel=1e-7)
+    assert warm.iterations < expected.iterations  # the last point came along
+    solver.update(c=cone.c)
+    back = solver.solve()
+    assert back.plan.backend == "sparse" and back.iterations == first.iterations
+    np.testing.assert_allclose(back.x, first.x, atol=1e-6)
+    assert sum(back.timings.values()) == pytest.approx(back.setup_time + back.solve_time, rel=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{"kkt": "dense"}, {"kkt": "ldl"}])
+def test_a_backend_that_was_asked_for_is_kept(settings):
+    solver = qp.Solver(sparse_rows(), **settings)
+    before = solver.solve().plan
+    solver.update(q=np.ones(60))
+    assert solver.solve().plan.backend == before.backend
+
+
+def test_a_dense_program_stays_dense_when_its_solver_is_kept():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(30, 30))
+    solver = Solver(ConeProgram(rng.normal(size=30), rng.normal(size=(40, 30)), np.ones(40), [NonNeg(40)], P=F @ F.T))
+    state = solver._state
+    solver.solve()
+    solver.update(c=np.ones(30))
+    assert solver.solve().plan.backend == "dense" and solver._state is state
+
+
+def test_what_a_kept_solver_leaves_is_taken_by_no_other_kind():
+    program = sparse_rows()
+    anew = qp.solve(program, max_iter=150)
+    solver = qp.Solver(program, max_iter=150)
+    solver.solve()
+    solver.update(q=2.0 * program.q)
+    assert solver.solve().plan.backend == "sparse"
+    solver.let_go()
+    again = qp.solve(program, max_iter=150)
+    assert again.plan.backend == anew.plan.backend == "dense"
+    np.testing.assert_array_equal(again.x, anew.x)
+
+
 def test_a_dense_hessian_takes_cholesky_with_few_rows_too():
     program = with_dense_rows(8, True)
     root = np.random.default_rng(1).normal(size=(200, 200)) / 20.0

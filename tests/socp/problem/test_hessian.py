@@ -24,6 +24,50 @@ FORMS = {
 }
 
 
+def unsorted(A):
+    """The same matrix with the entries of each column backwards, the first of them in two halves, and a zero stored."""
+    coo = sp.coo_array(A)
+    places = [np.append(np.append(0, along), own) for along, own in zip(coo.coords, (2, 3))]
+    places = [np.append(along, other) for along, other in zip(places, (3, 2))]
+    data = np.concatenate([[A[0, 0] / 2], coo.data, [0.0, 0.0]])
+    data[1 + np.flatnonzero((coo.row == 0) & (coo.col == 0))] /= 2
+    return sp.coo_array((data[::-1], tuple(along[::-1] for along in places)), shape=A.shape)
+
+
+STORED = {"full": SPARSE, "csr": sp.csr_array(SPARSE), "unsorted, with zeros": unsorted(SPARSE)}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_new_values_in_the_places_of_the_old_ones(name, monkeypatch):
+    """What is symmetric to the bit needs no look by scipy, what is so to rounding becomes it, the rest is refused."""
+    old = ConeProgram(np.zeros(N), P=STORED[name]).hessian
+    rows, columns = old.indices, np.repeat(np.arange(N), np.diff(old.indptr))
+    symmetric = 1.0 + rows + columns + (rows == columns)
+    with monkeypatch.context() as patch:
+        patch.setattr("socp.problem.hessian.check_symmetric", None)
+        new = old.with_data(symmetric)
+    assert new.data is not symmetric and not np.shares_memory(new.data, old.values)
+    np.testing.assert_array_equal(new.toarray()[rows, columns], symmetric)
+    assert new.nnz == old.entries
+    k = int(np.flatnonzero(rows != columns)[0])
+    off = symmetric.copy()
+    off[k] *= 1.0 + 1e-13
+    found = old.with_data(off).toarray()
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(found[rows, columns], symmetric, rtol=1e-12)
+    off[k] += 1e-3
+    with pytest.raises(ProgramError, match="P must be symmetric"):
+        old.with_data(off)
+    with pytest.raises(ProgramError, match="P must be symmetric"):
+        old.with_data(np.where(rows <= columns, symmetric, 0.0))
+    with pytest.raises(ProgramError, match=f"P_data must have {old.entries} entries"):
+        old.with_data(symmetric[1:])
+    with pytest.raises(ProgramError, match="P_data must be finite"):
+        old.with_data(np.where(np.arange(old.entries) == k, np.nan, symmetric))
+    with pytest.raises(ProgramError, match="it is triangular"):
+        ConeProgram(np.zeros(N), P=sp.triu(SPARSE))
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_is_its_matrix(name):
     source, P = FORMS[name]
