@@ -9,8 +9,6 @@ With positives P, negatives N and those predicted as such P*, N*, each the sum o
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -261,11 +259,6 @@ class CoverageCurve:
         count = np.asarray(coverage, dtype=np.float64) * self.counts[-1]
         return np.interp(count, np.r_[0, self.counts], np.r_[0, self.right]) / count
 
-    def coverage_at(self, accuracy: float) -> float:
-        """The largest coverage with at least this accuracy; 0 when there is none."""
-        good = self.accuracy >= accuracy
-        return float(self.coverage[good].max()) if good.any() else 0.0
-
 
 def accuracy_coverage(truth: Any, predicted: Any, confidence: Any) -> CoverageCurve:
     """The accuracy/coverage curve of predictions, of which a classifier is sure as `confidence` says.
@@ -275,8 +268,6 @@ def accuracy_coverage(truth: Any, predicted: Any, confidence: Any) -> CoverageCu
     >>> curve = accuracy_coverage([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.99, 0.6, 0.7])
     >>> curve.coverage.tolist(), curve.accuracy.tolist()
     ([0.25, 0.5, 0.75, 1.0], [1.0, 1.0, 1.0, 0.75])
-    >>> curve.coverage_at(0.95)
-    0.75
     """
     truth, predicted, confidence = np.asarray(truth), np.asarray(predicted), _as_scores("confidence", confidence)
     _check_lengths(truth, predicted=predicted, confidence=confidence)
@@ -301,25 +292,6 @@ class PairedTest:
     difference: float
     statistic: float
     p_value: float
-
-
-def mcnemar(truth: Any, first: Any, second: Any) -> PairedTest:
-    """McNemar's exact test of two classifiers' accuracies on the same samples.
-
-    Of n samples that only one of them has right, the number k that the first one has is binomial (n, 1/2) when they
-    are equally good; k is the statistic.
-
-    Examples
-    --------
-    >>> mcnemar([1] * 8, [1] * 8, [1, 1, 0, 0, 0, 0, 0, 0])
-    PairedTest(difference=0.75, statistic=6.0, p_value=0.03125)
-    """
-    truth, first, second = np.asarray(truth), np.asarray(first), np.asarray(second)
-    _check_lengths(truth, first=first, second=second)
-    a, b = first == truth, second == truth
-    ahead, behind = int((a & ~b).sum()), int((b & ~a).sum())
-    p = stats.binomtest(ahead, ahead + behind).pvalue if ahead + behind else 1.0
-    return PairedTest((ahead - behind) / truth.size, float(ahead), float(p))
 
 
 def paired_test(first: Any, second: Any, method: str = "t", test_to_train: float = 0.0) -> PairedTest:
@@ -400,40 +372,6 @@ class LearningCurve:
     def interval(self, level: float = LEVEL) -> np.ndarray:
         """How far the confidence interval goes to each side of the mean."""
         return mean_interval(self.scores, level)[1]
-
-
-def learning_curve(
-    estimator: Any, X: Any, y: Any, sizes: Sequence[int], repeats: int = 10, seed: int = 0
-) -> LearningCurve:
-    """Scores of an estimator on samples that it was not trained on, for several sizes of the training set.
-
-    In a repeat the samples are shuffled (`training_order`); the first `size` of them train, and those after the largest
-    size test.  Two estimators with the same seed see the same samples, so that their scores are pairs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from models import LinearDiscriminant
-    >>> X = np.arange(60.0)[:, None]
-    >>> curve = learning_curve(LinearDiscriminant(), X, X[:, 0] >= 30.0, [10, 20], repeats=4)
-    >>> curve.scores.shape, bool((curve.mean > 0.8).all())
-    ((4, 2), True)
-    """
-    y = np.asarray(y)
-    largest = max(sizes)
-    if min(sizes) < np.unique(y).size or largest >= y.size:
-        raise ValueError(
-            f"sizes must lie between the number of classes and below the number of samples, {y.size}, but "
-            f"{list(sizes)} came"
-        )
-    scores = np.empty((repeats, len(sizes)))
-    for repeat in range(repeats):
-        order = training_order(y, np.random.default_rng([seed, repeat]))
-        test = order[largest:]
-        for k, size in enumerate(sizes):
-            model = copy.deepcopy(estimator).fit(X[order[:size]], y[order[:size]])
-            scores[repeat, k] = model.score(X[test], y[test])
-    return LearningCurve(np.asarray(sizes), scores)
 
 
 def training_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -11,7 +11,6 @@ from .bilevel.bilevel import BilevelClassifier, Round
 from .bilevel.prior import GenerativePrior
 from .explanations.estimator import ExplanationAugmentedSVC
 from .explanations.given import explained_examples
-from .explanations.strokes import hough_lines, stroke_explanations
 from .generative.coupled import CoupledDiscriminant
 from .generative.gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from .generative.joint_gaussian import JointGaussianRegressor
@@ -35,7 +34,7 @@ from .svm.multiple_kernel import MultipleKernelSVC
 from .svm.multitask import MultiTaskSVC
 from .svm.nu import NuSVC, NuSVR
 from .svm.one_class import OneClassSVM
-from .svm.path import SVCCV, svc_path
+from .svm.path import SVCCV
 from .svm.perceptron import Perceptron
 from .svm.privileged import PrivilegedSVC
 from .svm.robust import RobustSVC
@@ -114,8 +113,5 @@ __all__ = [
     "discriminant",
     "encode_symbols",
     "explained_examples",
-    "hough_lines",
     "semantic_distances",
-    "stroke_explanations",
-    "svc_path",
 ]

@@ -7,7 +7,7 @@ example is the image with all pixels removed but those of the strokes that are e
 apart.  What is left open:
 
 - The strokes are found in each image by a Hough transform near where a prototype (`strokes`) has them, see
-  `models.stroke_explanations`.  An image in which none is found is not explained.  Beside it the mask at the places of
+  `stroke_explanations`.  An image in which none is found is not explained.  Beside it the mask at the places of
   the prototype.
 - As in the paper there are three groups, 33 pairs between them (easy) and 12 within (difficult), in both alphabets.
 - The kernel is (x'x' + 1)^3 with intensities from 0 to 1.
@@ -29,13 +29,13 @@ from typing import Any
 
 import numpy as np
 
-from models import SVC, ExplanationAugmentedSVC, stroke_explanations
+from models import SVC, ExplanationAugmentedSVC
 
 from ..compare.tables import Table
 from ..programs.sets import DataError
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
 from .shares import grouped, mean_and_error, shown
-from .strokes import ALPHABETS, drawn_characters
+from .strokes import ALPHABETS, drawn_characters, stroke_explanations
 
 SIZES = (10, 20, 40)
 SHOWN = 20

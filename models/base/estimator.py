@@ -31,6 +31,7 @@ Kind = Literal["classifier", "regressor", "transformer", "density_estimator", "o
 ROUTED = (
     "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "transform",
 )  # fmt: skip
+GOOD = 1e-8  # relative residuals and gap of an answer that needs no warning
 UNCHANGED = "$UNCHANGED$"  # scikit-learn's default of what `set_fit_request` and the like take
 ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "penalty": "l1_ratio", "reg_param": "shrinkage"}
 """What scikit-learn calls some parameters."""
@@ -58,6 +59,18 @@ def uninterrupted(solution: Answer) -> Answer:
     if solution.status == "interrupted":
         raise KeyboardInterrupt(solution.message)
     return solution
+
+
+def is_good(solution: qp.Solution | socp.Solution) -> bool:
+    """Whether an answer is what was asked for, or as good as the engine promises by default."""
+    errors = (solution.primal_residual, solution.dual_residual, solution.gap)
+    return solution.status == "optimal" or all(error <= GOOD for error in errors)
+
+
+def warn_unless_good(who: str, solution: qp.Solution | socp.Solution) -> None:
+    """Warn of an answer that is not `is_good`."""
+    if not is_good(solution):
+        warn_unless_optimal(who, solution)
 
 
 def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy: str = "") -> None:
@@ -264,6 +277,26 @@ class Estimator:
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, 0.0, open_low=True)
         return {"time_limit": self.time_limit, "threads": check_number("threads", self.threads, 1, whole=True)}
+
+    def _solved(self, program: Any, infeasible: str, settings: dict[str, Any] | None = None) -> Any:
+        """The engine's answer to a program, kept beside it; with what an infeasible one means, in words for the caller.
+
+        Raises
+        ------
+        ValueError
+            The program is infeasible.
+        """
+        solve: Any = qp.solve if isinstance(program, qp.QuadraticProgram) else socp.solve
+        solution = uninterrupted(solve(program, **(self._engine_settings() if settings is None else settings)))
+        if solution.status.is_infeasible:
+            raise ValueError(infeasible)
+        return self._keep_answer(program, solution)
+
+    def _keep_answer(self, program: Any, solution: Any) -> Any:
+        """Keep a program, its answer and its iterations, with a warning of an answer that is not good; returns it."""
+        warn_unless_good(type(self).__name__, solution)
+        self.program_, self.solution_, self.n_iter_ = program, solution, solution.iterations
+        return solution
 
     def _inner_verbosity(self) -> int:
         """That of the models and programs inside of this one's iterations, which are seen from verbose = 2 on."""

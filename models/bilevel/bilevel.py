@@ -14,11 +14,10 @@ import socp
 from socp import ProgramError
 
 from ..base.bounds import Bound
-from ..base.estimator import Classifier, convergence_warning, keeps_parameters
+from ..base.estimator import Classifier, convergence_warning, keeps_parameters, warn_unless_good
 from ..base.validation import ClassWeight, as_generator, as_labels, as_weights, check_choice, check_number
 from ..programs.bilevel import Constants, Samples
 from ..svm.kernels import squares
-from ..svm.margin import warn_unless_good
 from .bounds import prior_error
 from .certificate import Certificate, certify
 from .feasibility import feasible_means

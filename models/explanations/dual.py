@@ -18,13 +18,13 @@ from scipy.linalg import qr
 
 import qp
 
-from ..base.estimator import convergence_warning
+from ..base.estimator import GOOD, convergence_warning, warn_unless_good
 from ..base.validation import as_dense
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
 from ..svm.coordinate_descent import MOST_FEATURES, Answer
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import GOOD, MarginDual, intercept_of, low_rank_pays, warn_unless_good
+from ..svm.margin import MarginDual, intercept_of, low_rank_pays
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
 from .descent import Descent
 

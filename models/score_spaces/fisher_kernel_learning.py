@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 from ..base.estimator import keeps_parameters
 from ..base.transformer import Transformer
 from ..base.validation import check_number
+from ..numerics.count_derivatives import expected_statistics
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
 from ..sequences.hmm import HiddenMarkovModel
 from ..sequences.sequences import Sequences
-from .count_derivatives import expected_statistics
 from .observations import SequenceClassifier
 
 

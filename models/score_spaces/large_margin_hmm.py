@@ -15,8 +15,8 @@ from ..base.estimator import convergence_warning, keeps_parameters, uninterrupte
 from ..base.multiclass import class_scores
 from ..base.progress import History
 from ..base.validation import as_generator, check_choice, check_number
+from ..numerics import recursions
 from ..programs.score_spaces import cutting_plane_program
-from ..sequences import recursions
 from ..sequences.hmm import HiddenMarkovModel
 from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.estimator import keeps_parameters
 from ..base.validation import check_number
-from . import recursions
+from ..numerics import recursions
 from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, quiet_log, scaled, shares
 from .sequences import MISSING, Sequences, as_symbols
 

@@ -10,7 +10,7 @@ from ..base.estimator import keeps_parameters
 from ..base.seeding import cluster_means
 from ..base.validation import check_choice, check_number
 from ..generative.normal import whitened
-from . import recursions
+from ..numerics import recursions
 from .hmm import HiddenMarkovModel
 from .sequences import Sequences, as_vectors
 

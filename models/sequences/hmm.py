@@ -20,7 +20,7 @@ import numpy as np
 from ..base.ascent import ascend
 from ..base.estimator import Estimator
 from ..base.validation import as_generator, as_weights, check_choice, check_number
-from . import recursions
+from ..numerics import recursions
 from .sequences import Sequences
 
 Self = TypeVar("Self", bound="HiddenMarkovModel")

@@ -10,12 +10,10 @@ import numpy as np
 import qp
 import socp
 
-from ..base.estimator import uninterrupted
 from ..base.linear import LinearClassifier
 from ..base.multiclass import two_class_problems
 from ..base.sharpening import sharpened
 from ..base.validation import check_choice, check_number
-from .margin import warn_unless_good
 
 
 class ProgramClassifier(LinearClassifier):
@@ -62,13 +60,13 @@ class ProgramClassifier(LinearClassifier):
         X, codes, weights = self._samples_to_fit(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
         samples = self._prepared(X, used, weights)
-        self.n_iter_ = 0
-        machines = [
-            self._machine(samples, signs, weights[used])
-            for _, signs in two_class_problems(codes[used], self.classes_.size, "ovr")
-        ]
-        self.coef_ = np.array([w for w, _ in machines])
-        self.intercept_ = np.array([b for _, b in machines])
+        machines, iterations = [], []
+        for _, signs in two_class_problems(codes[used], self.classes_.size, "ovr"):
+            self.n_iter_ = 0
+            machines.append(self._machine(samples, signs, weights[used]))
+            iterations.append(self.n_iter_)
+        self.coef_, self.intercept_ = np.array([w for w, _ in machines]), np.array([b for _, b in machines])
+        self.n_iter_ = max(iterations)
 
     def _prepared(self, X: Any, used: np.ndarray, weights: np.ndarray) -> Any:
         """The samples `used`, as `_stated` takes them."""
@@ -81,18 +79,13 @@ class ProgramClassifier(LinearClassifier):
     def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
         """w and b of the machine with signs y."""
         p = self._stated(X, y, weights)
-        x = self._solved(p)
+        x = self._variables(p)
         return x[p.w], float(x[p.b][0])
 
-    def _solved(self, p: socp.Blocks | qp.Blocks) -> np.ndarray:
+    def _variables(self, p: socp.Blocks | qp.Blocks) -> np.ndarray:
         """The variables of a program, to all digits where it has cones."""
-        program = self.program_ = p.program()
-        solve: Any = qp.solve if isinstance(program, qp.QuadraticProgram) else socp.solve
-        solution = self.solution_ = uninterrupted(solve(program, **self._engine_settings()))
-        if solution.status.is_infeasible:
-            raise ValueError(self.infeasible)
-        warn_unless_good(type(self).__name__, solution)
-        self.n_iter_ = max(self.n_iter_, solution.iterations)
+        program = p.program()
+        solution = self._solved(program, self.infeasible)
         return sharpened(program, solution) if isinstance(program, socp.ConeProgram) else solution.x
 
 

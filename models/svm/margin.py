@@ -27,7 +27,7 @@ from scipy.linalg import lapack
 import qp
 import socp
 
-from ..base.estimator import uninterrupted, warn_unless_optimal
+from ..base.estimator import is_good, uninterrupted
 from ..base.validation import as_dense, check_choice
 from ..programs.margins import dual_program, primal_program
 from .kernels import Kernel
@@ -37,7 +37,6 @@ Form = Literal["auto", "dual", "primal"]
 FORMS = get_args(Form)
 FEWEST_TO_FACTOR = 4  # samples a feature from which the dual keeps its low rank
 FEWEST_TO_STAY_SPARSE = 2  # samples a feature from which the primal of sparse samples is the less work
-GOOD = 1e-8  # relative residuals and gap of an answer that needs no warning
 FACTOR_TOL = 1e-13  # pivots of K below this share of its largest entry count as zero
 NOT_SEMIDEFINITE = "the matrix of the kernel must be positive semidefinite, but it is not"
 NOT_SEPARABLE = (
@@ -289,18 +288,6 @@ def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> 
     if solution.status.is_infeasible:
         raise ValueError(infeasible)
     return solution
-
-
-def is_good(solution: qp.Solution | socp.Solution) -> bool:
-    """Whether an answer is what was asked for, or as good as the engine promises by default."""
-    errors = (solution.primal_residual, solution.dual_residual, solution.gap)
-    return solution.status == "optimal" or all(error <= GOOD for error in errors)
-
-
-def warn_unless_good(who: str, solution: qp.Solution | socp.Solution) -> None:
-    """Warn of an answer that is not `is_good`."""
-    if not is_good(solution):
-        warn_unless_optimal(who, solution)
 
 
 def intercept_of(left: np.ndarray, y: np.ndarray, kinds: np.ndarray) -> float:

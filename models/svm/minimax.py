@@ -123,7 +123,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
     def _direction(self, d: np.ndarray, roots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """w and the |Sigma_i^(1/2) w| with w'd = 1."""
         p = minimax_program(d, roots)
-        w = self._solved(p)[p.w]
+        w = self._variables(p)[p.w]
         if self.solution_.objective <= APART:  # along the means' difference, where there is no variance
             _, sizes, V = np.linalg.svd(np.vstack(roots))
             flat = V[np.concatenate([sizes, np.zeros(V.shape[0] - sizes.size)]) <= APART]

@@ -10,12 +10,12 @@ import numpy as np
 
 import socp
 
-from ..base.estimator import keeps_parameters, uninterrupted
+from ..base.estimator import keeps_parameters
 from ..base.validation import ClassWeight
 from ..programs.successors import kernel_choice_program
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, Kernel, make_kernel
-from .margin import NOT_SEPARABLE, features_of, warn_unless_good
+from .margin import NOT_SEPARABLE, features_of
 from .svc import SVC
 
 USED = 1e-6  # weights below this share are zero
@@ -167,12 +167,7 @@ class MultipleKernelSVC(KernelClassifier):
     def _choose(self, factors: list[np.ndarray], y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> None:
         """The weights of the kernels with these factors."""
         p, cones = kernel_choice_program(factors, y, C, np.sqrt(y.size))
-        self.program_ = p.program()
-        solution = self.solution_ = uninterrupted(socp.solve(self.program_, **settings))
-        if solution.status.is_infeasible:
-            raise ValueError(NOT_SEPARABLE)
-        warn_unless_good("MultipleKernelSVC", solution)
-        self.n_iter_ = solution.iterations
+        solution = self._solved(p.program(), NOT_SEPARABLE, settings)
         # z = d_k / 2 of t >= |F_k'Y alpha|^2 comes as a z_0 + z_last of the cone
         found = np.array([solution.z[cone.rows][0] + solution.z[cone.rows][-1] for cone in cones])
         found = np.where(found > USED * found.max(), found, 0.0)

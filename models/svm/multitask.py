@@ -13,7 +13,7 @@ from ..base.estimator import Classifier, keeps_parameters
 from ..base.validation import ClassWeight, as_dense, as_weights, check_number, check_same_length
 from ..programs.successors import multi_task_dual, of_tasks
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
-from .margin import MarginDual, intercept_of, low_rank_pays, product_of, warn_unless_good
+from .margin import MarginDual, intercept_of, low_rank_pays, product_of
 from .multipliers import KINDS
 
 
@@ -200,9 +200,7 @@ class MultiTaskSVC(Classifier):
             K = self.kernel_.gram(X) * ((1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1))
             P = y[:, None] * K * y
         dual = MarginDual(multi_task_dual(P, y, task, weights), settings, self.kernel_.is_semidefinite)
-        self.program_, self.solution_ = dual.program, dual.solve()
-        warn_unless_good("MultiTaskSVC", self.solution_)
-        self.n_iter_ = self.solution_.iterations
+        self._keep_answer(dual.program, dual.solve())
         kinds, alpha, gradient = dual.sort_out(self.solution_.x, self.solution_.z_bounds, self.solution_)
         coefficients, left = alpha * y, -y * gradient
         groups = [np.flatnonzero(task == t) for t in range(count)]

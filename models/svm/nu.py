@@ -10,12 +10,12 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import keeps_parameters
+from ..base.estimator import keeps_parameters, warn_unless_good
 from ..base.multiclass import Scheme
 from ..base.validation import check_number
 from ..programs.margins import dual_program, nu_classifier, nu_regression
 from .kernels import Gamma, KernelChoice
-from .margin import Machine, Margin, MarginDual, machine_of, warn_unless_good
+from .margin import Machine, Margin, MarginDual, machine_of
 from .series import Problem
 from .share import solve_share
 from .svc import SVC
@@ -247,7 +247,6 @@ class NuSVR(SVR):
         solution = solve_share(margin, program, True, settings, self.cache_size)
         if solution is None:
             solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
-        warn_unless_good("NuSVR", solution)
         self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
         return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)
 

@@ -14,7 +14,7 @@ from ..base.validation import as_weights, check_number
 from ..programs.margins import one_class
 from .kernel_expansion import KernelExpansion
 from .kernels import Gamma, KernelChoice, make_kernel
-from .margin import Margin, MarginDual, intercept_of, warn_unless_good
+from .margin import Margin, MarginDual, intercept_of
 
 CACHE = 200.0  # megabytes
 EDGE = 1e-9  # how far below rho, relatively, the offset is, so that samples on the edge are inside for all rounding
@@ -125,9 +125,7 @@ class OneClassSVM(KernelExpansion, Estimator):
         ones, c = np.ones(rows.size), weights[rows]
         K = Margin(part, self.kernel_, ones, -ones, c, False).hessian(CACHE)
         dual = MarginDual(one_class(K, c, float(self.nu)), settings, self.kernel_.is_semidefinite, NO_REGION)
-        self.program_, self.solution_ = dual.program, dual.solve()
-        warn_unless_good("OneClassSVM", self.solution_)
-        self.n_iter_ = self.solution_.iterations
+        self._keep_answer(dual.program, dual.solve())
         rho = -float(self.solution_.y[0])
         alpha, self.offset_ = np.zeros(rows.size), 0.0
         if rho <= settings["tol"] * K.diagonal().max() * c.sum():

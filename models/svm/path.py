@@ -13,7 +13,7 @@ machine is not too large, only its own samples come into its programs, and all i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +31,10 @@ from ..base.multiclass import (
     two_class_problems,
     winners,
 )
-from ..base.validation import ClassWeight, as_labels, as_matrix, as_weights, check_choice, check_number
+from ..base.validation import ClassWeight, as_weights, check_choice, check_number
 from ..programs.margins import dual_program
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
-from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of, warn_unless_good
+from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
 from .svc import SVC
@@ -82,19 +82,6 @@ class Samples:
             yield t, np.abs(t) * per_class[self.codes] * self.weights
 
 
-@dataclass(frozen=True)
-class Step:
-    """The machine for one C: its coefficients and intercept, and its decision values at samples that have no part.
-
-    There is no solution of machines that are solved in series.
-    """
-
-    coefficients: np.ndarray
-    intercept: float
-    left_out: np.ndarray
-    solution: qp.Solution | None = None
-
-
 class Path:
     """Two-class machines of the same samples, C after C.
 
@@ -119,19 +106,19 @@ class Path:
         program = dual_program(K, np.ones(n), np.zeros(n), samples.bias, 0.0)  # of which `update` changes the vectors
         self.dual = MarginDual(program, settings, semidefinite=True)
 
-    def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> Iterable[Step]:
-        """The answers for one C after another, where C_i = C shares_i, with their decision values at samples `asked`.
+    def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """The decision values at samples `asked`, shape (values of C, asked), of the machines with C_i = C shares_i.
 
         The next begins at b C_next / C: what is at a bound is there again, and 1'b = 0 holds as before.
         """
         most = int(np.count_nonzero(t))
         if fits_in_series(self.samples.kernel, self.samples.X, most, True, self.samples.cache_size):
-            steps = self._in_series(t, shares, Cs, asked)
-            if steps is not None:
-                return steps
-        return self._one_by_one(t, shares, Cs, asked)
+            found = self._in_series(t, shares, Cs, asked)
+            if found is not None:
+                return found
+        return np.array(list(self._one_by_one(t, shares, Cs, asked)))
 
-    def _in_series(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> list[Step] | None:
+    def _in_series(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> np.ndarray | None:
         """All answers from one call; None where one of them asks for more care."""
         samples, part, count = self.samples, np.flatnonzero(t), Cs.size
         begins, signs, C = np.arange(count + 1) * part.size, np.tile(t[part], count), np.outer(Cs, shares[part]).ravel()
@@ -145,13 +132,10 @@ class Path:
         _, alpha, intercepts = sort_out_series(found, begins, signs, C, samples.bias)
         b = np.zeros((count, t.size))
         b[:, part] = (signs * alpha).reshape(count, -1)
-        left_out = np.zeros((count, asked.size))
-        if asked.size:
-            vectors = np.flatnonzero(b.any(axis=0))
-            left_out = b[:, vectors] @ samples.kernel(samples.X[vectors], samples.X[asked]) + intercepts[:, None]
-        return [Step(*step) for step in zip(b, intercepts.tolist(), left_out)]
+        vectors = np.flatnonzero(b.any(axis=0))
+        return b[:, vectors] @ samples.kernel(samples.X[vectors], samples.X[asked]) + intercepts[:, None]  # type: ignore[no-any-return]
 
-    def _one_by_one(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> Iterator[Step]:
+    def _one_by_one(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> Iterator[np.ndarray]:
         start: Any = False
         part = np.flatnonzero(t)
         for C, following in zip(Cs, [*Cs[1:], 0.0]):
@@ -166,7 +150,7 @@ class Path:
                 multiplier = float(solution.y[0])
                 intercept = intercept_of(z[part] + multiplier, signs, kinds)
             b[part] = signs * alpha
-            yield Step(b, intercept, intercept - multiplier - z[asked], solution)
+            yield intercept - multiplier - z[asked]
             start = np.where(b == bounds, t * shares * following, b * (following / C))
 
 
@@ -188,68 +172,6 @@ class Entries:
 
     def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return self.K[np.ix_(a[:, 0], b[:, 0])]  # type: ignore[no-any-return]
-
-
-def svc_path(
-    X: Any, y: Any, Cs: Any = CS, *, kernel: KernelChoice = "rbf", degree: int = 3, gamma: Gamma = "scale",
-    coef0: float = 0.0, fit_intercept: bool = True, class_weight: ClassWeight = None, multi_class: Scheme = "ovo",
-    sample_weight: Any = None,
-    tol: float = 1e-10, max_iter: int = 200, cache_size: float = 200.0,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    r"""The support vector machines `SVC` of the same samples for many C, each from the one before.
-
-    Parameters
-    ----------
-    X : array_like or sparse, shape (samples, features)
-        Or (samples, samples) for a precomputed kernel.
-    y : array_like, shape (samples,)
-    Cs : array_like, shape (values,)
-        Positive and finite; ascending order is the fastest.
-    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, tol, max_iter, cache_size
-        As in `SVC`.
-    sample_weight : array_like, shape (samples,), optional
-        Factors of C.
-
-    Returns
-    -------
-    Cs : array, shape (values,)
-    coefficients : array, shape (values, machines, samples)
-        alpha_i y_i: machine k for C_j is f(x) = sum_i coefficients[j, k, i] k(x_i, x) + intercepts[j, k].
-    intercepts : array, shape (values, machines)
-
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from models import svc_path
-    >>> X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), ["no", "no", "yes", "yes"]
-    >>> Cs, coefficients, intercepts = svc_path(X, y, [0.1, 10.0], kernel="linear")
-    >>> (coefficients @ X).round(4)[:, 0], intercepts.round(4)[:, 0]
-    (array([[0.3, 0.3],
-           [1. , 1. ]]), array([-0.6, -1. ]))
-    """
-    check_number("max_iter", max_iter, 1, whole=True)
-    check_number("tol", tol, 0.0, open_low=True)
-    Cs = checked_Cs(Cs)
-    X = as_matrix(X, "svc_path", True, False, 2)
-    classes, codes = as_labels(y, X.shape[0], "svc_path")
-    weights = as_weights(sample_weight, X.shape[0])
-    of_kernel = make_kernel(kernel, X, weights, gamma, degree, coef0)
-    samples = samples_of(X, codes, weights, classes, of_kernel, fit_intercept, class_weight, multi_class, cache_size)
-    path = Path(samples, {"tol": tol, "max_iter": max_iter})
-    found = []
-    for t, shares in samples.problems(np.flatnonzero(weights > 0.0)):
-        found.append(list(path.follow(t, shares, Cs, np.zeros(0, int))))
-        for step in found[-1]:
-            if step.solution is not None:
-                warn_unless_good("svc_path", step.solution)
-    coefficients = np.array([[step.coefficients for step in machine] for machine in found])
-    intercepts = np.array([[step.intercept for step in machine] for machine in found])
-    return Cs, coefficients.swapaxes(0, 1), intercepts.T
 
 
 def samples_of(
@@ -278,8 +200,7 @@ def fold_scores(
     path, found = Path(samples, settings), np.empty((Cs.size, len(folds)))
     for f, (train, test) in enumerate(folds):
         used = train[samples.weights[train] > 0.0]
-        machines = [[step.left_out for step in path.follow(*one, Cs, test)] for one in samples.problems(used)]
-        decisions = np.array(machines)
+        decisions = np.array([path.follow(*one, Cs, test) for one in samples.problems(used)])
         for c in range(Cs.size):
             found_codes = winners(decisions[:, c].T, samples.classes.size, samples.scheme)
             right = found_codes == samples.codes[test]

@@ -13,7 +13,7 @@ from ..base.linear import LinearClassifier
 from ..base.multiclass import two_class_problems
 from ..base.rows import rows_of
 from ..base.validation import ClassWeight, as_dense, as_generator, check_number
-from .first_order_kernels import Stochastic, learn_from_mistakes
+from ..numerics.first_order_kernels import Stochastic, learn_from_mistakes
 from .svc import SVC
 
 

@@ -14,7 +14,7 @@ from ..programs.successors import privileged_program
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .linear_programs import check_price
-from .margin import Margin, MarginDual, features_of, largest_margin, warn_unless_good
+from .margin import Margin, MarginDual, features_of, largest_margin
 
 ZERO = 1e-8  # multipliers below this share of the largest are zero
 
@@ -130,13 +130,11 @@ class PrivilegedSVC(KernelClassifier):
         if privileged is None:
             margin = Margin(X[used], self.kernel_, signs, np.full(used.size, -1.0), C[used], True)
             machine = largest_margin(margin, "auto", settings)
-            self.program_, self.solution_ = machine.program, machine.solution
+            self._keep_answer(machine.program, machine.solution)
             signed, b = machine.coefficients, machine.intercept
         else:
             S = self._privileged_features(privileged, weights, used)
             signed, b, self.slacks_[used] = self._solve(X[used], S, signs, C[used], settings)
-        warn_unless_good("PrivilegedSVC", self.solution_)
-        self.n_iter_ = self.solution_.iterations
         kept = signed != 0.0
         self.support_, self.dual_coef_, self.intercept_ = used[kept], signed[None, kept], np.array([b])
         self.support_vectors_ = X[self.support_]
@@ -165,8 +163,8 @@ class PrivilegedSVC(KernelClassifier):
         """alpha_i y_i, b and xi of the machine with privileged features S."""
         F = X if self.kernel_.is_linear else features_of(self.kernel_.gram(X))
         p, margins = privileged_program(F, S, y, C, float(self.gamma_star))
-        self.program_ = p.program()
-        solution = self.solution_ = MarginDual(self.program_, settings, self.kernel_.is_semidefinite).solve()
+        dual = MarginDual(p.program(), settings, self.kernel_.is_semidefinite)
+        solution = self._keep_answer(dual.program, dual.solve())
         alpha = -solution.y[margins.rows]
         alpha = np.where(alpha > ZERO * alpha.max(), alpha, 0.0)
         return alpha * y, float(solution.x[p.b][0]), solution.x[p.xi]

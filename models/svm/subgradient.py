@@ -11,7 +11,7 @@ from ..base.estimator import keeps_parameters
 from ..base.linear import LinearClassifier
 from ..base.rows import rows_of
 from ..base.validation import ClassWeight, as_generator, check_choice, check_number
-from .first_order_kernels import Descent, Stochastic, descend_by_polyak, descend_by_samples
+from ..numerics.first_order_kernels import Descent, Stochastic, descend_by_polyak, descend_by_samples
 
 AT_ONCE = 100  # steps in compiled code, between which an interrupt is heard
 

@@ -8,12 +8,12 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import keeps_parameters
+from ..base.estimator import keeps_parameters, warn_unless_good
 from ..base.multiclass import Scheme, spread, two_class_problems
 from ..base.validation import ClassWeight, check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, KernelChoice, make_kernel
-from .margin import FORMS, Form, Machine, Margin, largest_margin, low_rank_pays, warn_unless_good
+from .margin import FORMS, Form, Machine, Margin, largest_margin, low_rank_pays
 from .series import RANKS, Machines, Problem, fits_in_series, solve_in_series
 
 

@@ -12,7 +12,7 @@ from ..base.estimator import Regressor, keeps_parameters
 from ..base.validation import as_targets, as_weights, check_choice, check_number
 from .kernel_expansion import KernelExpansion
 from .kernels import Gamma, KernelChoice, make_kernel
-from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good
+from .margin import FORMS, Form, Machine, Margin, largest_margin
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
@@ -125,10 +125,9 @@ class SVR(KernelExpansion, Regressor):
         machine = self._fit_samples(part, y[rows], self.C * weights[rows], settings)
         coefficients = machine.coefficients
         self.intercept_ = np.array([machine.intercept])
-        self.program_, self.solution_ = machine.program, machine.solution
+        self._keep_answer(machine.program, machine.solution)
         kept = coefficients != 0.0
         self._keep_vectors(X, rows[kept], coefficients[None, kept])
-        self.n_iter_ = self.solution_.iterations
         return self
 
     def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
@@ -136,9 +135,7 @@ class SVR(KernelExpansion, Regressor):
         epsilon, sides = float(self.epsilon), np.repeat([1.0, -1.0], y.size)
         q = np.concatenate([epsilon - y, epsilon + y])
         margin = Margin(X, self.kernel_, sides, q, np.concatenate([C, C]), bool(self.fit_intercept))
-        machine = largest_margin(margin, self.solver, settings, NOT_IN_TUBE, float(self.cache_size))
-        warn_unless_good("SVR", machine.solution)
-        return machine
+        return largest_margin(margin, self.solver, settings, NOT_IN_TUBE, float(self.cache_size))
 
     def predict(self, X: Any) -> np.ndarray:
         """The values of the function at the rows of X (of a precomputed kernel: its values at the samples of fit)."""

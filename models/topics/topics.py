@@ -13,7 +13,7 @@ from ..base.estimator import keeps_parameters
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, check_choice, check_number
-from . import compiled
+from ..numerics import topic_inference
 
 INNER_ROUNDS = 200  # of a document's coordinate ascent
 
@@ -172,7 +172,7 @@ class LatentDirichletAllocation(Transformer):
             np.zeros(number) if strength is None else strength,
             np.zeros((0, topics)) if tilt is None else tilt,
         )  # fmt: skip
-        compiled.infer_documents(
+        topic_inference.infer_documents(
             documents.indptr.astype(np.int64), documents.indices.astype(np.int64),
             *(np.ascontiguousarray(array, dtype=np.float64) for array in values), INNER_ROUNDS, tol,
             np.ones(number) if weight is None else np.ascontiguousarray(weight, dtype=np.float64), group,
@@ -235,7 +235,7 @@ class LatentDirichletAllocation(Transformer):
         objectives = self._history("log P(w, z)", first=1)
         prior = np.ascontiguousarray(self.doc_topic_prior_, dtype=np.float64)
         for sweep in range(self.max_iter):
-            compiled.gibbs_sweep(
+            topic_inference.gibbs_sweep(
                 owner, words, prior, float(self.topic_word_prior), rng.random(words.size),
                 topic, in_document, in_topic, totals,
             )  # fmt: skip
@@ -269,7 +269,9 @@ class LatentDirichletAllocation(Transformer):
         aside = -(-sweeps // 3)
         for sweep in range(aside + sweeps):
             into = sums if sweep >= aside else nothing
-            compiled.sample_topics(owner, entry, weights, prior, rng.random(owner.size), topic, in_document, into)
+            topic_inference.sample_topics(
+                owner, entry, weights, prior, rng.random(owner.size), topic, in_document, into
+            )
         return sums / sweeps
 
     def _log_joint(self, in_document: np.ndarray, in_topic: np.ndarray) -> float:

@@ -51,6 +51,12 @@ def test_programs_know_no_estimator_and_no_solver():
     assert sum(path.read_text().count("\n") for path in FILES) <= MOST_IN_ALL
 
 
+def test_numerics_know_no_estimator():
+    for path in (FOLDER.parent / "numerics").glob("*.py"):
+        imported = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        assert {node.module for node in imported if node.level > 1} <= {"base.rows"}, path.name
+
+
 @pytest.fixture
 def stated(monkeypatch):
     """Record all programs that the functions state, wherever they were imported to."""

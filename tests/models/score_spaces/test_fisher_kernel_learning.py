@@ -8,7 +8,7 @@ from scipy.optimize import check_grad
 
 from models import DiscreteHMM, FisherKernelLearning, GaussianHMM
 from models.base.estimator import not_fitted_error
-from models.score_spaces.count_derivatives import expected_statistics
+from models.numerics.count_derivatives import expected_statistics
 from models.score_spaces.fisher_kernel_learning import _blocks, _Learner, _neighbour_error, fisher_scores
 from models.score_spaces.sufficient_statistics import statistics_of
 from tests.support.chains import DISCRETE, VECTORS, kinds, random_discrete, random_gaussian

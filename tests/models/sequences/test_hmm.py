@@ -9,8 +9,8 @@ import pytest
 from models import DiscreteHMM, GaussianHMM, encode_symbols
 from models.base.estimator import not_fitted_error
 from models.base.validation import as_generator
+from models.numerics.recursions import random_paths
 from models.sequences.hmm import Bend
-from models.sequences.recursions import random_paths
 from tests.support.chains import (
     DISCRETE,
     NAN,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models import SVC, SVCCV, svc_path
+from models import SVC, SVCCV
 from models.base.multiclass import stratified_folds
 from models.svm import path as module
 from tests.support.svm_data import breast_cancer
@@ -32,13 +32,17 @@ def test_a_path_is_what_machines_fitted_alone_are(kernel, classes, scheme, bias)
     X, y = samples(classes=classes)
     weights = np.where(np.arange(y.size) % 7 == 0, 0.0, 1.0 + np.arange(y.size) % 3)
     options = {"kernel": kernel, "multi_class": scheme, "fit_intercept": bias, "class_weight": "balanced"}
-    Cs, coefficients, intercepts = svc_path(X, y, CS, sample_weight=weights, **options)
-    assert Cs.tolist() == CS
+    used = weights > 0.0
+    machine = SVC(**options).fit(X, y, weights)
+    shared = module.samples_of(
+        X, y, weights, machine.classes_, machine.kernel_, bias, "balanced", scheme, machine.cache_size
+    )
+    path = module.Path(shared, {"tol": 1e-10, "max_iter": 200})
+    asked = np.flatnonzero(~used)
+    found = np.array([path.follow(*one, np.array(CS), asked) for one in shared.problems(np.flatnonzero(used))])
     for j, C in enumerate(CS):
-        alone = SVC(C=C, **options).fit(X, y, weights)
-        assert coefficients[j].shape == (alone.dual_coef_.shape[0], y.size)
-        decisions = coefficients[j] @ alone.kernel_(X, X) + intercepts[j][:, None]
-        np.testing.assert_allclose(decisions.T, alone._decisions(X), atol=1e-5 * (1.0 + np.abs(decisions).max()))
+        alone = SVC(C=C, **options).fit(X, y, weights)._decisions(X[asked])
+        np.testing.assert_allclose(found[:, j].T, alone, atol=1e-5 * (1.0 + np.abs(alone).max()))
 
 
 @pytest.mark.parametrize("classes, scheme", [(2, "ovo"), (3, "ovo"), (3, "ovr")])
@@ -142,9 +146,6 @@ def semidefinite():
 def test_what_does_not_fit_is_refused_by_name(parameters, words):
     with pytest.raises(ValueError, match=words):
         SVCCV(**parameters).fit(*samples())
-    if not {"cv", "n_jobs"} & set(parameters):
-        with pytest.raises(ValueError, match=words):
-            svc_path(*samples(), **parameters)
 
 
 def test_a_fold_without_a_class_is_refused():

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from scipy.special import digamma, gammaln
 
 from models import LatentDirichletAllocation
-from models.topics.compiled import digamma as own_digamma
-from models.topics.compiled import gibbs_sweep
+from models.numerics.topic_inference import digamma as own_digamma
+from models.numerics.topic_inference import gibbs_sweep
 from models.topics.topics import dirichlet_step
 from tests.support.topic_models import bound_by_definition, corpus, fitted
 

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from bench import data
-from models.svm.gradient import LossModel, ValidationLoss, choose_parameters
 from tests.support.data import data_folder
+from tests.test_examples import example
+
+module = example("svm_by_gradient")
+LossModel, ValidationLoss, choose_parameters = module.LossModel, module.ValidationLoss, module.choose_parameters
 
 
 def rings(seed, count):
@@ -115,15 +118,3 @@ def test_the_model_goes_through_values_and_slopes():
         near = (model(points + step)[0] - model(points - step)[0]) / 2e-4
         assert near == pytest.approx(slopes[:, j], abs=0.02 * np.abs(slopes).max())
     assert model.fall(points).max() < 1e-2 * np.ptp(values)
-
-
-@pytest.mark.parametrize("name, ends", [("C", (0.0, 1.0)), ("C", 1.0), ("gamma", (2.0, 1.0)), ("gamma", (1.0, np.inf))])
-def test_ranges_that_are_none_are_refused(name, ends):
-    with pytest.raises(ValueError, match=f"{name} must be two positive numbers, the least first"):
-        choose_parameters(Valley(), **{name: ends})
-
-
-def test_bad_labels_are_refused():
-    X, y = rings(0, 10)
-    with pytest.raises(ValueError, match="y must be labels -1 and 1"):
-        ValidationLoss(X, y + 1.0, X, y)

@@ -9,7 +9,7 @@ import numpy as np
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints, Matrix
 
-from ..sequences.recursions import add_features
+from .recursions import add_features
 
 
 def expected_statistics(offsets, features, start, transitions, potentials, directions):

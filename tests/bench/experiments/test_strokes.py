@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from models import ExplanationAugmentedSVC, hough_lines, stroke_explanations
+from bench.experiments.strokes import hough_lines, stroke_explanations
+from models import ExplanationAugmentedSVC
 
 
 def drawn(theta, rho, side=24, thickness=0.6):
@@ -76,21 +77,3 @@ def test_strokes_explain_to_the_machine():
     machine = ExplanationAugmentedSVC(C=1.0, Q=10.0).fit(X, y, explanations=mask)
     plain = ExplanationAugmentedSVC(C=1.0, Q=0.0).fit(X, y, explanations=mask)
     assert np.abs(machine.deviation_).max() < 1e-6 < 1e-2 < np.abs(plain.deviation_).max()
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: hough_lines(np.zeros(4)), "image must be a matrix"),
-        (lambda: hough_lines(np.full((2, 2), -1.0)), "image must be a matrix of finite numbers of at least 0"),
-        (lambda: hough_lines(np.zeros((2, 2)), count=0), "count"),
-        (lambda: hough_lines(np.zeros((2, 2)), width=0.0), "width"),
-        (lambda: stroke_explanations(np.zeros((2, 4)), []), "images must have the shape"),
-        (lambda: stroke_explanations(np.zeros((2, 4, 4)), [[]]), "prototypes must have strokes for each of the 2"),
-        (lambda: stroke_explanations(np.zeros((1, 4, 4)), [[(1, 1, 1, 1)]]), "strokes with two ends"),
-        (lambda: stroke_explanations(np.zeros((1, 4, 4)), [[]], radius=-1.0), "radius"),
-    ],
-)
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

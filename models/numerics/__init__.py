@@ -1,0 +1,1 @@
+"""Compiled recursions of hidden Markov models, inference in topic models, first-order methods; no estimators."""
