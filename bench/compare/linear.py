@@ -84,6 +84,10 @@ def data_sets() -> dict[str, Callable[[], Data]]:
         "texts 4000": lambda: _texts(4000),
         "points 1000": lambda: generate.two_classes(np.random.default_rng(0), 1000),
         "points 5000": lambda: generate.two_classes(np.random.default_rng(0), 5000),
+        "dense tall": lambda: _plane(50_000, 50),
+        "dense, 300 features": lambda: _plane(20_000, 300),
+        "dense wide": lambda: _plane(300, 2000),
+        "sparse": lambda: _plane(20_000, 5000, 0.01),
         "breast cancer": lambda: _scaled("load_breast_cancer"),
         "digits": lambda: _scaled("load_digits"),
     }
@@ -204,6 +208,15 @@ def _best(fit: Callable[[], Any]) -> tuple[float, Any]:
 def _texts(size: int) -> Data:
     documents, labels, _ = learning.documents(np.random.default_rng(0), size)
     return sp.csr_matrix(documents), labels
+
+
+def _plane(samples: int, features: int, density: float = 1.0) -> Data:
+    """Normal features, all or some of them not zero, on the sides of a plane, with noise."""
+    rng = np.random.default_rng(1)
+    X: Any = rng.standard_normal((samples, features))
+    if density < 1.0:
+        X = sp.csr_matrix(np.where(rng.random(X.shape) < density, X, 0.0))
+    return X, np.where(X @ rng.standard_normal(features) + 2.0 * rng.standard_normal(samples) > 0.0, 1, -1)
 
 
 def _scaled(loader: str) -> Data:

@@ -146,20 +146,44 @@ def row_blocks(rows: int, columns: int) -> list[slice]:
     return [slice(begin, begin + size) for begin in range(0, rows, size)]
 
 
-def weighted_gram(X: Any, weights: np.ndarray) -> np.ndarray:
-    """Return X' diag(weights) X, weights >= 0, for X dense or sparse; rows of weight zero are not read.
+def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> None:
+    """Add Z' diag(weights) Z to the lower triangle of `H` in place, Z = [X bias], or X if `H` has X's columns.
 
-    Dense rows are multiplied in blocks that stay in the cache, so that no copy of X is made.
+    Rows of weight zero are not read.  Dense rows are scaled in blocks that stay in the cache.
+
+    Parameters
+    ----------
+    H : array in Fortran order
+    X : array or sparse, shape (samples, features)
+    weights : array, shape (samples,)
+        Of one sign.
+    bias : float
+        The value of the last feature in all samples.
     """
-    if not weights.all():
-        used = np.flatnonzero(weights)
-        X, weights = X[used], weights[used]
+    used, columns = np.flatnonzero(weights), X.shape[1]
+    weights = weights[used]
     if sp.issparse(X):
-        return np.asarray((X.T @ (sp.diags_array(weights) @ X)).toarray())
-    n, roots = X.shape[1], np.sqrt(weights)[:, None]
-    H = np.zeros((n, n), order="F")
-    for part in row_blocks(*X.shape) if n > 0 else []:
-        H = blas.dsyrk(1.0, (X[part] * roots[part]).T, beta=1.0, c=H, overwrite_c=1, lower=1)
+        part = X[used]
+        H[:columns, :columns] += (part.T @ (sp.diags_array(weights) @ part)).toarray()
+        if len(H) > columns:
+            H[columns, :columns] += bias * (part.T @ weights)
+            H[columns, columns] += bias**2 * weights.sum()
+        return
+    sign, roots = (-1.0 if weights.min(initial=0.0) < 0.0 else 1.0), np.sqrt(np.abs(weights))
+    blocks = row_blocks(used.size, len(H)) if len(H) > 0 else []
+    room = np.empty((min(used.size, blocks[0].stop if blocks else 0), len(H)))
+    for block in blocks:
+        root = roots[block]
+        part = room[: root.size]
+        np.multiply(X[block] if used.size == len(X) else X[used[block]], root[:, None], out=part[:, :columns])
+        part[:, columns:] = bias * root[:, None]
+        blas.dsyrk(sign, part.T, beta=1.0, c=H, overwrite_c=1, lower=1)
+
+
+def weighted_gram(X: Any, weights: np.ndarray) -> np.ndarray:
+    """Return X' diag(weights) X, weights >= 0, for X dense or sparse."""
+    H = np.zeros((X.shape[1], X.shape[1]), order="F")
+    add_gram(H, X, weights)
     return np.asarray(np.tril(H) + np.tril(H, -1).T)
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -156,12 +157,27 @@ class Dual:
     def __init__(
         self, X: Any, bias: float, q: np.ndarray, epsilon: float, damping: np.ndarray, low: np.ndarray, high: np.ndarray
     ) -> None:
-        self.X, self.rows, self.bias, self.q, self.epsilon = X, rows_of(X, bias), bias, q, epsilon
+        self.X, self.bias, self.q, self.epsilon = X, bias, q, epsilon
         self.damping, self.low, self.high = damping, low, high
-        curvature = np.empty(q.size)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The samples as compiled code reads them."""
+        return rows_of(self.X, self.bias)
+
+    @cached_property
+    def curvature(self) -> np.ndarray:
+        """The diagonal of the Hessian."""
+        curvature = np.empty(self.q.size)
         squared_lengths(self.rows, curvature)
-        curvature += bias * bias + damping
-        self.curvature = np.where(curvature > 0.0, curvature, 1e-300)  # a sample of zeros goes to its bound
+        curvature += self.bias**2 + self.damping
+        return np.where(curvature > 0.0, curvature, 1e-300)  # a sample of zeros goes to its bound
+
+    def every(self, stride: int) -> Dual:
+        """Return the program of every `stride`-th sample, each for `stride` of them; all `damping` is positive."""
+        X = self.X[::stride] if sp.issparse(self.X) else np.ascontiguousarray(self.X[::stride])
+        q, damping, low, high = (part[::stride] for part in (self.q, self.damping / stride, self.low, self.high))
+        return Dual(X, self.bias, q, self.epsilon, damping, low, high)
 
     def coordinates(self, seed: int) -> Coordinates:
         """For a descent from beta = 0."""

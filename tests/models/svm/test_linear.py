@@ -205,10 +205,10 @@ def test_bad_parameters_are_refused_by_name(kind, parameters, words):
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
-@pytest.mark.parametrize("most_formed", [0, 1500])
-def test_newton_in_the_primal_is_exact(C, most_formed, monkeypatch):
+@pytest.mark.parametrize("formed", [False, True])
+def test_newton_in_the_primal_is_exact(C, formed, monkeypatch):
     """The gap, which is |w - sum_i beta_i x_i|^2 / 2, certifies, with the Hessian formed or multiplied by."""
-    monkeypatch.setattr(primal_newton, "MOST_FORMED", most_formed)
+    monkeypatch.setattr(primal_newton, "is_formed", lambda X: formed)
     rng = np.random.default_rng(0)
     X, y = two_classes(200, 6, noise=1.0)
     classes = np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0)
@@ -235,3 +235,49 @@ def test_the_line_search_finds_the_kinked_minimum():
         return 0.5 * ((w + t * direction) ** 2).sum() + dual.loss(dual.q - z - t * moved)
 
     assert t > 0.0 and all(value(t) <= value((1.0 + change) * t) for change in (-1e-3, 1e-3, -0.9, 1.0))
+
+
+def squares_of(X, y, C):
+    low, high = np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0)
+    return Dual(X, 1.0, y, 0.0, np.full(y.size, 0.5 / C), low, high)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_the_hessian_follows_the_active_samples(form, C):
+    """Samples enter and leave: the direction is that of the Hessian formed at once, and nothing stays of what left."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5)) * np.array([1e-3, 1.0, 1.0, 1.0, 1e3])
+    dual = squares_of(form(X), np.sign(X[:, 1] + rng.normal(size=400)), C)
+    hessian = primal_newton.ActiveHessian(dual)
+    hessian.H = np.empty((6, 6), order="F")
+    for share in (1.0, 0.9, 0.95, 0.6, 0.02, 0.005, 0.8):
+        active = rng.random(400) < share
+        Z = np.c_[X, np.ones(400)][active]
+        expected, rhs = np.eye(6) + 2.0 * C * Z.T @ Z, rng.normal(size=6)
+        np.testing.assert_allclose(expected @ hessian.solve(active, rhs), rhs, atol=1e-6)
+        np.testing.assert_allclose(np.tril(hessian.H), np.tril(expected), rtol=1e-10, atol=1e-9 * (1.0 + C))
+
+
+@pytest.mark.parametrize("order", ["mixed", "sorted", "one class first"])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_some_samples_tell_where_to_start(order, C):
+    """From the minimum of every eighth sample few Newton steps are left, whatever the order of the samples."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(8000, 5))
+    y = np.sign(X @ rng.normal(size=5) + rng.normal(size=8000))
+    at = {"mixed": np.arange(8000), "sorted": np.argsort(X[:, 0]), "one class first": np.argsort(y, kind="stable")}
+    X, y = X[at[order]], y[at[order]]
+    dual = squares_of(X, y, C)
+    assert primal_newton.start(dual).any()
+    answer = primal_newton.minimize_squares(dual, 1e-9, [])
+    assert answer.converged and answer.passes <= 8
+    model = LinearSVC(C).fit(X, y)
+    assert objective(model, X, y, C) == pytest.approx(model.objective_, rel=1e-9)
+    assert model.objective_ - model.dual_objective_ <= 1e-8 * (1.0 + model.objective_)
+
+
+def test_the_hessian_is_formed_where_that_is_less_work():
+    assert primal_newton.is_formed(np.empty((5000, 50))) and not primal_newton.is_formed(np.empty((5000, 3000)))
+    sparse = random_sparse((3000, 2000), density=0.005, rng=np.random.default_rng(0), format="csr")
+    assert primal_newton.is_formed(sparse[:, :20].tocsr()) and not primal_newton.is_formed(sparse)
