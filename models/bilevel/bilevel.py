@@ -20,15 +20,17 @@ from ..programs.bilevel import Constants, Samples
 from ..svm.kernels import squares
 from ..svm.margin import warn_unless_good
 from .bounds import prior_error
-from .certificate import Certificate, certify
+from .certificate import Certificate, certify, radii_missed
 from .feasibility import feasible_means
 from .prior import GenerativePrior
+from .radii import Directions
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
 
 UNITS = (
     1e6  # how much the ratios of the prior's variances to the samples' may differ, of all but a 50th of the features
 )
+MISSED = 1e-2  # of C3, by which the price of a radius may miss it where the objective does not fall any more
 NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
 
 
@@ -85,10 +87,10 @@ class BilevelClassifier(Classifier):
 
     An infinite constant makes its constraint hard; all three give the hard problem (4.5)-(4.9).  The problem is not
     convex.  Step 1 solves it in (w, b) with the means fixed, step 2 moves the means as far from the hyperplane as
-    (4.19) allows, and the objective never increases (Theorem 4.1).  In the paper step 2 maximizes the distances with
-    the radii phi + nu given; here nu is chosen too, at least cost, so that a finite C_3 has its meaning (with
-    C_2 = inf there is no zeta to trade it for, and nu stays zero unless the means t are infeasible).  Where Omega has
-    a zero variance, mu = t.
+    (4.19) allows, and the objective never increases (Theorem 4.1).  In the paper the radii phi + nu are given in both.
+    Here step 2 chooses nu at least cost, and with a finite C_3 step 1 chooses it, too: the means go on in their
+    directions, a product of nu and w whose convex part is linearized (`models.programs.bilevel`), so that the answer
+    is stationary in nu as well.  Where Omega has a zero variance, mu = t.
 
     Parameters
     ----------
@@ -329,14 +331,21 @@ class BilevelClassifier(Classifier):
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
         """The best answer of all starts, of which the attributes tell."""
         settings = self._settings()
-        coordinates = choose_coordinates(samples.X, self.prior_, self.span)
+        vectors = 4 if math.isfinite(constants.C3) else 2
+        coordinates = choose_coordinates(samples.X, self.prior_, self.span, vectors)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
         objectives = np.full(int(self.n_init), np.nan)
         best: _Run | None = None
         for k, start in enumerate(self._starts(coordinates, constants)):
-            run = self._alternate_from(start, step, samples, constants, k > 0)
+            run = self._alternate_from(start, None, step, samples, constants, k > 0)
             if run is None:
                 continue
+            if step.free and (run.point.zeta[run.point.nu == 0.0] > NO_BIAS).any():
+                # zeta and nu are two ways to the same end, and from here the other one may be the better
+                w, b, hard = run.point.w, run.point.b, replace(constants, C2=math.inf)
+                mu, nu = farthest_means(self.prior_, hard, w, b, np.full(2, math.inf))
+                other = self._alternate_from(mu, Directions.of(self.prior_, w, nu), step, samples, constants, True)
+                run = min([run, other or run], key=lambda one: one.point.objective)
             objectives[k] = run.point.objective
             if best is None or run.point.objective < best.point.objective:
                 best = run
@@ -357,8 +366,9 @@ class BilevelClassifier(Classifier):
             yield farthest_means(self.prior_, replace(constants, C3=math.inf), w, 0.0)[0]
 
     def _alternate_from(
-        self, mu: np.ndarray, step: HyperplaneStep, samples: Samples, constants: Constants, may_fail: bool
-    ) -> _Run | None:
+        self, mu: np.ndarray, move: Directions | None, step: HyperplaneStep, samples: Samples, constants: Constants,
+        may_fail: bool,
+    ) -> _Run | None:  # fmt: skip
         """The alternation from some means; None where it `may_fail` and step 1 is infeasible at these."""
         prior, nu = self.prior_, np.zeros(2)
         trace: list[Round] = []
@@ -367,7 +377,7 @@ class BilevelClassifier(Classifier):
         rounds = 0
         while rounds < self.max_iter:
             rounds += 1
-            w, b, solution = step.solve(mu)
+            w, b, solution = step.solve(mu, move)
             if solution.status is socp.Status.PRIMAL_INFEASIBLE and best is None:
                 if may_fail:
                     return None
@@ -380,17 +390,20 @@ class BilevelClassifier(Classifier):
                 if may_fail and best is None:
                     return None
                 raise ProgramError(f"step 1 has no solution: the engine ended as {solution.status.value!r}")
-            point = evaluate(samples, prior, constants, w, b, mu, nu)
-            if best is not None and point.objective >= best.objective:
-                settled = True
+            moved, nu = self._farthest(constants, w, b, step.radii(solution, nu))
+            point = evaluate(samples, prior, constants, w, b, moved, nu)
+            if best is not None and not point.objective < best.objective:
+                settled = self._radii_missed(step, constants, solution, best) <= MISSED * constants.C3
                 break  # the same hyperplane again, to the engine's tolerance
-            moved, nu = self._farthest(constants, w, b, nu)
-            best = evaluate(samples, prior, constants, w, b, moved, nu)
+            way = np.linalg.norm(moved - mu, axis=1)
+            if step.free:  # where the cone of gain_i is tight moves with w, too
+                way += np.linalg.norm(w - best.w if best is not None else w)
+            best = point
             history.append(best.objective)
-            change = float(np.linalg.norm(moved - mu) / (1.0 + np.linalg.norm(mu)))
+            change = float(np.linalg.norm(way) / (1.0 + np.linalg.norm(mu)))
             trace.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
-            idle = step.multipliers(solution) * np.linalg.norm(moved - mu, axis=1) <= self.solver_tol
-            mu = moved
+            idle = step.multipliers(solution) * way <= self.solver_tol
+            mu, move = moved, Directions.of(prior, w, nu)
             # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
             settled = change <= self.tol or bool(idle.all())
             if settled:
@@ -399,6 +412,13 @@ class BilevelClassifier(Classifier):
         assert best is not None and step.program is not None
         found = step.program, solution
         return _Run(self._sharpen(step, samples, constants, best), trace, rounds, settled, *found)
+
+    def _radii_missed(self, step: HyperplaneStep, constants: Constants, solution: socp.Solution, point: Point) -> float:
+        """By how much the price of nu_i misses C3, by the multipliers of step 1."""
+        if not step.free:
+            return 0.0
+        kappa = step.multipliers(solution) * [Omega.length(point.w) for Omega in self.prior_.Omega]
+        return radii_missed(constants, kappa, point.nu)
 
     def _sharpen(self, step: HyperplaneStep, samples: Samples, constants: Constants, best: Point) -> Point:
         """The last hyperplane to more digits, where the engine finds them."""
@@ -423,8 +443,9 @@ class BilevelClassifier(Classifier):
 
     def _warn_unfinished(self) -> None:
         warnings.warn(
-            f"{type(self).__name__}: the means still moved by {self.trace_[-1].change:.1e} in the last of "
-            f"{self.max_iter} rounds. Raise max_iter or tol.",
+            f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
+            f"{self.trace_[-1].change:.1e} in the last of {self.n_iter_} rounds. Raise max_iter or tol, or lower "
+            "solver_tol.",
             convergence_warning(),
             stacklevel=4,
         )
