@@ -16,12 +16,11 @@ from socp import ProgramError
 from ..base.bounds import Bound
 from ..base.estimator import Classifier, convergence_warning, keeps_parameters
 from ..base.validation import ClassWeight, as_generator, as_labels, as_weights, check_choice, check_number
-from ..programs.bilevel import Constants, Samples
-from ..svm.kernels import squares
+from ..programs.bilevel import SIDES, Constants, Samples
 from ..svm.margin import warn_unless_good
-from .bounds import prior_error
+from .bounds import fitted_error
 from .certificate import Certificate, certify, radii_missed
-from .feasibility import feasible_means
+from .feasibility import feasible_means, told_beta
 from .prior import GenerativePrior
 from .radii import Directions
 from .span import Features, Span, choose_coordinates
@@ -30,8 +29,11 @@ from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_mea
 UNITS = (
     1e6  # how much the ratios of the prior's variances to the samples' may differ, of all but a 50th of the features
 )
+NO_PULL = 1e-6  # of the prior on w / |w|, below which it does not bind
 MISSED = 1e-2  # of C3, by which the price of a radius may miss it where the objective does not fall any more
-NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
+NO_SLACK = 1e-9  # a smaller zeta counts as zero
+SHARE = 0.9  # of the prior's largest beta, that by default
+UNBOUND = 0.2  # the default beta without a prior, and where the largest one is zero or infinite
 
 
 @dataclass(frozen=True)
@@ -98,13 +100,14 @@ class BilevelClassifier(Classifier):
         t_i, Omega_i and Sigma_i. Without one, `GenerativePrior.from_samples` of the training data: then the same
         data speak twice, and the classifier lies between a support vector machine and the linear discriminant.
         A prior is in the units of X: Sigma = I says that every feature varies by 1 within a class.
-    beta : float or pair of float, default 0.2
+    beta : float or pair of float, optional
         How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.  A pair, the class of
-        the smaller label first, where the classes' errors weigh differently.
-        `elliptical.constants` gives beta and phi from probabilities.
+        the smaller label first, where the classes' errors weigh differently.  By default 0.9 of
+        `GenerativePrior.largest_beta` of the prior, but 0.2 without one and where that is zero or infinite; a small
+        beta leaves the prior without effect.  `elliptical.constants` gives beta and phi from probabilities.
     phi : float, default 0.01
         How far the means may be from t, in units of Omega^(1/2).
-    C1, C2, C3 : float, default 1.0, 1.0, inf
+    C1, C2, C3 : float, default 1.0, 3.0, inf
         Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
     class_weight : dict, "balanced" or None
         Factors of C1, as in `models.SVC`.
@@ -144,8 +147,12 @@ class BilevelClassifier(Classifier):
         Of the best start.
     n_iter_ : int
         Its rounds.
-    prior_ : GenerativePrior
-        The prior that the fit used.
+    prior_, beta_ : GenerativePrior and float or pair of float
+        Those that the fit used.
+    gamma_ : ndarray, shape (2,)
+        Multipliers of (4.20) and (4.21).  Where one is zero, its class of the prior does not bind.
+    binding_ : str
+        A sentence that says whether the prior binds, and if not what would make it.
     program_, solution_ : socp.ConeProgram and socp.Solution
         The last step 1 of the best start, in the coordinates of `models.bilevel.span`.
 
@@ -170,11 +177,11 @@ class BilevelClassifier(Classifier):
     def __init__(
         self,
         prior: GenerativePrior | None = None,
-        beta: Any = 0.2,
+        beta: Any = None,
         *,
         phi: float = 0.01,
         C1: float = 1.0,
-        C2: float = 1.0,
+        C2: float = 3.0,
         C3: float = math.inf,
         class_weight: ClassWeight = None,
         step2: Literal["closed", "socp"] = "closed",
@@ -199,19 +206,23 @@ class BilevelClassifier(Classifier):
         sample_weight : array_like, shape (n_samples,), optional
             Samples of weight zero are left out.
         """
-        constants = self._constants()
+        constants = self._constants(UNBOUND if self.beta is None else self.beta)
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
         weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
         kept = weights > 0.0
         used = X if kept.all() else X[kept]
         self.prior_ = self._prior(used, codes[kept], weights[kept])
+        if self.beta is None and self.prior is not None:
+            constants = replace(constants, beta=_usual_beta(self.prior_))
+        self.beta_ = constants.beta
         samples = Samples(used, 2.0 * codes[kept] - 1.0, weighed[kept])
         point = self._alternate(samples, constants)
         self.coef_, self.intercept_ = point.w[None, :], np.array([point.b])
         self.means_, self.zeta_, self.nu_ = point.mu, point.zeta, point.nu
         self.xi_ = np.maximum(0.0, 1.0 - (2.0 * codes - 1.0) * self._decide(X))
         self.objective_ = point.objective
+        self.binding_ = self._binding(constants)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -238,10 +249,14 @@ class BilevelClassifier(Classifier):
         """
         samples = self._samples_again(X, y, sample_weight)
         w, b = self.coef_[0], float(self.intercept_[0])
-        return certify(samples, self.prior_, self._constants(), w, b, self.means_, self.nu_)
+        return certify(samples, self.prior_, self._constants(self.beta_), w, b, self.means_, self.nu_)
 
     def error_bound(self, X: Any, y: Any, delta: float = 0.05) -> Bound:
         """Corollary 6.3 for this classifier: `bounds.prior_error` with the margin and the radius of the samples.
+
+        The theorem needs a prior that was fixed before the samples were seen: t, Omega, Sigma, beta and phi.  It does
+        not hold for one that is made of them, as without `prior`.  Found out is whether any of the samples went into
+        `GenerativePrior.from_samples`, and whether t are their means; not what else they were used for.
 
         Parameters
         ----------
@@ -253,31 +268,12 @@ class BilevelClassifier(Classifier):
         Returns
         -------
         Bound
-            gamma and R in its details.  Its `failing` says what the theorem asks and does not find: all samples on
-            their side, no b, no slack zeta, a prior that binds.
+            gamma and R in its details.  Its `failing` says what the theorem asks and does not find: a prior fixed
+            before, all samples on their side, no b, no slack zeta, a prior that binds.
         """
-        samples, constants = self._samples_again(X, y, None), self._constants()
+        samples, constants = self._samples_again(X, y, None), self._constants(self.beta_)
         w, b = self.coef_[0], float(self.intercept_[0])
-        length = float(np.linalg.norm(w))
-        if length == 0.0:
-            return Bound(math.inf, math.inf, ("w must not be zero",))
-        gamma = float((samples.y * (samples.X @ w + b)).min()) / length
-        radius = math.sqrt(float(squares(samples.X).max()))
-        if gamma <= 0.0:
-            return Bound(
-                math.inf, math.inf, (f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}",)
-            )
-        beta, phi = min(constants.betas), constants.phi + float(self.nu_.max())
-        found = prior_error(self.prior_, beta, phi, gamma, radius, samples.y.size, delta, self.means_)
-        failing = list(found.failing)
-        if abs(b) > NO_BIAS * length:
-            failing.append(
-                f"the theorem is for functions without b, but the hyperplane is {abs(b) / length:.3g} from zero"
-            )
-        if self.zeta_.max() > NO_BIAS:
-            failing.append(f"(4.20) and (4.21) must hold without slack, but zeta is {self.zeta_.max():.3g}")
-        details = {**found.details, "gamma": gamma, "R": radius}
-        return Bound(math.inf if failing else found.value, found.dimension, tuple(failing), details)
+        return fitted_error(samples, self.prior_, constants, w, b, self.means_, self.nu_, self.zeta_, delta)
 
     def _samples_again(self, X: Any, y: Any, sample_weight: Any) -> Samples:
         """The samples of `fit` once more."""
@@ -291,13 +287,13 @@ class BilevelClassifier(Classifier):
     def _decide(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
 
-    def _constants(self) -> Constants:
+    def _constants(self, beta: Any) -> Constants:
         prices = [check_number(name, getattr(self, name), low=0.0, open_low=True) for name in ("C1", "C2", "C3")]
-        constants = Constants(_checked_beta(self.beta), check_number("phi", self.phi, low=0.0), *prices)
+        constants = Constants(_checked_beta(beta), check_number("phi", self.phi, low=0.0), *prices)
         if min(constants.betas) == 0.0 and math.isfinite(constants.C2):
             raise ProgramError("beta must be above 0 with a finite C2: (4.20) divides by it. Give C2 = inf")
         if not math.isfinite(max(constants.betas)) or not math.isfinite(constants.phi):
-            raise ProgramError(f"beta and phi must be finite, but {self.beta!r} and {self.phi!r} came")
+            raise ProgramError(f"beta and phi must be finite, but {beta!r} and {self.phi!r} came")
         check_choice("step2", self.step2, ("closed", "socp"))
         check_number("max_iter", self.max_iter, low=1, whole=True)
         check_number("n_init", self.n_init, low=1, whole=True)
@@ -340,7 +336,7 @@ class BilevelClassifier(Classifier):
             run = self._alternate_from(start, None, step, samples, constants, k > 0)
             if run is None:
                 continue
-            if step.free and (run.point.zeta[run.point.nu == 0.0] > NO_BIAS).any():
+            if step.free and (run.point.zeta[run.point.nu == 0.0] > NO_SLACK).any():
                 # zeta and nu are two ways to the same end, and from here the other one may be the better
                 w, b, hard = run.point.w, run.point.b, replace(constants, C2=math.inf)
                 mu, nu = farthest_means(self.prior_, hard, w, b, np.full(2, math.inf))
@@ -352,6 +348,7 @@ class BilevelClassifier(Classifier):
         assert best is not None
         self.objectives_, self.trace_, self.n_iter_ = objectives, best.trace, best.rounds
         self.program_, self.solution_ = best.program, best.solution
+        self.gamma_ = step.multipliers(best.solution)
         if not best.settled:
             self._warn_unfinished()
         warn_unless_good(type(self).__name__, self.solution_)
@@ -441,6 +438,21 @@ class BilevelClassifier(Classifier):
         """Of the engine, for the cone programs."""
         return {**self._limits(), "tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
 
+    def _binding(self, constants: Constants) -> str:
+        """Set gamma_ to zero where it is so but for rounding, and say what that means."""
+        w, pull = self.coef_[0], np.zeros(2)
+        for i, Sigma in enumerate(self.prior_.Sigma):
+            spread = constants.betas[i] * Sigma.times(w) / (Sigma.length(w) or 1.0)
+            pull[i] = math.hypot(float(np.linalg.norm(SIDES[i] * self.means_[i] - spread)), 1.0)
+        self.gamma_ = np.where(self.gamma_ * pull > NO_PULL, self.gamma_, 0.0)
+        held = [repr(name) for name, gamma in zip(self.classes_.tolist(), self.gamma_) if gamma > 0.0]
+        if held:
+            return f"the prior binds for {' and '.join(held)}: gamma is {self.gamma_[0]:.3g} and {self.gamma_[1]:.3g}"
+        return (
+            "the prior does not bind: gamma is zero, and the answer is that of the samples alone. Raise "
+            f"beta = {told_beta(constants)} (at the means t it can be at most {self.prior_.largest_beta():.4g})"
+        )
+
     def _warn_unfinished(self) -> None:
         warnings.warn(
             f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
@@ -449,6 +461,12 @@ class BilevelClassifier(Classifier):
             convergence_warning(),
             stacklevel=4,
         )
+
+
+def _usual_beta(prior: GenerativePrior) -> float:
+    """The default beta."""
+    largest = prior.largest_beta()
+    return SHARE * largest if 0.0 < largest < math.inf else UNBOUND
 
 
 def _checked_beta(beta: Any) -> float | tuple[float, float]:
