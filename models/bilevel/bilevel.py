@@ -21,6 +21,7 @@ from ..svm.margin import warn_unless_good
 from .bounds import fitted_error
 from .certificate import Certificate, certify, radii_missed
 from .feasibility import feasible_means, told_beta
+from .kernel import KernelSpace
 from .prior import GenerativePrior
 from .radii import Directions
 from .span import Features, Span, choose_coordinates
@@ -109,6 +110,9 @@ class BilevelClassifier(Classifier):
         How far the means may be from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 3.0, inf
         Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
+    kernel : Kernel, callable or {"rbf", "poly"}, optional
+        Then w is in the features of the kernel, with a `models.bilevel.kernel.KernelPrior`; `coef_`, `means_` and
+        `prior_` are in an orthonormal basis of the span of the samples' features and t.
     class_weight : dict, "balanced" or None
         Factors of C1, as in `models.SVC`.
     step2 : "closed" or "socp", default "closed"
@@ -183,6 +187,7 @@ class BilevelClassifier(Classifier):
         C1: float = 1.0,
         C2: float = 3.0,
         C3: float = math.inf,
+        kernel: Any = None,
         class_weight: ClassWeight = None,
         step2: Literal["closed", "socp"] = "closed",
         span: bool | None = None,
@@ -212,11 +217,12 @@ class BilevelClassifier(Classifier):
         weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
         kept = weights > 0.0
         used = X if kept.all() else X[kept]
-        self.prior_ = self._prior(used, codes[kept], weights[kept])
+        self.space_ = None if self.kernel is None else KernelSpace(self.kernel, used, weights[kept], self.prior)
+        self.prior_ = self.space_.prior if self.space_ else self._prior(used, codes[kept], weights[kept])
         if self.beta is None and self.prior is not None:
             constants = replace(constants, beta=_usual_beta(self.prior_))
         self.beta_ = constants.beta
-        samples = Samples(used, 2.0 * codes[kept] - 1.0, weighed[kept])
+        samples = Samples(self._features(used), 2.0 * codes[kept] - 1.0, weighed[kept])
         point = self._alternate(samples, constants)
         self.coef_, self.intercept_ = point.w[None, :], np.array([point.b])
         self.means_, self.zeta_, self.nu_ = point.mu, point.zeta, point.nu
@@ -273,7 +279,8 @@ class BilevelClassifier(Classifier):
         """
         samples, constants = self._samples_again(X, y, None), self._constants(self.beta_)
         w, b = self.coef_[0], float(self.intercept_[0])
-        return fitted_error(samples, self.prior_, constants, w, b, self.means_, self.nu_, self.zeta_, delta)
+        point = evaluate(samples, self.prior_, constants, w, b, self.means_, self.nu_)
+        return fitted_error(samples, self.prior_, constants, point, delta, self._matrix_to_predict(X))
 
     def _samples_again(self, X: Any, y: Any, sample_weight: Any) -> Samples:
         """The samples of `fit` once more."""
@@ -282,10 +289,14 @@ class BilevelClassifier(Classifier):
         if classes.tolist() != self.classes_.tolist():
             raise ProgramError(f"y must be that of fit, with {self.classes_.tolist()}, but {classes.tolist()} came")
         kept = as_weights(sample_weight, codes.size) > 0.0
-        return Samples(X[kept], 2.0 * codes[kept] - 1.0, self._weights_to_fit(sample_weight, codes)[kept])
+        weighed = self._weights_to_fit(sample_weight, codes)[kept]
+        return Samples(self._features(X[kept]), 2.0 * codes[kept] - 1.0, weighed)
+
+    def _features(self, X: Any) -> Any:
+        return self.space_(X) if self.space_ else X
 
     def _decide(self, X: Any) -> np.ndarray:
-        return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
+        return np.asarray(self._features(X) @ self.coef_[0]).ravel() + self.intercept_[0]
 
     def _constants(self, beta: Any) -> Constants:
         prices = [check_number(name, getattr(self, name), low=0.0, open_low=True) for name in ("C1", "C2", "C3")]
