@@ -262,7 +262,8 @@ def _of_learners(halves: Halves, K: int, seed: int) -> dict[str, float]:
     found = {}
     methods: dict[str, Any] = {"MSS": "sampler", "MSS exact": "exact"}
     for name, inference in methods.items():
-        space = MaxMarginScoreSpace(DiscreteHMM(FEW, K, random_state=seed), inference=inference, random_state=seed)
+        model = DiscreteHMM(FEW, K, random_state=seed)
+        space = MaxMarginScoreSpace(model, inference=inference, n_init=1, random_state=seed)
         found[name] = accuracy_by_svm(space.fit_transform(X, y), y, space.transform(new), truth)
         if name == "MSS":
             found["MSS w"] = _percent(space.predict(new), truth)

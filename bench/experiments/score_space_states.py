@@ -80,7 +80,7 @@ class StatesAndShares(Experiment):
         model = DiscreteHMM(parameters["states"], K, **settings)
         spaces = {"FS": FisherScore(model), "FESS": FreeEnergyScore(model), "SS": SufficientStatistics(model)}
         first = spaces["SS"].fit(X, y)
-        learned = MaxMarginScoreSpace(model, per_class=True, max_iter=ROUNDS[name], tol=0.0).fit(X, y)
+        learned = MaxMarginScoreSpace(model, per_class=True, max_iter=ROUNDS[name], tol=0.0, n_init=1).fit(X, y)
         spaces["MSS"] = SufficientStatistics(model)
         found = {}
         for method, space in spaces.items():

@@ -16,19 +16,24 @@ from socp import ProgramError
 from ..base.bounds import Bound
 from ..base.estimator import Classifier, convergence_warning, keeps_parameters, warn_unless_good
 from ..base.validation import ClassWeight, as_generator, as_labels, as_weights, check_choice, check_number
-from ..programs.bilevel import Constants, Samples
-from ..svm.kernels import squares
-from .bounds import prior_error
-from .certificate import Certificate, certify
-from .feasibility import feasible_means
+from ..programs.bilevel import SIDES, Constants, Samples
+from .bounds import fitted_error
+from .certificate import Certificate, certify, radii_missed
+from .feasibility import feasible_means, told_beta
+from .kernel import KernelSpace
 from .prior import GenerativePrior
+from .radii import Directions
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
 
 UNITS = (
     1e6  # how much the ratios of the prior's variances to the samples' may differ, of all but a 50th of the features
 )
-NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
+NO_PULL = 1e-6  # of the prior on w / |w|, below which it does not bind
+MISSED = 1e-2  # of C3, by which the price of a radius may miss it where the objective does not fall any more
+NO_SLACK = 1e-9  # a smaller zeta counts as zero
+SHARE = 0.9  # of the prior's largest beta, that by default
+UNBOUND = 0.2  # the default beta without a prior, and where the largest one is zero or infinite
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,10 @@ class BilevelClassifier(Classifier):
 
     An infinite constant makes its constraint hard; all three give the hard problem (4.5)-(4.9).  The problem is not
     convex.  Step 1 solves it in (w, b) with the means fixed, step 2 moves the means as far from the hyperplane as
-    (4.19) allows, and the objective never increases (Theorem 4.1).  In the paper step 2 maximizes the distances with
-    the radii phi + nu given; here nu is chosen too, at least cost, so that a finite C_3 has its meaning (with
-    C_2 = inf there is no zeta to trade it for, and nu stays zero unless the means t are infeasible).  Where Omega has
-    a zero variance, mu = t.
+    (4.19) allows, and the objective never increases (Theorem 4.1).  In the paper the radii phi + nu are given in both.
+    Here step 2 chooses nu at least cost, and with a finite C_3 step 1 chooses it, too: the means go on in their
+    directions, a product of nu and w whose convex part is linearized (`models.programs.bilevel`), so that the answer
+    is stationary in nu as well.  Where Omega has a zero variance, mu = t.
 
     Parameters
     ----------
@@ -95,14 +100,18 @@ class BilevelClassifier(Classifier):
         t_i, Omega_i and Sigma_i. Without one, `GenerativePrior.from_samples` of the training data: then the same
         data speak twice, and the classifier lies between a support vector machine and the linear discriminant.
         A prior is in the units of X: Sigma = I says that every feature varies by 1 within a class.
-    beta : float or pair of float, default 0.2
+    beta : float or pair of float, optional
         How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.  A pair, the class of
-        the smaller label first, where the classes' errors weigh differently.
-        `elliptical.constants` gives beta and phi from probabilities.
+        the smaller label first, where the classes' errors weigh differently.  By default 0.9 of
+        `GenerativePrior.largest_beta` of the prior, but 0.2 without one and where that is zero or infinite; a small
+        beta leaves the prior without effect.  `elliptical.constants` gives beta and phi from probabilities.
     phi : float, default 0.01
         How far the means may be from t, in units of Omega^(1/2).
-    C1, C2, C3 : float, default 1.0, 1.0, inf
+    C1, C2, C3 : float, default 1.0, 3.0, inf
         Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
+    kernel : Kernel, callable or {"rbf", "poly"}, optional
+        Then w is in the features of the kernel, with a `models.bilevel.kernel.KernelPrior`; `coef_`, `means_` and
+        `prior_` are in an orthonormal basis of the span of the samples' features and t.
     class_weight : dict, "balanced" or None
         Factors of C1, as in `models.SVC`.
     step2 : "closed" or "socp", default "closed"
@@ -141,8 +150,12 @@ class BilevelClassifier(Classifier):
         Of the best start.
     n_iter_ : int
         Its rounds.
-    prior_ : GenerativePrior
-        The prior that the fit used.
+    prior_, beta_ : GenerativePrior and float or pair of float
+        Those that the fit used.
+    gamma_ : ndarray, shape (2,)
+        Multipliers of (4.20) and (4.21).  Where one is zero, its class of the prior does not bind.
+    binding_ : str
+        A sentence that says whether the prior binds, and if not what would make it.
     program_, solution_ : socp.ConeProgram and socp.Solution
         The last step 1 of the best start, in the coordinates of `models.bilevel.span`.
 
@@ -167,12 +180,13 @@ class BilevelClassifier(Classifier):
     def __init__(
         self,
         prior: GenerativePrior | None = None,
-        beta: Any = 0.2,
+        beta: Any = None,
         *,
         phi: float = 0.01,
         C1: float = 1.0,
-        C2: float = 1.0,
+        C2: float = 3.0,
         C3: float = math.inf,
+        kernel: Any = None,
         class_weight: ClassWeight = None,
         step2: Literal["closed", "socp"] = "closed",
         span: bool | None = None,
@@ -196,19 +210,24 @@ class BilevelClassifier(Classifier):
         sample_weight : array_like, shape (n_samples,), optional
             Samples of weight zero are left out.
         """
-        constants = self._constants()
+        constants = self._constants(UNBOUND if self.beta is None else self.beta)
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
         weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
         kept = weights > 0.0
         used = X if kept.all() else X[kept]
-        self.prior_ = self._prior(used, codes[kept], weights[kept])
-        samples = Samples(used, 2.0 * codes[kept] - 1.0, weighed[kept])
+        self.space_ = None if self.kernel is None else KernelSpace(self.kernel, used, weights[kept], self.prior)
+        self.prior_ = self.space_.prior if self.space_ else self._prior(used, codes[kept], weights[kept])
+        if self.beta is None and self.prior is not None:
+            constants = replace(constants, beta=_usual_beta(self.prior_))
+        self.beta_ = constants.beta
+        samples = Samples(self._features(used), 2.0 * codes[kept] - 1.0, weighed[kept])
         point = self._alternate(samples, constants)
         self.coef_, self.intercept_ = point.w[None, :], np.array([point.b])
         self.means_, self.zeta_, self.nu_ = point.mu, point.zeta, point.nu
         self.xi_ = np.maximum(0.0, 1.0 - (2.0 * codes - 1.0) * self._decide(X))
         self.objective_ = point.objective
+        self.binding_ = self._binding(constants)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -235,10 +254,14 @@ class BilevelClassifier(Classifier):
         """
         samples = self._samples_again(X, y, sample_weight)
         w, b = self.coef_[0], float(self.intercept_[0])
-        return certify(samples, self.prior_, self._constants(), w, b, self.means_, self.nu_)
+        return certify(samples, self.prior_, self._constants(self.beta_), w, b, self.means_, self.nu_)
 
     def error_bound(self, X: Any, y: Any, delta: float = 0.05) -> Bound:
         """Corollary 6.3 for this classifier: `bounds.prior_error` with the margin and the radius of the samples.
+
+        The theorem needs a prior that was fixed before the samples were seen: t, Omega, Sigma, beta and phi.  It does
+        not hold for one that is made of them, as without `prior`.  Found out is whether any of the samples went into
+        `GenerativePrior.from_samples`, and whether t are their means; not what else they were used for.
 
         Parameters
         ----------
@@ -250,31 +273,13 @@ class BilevelClassifier(Classifier):
         Returns
         -------
         Bound
-            gamma and R in its details.  Its `failing` says what the theorem asks and does not find: all samples on
-            their side, no b, no slack zeta, a prior that binds.
+            gamma and R in its details.  Its `failing` says what the theorem asks and does not find: a prior fixed
+            before, all samples on their side, no b, no slack zeta, a prior that binds.
         """
-        samples, constants = self._samples_again(X, y, None), self._constants()
+        samples, constants = self._samples_again(X, y, None), self._constants(self.beta_)
         w, b = self.coef_[0], float(self.intercept_[0])
-        length = float(np.linalg.norm(w))
-        if length == 0.0:
-            return Bound(math.inf, math.inf, ("w must not be zero",))
-        gamma = float((samples.y * (samples.X @ w + b)).min()) / length
-        radius = math.sqrt(float(squares(samples.X).max()))
-        if gamma <= 0.0:
-            return Bound(
-                math.inf, math.inf, (f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}",)
-            )
-        beta, phi = min(constants.betas), constants.phi + float(self.nu_.max())
-        found = prior_error(self.prior_, beta, phi, gamma, radius, samples.y.size, delta, self.means_)
-        failing = list(found.failing)
-        if abs(b) > NO_BIAS * length:
-            failing.append(
-                f"the theorem is for functions without b, but the hyperplane is {abs(b) / length:.3g} from zero"
-            )
-        if self.zeta_.max() > NO_BIAS:
-            failing.append(f"(4.20) and (4.21) must hold without slack, but zeta is {self.zeta_.max():.3g}")
-        details = {**found.details, "gamma": gamma, "R": radius}
-        return Bound(math.inf if failing else found.value, found.dimension, tuple(failing), details)
+        point = evaluate(samples, self.prior_, constants, w, b, self.means_, self.nu_)
+        return fitted_error(samples, self.prior_, constants, point, delta, self._matrix_to_predict(X))
 
     def _samples_again(self, X: Any, y: Any, sample_weight: Any) -> Samples:
         """The samples of `fit` once more."""
@@ -283,18 +288,22 @@ class BilevelClassifier(Classifier):
         if classes.tolist() != self.classes_.tolist():
             raise ProgramError(f"y must be that of fit, with {self.classes_.tolist()}, but {classes.tolist()} came")
         kept = as_weights(sample_weight, codes.size) > 0.0
-        return Samples(X[kept], 2.0 * codes[kept] - 1.0, self._weights_to_fit(sample_weight, codes)[kept])
+        weighed = self._weights_to_fit(sample_weight, codes)[kept]
+        return Samples(self._features(X[kept]), 2.0 * codes[kept] - 1.0, weighed)
+
+    def _features(self, X: Any) -> Any:
+        return self.space_(X) if self.space_ else X
 
     def _decide(self, X: Any) -> np.ndarray:
-        return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
+        return np.asarray(self._features(X) @ self.coef_[0]).ravel() + self.intercept_[0]
 
-    def _constants(self) -> Constants:
+    def _constants(self, beta: Any) -> Constants:
         prices = [check_number(name, getattr(self, name), low=0.0, open_low=True) for name in ("C1", "C2", "C3")]
-        constants = Constants(_checked_beta(self.beta), check_number("phi", self.phi, low=0.0), *prices)
+        constants = Constants(_checked_beta(beta), check_number("phi", self.phi, low=0.0), *prices)
         if min(constants.betas) == 0.0 and math.isfinite(constants.C2):
             raise ProgramError("beta must be above 0 with a finite C2: (4.20) divides by it. Give C2 = inf")
         if not math.isfinite(max(constants.betas)) or not math.isfinite(constants.phi):
-            raise ProgramError(f"beta and phi must be finite, but {self.beta!r} and {self.phi!r} came")
+            raise ProgramError(f"beta and phi must be finite, but {beta!r} and {self.phi!r} came")
         check_choice("step2", self.step2, ("closed", "socp"))
         check_number("max_iter", self.max_iter, low=1, whole=True)
         check_number("n_init", self.n_init, low=1, whole=True)
@@ -328,20 +337,28 @@ class BilevelClassifier(Classifier):
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
         """The best answer of all starts, of which the attributes tell."""
         settings = self._settings()
-        coordinates = choose_coordinates(samples.X, self.prior_, self.span)
+        vectors = 4 if math.isfinite(constants.C3) else 2
+        coordinates = choose_coordinates(samples.X, self.prior_, self.span, vectors)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
         objectives = np.full(int(self.n_init), np.nan)
         best: _Run | None = None
         for k, start in enumerate(self._starts(coordinates, constants)):
-            run = self._alternate_from(start, step, samples, constants, k > 0)
+            run = self._alternate_from(start, None, step, samples, constants, k > 0)
             if run is None:
                 continue
+            if step.free and (run.point.zeta[run.point.nu == 0.0] > NO_SLACK).any():
+                # zeta and nu are two ways to the same end, and from here the other one may be the better
+                w, b, hard = run.point.w, run.point.b, replace(constants, C2=math.inf)
+                mu, nu = farthest_means(self.prior_, hard, w, b, np.full(2, math.inf))
+                other = self._alternate_from(mu, Directions.of(self.prior_, w, nu), step, samples, constants, True)
+                run = min([run, other or run], key=lambda one: one.point.objective)
             objectives[k] = run.point.objective
             if best is None or run.point.objective < best.point.objective:
                 best = run
         assert best is not None
         self.objectives_, self.trace_, self.n_iter_ = objectives, best.trace, best.rounds
         self.program_, self.solution_ = best.program, best.solution
+        self.gamma_ = step.multipliers(best.solution)
         if not best.settled:
             self._warn_unfinished()
         warn_unless_good(type(self).__name__, self.solution_)
@@ -356,8 +373,9 @@ class BilevelClassifier(Classifier):
             yield farthest_means(self.prior_, replace(constants, C3=math.inf), w, 0.0)[0]
 
     def _alternate_from(
-        self, mu: np.ndarray, step: HyperplaneStep, samples: Samples, constants: Constants, may_fail: bool
-    ) -> _Run | None:
+        self, mu: np.ndarray, move: Directions | None, step: HyperplaneStep, samples: Samples, constants: Constants,
+        may_fail: bool,
+    ) -> _Run | None:  # fmt: skip
         """The alternation from some means; None where it `may_fail` and step 1 is infeasible at these."""
         prior, nu = self.prior_, np.zeros(2)
         trace: list[Round] = []
@@ -366,7 +384,7 @@ class BilevelClassifier(Classifier):
         rounds = 0
         while rounds < self.max_iter:
             rounds += 1
-            w, b, solution = step.solve(mu)
+            w, b, solution = step.solve(mu, move)
             if solution.status is socp.Status.PRIMAL_INFEASIBLE and best is None:
                 if may_fail:
                     return None
@@ -379,17 +397,20 @@ class BilevelClassifier(Classifier):
                 if may_fail and best is None:
                     return None
                 raise ProgramError(f"step 1 has no solution: the engine ended as {solution.status.value!r}")
-            point = evaluate(samples, prior, constants, w, b, mu, nu)
-            if best is not None and point.objective >= best.objective:
-                settled = True
+            moved, nu = self._farthest(constants, w, b, step.radii(solution, nu))
+            point = evaluate(samples, prior, constants, w, b, moved, nu)
+            if best is not None and not point.objective < best.objective:
+                settled = self._radii_missed(step, constants, solution, best) <= MISSED * constants.C3
                 break  # the same hyperplane again, to the engine's tolerance
-            moved, nu = self._farthest(constants, w, b, nu)
-            best = evaluate(samples, prior, constants, w, b, moved, nu)
+            way = np.linalg.norm(moved - mu, axis=1)
+            if step.free:  # where the cone of gain_i is tight moves with w, too
+                way += np.linalg.norm(w - best.w if best is not None else w)
+            best = point
             history.append(best.objective)
-            change = float(np.linalg.norm(moved - mu) / (1.0 + np.linalg.norm(mu)))
+            change = float(np.linalg.norm(way) / (1.0 + np.linalg.norm(mu)))
             trace.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
-            idle = step.multipliers(solution) * np.linalg.norm(moved - mu, axis=1) <= self.solver_tol
-            mu = moved
+            idle = step.multipliers(solution) * way <= self.solver_tol
+            mu, move = moved, Directions.of(prior, w, nu)
             # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
             settled = change <= self.tol or bool(idle.all())
             if settled:
@@ -398,6 +419,13 @@ class BilevelClassifier(Classifier):
         assert best is not None and step.program is not None
         found = step.program, solution
         return _Run(self._sharpen(step, samples, constants, best), trace, rounds, settled, *found)
+
+    def _radii_missed(self, step: HyperplaneStep, constants: Constants, solution: socp.Solution, point: Point) -> float:
+        """By how much the price of nu_i misses C3, by the multipliers of step 1."""
+        if not step.free:
+            return 0.0
+        kappa = step.multipliers(solution) * [Omega.length(point.w) for Omega in self.prior_.Omega]
+        return radii_missed(constants, kappa, point.nu)
 
     def _sharpen(self, step: HyperplaneStep, samples: Samples, constants: Constants, best: Point) -> Point:
         """The last hyperplane to more digits, where the engine finds them."""
@@ -420,13 +448,35 @@ class BilevelClassifier(Classifier):
         """Of the engine, for the cone programs."""
         return {**self._limits(), "tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
 
+    def _binding(self, constants: Constants) -> str:
+        """Set gamma_ to zero where it is so but for rounding, and say what that means."""
+        w, pull = self.coef_[0], np.zeros(2)
+        for i, Sigma in enumerate(self.prior_.Sigma):
+            spread = constants.betas[i] * Sigma.times(w) / (Sigma.length(w) or 1.0)
+            pull[i] = math.hypot(float(np.linalg.norm(SIDES[i] * self.means_[i] - spread)), 1.0)
+        self.gamma_ = np.where(self.gamma_ * pull > NO_PULL, self.gamma_, 0.0)
+        held = [repr(name) for name, gamma in zip(self.classes_.tolist(), self.gamma_) if gamma > 0.0]
+        if held:
+            return f"the prior binds for {' and '.join(held)}: gamma is {self.gamma_[0]:.3g} and {self.gamma_[1]:.3g}"
+        return (
+            "the prior does not bind: gamma is zero, and the answer is that of the samples alone. Raise "
+            f"beta = {told_beta(constants)} (at the means t it can be at most {self.prior_.largest_beta():.4g})"
+        )
+
     def _warn_unfinished(self) -> None:
         warnings.warn(
-            f"{type(self).__name__}: the means still moved by {self.trace_[-1].change:.1e} in the last of "
-            f"{self.max_iter} rounds. Raise max_iter or tol.",
+            f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
+            f"{self.trace_[-1].change:.1e} in the last of {self.n_iter_} rounds. Raise max_iter or tol, or lower "
+            "solver_tol.",
             convergence_warning(),
             stacklevel=4,
         )
+
+
+def _usual_beta(prior: GenerativePrior) -> float:
+    """The default beta."""
+    largest = prior.largest_beta()
+    return SHARE * largest if 0.0 < largest < math.inf else UNBOUND
 
 
 def _checked_beta(beta: Any) -> float | tuple[float, float]:

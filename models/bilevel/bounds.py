@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.bounds import Bound, large_margin_dimension, margin_error
 from ..base.validation import check_number
-from .prior import GenerativePrior
+from ..svm.kernels import squares
+from .prior import GenerativePrior, digests
+
+if TYPE_CHECKING:
+    from ..programs.bilevel import Constants, Samples
+    from .steps import Point
 
 HALF = 1.0 / math.sqrt(2.0)
+NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
+SAME = 1e-9  # of their length, by which t differ from the samples' means if they are the same
 
 
 def prior_dimension(
@@ -166,3 +173,40 @@ def prior_error(
     error = margin_error(m, found.dimension, delta)
     failing = found.failing + error.failing
     return Bound(math.inf if failing else error.value, found.dimension, failing, found.details)
+
+
+def fitted_error(
+    samples: Samples, prior: GenerativePrior, constants: Constants, point: Point, delta: float, X: Any
+) -> Bound:
+    """`prior_error` of a fitted classifier, with its margin and the radius of its samples; X are those as they came."""
+    w, b = point.w, point.b
+    length = float(np.linalg.norm(w))
+    if length == 0.0:
+        return Bound(math.inf, math.inf, ("w must not be zero",))
+    gamma = float((samples.y * (samples.X @ w + b)).min()) / length
+    if gamma <= 0.0:
+        return Bound(
+            math.inf, math.inf, (f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}",)
+        )
+    radius = math.sqrt(float(squares(samples.X).max()))
+    reach = constants.phi + float(point.nu.max())
+    found = prior_error(prior, min(constants.betas), reach, gamma, radius, samples.y.size, delta, point.mu)
+    failing = [*_made_of(prior, samples, X), *found.failing]
+    if abs(b) > NO_BIAS * length:
+        failing.append(f"the theorem is for functions without b, but the hyperplane is {abs(b) / length:.3g} from zero")
+    if point.zeta.max() > NO_BIAS:
+        failing.append(f"(4.20) and (4.21) must hold without slack, but zeta is {point.zeta.max():.3g}")
+    details = {**found.details, "gamma": gamma, "R": radius}
+    return Bound(math.inf if failing else found.value, found.dimension, tuple(failing), details)
+
+
+def _made_of(prior: GenerativePrior, samples: Samples, X: Any) -> list[str]:
+    """What says that the prior was made of the samples, where it was."""
+    before = "the prior must be fixed before the samples are seen, but"
+    shared = sum(digest in prior.samples for digest in digests(X)) if prior.samples else 0
+    if shared:
+        return [f"{before} {shared} of the {samples.y.size} are among those that it was made of"]
+    means = np.array([np.asarray(samples.X[samples.y == side].mean(axis=0)).ravel() for side in (-1.0, 1.0)])
+    if np.linalg.norm(means - prior.t) <= SAME * np.linalg.norm(means):
+        return [f"{before} t are their means"]
+    return []

@@ -10,13 +10,13 @@ s_i (w'mu_i + b) - beta |Sigma_i^(1/2) w| >= 0 and kappa_i of |Omega_i^(-1/2) (m
 (theorem A.4 prints lambda_(A.6) for the last one's multiplier, which is lambda'_(A.9) lambda_(A.6)).  With slacks
 alpha_i <= C_1 and gamma_i <= C_2 / beta, attained where a slack is positive.
 
-The theorem has no nu.  Where C_3 is finite the point is stationary for the radii phi + nu_i that it has; that no other
-nu_i is better asks for kappa_i <= C_3, with equality where nu_i > 0.  The alternation does not see to that, as it
-changes nu with the hyperplane held: `radii` tells by how much it misses.
+The theorem has no nu.  Where C_3 is finite, that no other nu_i is better asks for kappa_i <= C_3, with equality where
+nu_i > 0.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,7 @@ class Certificate:
     --------
     >>> import numpy as np
     >>> Certificate(np.ones(2), np.zeros(2), np.zeros(2), 1e-9, 0.0, 0.0, 0.0, 0.5).error
-    1e-09
+    0.5
     """
 
     alpha: np.ndarray
@@ -73,8 +73,8 @@ class Certificate:
 
     @property
     def error(self) -> float:
-        """The greatest of stationarity, balance, means and infeasibility."""
-        return max(self.stationarity, self.balance, self.means, self.infeasibility)
+        """The greatest of stationarity, balance, means, infeasibility and radii."""
+        return max(self.stationarity, self.balance, self.means, self.infeasibility, self.radii)
 
 
 def certify(
@@ -86,13 +86,14 @@ def certify(
         raise ProgramError("w is zero, where the constraints (4.8) and (4.9) have no gradient: nothing is certified")
     y, s, reach = samples.y, np.array(SIDES), np.array([Omega.length(w) for Omega in prior.Omega])
     length, betas = float(np.linalg.norm(w)), constants.betas
-    # the surplus of every constraint, and the gradients by (w, b)
+    grown = nu > ACTIVE  # C_3 = kappa_i is asked for as well; elsewhere kappa_i may not be above it
+    # the surplus of every constraint, and the gradients by (w, b) and those nu_i
     margins = y * (samples.X @ w + b) - 1.0
-    gradients, surplus = np.zeros((2, w.size + 1)), np.zeros(2)
+    gradients, surplus = np.zeros((2, w.size + 3)), np.zeros(2)
     for i, Sigma in enumerate(prior.Sigma):
         spread = Sigma.length(w)
         tail = betas[i] * Sigma.times(w) / spread if spread > 0.0 else np.zeros(w.size)
-        gradients[i] = np.append(s[i] * mu[i] - tail, s[i])
+        gradients[i] = np.concatenate([s[i] * mu[i] - tail, [s[i]], reach[i] * np.eye(2)[i] * grown[i]])
         surplus[i] = s[i] * (w @ mu[i] + b) - betas[i] * spread
     prices = [constants.C2 / beta if beta > 0.0 else np.inf for beta in betas]
     greatest = np.concatenate([constants.C1 * samples.weights, prices])
@@ -100,14 +101,16 @@ def certify(
     low = np.where(attained < -ACTIVE, greatest, 0.0)
     low[~np.isfinite(low)] = 0.0  # a hard constraint that is missed
     high = np.where(attained > ACTIVE, 0.0, greatest)
+    with np.errstate(divide="ignore"):
+        most = np.where(grown | (reach == 0.0), np.inf, constants.C3 / reach)
+    high[-2:] = np.maximum(low[-2:], np.minimum(high[-2:], most))
     rows = np.concatenate([np.flatnonzero(high[:-2]), y.size + np.flatnonzero(high[-2:])])
     near = samples.X[rows[rows < y.size]]
     near = near.toarray() if hasattr(near, "toarray") else near
     signs = y[rows[rows < y.size]]
-    columns = np.vstack(
-        [signs[:, None] * np.column_stack([near, np.ones(signs.size)]), gradients[rows[rows >= y.size] - y.size]]
-    )
-    target = np.append(w / length, 0.0)
+    held = signs[:, None] * np.column_stack([near, np.ones(signs.size), np.zeros((signs.size, 2))])
+    columns = np.vstack([held, gradients[rows[rows >= y.size] - y.size]])
+    target = np.concatenate([w / length, [0.0], constants.C3 * grown if grown.any() else grown])
     found = np.zeros(high.size)
     found[rows] = _bounded(columns.T, target, low[rows], high[rows])
     left = target - columns.T @ found[rows]
@@ -121,15 +124,20 @@ def certify(
     hard = np.concatenate(
         [np.where(np.isinf(constants.C1), -margins, 0.0), np.where(np.isinf(constants.C2), -surplus, 0.0)]
     )
-    radii = 0.0
-    if np.isfinite(constants.C3):
-        slope = constants.C3 - kappa  # of the objective in nu_i
-        radii = max(float(np.where(nu > ACTIVE, np.abs(slope), -slope).max()), 0.0)
     return Certificate(
         found[:-2], gamma, kappa,
-        float(np.linalg.norm(left[:-1])), abs(float(left[-1])),
-        max((float(np.linalg.norm(part)) for part in off), default=0.0), max(float(hard.max()), 0.0), radii,
+        float(np.linalg.norm(left[:-3])), abs(float(left[-3])),
+        max((float(np.linalg.norm(part)) for part in off), default=0.0), max(float(hard.max()), 0.0),
+        radii_missed(constants, kappa, nu),
     )  # fmt: skip
+
+
+def radii_missed(constants: Constants, kappa: np.ndarray, nu: np.ndarray) -> float:
+    """By how much kappa_i is above C_3, or below where nu_i > 0; nothing where C_3 is infinite."""
+    if math.isinf(constants.C3):
+        return 0.0
+    slope = constants.C3 - kappa  # of the objective in nu_i
+    return max(float(np.where(nu > ACTIVE, np.abs(slope), -slope).max()), 0.0)
 
 
 def _bounded(A: np.ndarray, target: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

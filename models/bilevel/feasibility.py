@@ -75,12 +75,12 @@ def _which_cannot_hold(
         what = f"beside the margins (4.6), the prior's constraints {each[0]} and {each[1]} cannot hold together"
     return (
         f"{what} with C2 = inf: this is certain at the best means found within phi = {constants.phi:g}, where zeta is "
-        f"{zeta[0]:.3g} and {zeta[1]:.3g}. Lower beta = {_told(constants)} (at the means t, without any sample, it can "
-        f"be at most {prior.largest_beta():.4g}), raise phi, or give a finite C2"
+        f"{zeta[0]:.3g} and {zeta[1]:.3g}. Lower beta = {told_beta(constants)} (at the means t, without any sample, it "
+        f"can be at most {prior.largest_beta():.4g}), raise phi, or give a finite C2"
     )
 
 
-def _told(constants: Constants) -> str:
+def told_beta(constants: Constants) -> str:
     """beta, or both."""
     return " and ".join(f"{beta:g}" for beta in dict.fromkeys(constants.betas))
 

@@ -7,6 +7,7 @@ Epshteyn and DeJong 2006, section 4.  Class 1 is the first of the sorted labels 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,11 @@ class GenerativePrior:
     Sigma : pair of float, array_like of shape (n,) or (n, n), default (1.0, 1.0)
         The covariances of the samples around their means.
 
+    Attributes
+    ----------
+    samples : frozenset of bytes
+        Digests of the samples that `from_samples` took; empty where t, Omega and Sigma were given.
+
     Raises
     ------
     socp.ProgramError
@@ -59,6 +65,7 @@ class GenerativePrior:
         n = first.size
         self.Omega = tuple(Covariance(v, n, f"Omega[{i}]") for i, v in enumerate(_pair("Omega", Omega)))
         self.Sigma = tuple(Covariance(v, n, f"Sigma[{i}]") for i, v in enumerate(_pair("Sigma", Sigma)))
+        self.samples: frozenset[bytes] = frozenset()
 
     @property
     def n(self) -> int:
@@ -96,7 +103,9 @@ class GenerativePrior:
             raise ProgramError(f"sample_weight is zero for all of class {classes.tolist()[int(totals.argmin())]!r}")
         means, variances = zip(*(_moments(X, weights * (codes == k)) for k in (0, 1)))
         spread = totals @ np.array(variances) / totals.sum()
-        return cls(means, tuple(v / total for v, total in zip(variances, totals)), (spread, spread))
+        prior = cls(means, tuple(v / total for v, total in zip(variances, totals)), (spread, spread))
+        prior.samples = frozenset(digests(X[weights > 0.0]))
+        return prior
 
     def largest_beta(self) -> float:
         r"""The largest beta for which (4.8) and (4.9) can hold with w != 0 at the means t.
@@ -107,11 +116,13 @@ class GenerativePrior:
         d = self.t[1] - self.t[0]
         if not d.any():
             return 0.0
-        kinds = [S.kind for S in self.Sigma]
         roots = [S.root for S in self.Sigma]
-        if kinds == ["scalar", "scalar"]:
+        if all(S.kind == "scalar" for S in self.Sigma):
             spread = roots[0] + roots[1]
             return float(np.linalg.norm(d) / spread) if spread > 0.0 else np.inf
+        if all(S.kind == "diagonal" for S in self.Sigma) and (roots[0] == roots[1]).all():
+            free, root = roots[0] == 0.0, np.where(roots[0] > 0.0, roots[0], 1.0)
+            return np.inf if d[free].any() else float(0.5 * np.linalg.norm(d / root))
         scale = float(np.linalg.norm(d))
         program = minimax_program(d / scale, [S.root_matrix() for S in self.Sigma]).program()
         solution = uninterrupted(socp.solve(program))
@@ -121,6 +132,18 @@ class GenerativePrior:
     def __repr__(self) -> str:
         kinds = (f"{name}: {a.kind} and {b.kind}" for name, (a, b) in (("Omega", self.Omega), ("Sigma", self.Sigma)))
         return f"GenerativePrior(n={self.n}, {', '.join(kinds)})"
+
+
+def digests(X: Any) -> list[bytes]:
+    """Return a digest of every sample, the same for dense and sparse ones."""
+    rows = sp.csr_array(X, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    columns, values = rows.indices.astype(np.int64), rows.data.astype(np.float64)
+    return [
+        hashlib.blake2b(columns[begin:end].tobytes() + values[begin:end].tobytes(), digest_size=8).digest()
+        for begin, end in zip(rows.indptr, rows.indptr[1:])
+    ]
 
 
 def _pair(name: str, value: Any) -> tuple[Any, Any]:

@@ -3,7 +3,7 @@
 Let G be a group of coordinates on which Sigma_1 and Sigma_2 are multiples of the identity (all coordinates when both
 are scalar). A part of w_G that is orthogonal to all documents and means lengthens ||w|| and ||Sigma_i^(1/2) w|| and
 moves no document, so the solution has w_G in their span: with an orthonormal basis Q_G of it, w_G = Q_G u_G, and all
-norms are those of u.  A group has at most (documents + 2) such coordinates.
+norms are those of u.  A group has at most (documents + 2) such coordinates; (documents + 4) where step 1 chooses radii.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ MOST_DENSE = 2e7  # numbers in the basis of sparse documents, which is dense
 class Features:
     """All n features as they are: u = w."""
 
-    def __init__(self, X: Any, prior: GenerativePrior) -> None:
-        self.documents = X
+    def __init__(self, X: Any, prior: GenerativePrior, vectors: int = 2) -> None:
+        self.documents, self.vectors = X, vectors
         self.size = prior.n
         self.roots = [S.root if S.kind == "scalar" else S.root_matrix() for S in prior.Sigma]
 
@@ -39,26 +39,26 @@ class Features:
 
 
 class Span:
-    """Coordinates in the span of the documents and two means, a basis for every group of features."""
+    """Coordinates in the span of the documents and a few vectors, a basis for every group of features."""
 
-    def __init__(self, X: Any, prior: GenerativePrior, groups: list[np.ndarray]) -> None:
+    def __init__(self, X: Any, prior: GenerativePrior, groups: list[np.ndarray], vectors: int = 2) -> None:
         samples, self.n = X.shape
-        self.groups = groups
+        self.groups, self.vectors = groups, vectors
         self.bases: list[np.ndarray | None] = []  # None: the group is kept as it is
         parts, self.starts = [], [0]
         for group in groups:
             part = as_dense(X[:, group])
-            if group.size <= samples + 2:
+            if group.size <= samples + vectors:
                 self.bases.append(None)
             else:
-                #  X_G' = Q R: the documents have the coordinates R', and the means two more at most; words that no
+                #  X_G' = Q R: the documents have the coordinates R', and each vector one more at most; words that no
                 #  document has are rows of zeros in Q
                 used = np.flatnonzero(part.any(axis=0))
                 q, R = np.linalg.qr(part[:, used].T)
-                Q = np.zeros((group.size, R.shape[0] + 2))
-                Q[used, :-2] = q
+                Q = np.zeros((group.size, R.shape[0] + vectors))
+                Q[used, :-vectors] = q
                 self.bases.append(Q)
-                part = np.hstack([R.T, np.zeros((samples, 2))])
+                part = np.hstack([R.T, np.zeros((samples, vectors))])
             parts.append(part)
             self.starts.append(self.starts[-1] + part.shape[1])
         self.documents = np.hstack(parts)
@@ -72,14 +72,14 @@ class Span:
         return sp.csr_array(sp.diags_array(np.repeat([S.root[group[0]] for group in self.groups], sizes)))
 
     def means(self, mu: np.ndarray) -> np.ndarray:
-        """The coordinates of the two means, whose directions outside the documents' span become the last of a basis."""
-        found = np.zeros((2, self.size))
+        """The coordinates of the vectors, whose directions outside the documents' span become the last of a basis."""
+        found = np.zeros((len(mu), self.size))
         for group, Q, start, end in zip(self.groups, self.bases, self.starts, self.starts[1:]):
             if Q is None:
                 found[:, start:end] = mu[:, group]
                 continue
-            Q[:, -2:] = 0.0
-            for k, column in enumerate((-2, -1)):
+            Q[:, -self.vectors :] = 0.0
+            for k, column in enumerate(range(-self.vectors, len(mu) - self.vectors)):
                 rest = mu[k, group].copy()
                 for _ in range(2):  # twice is enough for orthogonality
                     rest -= Q @ (Q.T @ rest)
@@ -97,19 +97,21 @@ class Span:
         return w
 
 
-def choose_coordinates(X: Any, prior: GenerativePrior, span: bool | None = None) -> Features | Span:
+def choose_coordinates(X: Any, prior: GenerativePrior, span: bool | None = None, vectors: int = 2) -> Features | Span:
     """The span when it is much smaller than the features and the engine would gain by it, or as `span` says.
+
+    The `vectors` are the two means, and where step 1 chooses their radii the two directions.
 
     A full Sigma that is no multiple of the identity has no such groups: w = (a I + b_1 Sigma_1 + b_2 Sigma_2)^(-1) v
     with v in the span and multipliers a, b that are not known before.
     """
     samples, n = X.shape
     if span is False or any(S.kind == "full" for S in prior.Sigma):
-        return Features(X, prior)
+        return Features(X, prior, vectors)
     groups = _groups(prior)
-    size = sum(min(group.size, samples + 2) for group in groups)
+    size = sum(min(group.size, samples + vectors) for group in groups)
     pays = size <= MOST_SHARE * n and (not sp.issparse(X) or (samples <= MOST_SPARSE and samples * n <= MOST_DENSE))
-    return Span(X, prior, groups) if span or pays else Features(X, prior)
+    return Span(X, prior, groups, vectors) if span or pays else Features(X, prior, vectors)
 
 
 def _groups(prior: GenerativePrior) -> list[np.ndarray]:

@@ -17,6 +17,7 @@ import socp
 from ..base.estimator import uninterrupted
 from ..programs.bilevel import SIDES, Constants, Samples, hyperplane_program, mean_program, radius_program
 from .prior import GenerativePrior
+from .radii import Directions
 from .span import Features, Span
 
 NONE = np.zeros(2)  # no slack nu
@@ -62,7 +63,10 @@ def _shortfall(prior: GenerativePrior, constants: Constants, i: int, w: np.ndarr
 
 
 class HyperplaneStep:
-    """Step 1, set up once for the samples and updated with the means."""
+    """Step 1, set up once for the samples and updated with the means.
+
+    The radii are free where C3 is finite and the coordinates have place for four vectors.
+    """
 
     def __init__(
         self,
@@ -75,25 +79,45 @@ class HyperplaneStep:
         self.coordinates, self.constants, self.settings = coordinates, constants, settings
         self.samples = replace(samples, X=coordinates.documents)
         self.kept = [i for i in (0, 1) if kept[i]]
+        self.free = math.isfinite(constants.C3) and coordinates.vectors == 4
         self.solver: socp.Solver | None = None
         self.program: socp.ConeProgram | None = None
 
-    def solve(self, mu: np.ndarray) -> tuple[np.ndarray, float, socp.Solution]:
-        """The hyperplane (w, b) for the means mu, and the engine's answer; NaN when there is none."""
+    def solve(self, mu: np.ndarray, move: Directions | None = None) -> tuple[np.ndarray, float, socp.Solution]:
+        """The hyperplane (w, b) for the means mu, and the engine's answer; NaN when there is none.
+
+        With the directions in which they `move`, free radii of the means are chosen with it.
+        """
+        self.moves = move is not None
+        if self.free:
+            move = move or Directions(np.zeros_like(mu), NONE, NONE, NONE + 1.0)
+            mu = np.vstack([mu - (np.array(SIDES) * move.nu)[:, None] * move.g, move.g])
         means = self.coordinates.means(mu)
+        count = len(self.kept)
+        cones = [move.cone(i, means[2 + i], k, count) for k, i in enumerate(self.kept)] if move and self.free else []
         if self.solver is None:
             roots = self.coordinates.roots
-            self.blocks, self.prior = hyperplane_program(self.samples, means, roots, self.constants, self.kept)
+            self.blocks, self.prior = hyperplane_program(
+                self.samples, means[:2], roots, self.constants, self.kept, self.free
+            )
+            self.cones = [self.blocks.cone(**terms) for terms in cones]
             self.solver = socp.Solver(self.blocks.program(), **self.settings)
         else:
-            signed = np.array(SIDES)[self.kept, None] * means[self.kept]
-            self.solver.update(**self.blocks.change(self.prior, w=signed))
+            changes = self.blocks.change(self.prior, w=np.array(SIDES)[self.kept, None] * means[self.kept])
+            for cone, terms in zip(self.cones, cones):
+                right = -np.append(terms.pop("radius"), terms.pop("shift"))
+                changes |= self.blocks.change(cone, right, **terms)
+            self.solver.update(**changes)
         self.program = self.solver.program
         return self._hyperplane(uninterrupted(self.solver.solve(warm_start=True)))
 
     def _hyperplane(self, solution: socp.Solution) -> tuple[np.ndarray, float, socp.Solution]:
         x, p = solution.x, self.blocks
         return self.coordinates.weights(x[p.w]), float(x[p.b][0]), solution
+
+    def radii(self, solution: socp.Solution, before: np.ndarray) -> np.ndarray:
+        """The nu of the answer; those `before` where it has none."""
+        return np.maximum(0.0, solution.x[self.blocks.nu]) if self.free and self.moves else before
 
     def multipliers(self, solution: socp.Solution) -> np.ndarray:
         """Those of (4.20) and (4.21)."""
@@ -117,18 +141,15 @@ def farthest_means(
     C_2 ||Omega_i^(1/2) w|| / beta a unit, until zeta_i is zero.  With C_2 infinite step 1 held zeta at zero with the nu
     of `before`, so that nu can only fall.  Without a direction (Omega^(1/2) w = 0), mu = t.
     """
-    mu, nu = prior.t.copy(), np.zeros(2)
-    for i, side in enumerate(SIDES):
-        reach = prior.Omega[i].length(w)
-        if reach == 0.0:
-            continue
+    nu = np.zeros(2)
+    move = Directions.of(prior, w, nu)
+    for i, (side, reach) in enumerate(zip(SIDES, move.reach)):
         if math.isfinite(constants.C3) and constants.C2 * reach > constants.C3 * constants.betas[i]:
             missing = constants.betas[i] * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
             nu[i] = max(0.0, missing / reach - constants.phi)
             if math.isinf(constants.C2):
                 nu[i] = min(nu[i], before[i])
-        mu[i] += side * (constants.phi + nu[i]) / reach * prior.Omega[i].times(w)
-    return mu, nu
+    return prior.t + (np.array(SIDES) * (constants.phi + nu))[:, None] * move.g, nu
 
 
 def farthest_means_by_cones(

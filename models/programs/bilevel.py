@@ -57,26 +57,25 @@ class Samples:
 
 
 def hyperplane_program(
-    samples: Samples, means: np.ndarray, roots: Sequence[Any], constants: Constants, kept: Sequence[int] = (0, 1)
+    samples: Samples, means: np.ndarray, roots: Any, constants: Constants, kept: Any = (0, 1), free: bool = False
 ) -> tuple[socp.Blocks, Rows]:
     """Return step 1 in the letters of (4.17)-(4.24), and its rows that hold the means of the classes `kept`.
 
-    The roots are the Sigma_i^(1/2), as matrices or, for sigma_i^2 I, as the number sigma_i.
+    The roots are the Sigma_i^(1/2), or for sigma_i^2 I the number sigma_i.  `free` radii need cones on w, nu and gain.
     """
     (C1, C2), (m, k) = (constants.C1, constants.C2), samples.X.shape
     beta = np.array(constants.betas)[list(kept)]
     y, s, mu = samples.y, np.array(SIDES)[list(kept)], means[list(kept)]
     cones, scale = _radii(roots)
-    scale = scale[list(kept)]
-    p = socp.Blocks(
-        w=k, b=1, rho=1, r=len(cones), xi=m if math.isfinite(C1) else 0, zeta=s.size if math.isfinite(C2) else 0
-    )
-    p.minimize(rho=1.0, xi=C1 * samples.weights, zeta=C2)
+    scale = -beta[:, None] * scale[list(kept)]
+    soft, radii = s.size * math.isfinite(C2), s.size * free
+    p = socp.Blocks(w=k, b=1, rho=1, r=len(cones), xi=m * math.isfinite(C1), zeta=soft, nu=radii, gain=radii)
+    p.minimize(rho=1.0, xi=C1 * samples.weights, zeta=C2, nu=constants.C3)
     # y_i (w'x_i + b) >= 1 - xi_i
     p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(samples.X), b=y, xi=1.0)
-    # s_i (w'mu_i + b) >= beta (r_i - zeta_i)
-    prior = p.at_least(0.0, w=s[:, None] * mu, b=s, rho=-beta * scale[:, 0], r=-beta[:, None] * scale[:, 1:], zeta=beta)
-    p.bounds(xi=(0.0, None), zeta=(0.0, None))
+    # s_i (w'mu_i + b) + gain_i >= beta (r_i - zeta_i)
+    prior = p.at_least(0.0, w=s[:, None] * mu, b=s, rho=scale[:, 0], r=scale[:, 1:], zeta=beta, gain=1.0)
+    p.bounds(xi=(0.0, None), zeta=(0.0, None), nu=(0.0, None))
     # rho >= ||w||,  r_j >= ||Sigma_j^(1/2) w||
     p.cone("rho", w=1.0)
     for j, root in enumerate(cones):

@@ -54,7 +54,12 @@ ITERATIVE = [
         {},
         "objectives_",
     ),
-    (models.MaxMarginScoreSpace(models.DiscreteHMM(2, **HMM), max_iter=3), (SEQUENCES, LABELS), {}, "objectives_"),
+    (
+        models.MaxMarginScoreSpace(models.DiscreteHMM(2, **HMM), max_iter=3, n_init=1),
+        (SEQUENCES, LABELS),
+        {},
+        "objectives_",
+    ),
     (models.MEDClassifier(), (X, TWO), {}, None),
 ]
 ONE_PROGRAM = [

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from models import BilevelClassifier, GenerativePrior
 from models.bilevel import bounds
@@ -119,6 +120,27 @@ def test_the_bound_of_a_fitted_classifier():
     assert "all samples must be on their side" in model.error_bound(X, y).failing[0]
     soft = BilevelClassifier(prior, 4.0, phi=0.1, C2=1e-3).fit(X, y)
     assert any("without slack" in text for text in soft.error_bound(X, y).failing)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_bound_does_not_hold_for_a_prior_made_of_the_samples(sparse):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 2)) * 0.3 + [6.0, 0.0]
+    X, y = np.concatenate([Z, -Z]), np.repeat([1, -1], 200)
+    other = -X[:, ::-1] * [1.0, -1.0] @ [[0.0, 1.0], [1.0, 0.0]]  # the same means, none of the samples
+    means = [X[y == side].mean(axis=0) for side in (-1, 1)]
+    given = GenerativePrior(means, (0.01, 0.01), (0.09, 0.09))
+    mixed = GenerativePrior.from_samples(np.concatenate([other, X[:1]]), np.append(y, 1))
+    priors = {"400 of the 400": None, "1 of the 400": mixed, "t are their means": given}
+    priors["nothing"] = GenerativePrior([[-6.0, 0.0], [6.0, 0.0]], (0.01, 0.01), (0.09, 0.09))
+    priors["nothing more"] = GenerativePrior.from_samples(1.001 * other, y)
+    for words, prior in priors.items():
+        model = BilevelClassifier(prior, 16.0, C1=math.inf, C2=math.inf).fit(csr_array(X) if sparse else X, y)
+        model.intercept_[:] = 0.0  # the samples are symmetric
+        found = model.error_bound(X, y)
+        told = [text for text in found.failing if "must be fixed before the samples are seen" in text]
+        assert len(told) == (not words.startswith("nothing")) and all(words in text for text in told), words
+        assert found.holds == (not told), found
 
 
 def test_a_stronger_prior_has_a_smaller_bound():

@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from models import BilevelClassifier
 from models.bilevel.certificate import certify
+from models.bilevel.steps import evaluate, farthest_means
 from models.programs.bilevel import Constants, Samples
 from tests.support.bilevel_problems import bilevel, random_problem
 
@@ -36,6 +38,67 @@ def test_a_hard_problem_with_both_constraints_held():
     for i, side in enumerate((-1.0, 1.0)):
         moved = (model.means_[i] - prior.t[i]) / prior.Omega[i].value
         np.testing.assert_allclose(found.kappa[i] / 0.8 * moved, side * found.gamma[i] * model.coef_[0], atol=1e-9)
+
+
+def free_radii(seed):
+    """A problem whose radii have a price: in half of them a nu is worth it."""
+    rng = np.random.default_rng(seed)
+    samples, prior, _ = random_problem(
+        seed, samples=int(rng.integers(6, 24)), n=int(rng.integers(2, 7)), apart=rng.uniform(0.5, 1.5)
+    )
+    C1, C2, C3 = rng.choice([0.3, 1.0]), rng.choice([1.0, 3.0, 10.0]), rng.choice([0.1, 0.4, 1.0])
+    return samples, prior, Constants(rng.uniform(0.3, 1.2), rng.uniform(0.0, 0.5), C1, C2, C3)
+
+
+def fall_nearby(f, x, rng):
+    """By how much the better of all points nearby lower f, relatively: axes and random directions, at six lengths."""
+    before = best = f(x)
+    ways = np.vstack([np.eye(x.size), -np.eye(x.size), rng.normal(size=(30, x.size)) / math.sqrt(x.size)])
+    for length in np.linalg.norm(x) * np.logspace(-1, -6, 6):
+        for way in ways:
+            if (value := f(x + length * way)) < best:
+                x, best = x + length * way, value
+    return (before - best) / max(1.0, before)
+
+
+@pytest.mark.parametrize("first", range(0, 100, 10))
+def test_nothing_nearby_is_better_where_the_radii_have_a_price(first):
+    """(4.17) as a function of the hyperplane alone, with the best means and slacks for each."""
+    grown = 0
+    for seed in range(first, first + 10):
+        samples, prior, constants = free_radii(seed)
+        model = bilevel(prior, constants.beta, constants.phi, constants.C1, constants.C2, constants.C3).fit(
+            samples.X, samples.y, samples.weights
+        )
+
+        def value(x, samples=samples, prior=prior, constants=constants):
+            mu, nu = farthest_means(prior, constants, x[:-1], x[-1])
+            return evaluate(samples, prior, constants, x[:-1], x[-1], mu, nu).objective
+
+        x = np.append(model.coef_[0], model.intercept_)
+        assert value(x) == pytest.approx(model.objective_, rel=1e-9)
+        assert fall_nearby(value, x, np.random.default_rng(seed)) < 1e-6, seed
+        grown += bool(model.nu_.max() > 1e-3)
+        if np.linalg.norm(model.coef_) > 1e-6:
+            assert model.certificate(samples.X, samples.y, samples.weights).error < 1e-4, seed
+    assert grown >= 2
+
+
+def test_the_error_tells_of_radii():
+    samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
+    model = bilevel(prior, 1.0, 0.8, 1.0, 2.0, 0.05).fit(samples.X, samples.y)
+    ones = Samples(samples.X, samples.y, np.ones(10))
+    point = model.coef_[0], model.intercept_[0], model.means_, model.nu_
+    assert model.nu_.max() > 0.1 and certify(ones, prior, Constants(1.0, 0.8, 1.0, 2.0, 0.05), *point).error < 1e-5
+    dearer = certify(ones, prior, Constants(1.0, 0.8, 1.0, 2.0, 0.06), *point)
+    assert dearer.radii > 1e-4 and dearer.error >= dearer.radii
+
+
+def test_an_answer_that_is_not_stationary_is_told_of():
+    samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
+    with pytest.warns(ConvergenceWarning, match="not stationary"):
+        model = bilevel(prior, 1.0, 0.8, 1.0, 2.0, 0.05, max_iter=2).fit(samples.X, samples.y)
+    assert model.certificate(samples.X, samples.y).error > 1e-4
 
 
 def test_other_points_are_not():

@@ -31,6 +31,24 @@ def two_kinds(lengths, seed=0, sticky=0.7):
     return X, np.repeat(["often", "seldom"], len(lengths))
 
 
+def test_restarts_leave_no_fit_at_chance():
+    """Some starts of EM end where both kinds have the same statistics."""
+    X, y = two_kinds([20] * 30, sticky=0.8)
+    new, truth = two_kinds([20] * 100, seed=50, sticky=0.8)
+    once, best = [], []
+    for seed in (2, 3, 14, 18):
+        model = DiscreteHMM(2, random_state=seed)
+        one, space = MaxMarginScoreSpace(model, n_init=1).fit(X, y), MaxMarginScoreSpace(model).fit(X, y)
+        once.append(one.score(new, truth))
+        best.append(space.score(new, truth))
+        assert space.objectives_[0][-1] <= one.objectives_[0][-1]
+    assert min(once) < 0.75 and min(best) > 0.85, (once, best)
+    again = MaxMarginScoreSpace(model).fit(X, y)
+    assert np.array_equal(again.coef_, space.coef_)  # seeds of the starts come from the model's
+    with pytest.raises(ValueError, match="n_init must be"):
+        MaxMarginScoreSpace(n_init=0).fit(X, y)
+
+
 def falls(objectives):
     """No objective is above the one before but by rounding, and the last one is well below the first."""
     size = abs(objectives[0])
@@ -163,7 +181,7 @@ def test_the_objective_of_topics_never_rises_either():
 
 def test_the_weights_are_eq_22_and_the_margins_eq_18():
     X, y = two_kinds([20] * 20)
-    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), max_iter=1).fit(X, y)
+    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), max_iter=1, n_init=1).fit(X, y)
     signs = np.where(y == "seldom", 1.0, -1.0)
     model = DiscreteHMM(2, random_state=0).fit(X)
     samples = statistics_of(model, X)
