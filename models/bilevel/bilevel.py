@@ -16,7 +16,7 @@ from socp import ProgramError
 from ..base.bounds import Bound
 from ..base.estimator import Classifier, convergence_warning, keeps_parameters, warn_unless_good
 from ..base.validation import ClassWeight, as_generator, as_labels, as_weights, check_choice, check_number
-from ..programs.bilevel import SIDES, Constants, Samples
+from ..programs.bilevel import Constants, Samples
 from .bounds import fitted_error
 from .certificate import Certificate, certify, radii_missed
 from .feasibility import feasible_means, told_beta
@@ -219,7 +219,8 @@ class BilevelClassifier(Classifier):
         self.space_ = None if self.kernel is None else KernelSpace(self.kernel, used, weights[kept], self.prior)
         self.prior_ = self.space_.prior if self.space_ else self._prior(used, codes[kept], weights[kept])
         if self.beta is None and self.prior is not None:
-            constants = replace(constants, beta=_usual_beta(self.prior_))
+            largest = self.prior_.largest_beta()
+            constants = replace(constants, beta=SHARE * largest if 0.0 < largest < math.inf else UNBOUND)
         self.beta_ = constants.beta
         samples = Samples(self._features(used), 2.0 * codes[kept] - 1.0, weighed[kept])
         point = self._alternate(samples, constants)
@@ -337,8 +338,7 @@ class BilevelClassifier(Classifier):
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
         """The best answer of all starts, of which the attributes tell."""
         settings = self._settings()
-        vectors = 4 if math.isfinite(constants.C3) else 2
-        coordinates = choose_coordinates(samples.X, self.prior_, self.span, vectors)
+        coordinates = choose_coordinates(samples.X, self.prior_, self.span, 4 if math.isfinite(constants.C3) else 2)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
         objectives = np.full(int(self.n_init), np.nan)
         best: _Run | None = None
@@ -360,7 +360,13 @@ class BilevelClassifier(Classifier):
         self.program_, self.solution_ = best.program, best.solution
         self.gamma_ = step.multipliers(best.solution)
         if not best.settled:
-            self._warn_unfinished()
+            warnings.warn(
+                f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
+                f"{best.trace[-1].change:.1e} in the last of {best.rounds} rounds. Raise max_iter or tol, or lower "
+                "solver_tol.",
+                convergence_warning(),
+                stacklevel=3,
+            )
         warn_unless_good(type(self).__name__, self.solution_)
         return best.point
 
@@ -397,10 +403,13 @@ class BilevelClassifier(Classifier):
                 if may_fail and best is None:
                     return None
                 raise ProgramError(f"step 1 has no solution: the engine ended as {solution.status.value!r}")
-            moved, nu = self._farthest(constants, w, b, step.radii(solution, nu))
+            if step.free and move is not None:
+                nu = np.maximum(0.0, solution.x[step.blocks.nu])
+            moved, nu = self._farthest(constants, w, b, nu)
             point = evaluate(samples, prior, constants, w, b, moved, nu)
-            if best is not None and not point.objective < best.objective:
-                settled = self._radii_missed(step, constants, solution, best) <= MISSED * constants.C3
+            if best is not None and move is not None and not point.objective < best.objective:
+                kappa = step.multipliers(solution) * move.reach
+                settled = radii_missed(constants, kappa, best.nu) <= MISSED * constants.C3
                 break  # the same hyperplane again, to the engine's tolerance
             way = np.linalg.norm(moved - mu, axis=1)
             if step.free:  # where the cone of gain_i is tight moves with w, too
@@ -419,13 +428,6 @@ class BilevelClassifier(Classifier):
         assert best is not None and step.program is not None
         found = step.program, solution
         return _Run(self._sharpen(step, samples, constants, best), trace, rounds, settled, *found)
-
-    def _radii_missed(self, step: HyperplaneStep, constants: Constants, solution: socp.Solution, point: Point) -> float:
-        """By how much the price of nu_i misses C3, by the multipliers of step 1."""
-        if not step.free:
-            return 0.0
-        kappa = step.multipliers(solution) * [Omega.length(point.w) for Omega in self.prior_.Omega]
-        return radii_missed(constants, kappa, point.nu)
 
     def _sharpen(self, step: HyperplaneStep, samples: Samples, constants: Constants, best: Point) -> Point:
         """The last hyperplane to more digits, where the engine finds them."""
@@ -450,33 +452,12 @@ class BilevelClassifier(Classifier):
 
     def _binding(self, constants: Constants) -> str:
         """Set gamma_ to zero where it is so but for rounding, and say what that means."""
-        w, pull = self.coef_[0], np.zeros(2)
-        for i, Sigma in enumerate(self.prior_.Sigma):
-            spread = constants.betas[i] * Sigma.times(w) / (Sigma.length(w) or 1.0)
-            pull[i] = math.hypot(float(np.linalg.norm(SIDES[i] * self.means_[i] - spread)), 1.0)
-        self.gamma_ = np.where(self.gamma_ * pull > NO_PULL, self.gamma_, 0.0)
-        held = [repr(name) for name, gamma in zip(self.classes_.tolist(), self.gamma_) if gamma > 0.0]
-        if held:
-            return f"the prior binds for {' and '.join(held)}: gamma is {self.gamma_[0]:.3g} and {self.gamma_[1]:.3g}"
-        return (
-            "the prior does not bind: gamma is zero, and the answer is that of the samples alone. Raise "
-            f"beta = {told_beta(constants)} (at the means t it can be at most {self.prior_.largest_beta():.4g})"
-        )
-
-    def _warn_unfinished(self) -> None:
-        warnings.warn(
-            f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
-            f"{self.trace_[-1].change:.1e} in the last of {self.n_iter_} rounds. Raise max_iter or tol, or lower "
-            "solver_tol.",
-            convergence_warning(),
-            stacklevel=4,
-        )
-
-
-def _usual_beta(prior: GenerativePrior) -> float:
-    """The default beta."""
-    largest = prior.largest_beta()
-    return SHARE * largest if 0.0 < largest < math.inf else UNBOUND
+        pull = self.gamma_ * (1.0 + np.linalg.norm(self.means_, axis=1))
+        self.gamma_ = np.where(pull > NO_PULL, self.gamma_, 0.0)
+        if self.gamma_.any():
+            return f"the prior binds: gamma is {self.gamma_[0]:.3g} and {self.gamma_[1]:.3g}"
+        most = f"beta = {told_beta(constants)} (at the means t it can be at most {self.prior_.largest_beta():.4g})"
+        return f"the prior does not bind: gamma is zero, and the answer is that of the samples alone. Raise {most}"
 
 
 def _checked_beta(beta: Any) -> float | tuple[float, float]:

@@ -51,28 +51,27 @@ class KernelPrior:
         if classes.size != 2 or not weights.any(axis=1).all():
             raise ProgramError(f"y must hold two labels with positive weights, but {classes.tolist()} came")
         self.shares = weights / weights.sum(axis=1, keepdims=True)
-        for name, pair in (("Omega", Omega), ("Sigma", Sigma)):
-            if not isinstance(pair, (tuple, list)) or [np.ndim(value) for value in pair] != [0, 0]:
-                raise ProgramError(f"{name} must be a pair of numbers in the features of a kernel, but {pair!r} came")
         self.Omega, self.Sigma = Omega, Sigma
+        for pair in (Omega, Sigma):
+            if not isinstance(pair, (tuple, list)) or [np.ndim(value) for value in pair] != [0, 0]:
+                raise ProgramError(f"Omega and Sigma must be pairs of numbers for a kernel, but {pair!r} came")
 
 
 class KernelSpace:
     """Coordinates of samples in the span of some samples' features and a prior's means; `prior` is in them."""
 
     def __init__(self, kernel: Any, X: Any, weights: np.ndarray, prior: Any) -> None:
-        if not isinstance(prior, KernelPrior) or prior.points.shape[1] != X.shape[1]:
-            came = f"one of {prior.points.shape[1]}" if isinstance(prior, KernelPrior) else type(prior).__name__
-            raise ProgramError(f"prior must be a KernelPrior of {X.shape[1]} features for a kernel, but {came} came")
+        n = prior.points.shape[1] if isinstance(prior, KernelPrior) else type(prior).__name__
+        if n != X.shape[1]:
+            raise ProgramError(f"prior must be a KernelPrior of {X.shape[1]} features for a kernel, but {n} came")
         self.kernel, self.samples, self.source = make_kernel(kernel, X, weights), X, prior
-        across = self._products(X)
-        within = prior.shares @ self._products(prior.points)
-        values, vectors = np.linalg.eigh(np.vstack([across, within]))
+        means = prior.shares @ self._products(prior.points)
+        values, vectors = np.linalg.eigh(np.vstack([self._products(X), means]))
         kept = values > RANK * values[-1]
         if values[0] < -1e-8 * values[-1]:
             raise ProgramError(f"kernel must be positive semidefinite, but its matrix has the eigenvalue {values[0]:g}")
         self.basis = vectors[:, kept] / np.sqrt(values[kept])
-        self.prior = GenerativePrior(within @ self.basis, prior.Omega, prior.Sigma)
+        self.prior = GenerativePrior(means @ self.basis, prior.Omega, prior.Sigma)
         self.prior.samples = frozenset(digests(prior.points[prior.shares.any(axis=0)]))
 
     def __call__(self, X: Any) -> np.ndarray:

@@ -7,8 +7,8 @@ Epshteyn and DeJong 2006, section 4.  Class 1 is the first of the sorted labels 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
+from hashlib import sha1
 from typing import Any
 
 import numpy as np
@@ -135,15 +135,11 @@ class GenerativePrior:
 
 
 def digests(X: Any) -> list[bytes]:
-    """Return a digest of every sample, the same for dense and sparse ones."""
+    """Return a digest of every sample, the same for dense and canonical sparse ones."""
     rows = sp.csr_array(X, copy=True)
-    rows.sum_duplicates()
     rows.eliminate_zeros()
-    columns, values = rows.indices.astype(np.int64), rows.data.astype(np.float64)
-    return [
-        hashlib.blake2b(columns[begin:end].tobytes() + values[begin:end].tobytes(), digest_size=8).digest()
-        for begin, end in zip(rows.indptr, rows.indptr[1:])
-    ]
+    bounds = zip(rows.indptr, rows.indptr[1:])
+    return [sha1(rows.indices[a:b].astype("i8").tobytes() + rows.data[a:b].tobytes()).digest() for a, b in bounds]
 
 
 def _pair(name: str, value: Any) -> tuple[Any, Any]:

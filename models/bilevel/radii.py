@@ -41,17 +41,13 @@ class Directions:
         return cls(np.array(g), reach, nu, np.array(usual))
 
     def cone(self, i: int, g: np.ndarray, place: int, classes: int) -> dict[str, Any]:
-        """Return the cone of gain_i as `Blocks.cone` takes it, with `g` the coordinates of g_i.
-
-        The bound is tight where w and nu are; best is a_i nu_i = u_i / a_i there.  Near zero the `usual` u_i and its
-        inverse, for nu_i, leave room for more.
-        """
+        """Return the cone of gain_i as `Blocks.cone` takes it, with `g` the coordinates of g_i."""
+        # best is a nu = u / a where the bound is tight; near zero the usual u, and its inverse for nu, leave room
         size = max(self.reach[i], self.usual[i])
         a = math.sqrt(size / max(self.nu[i], 1.0 / size))
         k, one = a * self.nu[i] + self.reach[i] / a, np.eye(classes)[place]
         # q^2 <= 4 L is |(q, L - 1)| <= L + 1, with q = a nu - u / a
         L = {"w": 0.5 * k / a * g, "nu": 0.5 * k * a * one, "gain": -one}
         q = {"w": -g / a, "nu": a * one, "gain": 0.0 * one}
-        constant = -0.25 * k * k
-        rows = {name: np.array([q[name], L[name]]) for name in L}
+        constant, rows = -0.25 * k * k, {name: np.array([q[name], L[name]]) for name in L}
         return {"head": L, "radius": constant + 1.0, "shift": np.array([0.0, constant - 1.0]), **rows}

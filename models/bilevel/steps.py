@@ -63,10 +63,7 @@ def _shortfall(prior: GenerativePrior, constants: Constants, i: int, w: np.ndarr
 
 
 class HyperplaneStep:
-    """Step 1, set up once for the samples and updated with the means.
-
-    The radii are free where C3 is finite and the coordinates have place for four vectors.
-    """
+    """Step 1, set up once and updated with the means; `free` radii need a finite C3 and four vectors' coordinates."""
 
     def __init__(
         self,
@@ -84,11 +81,7 @@ class HyperplaneStep:
         self.program: socp.ConeProgram | None = None
 
     def solve(self, mu: np.ndarray, move: Directions | None = None) -> tuple[np.ndarray, float, socp.Solution]:
-        """The hyperplane (w, b) for the means mu, and the engine's answer; NaN when there is none.
-
-        With the directions in which they `move`, free radii of the means are chosen with it.
-        """
-        self.moves = move is not None
+        """The hyperplane (w, b) for the means mu, which may `move` on, and the engine's answer; NaN without one."""
         if self.free:
             move = move or Directions(np.zeros_like(mu), NONE, NONE, NONE + 1.0)
             mu = np.vstack([mu - (np.array(SIDES) * move.nu)[:, None] * move.g, move.g])
@@ -97,9 +90,8 @@ class HyperplaneStep:
         cones = [move.cone(i, means[2 + i], k, count) for k, i in enumerate(self.kept)] if move and self.free else []
         if self.solver is None:
             roots = self.coordinates.roots
-            self.blocks, self.prior = hyperplane_program(
-                self.samples, means[:2], roots, self.constants, self.kept, self.free
-            )
+            stated = (self.samples, means[:2], roots, self.constants, self.kept, self.free)
+            self.blocks, self.prior = hyperplane_program(*stated)
             self.cones = [self.blocks.cone(**terms) for terms in cones]
             self.solver = socp.Solver(self.blocks.program(), **self.settings)
         else:
@@ -114,10 +106,6 @@ class HyperplaneStep:
     def _hyperplane(self, solution: socp.Solution) -> tuple[np.ndarray, float, socp.Solution]:
         x, p = solution.x, self.blocks
         return self.coordinates.weights(x[p.w]), float(x[p.b][0]), solution
-
-    def radii(self, solution: socp.Solution, before: np.ndarray) -> np.ndarray:
-        """The nu of the answer; those `before` where it has none."""
-        return np.maximum(0.0, solution.x[self.blocks.nu]) if self.free and self.moves else before
 
     def multipliers(self, solution: socp.Solution) -> np.ndarray:
         """Those of (4.20) and (4.21)."""

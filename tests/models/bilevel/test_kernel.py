@@ -62,7 +62,7 @@ def test_the_bound_knows_the_points():
     ("prior", "kernel", "words"),
     [
         (None, "rbf", "prior must be a KernelPrior of 3 features for a kernel, but NoneType"),
-        (KernelPrior([[0.0], [1.0]], [0, 1]), "rbf", "a KernelPrior of 3 features for a kernel, but one of 1"),
+        (KernelPrior([[0.0], [1.0]], [0, 1]), "rbf", "a KernelPrior of 3 features for a kernel, but 1 came"),
         (KernelPrior(np.eye(3)[:2], [0, 1]), None, "prior must be a GenerativePrior or None, but KernelPrior"),
         (KernelPrior(np.eye(3)[:2], [0, 1]), lambda A, B: -(A @ B.T), "kernel must be positive semidefinite"),
     ],
@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_refused(prior, kernel, words):
     X, y, *_ = data(0)
     with pytest.raises(ValueError, match=words):
         BilevelClassifier(prior, kernel=kernel).fit(X, y)
-    with pytest.raises(ValueError, match="Omega must be a pair of numbers"):
+    with pytest.raises(ValueError, match="Omega and Sigma must be pairs of numbers"):
         KernelPrior(np.eye(3)[:2], [0, 1], (np.eye(3), 1.0))
     with pytest.raises(ValueError, match="two labels"):
         KernelPrior(np.eye(3), [0, 1, 2])
