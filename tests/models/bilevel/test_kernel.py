@@ -30,7 +30,7 @@ def test_the_kernel_form_is_the_explicit_one(kernel, constants):
         weights = np.random.default_rng(seed).uniform(0.5, 2.0, z.size)
         F = kernel.explicit(Z)
         t = [np.average(F[z == k], axis=0, weights=weights[z == k]) for k in (0, 1)]
-        tight = {"solver_tol": 1e-11, "tol": 1e-9, **constants}
+        tight = {"solver_tol": 1e-12, "tol": 1e-10, **constants}
         explicit = BilevelClassifier(GenerativePrior(t, (0.2, 0.3), (0.5, 0.7)), **tight).fit(kernel.explicit(X), y)
         prior = KernelPrior(Z, z, (0.2, 0.3), (0.5, 0.7), weights)
         found = BilevelClassifier(prior, kernel=kernel, **tight).fit(X, y)
