@@ -139,7 +139,7 @@ def _suite(options: argparse.Namespace) -> int:
     paths = sets.files(options.name, options.data, options.only)
     qp.warmup()
     print(suite.HEADER)
-    rows: list[kernel_machines.Row] = []
+    rows = []
     for row in suite.run(paths, options.tol, options.limit):
         print(suite.line(row), flush=True)
         rows.append(row)
@@ -210,7 +210,7 @@ def _compare_linear(options: argparse.Namespace) -> int:
 
 def _compare_derivatives(options: argparse.Namespace) -> int:
     """Gradients of answers beside Moreau's, diffcp's and qpth's: a row as soon as it is measured."""
-    rows: list[kernel_machines.Row] = []
+    rows = []
     qp.warmup()
     print(derivatives.HEADER)
     for row in derivatives.run(options.only):
