@@ -34,10 +34,6 @@ class Solver(Engine):
 
     Attributes
     ----------
-    presolved : Presolve
-        What presolve leaves of the program.
-    cone_form : ConeForm
-        The way from there to the cone program and back.
     active_set : ActiveSet or None
         The active-set method, where the program is one for it.
     lane : Lane, DualActiveSet or None

@@ -93,8 +93,9 @@ def _installer(package: str, file: Path | None) -> str:
     """Return the name of the other distribution whose list of files has `file`, or ""."""
     from importlib import metadata  # only needed here: it takes as long to import as all the rest
 
-    for name in metadata.packages_distributions().get(package, []):
-        files = metadata.files(name) or []
-        if name != "centralpath" and any(Path(str(path.locate())).resolve() == file for path in files):
-            return name
+    for other in metadata.distributions():
+        name = other.metadata["Name"]
+        inside = [path for path in other.files or [] if path.parts[0] == package and path.name == "__init__.py"]
+        if name != "centralpath" and any(Path(str(path.locate())).resolve() == file for path in inside):
+            return str(name)
     return ""

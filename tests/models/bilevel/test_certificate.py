@@ -31,7 +31,7 @@ def test_answers_are_stationary(seed):
 
 def test_a_hard_problem_with_both_constraints_held():
     samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
-    model = bilevel(prior, 1.0, 0.8, *HARD, tol=1e-10).fit(samples.X, samples.y)
+    model = bilevel(prior, 1.0, 0.8, *HARD, tol=1e-10, solver_tol=1e-11).fit(samples.X, samples.y)
     found = model.certificate(samples.X, samples.y)
     assert found.error < 1e-6 and found.gamma.max() > 1e-3
     # kappa_i / phi Omega_i^-1 (mu_i - t_i) = gamma_i s_i w

@@ -18,6 +18,7 @@ from socp.kkt.sparse import SparseKKT
 from socp.method.run import Run
 from socp.plan.plan import Plan
 from tests.support.data import data_folder
+from tests.support.sparse_matrices import random_sparse
 
 
 def with_dense_rows(count, diagonal):
@@ -44,7 +45,7 @@ def test_few_dense_rows_stay_behind_a_sparse_hessian(count, way, diagonal):
 def sparse_rows(n=60, seed=0):
     """A small program whose matrices are sparse."""
     rng = np.random.default_rng(seed)
-    A = sp.random_array((n // 2, n), density=3.0 / n, rng=rng) + sp.eye_array(n // 2, n)
+    A = random_sparse((n // 2, n), rng=rng, density=3.0 / n) + sp.eye_array(n // 2, n)
     return qp.QuadraticProgram(
         sp.diags_array(rng.uniform(0.0, 2.0, n).round()), rng.normal(size=n), A, -1.0, 1.0, -1.0, 1.0
     )

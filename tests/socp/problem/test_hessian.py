@@ -27,7 +27,7 @@ FORMS = {
 def unsorted(A):
     """The same matrix with the entries of each column backwards, the first of them in two halves, and a zero stored."""
     coo = sp.coo_array(A)
-    places = [np.append(np.append(0, along), own) for along, own in zip(coo.coords, (2, 3))]
+    places = [np.append(np.append(0, along), own) for along, own in zip((coo.row, coo.col), (2, 3))]
     places = [np.append(along, other) for along, other in zip(places, (3, 2))]
     data = np.concatenate([[A[0, 0] / 2], coo.data, [0.0, 0.0]])
     data[1 + np.flatnonzero((coo.row == 0) & (coo.col == 0))] /= 2
