@@ -156,7 +156,7 @@ def sequences_of(model):
                 GaussianHMM(2, "full", random_state=0),
             )
         ),
-        MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),
+        MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", n_init=1, random_state=0),
     ],
     ids=repr,
 )
