@@ -27,7 +27,7 @@ from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
 PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales go as a rule
-COST_LIMIT = 100.0  # how far from one the scale of the objective goes
+COST_LIMIT = 10.0  # how far from one the scale of the objective goes
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 
 
@@ -327,8 +327,8 @@ def set_cost_scale(form: StandardForm, P_values: Floats, wanted: bool) -> None:
         E, raw_g, side = form.E, form.raw_g, 0.0
         for i in range(E.size):
             side = max(side, abs(E[i] * raw_g[i]))
-        scale = math.sqrt(side / cost) if side > 0.0 else 1.0 / cost
-        form.cost_scale = 2.0 ** round(math.log2(min(max(scale, 1.0 / COST_LIMIT), COST_LIMIT)))
+        f = math.sqrt(side / cost) if side > 0.0 else 1.0 / cost
+        form.cost_scale = 2.0 ** round(math.log2(min(max(f, 1.0 / COST_LIMIT), COST_LIMIT)))
 
 
 @kernel
