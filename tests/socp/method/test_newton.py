@@ -201,7 +201,7 @@ def test_a_centrality_corrector_solves_the_same_linear_equations_and_steps_furth
 
 
 # tau kappa beside the mean of the products (None: as it comes), where the corrector is kept
-MOVES = [(5, 0.5, None), (9, 0.5, None), (11, 0.5, 30.0), (11, 0.3, 30.0), (13, 0.3, 30.0), (0, 0.0, 30.0),
+MOVES = [(5, 0.5, None), (9, 0.5, None), (11, 0.5, 30.0), (11, 0.3, 30.0), (13, 0.3, 30.0), (17, 0.0, 30.0),
          (6, 0.0, 100.0), (11, 0.0, 100.0)]  # fmt: skip
 
 
