@@ -27,7 +27,7 @@ from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
 PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales go as a rule
-COST_LIMIT = 10.0  # how far from one the scale of the objective goes
+COST_LIMIT = 10.0  # how far from one the scale of a quadratic objective goes
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 
 
@@ -313,17 +313,19 @@ def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
 
 @kernel
 def set_cost_scale(form: StandardForm, P_values: Floats, wanted: bool) -> None:
-    """Set `cost_scale` so that objective and sides differ less, or to one where equilibration is not `wanted`.
+    """Set `cost_scale`, f, or one where equilibration is not `wanted`.
 
-        f := sqrt(max |E g| / cost)
+        f := sqrt(max |E g| / cost)    where P ties x to v,    1 / cost    where the objective is linear
 
     The iterates x and s are of the size of the sides, v of that of f cost: f = side / cost would make them equal, and
     the root stays between that and the caller's own scale.  A power of two rounds nothing, and is the same for vectors
-    that differ little.
+    that differ little.  Linear programs gain nothing by it, and certificates of infeasibility lose a tenth.
     """
     form.cost_scale = 1.0
     cost = objective_size(form, P_values) if wanted else 0.0
-    if cost > 0.0:
+    if cost > 0.0 and form.hessian_kind == NO_HESSIAN:
+        form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
+    elif cost > 0.0:
         E, raw_g, side = form.E, form.raw_g, 0.0
         for i in range(E.size):
             side = max(side, abs(E[i] * raw_g[i]))
