@@ -34,10 +34,10 @@ from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
 from ..reduce.cone_form import EQUAL, ConeForm, gather_rhs
+from ..reduce.presolve import CROSSING, MOST_CROSSING
 from .dual import DualSet, load_dual, solve_dual
 
 TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
-MISSED_TOL, MISSED_SHARE = 1e-8, 0.25  # of rows that depend on those that hold: presolve takes as much for rounding
 STEPS = 6  # at most, for each row and variable: programs take one or two
 CERTIFIED = "(y, z) certifies that no feasible point exists"
 
@@ -195,7 +195,7 @@ class Room:
         self.test, self.work = verifier_for(batch, np.zeros(m), settings), DualSet(m=m, n=n)
         self.work.max_steps = STEPS * N
         tol = min(settings.tol, settings.tol_abs or settings.tol)
-        self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MISSED_TOL, MISSED_SHARE * tol)
+        self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MOST_CROSSING, CROSSING * tol)
         self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
         self.code, self.iterations, self.numbers, self.trace = (
             batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
