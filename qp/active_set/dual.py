@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from socp.batch.driver import FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, largest_entry
+from socp.batch.driver import DUAL_INFEASIBLE, FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, largest_entry
 from socp.batch.verify import Verifier, verify
 from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
@@ -397,7 +397,11 @@ def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_ord
             proximal += 1
             if write_answer(batch, w, False) <= w.tol:
                 batch.code[0] = OPTIMAL
-            if batch.code[0] == OPTIMAL or proximal == MOST_PROXIMAL:
+                break
+            if proximal == MOST_PROXIMAL:  # where the objective falls for ever, steps become equal
+                batch.code[0] = DUAL_INFEASIBLE
+                for j in range(w.n):
+                    x[j] = w.target[j]
                 break
             take_vectors(q, l, u, x, w)
         elif not add(w, i, l[i] == u[i]):
@@ -449,7 +453,8 @@ def record(batch: Batch, w: DualSet, at: int, violation: float) -> None:
 def write_answer(batch: Batch, w: DualSet, is_ray: bool) -> float:
     """The point, or the ray, in the caller's units; a variable whose bound is in the working set is there.
 
-    Returns the gradient that is left where the last proximal step began elsewhere, relative to 1 + max |q|.
+    `target` becomes the step from the point before.  Returns the gradient that is left where the last proximal step
+    began elsewhere, relative to 1 + max |q|.
     """
     m, x, y, q, left, size = w.m, batch.x[0], batch.y[0], batch.q[0], 0.0, 1.0
     y[:] = 0.0
@@ -461,5 +466,8 @@ def write_answer(batch: Batch, w: DualSet, is_ray: bool) -> float:
         x[j] = (w.Mu[i] - w.Mv[i]) / w.scale[i]
         if w.side[i] != 0:
             x[j] = batch.l[0, i] if w.side[i] == LOWER else batch.u[0, i]
-        left, size = max(left, w.rho * abs(x[j] - before)), max(size, 1.0 + abs(q[j]))
+        step = x[j] - before
+        left, size = max(left, w.rho * abs(step)), max(size, 1.0 + abs(q[j]))
+        if not is_ray:
+            w.target[j] = step
     return left / size

@@ -1,6 +1,6 @@
 """The dual active set as a method for one small program, whose answer passes the same test as all.
 
-Where it finds no such answer, the interior-point method of `socp` begins anew: that certifies, and knows all settings.
+Where it finds neither that nor a certificate, the interior-point method of `socp` begins anew.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 
 from socp.batch.checks import next_doubtful
+from socp.batch.driver import DUAL_INFEASIBLE, PRIMAL_INFEASIBLE, Batch
 from socp.batch.driver import OPTIMAL as ANSWERED
-from socp.batch.driver import PRIMAL_INFEASIBLE, Batch
 from socp.batch.verify import NO_LAYOUT, verifier_for
 from socp.compiled.memory import Pool
 from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
-from socp.method.run import OPTIMAL, copy_of_records, test_holds
+from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, copy_of_records, test_holds
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem import printing
@@ -25,7 +25,7 @@ from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.solution import answer_at
 from socp.problem.status import Status
-from socp.verify.certificates import primal_infeasibility
+from socp.verify.certificates import dual_infeasibility, primal_infeasibility
 from socp.verify.stopping import Residuals
 from socp.verify.stopping import residuals as cone_residuals
 
@@ -35,11 +35,10 @@ from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
 from ..reduce.cone_form import EQUAL, ConeForm, gather_rhs
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import DualSet, load_dual, solve_dual
+from .dual import MOST_PROXIMAL, DualSet, load_dual, solve_dual
 
 TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
 STEPS = 6  # at most, for each row and variable: programs take one or two
-CERTIFIED = "(y, z) certifies that no feasible point exists"
 
 
 class DualActiveSet:
@@ -101,11 +100,12 @@ class DualActiveSet:
         code = room.code.item()
         if code == ANSWERED:
             return self._answer(room, f"{test_holds(settings.tol)}; {room.work.count} sides in the working set")
-        _, y, z = room.point()
-        limit = settings.tol_infeasible or settings.tol
-        if code != PRIMAL_INFEASIBLE or not primal_infeasibility(program, y, z) <= limit:
-            return None
-        return self._answer(room, CERTIFIED, Status.PRIMAL_INFEASIBLE)
+        (x, y, z), limit = room.point(), settings.tol_infeasible or settings.tol
+        if code == PRIMAL_INFEASIBLE and primal_infeasibility(program, y, z) <= limit:
+            return self._answer(room, NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE)
+        if code == DUAL_INFEASIBLE and dual_infeasibility(program, x) <= limit:
+            return self._answer(room, UNBOUNDED, Status.DUAL_INFEASIBLE)
+        return None
 
     def _answer(self, room: Room, message: str, status: Status = OPTIMAL) -> Solution:
         """The answer that is in the room, or a certificate."""
@@ -184,16 +184,17 @@ class Room:
     def __init__(self, kind: tuple[int, int, float, float | None], settings: Settings) -> None:
         n, m = kind[:2]
         N, none = m + n, np.zeros((0, n))
+        most_steps = STEPS * N + MOST_PROXIMAL
         self.kind = kind
         self.program: QuadraticProgram | None = None
         self.has_answer = self.is_factored = self.is_at_work = False
         data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
         self.batch = batch = Batch(
-            m=m, n=n, count=1, rows=STEPS * N + 1, x_start=none, y_start=none,
+            m=m, n=n, count=1, rows=most_steps + 1, x_start=none, y_start=none,
             **{name: np.zeros((1, size)) for name, size in data.items()},
         )  # fmt: skip
         self.test, self.work = verifier_for(batch, np.zeros(m), settings), DualSet(m=m, n=n)
-        self.work.max_steps = STEPS * N
+        self.work.max_steps = most_steps
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MOST_CROSSING, CROSSING * tol)
         self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]

@@ -43,7 +43,7 @@ PROGRAMS = {
         {**BOX, "A": np.ones((2, 10)), "l": [1.0, -9.0], "u": [9.0, 0.0]},
         "dual active set",
     ),
-    "dual that finds nothing": ({"P": None, "q": -np.ones(10), "A": np.ones((2, 10)), "l": 1.0}, "interior point"),
+    "dual that finds nothing": ({"P": np.diag([1.0, 0.0]), "q": [0.0, -1.0], "ub": 1e9}, "interior point"),
     "active set": (machine(False), "active set"),
     "active set without a row": ({"P": WIDE @ WIDE.T, "q": 50.0 * WIDE[0], "lb": -1.0, "ub": 1.0}, "active set"),
     "active set between sides": (
@@ -58,7 +58,7 @@ PROGRAMS = {
     "dense": ({"P": WIDE @ WIDE.T, "q": WIDE[0], "A": WIDE[:9], "l": 1.0, "u": 1.0}, "interior point"),
     "sparse": (random_rows(400, 200, 0.01), "interior point"),
     "low rank": ({"P": qp.LowRank(WIDE[:, :3], 0.1 * np.ones(150)), "q": WIDE[0], "ub": 1.0}, "interior point"),
-    "unbounded": ({"P": None, "q": -np.ones(3), "A": np.ones((1, 3)), "l": 0.0}, "interior point"),
+    "unbounded": ({"P": None, "q": -np.ones(3), "A": np.ones((1, 3)), "l": 0.0}, "dual active set"),
     "stopped": ({**random_rows(40, 20, 0.1), "max_iter": 3}, "interior point"),
     "degenerate": ({**random_rows(40, 20, 0.1), "tol": 1e-15}, "interior point"),
 }
