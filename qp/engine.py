@@ -1,4 +1,4 @@
-"""A quadratic program set up once: presolve, a lane, active sets or the cone form, and what solves it then."""
+"""A quadratic program set up once: presolve, active sets or the cone form, and what solves it then."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from socp.problem.status import Status
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
-from .active_set.small import small_method
+from .active_set.small import DualActiveSet, small_method
 from .active_set.working_set import WorkingSet
-from .lane import Lane
 from .plan.choice import choose_method
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
@@ -33,12 +32,12 @@ class Engine(SetUpOnce):
 
     Attributes
     ----------
-    presolved, cone_form, active_set, lane
+    presolved, cone_form, active_set, dual_active_set
         As of `Solver`.
     """
 
     program: QuadraticProgram
-    lane: Lane | None = None
+    dual_active_set: DualActiveSet | None = None
     _reduced: tuple[Presolve, ConeForm] | None = None  # what is left of the program, where somebody asked for it
     _last: np.ndarray | None = None  # the last optimal x where the active set solves, which a warm start begins at
 
@@ -56,18 +55,18 @@ class Engine(SetUpOnce):
 
     def _set_up(self, program: QuadraticProgram) -> None:
         is_checked, active_set, cone_solver, parts = self.settings.check_convexity, None, None, None
-        before, lane = self.lane, small_method(program, self.settings, self.lane)
-        if lane is None or (is_checked and not lane.is_clearly_definite()):
+        before, dual = self.dual_active_set, small_method(program, self.settings, self.dual_active_set)
+        if dual is None or (is_checked and not dual.is_clearly_definite()):
             presolved, form = parts = reduced(program, self.settings)
-            active_set = self._new_active_set(presolved.program) if lane is None else None
+            active_set = self._new_active_set(presolved.program) if dual is None else None
             if active_set is None or (is_checked and not active_set.is_clearly_definite()):
                 cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
                 if cone_solver.plan.backend == "low rank":
                     active_set = None
         # nothing was refused: from here on the solver is that of the new program
-        self._reduced, self.active_set, self.lane = parts, active_set, lane
+        self._reduced, self.active_set, self.dual_active_set = parts, active_set, dual
         if before is not None:
-            before.let_go(lane)
+            before.let_go(dual)
         self._cone_solver: ConeSolver | None = cone_solver
 
     def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
@@ -80,7 +79,7 @@ class Engine(SetUpOnce):
 
     @property
     def presolved(self) -> Presolve:
-        """What presolve leaves of the program; where a lane does without it, looked for when it is asked for."""
+        """What presolve leaves of the program; the dual active set does without, until it is asked for."""
         return self._reduce()[0]
 
     @property
@@ -136,7 +135,7 @@ class Engine(SetUpOnce):
 
     def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> bool:
         """Go over to a program; False, and nothing is done, where it needs another set-up."""
-        if self.lane is not None and (new_P or new_A or not self.lane.form.fits(program)):
+        if self.dual_active_set is not None and (new_P or new_A or not self.dual_active_set.form.fits(program)):
             return False
         if self._reduced is None:
             self._keep(program, None)
@@ -167,21 +166,21 @@ class Engine(SetUpOnce):
             self._reduced = presolved, self.cone_form
             if self.active_set is not None:
                 self.active_set = self._new_active_set(presolved.program)
-        if self.lane is not None:
-            self.lane.program = program
+        if self.dual_active_set is not None:
+            self.dual_active_set.program = program
         self.program, self._is_stale = program, False
 
     def let_go(self) -> None:
         """Leave the memory to the next program; the solver is not to be used again."""
         if self._cone_solver is not None:
             self._cone_solver.let_go()
-        if self.lane is not None:
-            self.lane.let_go()
+        if self.dual_active_set is not None:
+            self.dual_active_set.let_go()
 
     def __del__(self) -> None:
-        """Leave the room of a lane to the next program of its kind."""
-        if self.lane is not None:
-            self.lane.let_go()
+        """Leave the room of the dual active set to the next program of its kind."""
+        if self.dual_active_set is not None:
+            self.dual_active_set.let_go()
 
     def solve(self, warm_start: bool | np.ndarray = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -203,11 +202,11 @@ class Engine(SetUpOnce):
             return solution
 
     def _find(self, is_warm: bool, start: np.ndarray | None) -> Solution:
-        """The answer of the lane or of the active set, or else of the interior-point method."""
+        """The answer of an active set, or else of the interior-point method."""
         solution = None
-        if self.lane is not None:
-            self._show(self.lane.plan, self.program, self.lane.form)
-            solution = self.lane.solve(is_warm)
+        if self.dual_active_set is not None:
+            self._show(self.dual_active_set.plan, self.program, self.dual_active_set.form)
+            solution = self.dual_active_set.solve(is_warm)
             if solution is not None:
                 return solution
         test = ProgramTest(self.program, self.presolved, self.cone_form)

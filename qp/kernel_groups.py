@@ -9,7 +9,6 @@ announce(
         "qp.problem.program.are_plain_sides", "qp.reduce.cone_form.classify", "qp.reduce.removal.look_for_more",
     ],
     every=["qp.problem", "qp.reduce"],
-    lanes=["qp.problem.side_by_side.load_program", "qp.problem.side_by_side.solve_one"],
     dual=["qp.active_set.dual"],
     sparse=["qp.reduce.removal.remove_rows", "qp.reduce.removal.postsolve"],
 )  # fmt: skip

@@ -36,8 +36,8 @@ class Solver(Engine):
     ----------
     active_set : ActiveSet or None
         The active-set method, where the program is one for it.
-    lane : Lane, DualActiveSet or None
-        The lane or the dual active set of a small program (see `qp.lane`, `qp.active_set.dual`).
+    dual_active_set : DualActiveSet or None
+        That of a small program (see `qp.active_set.dual`).
 
     Examples
     --------

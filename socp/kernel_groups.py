@@ -38,7 +38,7 @@ GROUPS: dict[str, list[str]] = {
     "dense": [
         "socp.kkt.dense_rows", "socp.kkt.dense.read_rows", "socp.kkt.dense.factor_dense", "socp.kkt.dense.apply_dense",
     ],
-    "dual": [], "lanes": [],  # of `qp`
+    "dual": [], "lanes": [],  # of `qp`, and of batches
     "sparse": [  # all but supernodes, splits and low rank
         "socp.kkt.assembly", "socp.kkt.sparse.factor_sparse", "socp.kkt.sparse.apply_sparse", "socp.linalg.ldl",
         "socp.linalg.ldl.rows.uplooking.scalar_factor", "socp.linalg.ldl.rows.uplooking.scalar_solve",

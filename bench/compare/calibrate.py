@@ -65,7 +65,7 @@ def rates(orders: tuple[int, ...] = ORDERS) -> Iterator[Rate]:
     yield Rate("sparse LDL' and its solves", "of the time expected", 1.0, tuple(share for share, _ in shares))
     yield Rate("its analysis", "seconds an entry", COSTS.iterations * COSTS.analysis_of_entry,
                tuple(analysis for _, analysis in shares))  # fmt: skip
-    for name, sizes in (("lane", SMALL), ("active set", orders), ("interior point", (*SMALL, *orders))):
+    for name, sizes in (("dual active set", SMALL), ("active set", orders), ("interior point", (*SMALL, *orders))):
         yield Rate(name, "of the time expected", 1.0, tuple(_program(name, n) for n in sizes))
 
 

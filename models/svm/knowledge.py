@@ -62,7 +62,7 @@ class KnowledgeSVC(ProgramClassifier):
     >>> X, y = [[-1.0, 0.0], [1.0, 0.0]], ["no", "yes"]
     >>> told = [([[-1.0, 0.0], [0.0, -1.0]], [0.0, -1.0], "yes")]  # x_1 >= 0 and x_2 >= 1
     >>> machine = KnowledgeSVC(told, C=100.0).fit(X, y)
-    >>> machine.coef_.round(4), machine.intercept_.round(4)
+    >>> machine.coef_.round(4), machine.intercept_.round(4) + 0.0
     (array([[1., 1.]]), array([0.]))
     >>> machine.predict([[0.0, 3.0], [0.0, -3.0]])
     array(['yes', 'no'], dtype='<U3')

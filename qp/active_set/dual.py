@@ -1,4 +1,4 @@
-"""A dual active set for small dense programs with a definite P (Goldfarb and Idnani 1983), as in DAQP.
+"""A dual active set for small dense programs (Goldfarb and Idnani 1983), as in DAQP.
 
 With P = R'R, u = R x + v and v = R'^-1 q the program asks for the shortest u within sides of the rows [A; I] R^-1:
 
@@ -13,6 +13,10 @@ and a row whose multiplier reaches zero on the way leaves.  Where a row depends 
 the cost of theirs until one of them is zero; where none ever is, the multipliers prove that nothing is feasible.  Each
 row that comes lets the dual objective rise, so that no working set comes twice (rounding aside, for which there is a
 limit of steps).  Equalities come first and never leave.
+
+Where P is only semidefinite, the program is solved with rho/2 |x - x_k|^2 beside its objective from each answer x_k on,
+until x stays (Rockafellar 1976): rho moves v and the sides, so that each of these begins with the working set of the
+last.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import math
 
 import numpy as np
 
-from socp.batch.driver import FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch
+from socp.batch.driver import DUAL_INFEASIBLE, FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, largest_entry
 from socp.batch.verify import Verifier, verify
 from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
@@ -30,16 +34,12 @@ from socp.compiled.structures import Structure, dimension, flag, floats, integer
 from socp.linalg.cholesky import cholesky
 from socp.linalg.vectors import dot_within
 
-from ..problem.side_by_side import copy_program
-
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
 DEPENDENT = 1e-10  # the square of a row's distance from the span of the working set, below which it depends on that
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a product of a row
-REFINEMENTS, REFINED = (
-    3,
-    1e-2,
-)  # of the multipliers of a working set, while its sides are missed by this share of a margin
+REFINEMENTS, REFINED = 3, 1e-2  # of the multipliers of a working set; shares of a margin by which its sides are missed
+PROXIMAL, MOST_PROXIMAL = 1e-4, 30  # rho as a share of the largest entry of P, and steps
 UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides that hold in the working set; a row that is violated and may be
 
 
@@ -50,7 +50,8 @@ class DualSet(Structure):
     """
 
     m, n = dimension(), dimension()
-    R = floats("n * n")  # of P = R'R, by rows
+    R = floats("n * n")  # of P + rho I = R'R, by rows
+    rho = number()  # of proximal steps, 0 where P is definite
     M, columns = matrix("m + n, n"), matrix("n, m + n")
     scale = floats("m + n")  # of the rows, to the length one
     lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides, and violations that are none
@@ -68,23 +69,55 @@ class DualSet(Structure):
 
 @kernel
 def load_dual(batch: Batch, w: DualSet, test: Verifier, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> bool:
-    """Take P, and A by columns, as those of the only program of a batch; False where P is not clearly definite."""
+    """Take P, and A by columns, as those of the only program of a batch; False where P has no factor.
+
+    Where P is not clearly definite, proximal steps are by P + rho I, with a rho beside q where P is zero.
+    """
     copy_program(batch, test, P, indptr, indices, data)
-    w.is_factored = False
-    return invert_factor(batch.P[0], w) and make_rows(batch.A[0], w)
+    w.is_factored, w.rho = False, 0.0
+    if not invert_factor(batch.P[0], w):
+        largest = largest_entry(batch.P[0])
+        if largest == 0.0:
+            largest = largest_entry(batch.q[0])
+        w.rho = PROXIMAL * (largest if largest > 0.0 else 1.0)
+        if not invert_factor(batch.P[0], w):
+            return False
+    return make_rows(batch.A[0], w)
+
+
+@inner
+def copy_program(batch: Batch, test: Verifier, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> None:
+    """Copy P, and A by columns, to the only program of a batch; rows with one entry are bounds."""
+    m, n, own_P, own_A = batch.m, batch.n, batch.P[0], batch.A[0]
+    for i in range(n):
+        for j in range(n):
+            own_P[i * n + j] = P[i, j]
+    for i in range(m):
+        test.bound[i] = 0.0
+        for j in range(n):
+            own_A[i * n + j] = 0.0
+    for j in range(n):
+        for k in range(indptr[j], indptr[j + 1]):
+            own_A[indices[k] * n + j] = data[k]
+            test.bound[indices[k]] += 1.0 if data[k] != 0.0 else 0.0
+    for i in range(m):
+        test.bound[i] = 1.0 if test.bound[i] == 1.0 else 0.0
+    test.held = -1
 
 
 @inner
 def invert_factor(P: Floats, w: DualSet) -> bool:
-    """The last rows of M := R^-1; False where a pivot of P is too small."""
+    """The last rows of M := R^-1; False where a pivot of P + rho I is too small."""
     m, n, R, M = w.m, w.n, w.R, w.M
     for k in range(n * n):
         R[k] = P[k]
+    for k in range(n):
+        R[k * (n + 1)] += w.rho
     if cholesky(n, R) != 0:
         return False
     for i in range(n - 1, -1, -1):
         pivot = R[i * n + i]
-        if not pivot * pivot > DEFINITE * P[i * n + i]:
+        if not pivot * pivot > max(DEFINITE * P[i * n + i], 0.5 * w.rho):
             return False
         for j in range(n):
             M[m + i, j] = 0.0
@@ -140,13 +173,13 @@ def multiply(w: DualSet, x: Floats, out: Floats) -> None:
 
 
 @inner
-def take_vectors(q: Floats, l: Floats, u: Floats, w: DualSet) -> None:
-    """The sides of M u, and by how much they may be missed."""
+def take_vectors(q: Floats, l: Floats, u: Floats, x: Floats, w: DualSet) -> None:
+    """The sides of M u, and by how much they may be missed; a proximal step begins at x."""
     m, n, v, scale = w.m, w.n, w.v, w.scale
     for j in range(n):
         v[j] = 0.0
     for i in range(n):
-        factor = q[i] / scale[m + i]
+        factor = (q[i] - w.rho * x[i]) / scale[m + i]
         for j in range(i, n):
             v[j] += factor * w.M[m + i, j]
     multiply(w, v, w.Mv)
@@ -346,8 +379,10 @@ def most_violated(w: DualSet) -> int:
 @kernel
 def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_order: Bools, is_warm: bool) -> None:
     """Solve the only program of a batch, and test its answer; a ray is left as it was found."""
-    started, l, u, made = clock(), batch.l[0], batch.u[0], 0
-    take_vectors(batch.q[0], l, u, w)
+    started, q, l, u, x, made, proximal = clock(), batch.q[0], batch.l[0], batch.u[0], batch.x[0], 0, 0
+    if not is_warm:
+        x[:] = 0.0
+    take_vectors(q, l, u, x, w)
     begin(l, u, w, is_warm)
     w.steps, batch.code[0] = 0, FAILED
     settle(w)
@@ -359,11 +394,20 @@ def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_ord
         violation = relative_violation(batch, w, i)
         record(batch, w, min(made, batch.trace.size - 1), violation)
         if i < 0:
-            batch.code[0] = OPTIMAL
-            break
-        if not add(w, i, l[i] == u[i]):
+            proximal += 1
+            if write_answer(batch, w, False) <= w.tol:
+                batch.code[0] = OPTIMAL
+                break
+            if proximal == MOST_PROXIMAL:  # where the objective falls for ever, steps become equal
+                batch.code[0] = DUAL_INFEASIBLE
+                for j in range(w.n):
+                    x[j] = w.target[j]
+                break
+            take_vectors(q, l, u, x, w)
+        elif not add(w, i, l[i] == u[i]):
             if violation > w.missed_tol:
                 batch.code[0] = PRIMAL_INFEASIBLE
+                write_answer(batch, w, True)
                 break
             w.side[i] = MISSED
             continue
@@ -371,11 +415,9 @@ def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_ord
         w.steps += 1
         settle(w)
     batch.iterations[0] = made
-    write_answer(batch, w)
-    if batch.code[0] == OPTIMAL:
-        verify(batch, test, start, second_order, 0, 1)
     last = batch.trace[min(made, batch.trace.size - 1)]
     if batch.code[0] == OPTIMAL:
+        verify(batch, test, start, second_order, 0, 1)
         last["primal_objective"], last["dual_objective"] = batch.numbers[0, 0], batch.numbers[1, 0]
         last["primal_residual"], last["dual_residual"] = batch.numbers[2, 0], batch.numbers[3, 0]
         last["gap"] = batch.numbers[4, 0]
@@ -395,7 +437,12 @@ def relative_violation(batch: Batch, w: DualSet, i: int) -> float:
 @inner
 def record(batch: Batch, w: DualSet, at: int, violation: float) -> None:
     """Note the point of a working set: both objectives are those of the program with its sides alone."""
-    row, objective = batch.trace[at], 0.5 * (dot_within(w.u, 0, w.u, 0, w.n) - dot_within(w.v, 0, w.v, 0, w.n))
+    row, n, objective = batch.trace[at], w.n, 0.0
+    if w.rho > 0.0:
+        for j in range(n):
+            x = (w.Mu[w.m + j] - w.Mv[w.m + j]) / w.scale[w.m + j]
+            objective -= w.rho * x * (0.5 * x - batch.x[0, j])
+    objective += 0.5 * (dot_within(w.u, 0, w.u, 0, n) - dot_within(w.v, 0, w.v, 0, n))
     row["iteration"], row["primal_objective"], row["dual_objective"] = at, objective, objective
     row["primal_residual"], row["dual_residual"], row["gap"] = violation, np.nan, np.nan
     row["mu"], row["sigma"], row["alpha_affine"], row["alpha"] = np.nan, np.nan, np.nan, np.nan
@@ -403,15 +450,24 @@ def record(batch: Batch, w: DualSet, at: int, violation: float) -> None:
 
 
 @inner
-def write_answer(batch: Batch, w: DualSet) -> None:
-    """The point, or the ray, in the caller's units; a variable whose bound is in the working set is there."""
-    m, x, y, is_ray = w.m, batch.x[0], batch.y[0], batch.code[0] == PRIMAL_INFEASIBLE
+def write_answer(batch: Batch, w: DualSet, is_ray: bool) -> float:
+    """The point, or the ray, in the caller's units; a variable whose bound is in the working set is there.
+
+    `target` becomes the step from the point before.  Returns the gradient that is left where the last proximal step
+    began elsewhere, relative to 1 + max |q|.
+    """
+    m, x, y, q, left, size = w.m, batch.x[0], batch.y[0], batch.q[0], 0.0, 1.0
     y[:] = 0.0
     for k in range(w.count + int(is_ray)):
         i = w.rows[k]
         y[i] = (w.target[k] if is_ray else w.multipliers[k]) * w.scale[i]
     for j in range(w.n):
-        i = m + j
+        i, before = m + j, x[j]
         x[j] = (w.Mu[i] - w.Mv[i]) / w.scale[i]
         if w.side[i] != 0:
             x[j] = batch.l[0, i] if w.side[i] == LOWER else batch.u[0, i]
+        step = x[j] - before
+        left, size = max(left, w.rho * abs(step)), max(size, 1.0 + abs(q[j]))
+        if not is_ray:
+            w.target[j] = step
+    return left / size

@@ -1,35 +1,48 @@
-"""The dual active set as a method for one small program, in the memory that lanes have."""
+"""The dual active set as a method for one small program, whose answer passes the same test as all.
+
+Where it finds neither that nor a certificate, the interior-point method of `socp` begins anew.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from types import SimpleNamespace
 
 import numpy as np
 
+from socp.batch.checks import next_doubtful
+from socp.batch.driver import DUAL_INFEASIBLE, PRIMAL_INFEASIBLE, Batch
 from socp.batch.driver import OPTIMAL as ANSWERED
-from socp.batch.driver import PRIMAL_INFEASIBLE
-from socp.batch.verify import NO_LAYOUT
-from socp.method.run import test_holds
+from socp.batch.verify import NO_LAYOUT, verifier_for
+from socp.compiled.memory import Pool
+from socp.derivatives.cones import linearize
+from socp.engine import NO_TIMINGS
+from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, copy_of_records, test_holds
+from socp.plan.costs import method_seconds
+from socp.plan.plan import Plan
+from socp.problem import printing
 from socp.problem.settings import Settings
+from socp.problem.solution import Solution as ConeSolution
+from socp.problem.solution import answer_at
 from socp.problem.status import Status
-from socp.verify.certificates import primal_infeasibility
+from socp.verify.certificates import dual_infeasibility, primal_infeasibility
+from socp.verify.stopping import Residuals
+from socp.verify.stopping import residuals as cone_residuals
 
-from ..lane import Lane, Room
 from ..plan.choice import choose_method
 from ..problem.program import QuadraticProgram
-from ..problem.solution import Solution
-from ..reduce.cone_form import ConeForm
-from ..reduce.presolve import fixes_variables
-from .dual import DualSet, load_dual, solve_dual
+from ..problem.solution import Solution, solution_at
+from ..problem.stopping import Point
+from ..reduce.cone_form import EQUAL, ConeForm, gather_rhs
+from ..reduce.presolve import CROSSING, MOST_CROSSING
+from .dual import MOST_PROXIMAL, DualSet, load_dual, solve_dual
 
 TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
-MISSED_TOL, MISSED_SHARE = 1e-8, 0.25  # of rows that depend on those that hold: presolve takes as much for rounding
 STEPS = 6  # at most, for each row and variable: programs take one or two
-CERTIFIED = "(y, z) certifies that no feasible point exists"
 
 
-class DualActiveSet(Lane):
-    """A small program with a definite P, solved by the dual active set of `dual`.
+class DualActiveSet:
+    """A small program, solved by the dual active set of `dual`, by proximal steps where P is only semidefinite.
 
     Parameters
     ----------
@@ -38,96 +51,212 @@ class DualActiveSet(Lane):
     settings : Settings
     form : ConeForm
         Its cone form.
-    before : Lane or None
+    before : DualActiveSet or None
         The method of the solver's last program, whose memory it takes if that fits.
 
     Attributes
     ----------
     plan : Plan
+    P : array, shape (n, n)
+        That of the program, zeros and all.
+    is_definite, is_proximal : bool
+        Whether P has a Cholesky factor whose pivots are more than rounding; or whether P + rho I has.
     """
 
-    method, words = "dual active set", "dual active set"
-    _room: DualRoom
+    pool = Pool()  # of rooms; in the class, as solvers outlive the modules where Python ends
 
     def __init__(
-        self, program: QuadraticProgram, settings: Settings, form: ConeForm, before: Lane | None = None
+        self, program: QuadraticProgram, settings: Settings, form: ConeForm, before: DualActiveSet | None = None
     ) -> None:
-        super().__init__(program, settings, form, before)
+        self.program, self.settings, self.form = program, settings, form
+        self.P = program.hessian.dense()
+        self._kind = program.n, program.m, settings.tol, settings.tol_abs
+        self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
         room = self._enter()
-        self._is_definite, room.is_at_work = room.is_definite, False
-
-    def _enter(self) -> DualRoom:
-        return super()._enter()  # type: ignore[return-value]
-
-    def _kind_of(self, program: QuadraticProgram, form: ConeForm) -> tuple[object, ...]:
-        """The sizes and the tolerances: sides may become finite, infinite or equal."""
-        return "dual active set", program.n, program.m, self.settings.tol, self.settings.tol_abs
-
-    def _room_of_own(self) -> DualRoom:
-        return DualRoom(self._kind, self.program.n, self.form.kinds, self.settings)
+        self.is_definite = room.is_factored and room.work.rho == 0.0
+        self.is_proximal = room.is_factored and not self.is_definite
+        room.is_at_work = False
+        P_entries = program.hessian.entries
+        self.plan = plan_of(self.is_proximal, program.n, program.m, program.A.data.size, P_entries)
 
     def is_clearly_definite(self) -> bool:
-        """Whether P has a Cholesky factor whose pivots are more than rounding."""
-        return self._is_definite
+        """Whether a Cholesky factor shows that P is semidefinite."""
+        P = self.P
+        if self.is_definite or self.program.hessian.is_zero:
+            return True
+        return self.is_proximal and next_doubtful(len(P), P.reshape(1, P.size), 0, np.empty(P.size)) < 0
 
     def solve(self, warm_start: bool) -> Solution | None:
         """The answer or a certificate, from the last working set on with `warm_start`; None where neither is found."""
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
-        found = self._find(room, is_warm) if room.is_definite else None
+        found = self._find(room, is_warm) if room.is_factored else None
         room.is_at_work = False
         return found
 
-    def _find(self, room: DualRoom, is_warm: bool) -> Solution | None:
+    def _find(self, room: Room, is_warm: bool) -> Solution | None:
         program, settings = self.program, self.settings
         solve_dual(room.batch, room.work, room.test, *NO_LAYOUT, is_warm)
         code = room.code.item()
         if code == ANSWERED:
             return self._answer(room, f"{test_holds(settings.tol)}; {room.work.count} sides in the working set")
-        _, y, z = room.point()
-        limit = settings.tol_infeasible or settings.tol
-        if code != PRIMAL_INFEASIBLE or not primal_infeasibility(program, y, z) <= limit:
-            return None
-        return self._answer(room, CERTIFIED, Status.PRIMAL_INFEASIBLE)
+        (x, y, z), limit = room.point(), settings.tol_infeasible or settings.tol
+        if code == PRIMAL_INFEASIBLE and primal_infeasibility(program, y, z) <= limit:
+            return self._answer(room, NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE)
+        if code == DUAL_INFEASIBLE and dual_infeasibility(program, x) <= limit:
+            return self._answer(room, UNBOUNDED, Status.DUAL_INFEASIBLE)
+        return None
+
+    def _answer(self, room: Room, message: str, status: Status = OPTIMAL) -> Solution:
+        """The answer that is in the room, or a certificate."""
+        program, found = self.program, None
+        if status is OPTIMAL:
+            objective, below, primal, dual, gap = room.numbers.tolist()
+            found = Residuals(primal, 0.0, dual, gap, 1.0, 1.0, 1.0, 1.0, objective, below)
+            room.has_answer = True
+        iterations: int = room.iterations.item()
+        trace = copy_of_records(room.trace, min(iterations + 1, room.trace.size))
+        if program.offset:
+            trace["primal_objective"] += program.offset
+            trace["dual_objective"] += program.offset
+        if self.settings.verbose:
+            for record in trace:
+                printing.line(record)
+        told = status, message, trace, self.plan
+        cone_solution = functools.partial(cone_answer, self.form, program, room.point(), *told)
+        return solution_at(
+            program, status, room.point(), found, iterations=iterations, setup_time=0.0, solve_time=0.0,
+            message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
+            run=SimpleNamespace(solution=cone_solution),
+        )  # fmt: skip
+
+    def _enter(self) -> Room:
+        """The room with the data of the program in it, at work: its own, one that was left, or a new one."""
+        room = self._room
+        if room is None or room.is_at_work:  # what was interrupted may be half written
+            room = self._room = self.pool.take(self._kind) or Room(self._kind, self.settings)
+        room.is_at_work = True
+        room.take(self.program, self.P)
+        return room
+
+    def let_go(self, next_user: DualActiveSet | None = None) -> None:
+        """Leave the room to the next program of the same kind in this thread, but for one that has it already."""
+        room, self._room = self._room, None
+        if room is None or room.is_at_work or (next_user is not None and next_user._room is room):
+            return
+        room.program, room.has_answer = None, False
+        self.pool.leave(room.kind, room, room.words)
 
 
-def small_method(program: QuadraticProgram, settings: Settings, before: Lane | None = None) -> Lane | None:
-    """The dual active set, where P is definite, or a lane, for the whole program, if one of them is chosen.
+def small_method(
+    program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None
+) -> DualActiveSet | None:
+    """The dual active set for the whole program, if it is chosen.
 
-    Presolve costs more than the rows that it would take out.  The variables that it fixes are where they are to be to
-    the bit, which they are not in a lane.
+    Presolve costs more than the rows that it would take out.
     """
-    method = choose_method(program, settings)
-    if method not in ("dual active set", "lane"):
+    if choose_method(program, settings) != "dual active set":
         return None
-    form = ConeForm(program)
-    if method == "dual active set":
-        dual = DualActiveSet(program, settings, form, before)
-        if dual.is_clearly_definite():
-            return dual
-        dual.let_go(before)
-        method = choose_method(program, settings, may_be_definite=False)
-    if method != "lane" or form.has_fixed or (settings.presolve and fixes_variables(program)):
-        return None
-    return Lane(program, settings, form, before)
+    dual = DualActiveSet(program, settings, ConeForm(program), before)
+    if dual.is_definite:
+        return dual
+    if dual.is_proximal and choose_method(program, settings, may_be_definite=False) == "dual active set":
+        return dual
+    dual.let_go(before)
+    return None
 
 
-class DualRoom(Room):
-    """The memory of the dual active set, for programs with the same sizes and tolerances."""
+class Room:
+    """The memory of the dual active set, for programs with the same sizes and tolerances.
+
+    Attributes
+    ----------
+    program : QuadraticProgram or None
+        The one whose data are here.
+    has_answer : bool
+        Whether an answer to it, or to one like it, is.
+    is_factored : bool
+        Whether P, or P + rho I, has a Cholesky factor.
+    is_at_work : bool
+        Whether data are taken or a program is solved here, or was when that was interrupted.
+    """
+
+    def __init__(self, kind: tuple[int, int, float, float | None], settings: Settings) -> None:
+        n, m = kind[:2]
+        N, none = m + n, np.zeros((0, n))
+        most_steps = STEPS * N + MOST_PROXIMAL
+        self.kind = kind
+        self.program: QuadraticProgram | None = None
+        self.has_answer = self.is_factored = self.is_at_work = False
+        data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
+        self.batch = batch = Batch(
+            m=m, n=n, count=1, rows=most_steps + 1, x_start=none, y_start=none,
+            **{name: np.zeros((1, size)) for name, size in data.items()},
+        )  # fmt: skip
+        self.test, self.work = verifier_for(batch, np.zeros(m), settings), DualSet(m=m, n=n)
+        self.work.max_steps = most_steps
+        tol = min(settings.tol, settings.tol_abs or settings.tol)
+        self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MOST_CROSSING, CROSSING * tol)
+        self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
+        self.code, self.iterations, self.numbers, self.trace = (
+            batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
+        )  # fmt: skip
+        self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
     @property
     def words(self) -> int:
+        """The size of the memory."""
         return self.batch.words + self.test.words + self.work.words
 
-    def _most_records(self, N: int) -> int:
-        return STEPS * N + 1
+    def point(self) -> Point:
+        """A copy of the answer, (x, y, z_bounds)."""
+        return self.x.copy(), self.y.copy(), self.bounds.copy()
 
-    def _make_work(self, kinds: np.ndarray, settings: Settings) -> None:
-        m, n = self.batch.m, self.batch.n
-        self.work, self.is_definite = DualSet(m=m, n=n), False
-        self.work.max_steps = STEPS * (m + n)
-        tol = min(settings.tol, settings.tol_abs or settings.tol)
-        self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MISSED_TOL, MISSED_SHARE * tol)
+    def take(self, program: QuadraticProgram, P: np.ndarray) -> None:
+        """Write the data of the program here, P as an array, of those that are here what differs."""
+        held = self.program
+        if held is program:
+            return
+        self.program = None
+        own_q, l, u, lb, ub = self.vectors
+        own_q[:] = program.q
+        if held is None or held.P is not program.P or held.A is not program.A:
+            A = program.A
+            self.is_factored = load_dual(self.batch, self.work, self.test, P, A.indptr, A.indices, A.data)
+        if held is None or held.l is not program.l or held.u is not program.u:
+            l[:], u[:] = program.l, program.u
+        if held is None or held.lb is not program.lb or held.ub is not program.ub:
+            lb[:], ub[:] = program.lb, program.ub
+        self.program = program
 
-    def _load(self, P: np.ndarray, A: Any) -> None:
-        self.is_definite = load_dual(self.batch, self.work, self.test, P, A.indptr, A.indices, A.data)
+
+def cone_answer(
+    form: ConeForm, program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan
+) -> ConeSolution:
+    """The answer to the cone program, from that to the program."""
+    x, y, z_bounds = point
+    cone_program, b, z = form.program(program), np.empty(form.p), np.empty(form.m)
+    gather_rhs(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0), form.kinds, b, z)
+    x, y = x[form.kinds[y.size :] != EQUAL], y[form.kinds[: y.size] == EQUAL]
+    s, found = np.full(form.m, np.nan), None
+    if status is OPTIMAL:
+        s = (cone_program.h - cone_program.G @ x).clip(0.0)
+        found = cone_residuals(cone_program, x, y, z, s)
+    x, (y, z), figures = answer_at(cone_program, status, x, (y, z), found)
+    solution = ConeSolution(
+        status, x, y, z, s, *figures, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0,
+        message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=plan,
+    )  # fmt: skip
+    solution._linearize = functools.partial(linearize, cone_program)
+    return solution
+
+
+@functools.lru_cache(maxsize=64)
+def plan_of(is_proximal: bool, n: int, m: int, entries: int, P_entries: int) -> Plan:
+    """The plan, kept: words cost as much as the set-up."""
+    rows = f", {m} row{'s' * (m != 1)}" if m else ""
+    of_method, method = method_seconds(n, m, entries, P_entries), "dual active set"
+    seconds = {method: of_method.get("proximal steps" if is_proximal else method, np.inf)}
+    seconds["interior point"] = of_method["interior point"]
+    what = f"{method}{' by proximal steps' * is_proximal}, order {n}{rows}"
+    return Plan("dense", "the program is small", method=method, what=what, seconds=seconds)

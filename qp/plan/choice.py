@@ -1,4 +1,4 @@
-"""The method for a quadratic program: a lane, an active set or the interior-point method, by the table of costs."""
+"""The method for a quadratic program: an active set or the interior-point method, by the table of costs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from socp.problem.settings import Settings
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.program import QuadraticProgram
 
-OF_LANES = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # which know no others
+DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # the dual active set knows no others
 
 
 def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite: bool = True) -> str:
     """The `Plan.method` for a program with two-sided rows and bounds.
 
-    The one with the least `plan.costs.method_seconds` of those that can: the dual active set for a small program whose
-    P `may_be_definite` (the method itself looks), a lane for all small ones, the active set for a dense P where most
-    variables have bounds and at most one row has sides.  An interior-point method factors all of P in each iteration,
-    whereas the active set reads the rows of what moves.  The working set where rows of P are enough.
-    Settings that belong to the interior-point method choose it.
+    The one with the least `plan.costs.method_seconds` of those that can: the dual active set for a small program, which
+    takes proximal steps where P is not definite (the method itself looks whether one that `may_be_definite` is), the
+    active set for a dense P where most variables have bounds and at most one row has sides.  An interior-point method
+    factors all of P in each iteration, whereas the active set reads the rows of what moves.  The working set where rows
+    of P are enough.  Settings that belong to the interior-point method choose it.
     """
     P = program.hessian
     if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
@@ -28,12 +28,11 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     if isinstance(P, KernelMatrix):
         return "working set" if _suits_working_set(program, P, settings) else "interior point"
     seconds = method_seconds(program.n, program.m, program.A.data.size, P.order**2 if P.is_full else P.entries)
-    own, has_time = (settings.max_iter, settings.equilibrate, settings.refinement_steps), _has_time(settings)
-    if own == OF_LANES and has_time:
-        suits_dual = may_be_definite and settings.active_set and P.entries >= program.n > 0
-        for method in ["dual active set"] * suits_dual + ["lane"]:
-            if seconds.get(method, np.inf) <= seconds["interior point"]:
-                return method
+    has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
+    if settings.active_set and has_defaults and program.n > 0 and _has_time(settings):
+        dual = "dual active set" if may_be_definite and P.entries >= program.n else "proximal steps"
+        if seconds.get(dual, np.inf) <= seconds["interior point"]:
+            return "dual active set"
     is_cheaper = P.is_full and seconds["active set"] <= seconds["interior point"]
     return "active set" if is_cheaper and _suits_active_set(program, settings) else "interior point"
 
@@ -56,5 +55,5 @@ def _suits_active_set(program: QuadraticProgram, settings: Settings) -> bool:
 
 
 def _has_time(settings: Settings) -> bool:
-    """Whether there is time for a round of the active set, or for a lane: neither looks at it earlier."""
+    """Whether there is time for a round of an active set, which looks at it no earlier."""
     return settings.time_limit is None or settings.time_limit >= COSTS.round

@@ -24,7 +24,7 @@ from socp.problem.hessian import keep_entries
 from socp.problem.settings import Settings
 
 from ..problem.program import QuadraticProgram
-from .removal import COLUMNS, ROWS, Removed, look_for_more, postsolve, remove_rows
+from .removal import ROWS, Removed, look_for_more, postsolve, remove_rows
 
 CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in presolve, and how far at most
 
@@ -52,7 +52,9 @@ class Presolve:
         self.program = program
         self.kept: np.ndarray | None = None
         self.removed: Removed | None = None
-        found = _look(program) if wanted else 0
+        A, found = program.A, 0
+        if wanted:
+            found = look_for_more(A.indptr, A.indices, A.data, program.l, program.u, program.lb, program.ub)
         if found & ROWS or (found and not program.hessian.has_full_diagonal()):
             self._reduce(program, bool(found & ROWS), slack)
 
@@ -94,18 +96,6 @@ def presolve(program: QuadraticProgram, settings: Settings) -> Presolve:
     slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
     wanted = settings.presolve and not program.hessian.is_by_rows
     return Presolve(program, wanted, min(slack, MOST_CROSSING))
-
-
-def fixes_variables(program: QuadraticProgram) -> bool:
-    """Whether there are variables without entries in A and in P that have a better bound."""
-    if not _look(program) & COLUMNS or program.hessian.has_full_diagonal():
-        return False
-    return fix_empty_columns(program, np.ones(program.m, np.bool_), program.lb, program.ub)[0] > 0
-
-
-def _look(program: QuadraticProgram) -> int:
-    A = program.A
-    return look_for_more(A.indptr, A.indices, A.data, program.l, program.u, program.lb, program.ub)
 
 
 def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:

@@ -35,7 +35,7 @@ class Batch(Structure):
     The sides l, u of the rows, and of the variables behind them, have one row or `count`.  Programs start near
     `x_start` and `y_start` where these have rows, and the row is finite.  `s` are the slacks of the last rows, of
     cone programs.  `numbers` are (objective, dual objective, primal residual, dual residual, gap) of the answers,
-    residuals relative.  `trace` are the iterates of the program, where there is but one and it is asked for.
+    residuals relative.  `trace` is for the steps of another method that solves one program.
     """
 
     m, n, count = dimension(), dimension(), dimension()
@@ -207,8 +207,6 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
     tol, tol_abs = MARGIN * w.tol, MARGIN * w.tol_abs * tau
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
     gap = abs(primal - below)
-    if batch.trace.size > 0:
-        record(batch, w, lane, primal, below)
     if (
         rows <= min(tol * (tau + w.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
         and w.equal_rows[lane] <= min(tol * (tau + w.equal_size[lane]), tol_abs)
@@ -234,23 +232,6 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         if ray_P <= tol * P * size and ray_rows <= tol * A * size:
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
-
-
-@inner
-def record(batch: Batch, w: Lanes, lane: int, primal: float, below: float) -> None:
-    """Note the iterate in a lane, and the step that has led there."""
-    at, tau, kappa = w.age[lane] - 1, w.tau[lane], w.kappa[lane]
-    row = batch.trace[at]
-    rows = max(w.rows[lane] / (tau + w.rows_size[lane]), w.bounds[lane] / tau)
-    row["iteration"], row["primal_objective"], row["dual_objective"] = at, primal, below
-    row["primal_residual"] = max(rows, w.equal_rows[lane] / (tau + w.equal_size[lane]))
-    row["dual_residual"] = w.dual[lane] / (tau + w.dual_size[lane])
-    row["gap"] = abs(primal - below) / (1.0 + max(abs(primal), abs(below)))
-    row["mu"], row["tau"], row["kappa"] = (w.mu[lane] + tau * kappa) / w.degree, tau, kappa
-    row["sigma"] = 1.0 - w.keep[lane] if at > 0 else np.nan
-    row["alpha_affine"] = w.affine[lane] if at > 0 else np.nan
-    row["alpha"] = w.size[lane] if at > 0 else np.nan
-    row["refinements"], row["regularization"], row["seconds"] = int(w.refine[lane]), RHO, 0.0
 
 
 @inner

@@ -223,7 +223,6 @@ def step(w: Lanes) -> None:
     change_kappa = -kappa - kappa * change * rate
     longest = largest(largest(measure_step(w), 1.0), largest(-change * rate, 1.0 + change * rate))
     affine = 1.0 / longest
-    w.affine = affine
     left = 1.0 - affine
     sigma = select(fresh, 0.0, largest(left * left * left, LEAST_SIGMA))
     target = sigma * mu

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.threads import blas_threads
+from ..compiled.threads import WORK, blas_threads
 from ..problem.settings import Settings
 from ..problem.status import Status
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
@@ -19,7 +19,6 @@ from .spans import ordered_spans
 from .watch import Watch
 
 LANES_UP_TO = 128  # variables, and four times as many rows; larger programs are solved one by one
-WORK = 5e7  # multiplications of one iteration in one compiled call, which is deaf to Ctrl-C
 
 Task = tuple[int, int]
 

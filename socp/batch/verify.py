@@ -31,9 +31,7 @@ from .driver import FAILED, OPTIMAL, Batch
 NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # of programs without cones
 NO_ROWS = {"orthant": NO_CONES[:0], "singles": NO_CONES[:0], "slots": NO_CONES[:0], "values": np.empty((0, 0))}
 
-announce(lanes=[
-    "socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.take_matrices", "socp.batch.verify",
-])  # fmt: skip
+announce(lanes=["socp.batch.driver.run", "socp.batch.driver.take_matrices", "socp.batch.verify"])
 
 
 class Verifier(Structure):

@@ -18,6 +18,8 @@ from types import ModuleType
 import numpy as np
 import scipy
 
+WORK = 5e7  # multiplications in one compiled call, which is deaf to Ctrl-C
+
 logger = logging.getLogger("socp")
 
 _lock = threading.Lock()

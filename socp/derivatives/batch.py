@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled.threads import WORK
 from ..linalg.csc import csc_of_dense
 from ..problem.checks import ProgramError, as_dense, as_vector, check_finite
 from ..problem.hessian import hessian_of
@@ -17,8 +18,6 @@ from .conditions import Conditions, differentiate
 from .linearization import SMALL, Arrays, Linearization, Pair, RowForm, as_smoothing, check_path
 from .saddle import PIVOT
 from .sides import note_cones
-
-WORK = 5e7  # multiplications in one compiled call, which is deaf to Ctrl-C
 
 
 class Linearizations:

@@ -195,11 +195,6 @@ class StandardForm(Structure):
             self.hessian_kind, self.rank = LOW_RANK, F.shape[1]
             self.F, self.Fx = np.ascontiguousarray(F.T).reshape(-1), np.zeros(F.shape[1])
 
-    @property
-    def rows_of_M(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """M by rows: indptr, column indices, and the place of each entry in M_data."""
-        return self.Mt_indptr, self.Mt_indices, self.Mt_source
-
 
 @inner
 def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:

@@ -166,11 +166,6 @@ class Newton(Structure):
         return self.kkt.eta
 
     @property
-    def dz_scaled(self) -> np.ndarray:
-        """W dz, the end of du."""
-        return self.du[self.du.size - self.ds_scaled.size :]
-
-    @property
     def u2(self) -> np.ndarray:
         """The solution of the constant right-hand side."""
         return self.solution[: self.du.size]

@@ -54,6 +54,8 @@ INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
 FAR = 100.0  # times tol is too far beyond a bound, whatever its size, while better is to be had
 LAST_STEPS = 5  # steps by residuals in twice the precision, before rounding is taken as an excuse
 INTERRUPTED = "interrupted from the keyboard"
+NOT_FEASIBLE = "(y, z) certifies that no feasible point exists"
+UNBOUNDED = "x certifies that the objective is unbounded below"
 REASONS = {
     STALLED: "no further progress",
     NOT_FACTORED: "the Newton system can no longer be factored",
@@ -303,13 +305,12 @@ class Run:
         if state.primal_ray <= RAY * state.tol_infeasible:
             ray = self._certificate(lambda ray: self.test.primal_infeasibility(ray[1], ray[2]))
             if ray is not None:
-                message = "(y, z) certifies that no feasible point exists"
-                return self.finish(Status.PRIMAL_INFEASIBLE, message, ray)
+                return self.finish(Status.PRIMAL_INFEASIBLE, NOT_FEASIBLE, ray)
             state.primal_refused = state.primal_ray
         if state.dual_ray <= state.ray_limit:
             ray = self._certificate(lambda ray: self.test.dual_infeasibility(ray[0]), unbounded=True)
             if ray is not None:
-                return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below", ray)
+                return self.finish(Status.DUAL_INFEASIBLE, UNBOUNDED, ray)
             state.dual_refused = state.dual_ray
         return False
 

@@ -23,7 +23,7 @@ class Costs(NamedTuple):
     bandwidth : float
         Bytes a second that a solve reads of a factor in main memory (one in the cache is read several times faster).
     cache : int
-        Numbers in the first cache, beyond which a lane is slow.
+        Numbers in the first cache, beyond which a dual active set is slow where P is semidefinite.
     iterations : int
         Of an interior-point method, as a rule.
     interior_point : float
@@ -36,10 +36,11 @@ class Costs(NamedTuple):
         Times that the active set reads all of P, as a rule.
     round : float
         What a round of it may take, between which it looks at its time.
-    lane, lane_flops : float
-        The set-up of a lane, and its operations a second.
-    dual : float
-        The set-up of a dual active set, which takes about as many steps as there are variables.
+    dual, dual_flops : float
+        The set-up of a dual active set, which takes about as many steps as there are variables, and its operations a
+        second.
+    proximal : float
+        Times that it takes as long where P is only semidefinite.
     """
 
     flops: float = 4e10
@@ -52,9 +53,9 @@ class Costs(NamedTuple):
     active_set: float = 1.88e-4
     passes: int = 12
     round: float = 1.0
-    lane: float = 3e-5
-    lane_flops: float = 2.5e9
     dual: float = 1.8e-5
+    dual_flops: float = 2.5e9
+    proximal: float = 3.0
 
 
 COSTS = Costs()
@@ -89,18 +90,19 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
 def method_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> dict[str, float]:
     """A program with m rows of so many entries and a P of order n, by each method, from data to answer.
 
-    Zeros cost a lane and active sets as much as other entries.  A lane is none for data that the cache cannot hold,
-    the dual active set for twice as many.
+    Zeros cost active sets as much as other entries.  The dual active set is for twice the data that the cache holds;
+    its proximal steps, where P is only semidefinite, are for what the cache holds.
     """
     iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, costs, P_entries=P_entries))
     found = {
         "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
         "interior point": costs.interior_point + costs.iterations * iteration,
     }
+    work = (4 * n**3 / 3 + m * n**2) / costs.dual_flops
     if n * (n + m) <= 2 * costs.cache:
-        found["dual active set"] = costs.dual + (4 * n**3 / 3 + m * n**2) / costs.lane_flops
+        found["dual active set"] = costs.dual + work
     if n * (n + m) <= costs.cache:
-        found["lane"] = costs.lane + costs.iterations * (n**3 / 3 + m * n**2 / 2) / costs.lane_flops
+        found["proximal steps"] = costs.dual + costs.proximal * work
     return found
 
 

@@ -19,7 +19,7 @@ class Plan(NamedTuple):
         Why, in words.
     is_free : bool
         Whether the backend was for the engine to choose.
-    method : {"interior point", "active set", "working set", "dual active set", "lane"}
+    method : {"interior point", "active set", "working set", "dual active set"}
     regularization : float or None
         The one static regularization, or None for the ladder of the backend.
     refinement_steps : int

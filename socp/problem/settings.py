@@ -165,8 +165,8 @@ class Settings:
         Threads of BLAS for large factorizations, and in `solve_many` those that share the programs of a batch; results
         are bitwise reproducible per thread count.
     active_set : bool, default True
-        Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only; also
-        taken as `sifting`).
+        Follow an active set where P is dense, most variables have bounds and at most one row has sides, and a dual one
+        in small programs (`qp` only; also taken as `sifting`).
     check_convexity : bool, default True
         Refuse a P that is not semidefinite.  False: assume that P is semidefinite when the active set is used; if it
         is not, the answer may be a local minimum (`qp` only).

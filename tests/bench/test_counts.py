@@ -29,7 +29,7 @@ def test_no_count_of_the_sets_has_moved():
                {"alone": 2}]
 )  # fmt: skip
 def test_what_moved_is_told(change):
-    one = counts.Counts("optimal", 12, 10, 0, 0, "lane")
+    one = counts.Counts("optimal", 12, 10, 0, 0, "dual active set")
     assert counts.moved({"a": one}, {"a": one._replace(iterations=13, refinements=14)}) == []
     (line,) = counts.moved({"a": one._replace(**change)}, {"a": one})
     assert line.startswith("a: ") and str(next(iter(change.values()))) in line

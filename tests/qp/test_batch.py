@@ -410,7 +410,11 @@ def test_objectives_are_those_of_the_answer_in_exact_arithmetic(seed):
     few = qp.solve_many(P, q[:1], lb=lb[:1])
     own = qp.solve_many(np.stack([P] * 10), q, lb=lb)
     single, dual = (qp.solve(P, q[0], lb=lb[0], active_set=wanted) for wanted in (False, True))
-    assert (single.plan.method, dual.plan.method) == ("lane", "dual active set") and not few.alone and not own.alone
+    assert (
+        (single.plan.method, dual.plan.method) == ("interior point", "dual active set")
+        and not few.alone
+        and not own.alone
+    )
     for i, found in [(0, few[0]), (0, single), (0, dual), *enumerate(own)]:
         x, half = [Fraction(v) for v in found.x.tolist()], Fraction(0)
         for k in range(n):

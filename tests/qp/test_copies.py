@@ -42,17 +42,15 @@ def machine():
 
 # name: (what finds an answer, its method; None in a batch)
 QUADRATIC = {
-    "lane": (lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), u=[1.0], active_set=False), "lane"),
-    "lane with bounds": (
-        lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), l=[0.2], u=[1.0], lb=0.0, active_set=False),
-        "lane",
+    "without curvature": (
+        lambda: qp.solve(None, -MINUS, A=np.ones((1, 3)), l=[0.2], lb=[0.0, 0.1, 0.2]),
+        "dual active set",
     ),
     "dual": (lambda: qp.solve(EYE, MINUS, A=np.ones((1, 3)), l=[0.2], u=[1.0], lb=0.0), "dual active set"),
     "dual with rows that presolve leaves out": (lambda: qp.solve(EYE, MINUS, **PRESOLVED), "dual active set"),
     "dual with fixed variables": (lambda: qp.solve(EYE, MINUS, lb=[0.5, 0, 0], ub=[0.5, 0.7, 2]), "dual active set"),
     "an answer before an update": (updated, "dual active set"),
     "engine": (lambda: qp.solve(WIDE @ WIDE.T, WIDE[0], lb=-1.0, active_set=False), "interior point"),
-    "lane with rows that presolve leaves out": (lambda: qp.solve(EYE, MINUS, **PRESOLVED, active_set=False), "lane"),
     "presolved": (lambda: qp.solve(EYE, MINUS, **PRESOLVED, kkt="dense"), "interior point"),
     "fixed": (lambda: qp.solve(EYE, MINUS, lb=[0.5, 0, 0], ub=[0.5, 1, 1], active_set=False), "interior point"),
     "active set": (boxed, "active set"),
@@ -92,7 +90,7 @@ def test_of_quadratic_programs(name):
     found = find()
     assert found.status == "optimal" and (None if found.plan is None else found.plan.method) == method
     check_copies(found)
-    if method in ("lane", "dual active set", "interior point"):
+    if method in ("dual active set", "interior point"):
         check_copies(found.cone_solution)
         for copied in COPIES:
             check_copies(copied(find()).cone_solution)
@@ -115,7 +113,7 @@ def test_of_cone_programs(name):
 
 
 @pytest.mark.parametrize("name", [
-    "lane", "lane with bounds", "dual", "dual with rows that presolve leaves out", "dual with fixed variables",
+    "dual", "dual with rows that presolve leaves out", "dual with fixed variables",
     "engine", "presolved", "fixed",
 ])  # fmt: skip
 def test_the_cone_solution_has_the_derivatives_of_its_own_program(name):

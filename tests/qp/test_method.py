@@ -46,16 +46,18 @@ def test_settings_of_the_interior_point_method_choose_it(asked):
 
 @pytest.mark.parametrize("make", [tiny.box, tiny.rows])
 def test_small_programs(make):
-    """A P that has no diagonal is not definite; one that may be is left to the method itself."""
+    """A P that has no diagonal is not definite, and proximal steps are dearer; what may be is left to the method."""
     program = make(30)
     assert choose_method(program, Settings()) == "dual active set"
-    assert choose_method(program, Settings(), may_be_definite=False) == "lane"
-    assert choose_method(program, Settings(active_set=False)) == "lane"
+    assert choose_method(make(45), Settings()) == "dual active set"
+    assert choose_method(make(45), Settings(), may_be_definite=False) == "interior point"
+    assert choose_method(program, Settings(active_set=False)) == "interior point"
     assert (
         choose_method(program, Settings(max_iter=9)) == choose_method(program, Settings(kkt="ldl")) == "interior point"
     )
-    linear = QuadraticProgram(None, program.q, program.A, program.l, program.u, -1.0, 1.0)
-    assert choose_method(linear, Settings()) != "dual active set"
+    for n, method in ((30, "dual active set"), (45, "interior point")):
+        linear = QuadraticProgram(None, make(n).q, make(n).A, make(n).l, make(n).u, -1.0, 1.0)
+        assert choose_method(linear, Settings()) == method
 
 
 def test_settings_that_leave_it_open():

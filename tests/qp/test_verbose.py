@@ -36,18 +36,14 @@ WIDE = np.random.default_rng(1).normal(size=(150, 150))
 BOX = {"P": WIDE[:10] @ WIDE[:10].T, "q": WIDE[0, :10], "lb": -1.0, "ub": 1.0}
 # name: (data of a quadratic program, its method)
 PROGRAMS = {
-    "lane": ({**BOX, "active_set": False}, "lane"),
-    "lane with rows": ({**BOX, "A": WIDE[:5, :10], "l": -0.5, "u": 0.5, "active_set": False}, "lane"),
+    "proximal steps": ({**BOX, "P": None}, "dual active set"),
     "dual": (BOX, "dual active set"),
     "dual with rows": ({**BOX, "A": WIDE[:5, :10], "l": -0.5, "u": 0.5}, "dual active set"),
     "dual that finds a certificate": (
         {**BOX, "A": np.ones((2, 10)), "l": [1.0, -9.0], "u": [9.0, 0.0]},
         "dual active set",
     ),
-    "lane that finds nothing": (
-        {**BOX, "active_set": False, "A": np.ones((2, 10)), "l": [1.0, -9.0], "u": [9.0, 0.0]},
-        "interior point",
-    ),
+    "dual that finds nothing": ({"P": np.diag([1.0, 0.0]), "q": [0.0, -1.0], "ub": 1e9}, "interior point"),
     "active set": (machine(False), "active set"),
     "active set without a row": ({"P": WIDE @ WIDE.T, "q": 50.0 * WIDE[0], "lb": -1.0, "ub": 1.0}, "active set"),
     "active set between sides": (
@@ -62,7 +58,7 @@ PROGRAMS = {
     "dense": ({"P": WIDE @ WIDE.T, "q": WIDE[0], "A": WIDE[:9], "l": 1.0, "u": 1.0}, "interior point"),
     "sparse": (random_rows(400, 200, 0.01), "interior point"),
     "low rank": ({"P": qp.LowRank(WIDE[:, :3], 0.1 * np.ones(150)), "q": WIDE[0], "ub": 1.0}, "interior point"),
-    "unbounded": ({"P": None, "q": -np.ones(3), "A": np.ones((1, 3)), "l": 0.0}, "interior point"),
+    "unbounded": ({"P": None, "q": -np.ones(3), "A": np.ones((1, 3)), "l": 0.0}, "dual active set"),
     "stopped": ({**random_rows(40, 20, 0.1), "max_iter": 3}, "interior point"),
     "degenerate": ({**random_rows(40, 20, 0.1), "tol": 1e-15}, "interior point"),
 }
@@ -95,7 +91,7 @@ def test_quadratic_programs(name, capsys):
     assert f"{told.status.value}: {told.message}" in out
 
 
-@pytest.mark.parametrize("name", ["lane", "dual with rows", "active set", "working set", "sparse"])
+@pytest.mark.parametrize("name", ["proximal steps", "dual with rows", "active set", "working set", "sparse"])
 def test_solvers_that_solve_again(name, capsys):
     data = PROGRAMS[name][0]
     solvers = [qp.Solver(**data, verbose=verbose) for verbose in (False, True)]
@@ -108,7 +104,7 @@ def test_solvers_that_solve_again(name, capsys):
 
 
 def test_the_lines_are_those_of_the_trace(capsys):
-    for name in ("active set without a row", "working set of many", "lane"):
+    for name in ("active set without a row", "working set of many", "dual with rows"):
         told = qp.solve(**PROGRAMS[name][0], verbose=True)
         rows = [line.split() for line in capsys.readouterr().out.splitlines() if LINE.match(line)]
         assert [int(row[0]) for row in rows] == told.trace["iteration"].tolist()

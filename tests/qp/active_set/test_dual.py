@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import qp
 from bench.programs import tiny
 from bench.teaching.faces import dual_active_set
-from qp.active_set.dual import UPPER, DualSet, add, append, drop, settle
+from qp.active_set.dual import UPPER, DualSet, add, append, drop, load_dual, settle
 from qp.active_set.small import DualActiveSet
 from qp.reduce.cone_form import ConeForm
 from qp.solver import KNOWN
@@ -50,13 +50,16 @@ def made(seed, kind="random"):
     if kind == "scaled":
         D = 10.0 ** rng.uniform(-3.0, 3.0, n)
         P, A, q, lb, ub = D[:, None] * P * D, A * D, D * q, lb / D, ub / D
+    if kind in ("low rank", "linear"):
+        F = F[:, : n // 3] if kind == "low rank" else F[:, :0]
+        P, lb, ub = F @ F.T, x - rng.choice([0.0, 0.5, 10.0], size=n), x + rng.choice([0.0, 0.5, 10.0], size=n)
     if kind == "split" and m > 0:
         i = int(rng.integers(m))
         l[i] = u[i] = v[i] + rng.normal()
     return qp.QuadraticProgram(P, q, A, l, u, lb, ub)
 
 
-@pytest.mark.parametrize("kind", ["random", "ties", "dependent", "scaled", "split"])
+@pytest.mark.parametrize("kind", ["random", "ties", "dependent", "scaled", "split", "low rank", "linear"])
 def test_answers_are_those_of_the_interior_point_method(kind):
     left = 0
     for seed in range(60):
@@ -180,6 +183,21 @@ def test_an_infeasible_program_within_the_tolerance_is_none():
         check(program, own(program), status)
 
 
+@pytest.mark.parametrize("rank", [0, 2])
+def test_an_objective_that_falls_for_ever_is_certified(rank):
+    for seed in range(20):
+        rng = np.random.default_rng([seed, 9])
+        n, m = int(rng.integers(3, 20)), int(rng.integers(0, 12))
+        ray = rng.normal(size=n)
+        F, A = rng.normal(size=(rank, n)), rng.normal(size=(m, n))
+        F -= np.outer(F @ ray, ray) / (ray @ ray)  # nothing curves along the ray, and no side ends it
+        A *= np.where(A @ ray < 0.0, -1.0, 1.0)[:, None]
+        q = rng.normal(size=n)
+        q -= (q @ ray + 1.0) / (ray @ ray) * ray
+        program = qp.QuadraticProgram(F.T @ F, 10.0 ** rng.uniform(-3.0, 3.0) * q, A, l=-1.0 - rng.random(m))
+        check(program, own(program), "dual_infeasible")
+
+
 def test_a_warm_start_begins_with_the_working_set():
     program = tiny.rows(20, 3)
     dual = method(program)
@@ -228,9 +246,9 @@ def test_the_same_program_gives_the_same_bits_whatever_came_before():
 
 
 def test_what_is_not_for_it_is_left_to_others():
-    for P in (np.diag([1.0, 0.0]), np.ones((2, 2)), np.diag([1.0, 1e-320])):
-        dual = method(qp.QuadraticProgram(P, [1.0, 1.0], lb=-1.0, ub=1.0))
-        assert not dual.is_clearly_definite() and dual.solve(False) is None
+    for least in (-1.0, -1e-7):
+        dual = method(qp.QuadraticProgram(np.diag([1.0, least]), [1.0, 1.0], lb=-1.0, ub=1.0))
+        assert not dual.is_clearly_definite()
     program = tiny.rows(12, 1)
     assert own(program, tol=1e-17) is None
     dual = method(program)
@@ -238,6 +256,26 @@ def test_what_is_not_for_it_is_left_to_others():
     assert dual.solve(False) is None  # out of steps
     dual._room.work.max_steps = 1000
     check(program, dual.solve(True))
+
+
+@pytest.mark.parametrize("kind", ["low rank", "linear"])
+def test_a_warm_start_of_proximal_steps(kind):
+    for seed in range(20):
+        dual = method(made(seed, kind))
+        cold = dual.solve(False)
+        if cold is not None and cold.status == "optimal":
+            warm = dual.solve(True)
+            assert warm.iterations <= 2
+            check(dual.program, warm)
+
+
+def test_proximal_steps_know_no_unit_of_the_objective():
+    for seed in range(20):
+        program = made(seed, "linear")
+        one, other = own(program), own(program.with_data(program.P, program.A, 2.0**20 * program.q))
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_array_equal(one.x, other.x)
 
 
 @pytest.mark.parametrize("name", ["q", "P", "A"])
@@ -249,7 +287,7 @@ def test_what_is_not_a_number_is_never_optimal(name):
     else:
         P, A = dual.P.copy(), dual.program.A.copy()
         (P[2] if name == "P" else A.data)[3] = np.nan
-        room._load(P, A)
+        room.is_factored = load_dual(room.batch, room.work, room.test, P, A.indptr, A.indices, A.data)
     assert dual.solve(False) is None
 
 

@@ -66,7 +66,7 @@ def test_factors_under_equilibration(seed):
 
 def test_new_values_may_break_a_group():
     form, groups = groups_of([[1, 2], [-1, -2], [3, 0]])
-    data, rows = form.raw_M.copy(), form.rows_of_M
+    data, rows = form.raw_M.copy(), (form.Mt_indptr, form.Mt_indices, form.Mt_source)
     for factor in (1.0, 2.0, -1.0):
         form.raw_M = factor * data
         assert form.groups_hold()
@@ -81,7 +81,7 @@ def test_new_values_may_break_a_group():
 
 def test_new_factors_in_a_group():
     form, groups = groups_of([[1, 2], [-1, -2]])
-    rows = form.rows_of_M
+    rows = form.Mt_indptr, form.Mt_indices, form.Mt_source
     form.raw_M = form.M_data = form.raw_M.copy()
     form.raw_M[rows[2][rows[0][1] : rows[0][2]]] *= 3.0
     assert form.groups_hold()

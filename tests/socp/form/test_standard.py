@@ -112,7 +112,7 @@ def test_order_of_the_rows():
 
 def test_rows_of_M(program):
     form = StandardForm(program)
-    indptr, indices, source = form.rows_of_M
+    indptr, indices, source = form.Mt_indptr, form.Mt_indices, form.Mt_source
     M = sp.csr_array((form.M_data[source], indices, indptr), shape=(form.p + form.m, form.n))
     np.testing.assert_array_equal(M.toarray(), dense_M(form))
     assert M.has_sorted_indices

@@ -62,7 +62,7 @@ def test_a_program_in_the_memory_of_another_has_its_own_bits(first, second):
     memories = []
     for kind, parallel in ((first, False), (second, False), (first, True), (second, True), (first, True)):
         program = quadratic(rng, kind, parallel)
-        engine = {"presolve": False, "max_iter": 100}  # with a limit no program goes to a lane
+        engine = {"presolve": False, "max_iter": 100}  # with a limit no program goes to the dual active set
         check_same(qp.solve(program, **engine), alone(qp.Solver, program, **engine))
         memories.append(left())
     # two parallel rows count as one in the KKT system, of which the sizes are others then

@@ -34,7 +34,7 @@ def test_an_answer_of_a_quadratic_program_has_one_too():
 
 def test_without_iterations_there_is_nothing_to_draw():
     with pytest.raises(socp.ProgramError, match="trace of two iterations or more, but 1 came"):
-        qp.solve(None, [1.0], lb=2.0).plot()
+        qp.solve([[1.0]], [1.0]).plot()
 
 
 def test_without_matplotlib_the_message_says_what_to_install(hard, monkeypatch):
