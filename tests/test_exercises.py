@@ -1,83 +1,143 @@
-"""The exercises that are programs: the grader passes the solutions, and neither the stubs nor wrong programs."""
+"""The exercises that are programs: the grader passes right programs, and neither the stubs nor wrong programs."""
 
 import ast
-import os
-import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.support.exercise_mistakes import MISTAKES
+from tests.support.exercise_ways import WAYS
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "exercises"
-SOLUTIONS = sorted((FOLDER / "solutions").glob("*.py"))
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+SOLUTIONS = {path.stem[:3]: path for path in sorted((DOCS / "instructor").glob("*.py"))}
+STUBS = {path.stem[:3]: path for path in sorted((DOCS / "exercises" / "stubs").glob("*.py"))}
+SEEDS = (1, 20)
 
 
-def graded(folder):
-    """{program: its failures, each with its message} of the grader, in a process of its own; all programs of FOLDER."""
-    command = [sys.executable, "-m", "pytest", str(FOLDER), "--of", str(folder), "-n", "0", "-rA", "--tb=line"]
-    environment = os.environ | {"COLUMNS": "1000"}  # whole messages in the summary
-    result = subprocess.run(
-        command, cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=600, env=environment
+@pytest.fixture
+def grade(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "exercises")
+    import grade
+
+    return grade
+
+
+def patched(number, edits):
+    text = SOLUTIONS[number].read_text("utf-8")
+    for right, other in edits:
+        assert text.count(right) == 1, f"{number}: {right}"
+        text = text.replace(right, other)
+    return text
+
+
+def written(number, way):
+    """The text of a program: as it stands, or the instructor's with edits."""
+    return way if isinstance(way, str) else patched(number, way)
+
+
+def verdicts(grade, folder, number, text, seed=1, limit=20.0):
+    """Yield (points, sentence or None) check by check."""
+    path = folder / f"{number}_program.py"
+    path.write_text(text, "utf-8")
+    return [(points, sentence) for _, points, sentence in grade.results(path, seed, limit)]
+
+
+def first_sentence(grade, folder, number, text, seed=1, limit=20.0):
+    """Return what the first check that fails says, or None."""
+    path = folder / f"{number}_program.py"
+    path.write_text(text, "utf-8")
+    return next((said for _, _, said in grade.results(path, seed, limit) if said), None)
+
+
+def functions(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def test_there_are_twelve_and_a_stub_states_what_its_solution_does(grade):
+    assert [*SOLUTIONS] == [*STUBS] == sorted(grade.CHECKS) == [*MISTAKES] == [f"e{k:02d}" for k in range(1, 13)]
+    for number, path in STUBS.items():
+        solution = {one.name: ast.unparse(one.args) for one in functions(SOLUTIONS[number])}
+        for one in functions(path):
+            assert solution[one.name] == ast.unparse(one.args), (number, one.name)
+            assert len(one.body) == 2 and ast.unparse(one.body[1]) == "raise NotImplementedError"
+            assert ast.get_docstring(one).startswith("Return ")
+        assert sum(points for points, _ in grade.CHECKS[number]) == 10
+        may, _ = grade.statement.rules(number)
+        assert "numpy" in may and not {"scipy", "qp", "socp"} & set(may)
+
+
+def test_what_the_statement_does_not_allow_is_seen_in_the_syntax(grade):
+    for number, text, said in (
+        ("e03", "import qp", "imports qp"),
+        ("e03", "from scipy.optimize import linprog", "imports scipy.optimize.linprog"),
+        ("e03", "import scipy", "scipy.optimize"),
+        ("e03", "def f(): import socp.textbook as t", "imports socp.textbook"),
+        ("e03", "__import__('qp')", "has __import__"),
+        ("e03", "exec('import qp')", "has exec"),
+        ("e03", "import numpy as np\nnp.linalg.solve = print", "assigns to numpy.linalg.solve"),
+        ("e03", "import numpy as np\nf = np.linalg\nf.solve", "hands on the module numpy.linalg"),
+        ("e03", "import numpy as np\nnp.load('x')", "calls numpy.load"),
+        ("e03", "f = (lambda: 0).__globals__", "not public"),
+        ("e03", "from . import grade", "folder"),
+        ("e03", "def f(:", "not Python"),
+        ("e07", "import numpy as np\nnp.linalg.cholesky", "calls numpy.linalg.cholesky"),
+        ("e07", "from numpy.linalg import cholesky as c\nc(1)", "calls numpy.linalg.cholesky"),
+        ("e07", "import numpy.linalg as la\nla.inv(1)", "calls numpy.linalg.inv"),
+        ("e07", "import scipy.linalg", "imports scipy.linalg"),
+    ):
+        text = text if said != "scipy.optimize" else "import scipy\nscipy.optimize.linprog"
+        assert said in (grade.statement.complaint(text, number) or ""), text
+    allowed = (
+        "import numpy as np\nimport scipy.linalg as la\nfrom scipy.linalg.lapack import dgesv\nla.lu_factor, dgesv"
     )
-    failures = {}
-    pattern = r"^(PASSED|FAILED|ERROR) \S+::test_e\d\d\w+\[(?:[\d.e-]+-)?(e\d\d_\w+)(?:-[\d.e-]+)?\](.*)$"
-    for outcome, program, message in re.findall(pattern, result.stdout, re.MULTILINE):
-        failures.setdefault(program, []).extend([] if outcome == "PASSED" else [message])
-    assert len(failures) >= 12, result.stdout + result.stderr
-    return failures
+    assert grade.statement.complaint(allowed + "\nfrom collections import deque\nnp.linalg.inv, np.pi", "e03") is None
 
 
-def test_there_are_twelve_and_a_stub_says_what_its_solution_does():
-    assert [path.name[:3] for path in SOLUTIONS] == [f"e{k:02d}" for k in range(1, 13)]
-    for path in SOLUTIONS:
-        solution, stub = (
-            ast.parse((FOLDER / kind / path.name).read_text(encoding="utf-8")) for kind in ("solutions", "stubs")
-        )
-        assert ast.get_docstring(stub) == ast.get_docstring(solution)
-        functions = [
-            [(f.name, ast.unparse(f.args), ast.get_docstring(f)) for f in tree.body if isinstance(f, ast.FunctionDef)]
-            for tree in (solution, stub)
-        ]
-        assert functions[0] == functions[1] and all(doc for _, _, doc in functions[0])
-        for function in stub.body:
-            if isinstance(function, ast.FunctionDef):
-                assert len(function.body) == 2 and ast.unparse(function.body[1]) == "raise NotImplementedError"
+def test_a_wrong_program_of_each_kind_is_refused(grade, tmp_path):
+    for number, name in (("e02", "no_reflection_of_z"), ("e05", "calls_the_engine"), ("e09", "endless_loop")):
+        assert first_sentence(grade, tmp_path, number, patched(number, MISTAKES[number][name]), limit=3.0)
+
+
+def test_the_command_prints_points_and_the_seed(tmp_path):
+    (tmp_path / "e02_mine.py").write_text(SOLUTIONS["e02"].read_text("utf-8"), "utf-8")
+    (tmp_path / "e04_mine.py").write_text(patched("e04", MISTAKES["e04"]["capped_at_one"]), "utf-8")
+    command = [sys.executable, str(DOCS / "exercises" / "grade.py"), "--of", str(tmp_path), "--seed", "7", "e02", "e04"]
+    run = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, timeout=120)
+    seed, right, wrong, *sentences = run.stdout.splitlines()
+    assert run.returncode == 1 and seed == "seed 7" and right == "e02_mine: 10 of 10 points"
+    assert wrong.startswith("e04_mine: ") and len(sentences) >= 1 and "expected" not in wrong
+    assert all("longest_step" not in line and ": " in line for line in sentences)
 
 
 @pytest.mark.full
-def test_the_solutions_pass():
-    assert graded("solutions") == {path.stem: [] for path in SOLUTIONS}
+@pytest.mark.parametrize("number", SOLUTIONS)
+def test_the_stub_gets_no_point_and_the_solution_all(grade, tmp_path, number):
+    assert all(
+        "NotImplementedError" in said for _, said in verdicts(grade, tmp_path, number, STUBS[number].read_text())
+    )
+    for seed in SEEDS:
+        said = verdicts(grade, tmp_path, number, SOLUTIONS[number].read_text("utf-8"), seed)
+        assert [one for _, one in said if one] == []
 
 
 @pytest.mark.full
-def test_the_stubs_fail_every_test():
-    failures = graded("stubs")
-    assert failures.keys() == {path.stem for path in SOLUTIONS}
-    for program, tests in Counter(re.findall(r"def test_(e\d\d)", (FOLDER / "test_exercises.py").read_text())).items():
-        (found,) = (said for name, said in failures.items() if name.startswith(program))
-        assert len(found) >= tests and all("NotImplementedError" in message for message in found)
+@pytest.mark.parametrize("number", MISTAKES)
+def test_every_wrong_program_is_refused_with_a_sentence(grade, tmp_path, number):
+    assert len(MISTAKES[number]) >= 9
+    accepted = []
+    for k, (name, edits) in enumerate(MISTAKES[number].items()):
+        said = first_sentence(grade, tmp_path, number, patched(number, edits), SEEDS[k % 2], limit=3.0)
+        accepted += [] if said and len(said) > 15 else [name]
+    assert accepted == []
 
 
 @pytest.mark.full
-def test_every_wrong_program_is_refused_with_a_sentence(tmp_path):
-    expected = set()
-    for path in SOLUTIONS:
-        number, text = path.stem[:3], path.read_text(encoding="utf-8")
-        assert len(MISTAKES[number]) >= 9
-        for name, edits in MISTAKES[number].items():
-            wrong = text
-            for right, mistaken in edits:
-                assert wrong.count(right) == 1, f"{number}_{name}: {right}"
-                wrong = wrong.replace(right, mistaken)
-            (tmp_path / f"{number}_{name}.py").write_text(wrong, encoding="utf-8")
-            expected.add(f"{number}_{name}")
-    failures = graded(tmp_path)
-    assert failures.keys() == expected
-    assert [name for name in expected if not failures[name]] == []
-    # what the grader finds is said in a sentence; what the program raises by itself is shown as it is
-    dumps = [name for name in expected if any("AssertionError" in message for message in failures[name])]
-    assert dumps == []
+@pytest.mark.parametrize("number", sorted({number for number, _ in WAYS}))
+def test_right_programs_by_other_ways_pass(grade, tmp_path, number):
+    for (of, way), text in WAYS.items():
+        for seed in SEEDS if of == number else ():
+            said = [one for _, one in verdicts(grade, tmp_path, number, written(number, text), seed) if one]
+            assert said == [], way

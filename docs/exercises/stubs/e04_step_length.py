@@ -1,13 +1,17 @@
-"""How far a step may go in a second-order cone (chapter: scaling)."""
+"""How far a step may go in a second-order cone (chapter: scaling).
+
+May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+"""
 
 import numpy as np
 
 
 def longest_step(u: np.ndarray, du: np.ndarray) -> float:
-    """The largest alpha >= 0 with u + alpha du in the second-order cone; inf where there is no end.
+    """Return the largest alpha >= 0 with u + alpha du in the second-order cone; inf where there is no end.
 
     u is in the interior.  det(u + alpha du) is positive at alpha = 0 and at most quadratic in alpha: the answer is its
     smallest positive root, and inf if there is none.  Mind: along an edge of the cone the leading coefficient is zero,
-    and near an edge the textbook's formula of the roots cancels.  Dimension 1 is a positive number.
+    and near an edge the textbook's formula of the roots cancels.  Dimension 1 is a positive number.  The answer is to
+    have a relative error of at most 1e-6.
     """
     raise NotImplementedError

@@ -1,10 +1,14 @@
-"""LDL' of a quasi-definite matrix, regularized, and what refinement repairs (chapters: factorization, numerics)."""
+"""LDL' of a quasi-definite matrix, regularized, and what refinement repairs (chapters: factorization, numerics).
+
+May import numpy, math, itertools, functools, collections, copy, dataclasses, typing and warnings;
+may not call numpy.linalg: factor and substitute in loops of your own.
+"""
 
 import numpy as np
 
 
 def factor(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
-    """L with a unit diagonal and d, L diag(d) L' = K + delta diag(signs), without pivoting.
+    """Return L with a unit diagonal and the vector d of L diag(d) L' = K + delta diag(signs), without pivoting.
 
     A pivot d_j with signs_j d_j < delta / 10 is replaced by signs_j delta: then the product differs from the matrix in
     the entry (j, j).  `signs` has entries 1 and -1.
@@ -13,5 +17,5 @@ def factor(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, 
 
 
 def solve(K: np.ndarray, signs: np.ndarray, rhs: np.ndarray, delta: float, steps: int) -> np.ndarray:
-    """The solution of K u = rhs by one factorization and so many steps of iterative refinement."""
+    """Return the solution of K u = rhs by one call of `factor` and so many steps of iterative refinement."""
     raise NotImplementedError

@@ -1,10 +1,13 @@
-"""The minimum degree ordering of a sparse symmetric matrix (chapter: sparse factorization)."""
+"""The minimum degree ordering of a sparse symmetric matrix (chapter: sparse factorization).
+
+May import numpy, math, itertools, functools, collections, heapq, copy, dataclasses, typing and warnings.
+"""
 
 import numpy as np
 
 
 def order(pattern: np.ndarray) -> np.ndarray:
-    """An order of elimination, as a permutation: always next a node with the fewest neighbours that are left.
+    """Return an order of elimination, as a permutation: always next a node with the fewest neighbours that are left.
 
     `pattern` is a symmetric boolean matrix; its diagonal does not count.  Eliminating a node joins all its neighbours
     with each other.  Which of several nodes with the same degree is taken is up to you.
@@ -13,5 +16,5 @@ def order(pattern: np.ndarray) -> np.ndarray:
 
 
 def fill(pattern: np.ndarray, permutation: np.ndarray) -> int:
-    """The number of entries below the diagonal of L in this order."""
+    """Return the number of entries below the diagonal of L in this order, those of the matrix and those filled in."""
     raise NotImplementedError

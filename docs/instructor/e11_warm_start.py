@@ -4,12 +4,6 @@ import numpy as np
 
 
 def centered(s: np.ndarray, z: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
-    """(s', z') with s' o z' = mu e in one second-order cone and s' - z' = s - z.
-
-    In the product u o v = (u'v, u_0 v_1 + v_0 u_1), e = (1, 0).  Dimension 1 is a positive number: there s' z' = mu.
-    s and z are in the cone, perhaps on its boundary.  Hint: with the eigenvalues l of v = s - z, those of s' are
-    (l + sqrt(l^2 + 4 mu)) / 2, and the eigenvectors are the same.
-    """
     v = s - z
     length = np.linalg.norm(v[1:])
     axis = v[1:] / length if length > 0.0 else np.eye(max(v.size - 1, 1))[0][: v.size - 1]

@@ -4,12 +4,6 @@ import numpy as np
 
 
 def longest_step(u: np.ndarray, du: np.ndarray) -> float:
-    """The largest alpha >= 0 with u + alpha du in the second-order cone; inf where there is no end.
-
-    u is in the interior.  det(u + alpha du) is positive at alpha = 0 and at most quadratic in alpha: the answer is its
-    smallest positive root, and inf if there is none.  Mind: along an edge of the cone the leading coefficient is zero,
-    and near an edge the textbook's formula of the roots cancels.  Dimension 1 is a positive number.
-    """
     J = np.diag(np.r_[1.0, -np.ones(u.size - 1)])
     root = np.sqrt(u @ J @ u)
     unit, d = u / root, du / root

@@ -4,11 +4,6 @@ import numpy as np
 
 
 def scaling(s: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """The symmetric positive definite W that maps the cone onto itself and has W z = W^-1 s.
-
-    s and z are in the interior of the second-order cone of their dimension, {u_0 >= ||u_1||}; dimension 1 is a
-    positive number.
-    """
     J = np.diag(np.r_[1.0, -np.ones(s.size - 1)])
     e = np.eye(s.size)[0]
     root_s, root_z = (np.sqrt(u @ J @ u) for u in (s, z))

@@ -4,19 +4,11 @@ import numpy as np
 
 
 def presolve(lp: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """(smaller program, x) of  minimize q'x,  l <= Ax <= u,  lb <= x <= ub;  `lp` has q, A, l, u, lb, ub.
-
-    The smaller program is a dictionary with the same names.  Rows and variables that are left keep their order.  Sides
-    and bounds may be infinite.
-
-    Until nothing changes: a row with one entry becomes a bound of its variable and goes; a row without entries goes; a
-    variable with lb = ub goes, its part moved into l and u (its part of the objective is dropped).  x has the values of
-    the variables that went, and NaN for those that are left.  Raise ValueError where a side, or a pair of bounds,
-    cannot be met (with a tolerance of 1e-9).  The data that came are not changed.
-    """
     A, l, u = lp["A"].copy(), lp["l"].copy(), lp["u"].copy()
     lb, ub = lp["lb"].copy(), lp["ub"].copy()
     rows, kept, x = np.ones(len(A), bool), np.ones(A.shape[1], bool), np.full(A.shape[1], np.nan)
+    if (l > u + 1e-9).any():
+        raise ValueError(f"row {(l - u).argmax()} has the sides {l} and {u}")
     changed = True
     while changed:
         changed = False
@@ -26,7 +18,7 @@ def presolve(lp: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarr
                 raise ValueError(f"row {i} has no entries, but sides {l[i]} and {u[i]}")
             if entries.size == 1:
                 (j,) = entries
-                sides = np.sort([l[i] / A[i, j], u[i] / A[i, j]])
+                sides = [l[i] / A[i, j], u[i] / A[i, j]][:: 1 if A[i, j] > 0.0 else -1]
                 lb[j], ub[j] = max(lb[j], sides[0]), min(ub[j], sides[1])
             if entries.size <= 1:
                 rows[i], changed = False, True

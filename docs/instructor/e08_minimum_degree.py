@@ -4,11 +4,6 @@ import numpy as np
 
 
 def order(pattern: np.ndarray) -> np.ndarray:
-    """An order of elimination, as a permutation: always next a node with the fewest neighbours that are left.
-
-    `pattern` is a symmetric boolean matrix; its diagonal does not count.  Eliminating a node joins all its neighbours
-    with each other.  Which of several nodes with the same degree is taken is up to you.
-    """
     n = len(pattern)
     neighbours = [set(np.flatnonzero(pattern[i])) - {i} for i in range(n)]
     left, found = set(range(n)), []
@@ -23,7 +18,6 @@ def order(pattern: np.ndarray) -> np.ndarray:
 
 
 def fill(pattern: np.ndarray, permutation: np.ndarray) -> int:
-    """The number of entries below the diagonal of L in this order."""
     remaining = np.array(pattern, dtype=bool)[np.ix_(permutation, permutation)]
     count = 0
     for j in range(len(remaining)):

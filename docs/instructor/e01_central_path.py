@@ -4,11 +4,6 @@ import numpy as np
 
 
 def barrier(s: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """phi(s) = -1/2 log det s of one second-order cone, det s = s_0^2 - ||s_1||^2, with its gradient and Hessian.
-
-    A cone of dimension 1 is an entry of the nonnegative orthant: phi(s) = -log s.  Outside of the interior of the cone
-    the value is infinite, and the derivatives may be anything.
-    """
     J = np.diag(np.r_[1.0, -np.ones(s.size - 1)])
     tail = np.linalg.norm(s[1:])
     if s[0] <= tail:
@@ -20,12 +15,6 @@ def barrier(s: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
 
 
 def central_point(c: np.ndarray, G: np.ndarray, h: np.ndarray, mu: float, x: np.ndarray) -> np.ndarray:
-    """The minimizer of c'x - mu sum_i log(h - Gx)_i, by Newton's method from a strictly feasible x.
-
-    Stop where half of the squared Newton decrement is at most 1e-12 mu.  Cut a step short before the boundary, and
-    halve it until the objective falls.
-    """
-
     def value(x: np.ndarray) -> float:
         s = h - G @ x
         return c @ x - mu * np.log(s).sum() if s.min() > 0.0 else np.inf
@@ -38,7 +27,7 @@ def central_point(c: np.ndarray, G: np.ndarray, h: np.ndarray, mu: float, x: np.
         if 0.5 * decrement <= 1e-12 * mu:
             break
         step = 1.0
-        while value(x + step * dx) > value(x) - 0.1 * step * decrement and step > 1e-10:
+        while not value(x + step * dx) < (np.inf if decrement <= 2e-3 * mu else value(x)):
             step *= 0.5
         x = x + step * dx
     return x

@@ -4,11 +4,6 @@ import numpy as np
 
 
 def factor(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
-    """L with a unit diagonal and d, L diag(d) L' = K + delta diag(signs), without pivoting.
-
-    A pivot d_j with signs_j d_j < delta / 10 is replaced by signs_j delta: then the product differs from the matrix in
-    the entry (j, j).  `signs` has entries 1 and -1.
-    """
     n = len(K)
     L, d = np.eye(n), np.zeros(n)
     for j in range(n):
@@ -20,10 +15,14 @@ def factor(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, 
 
 
 def solve(K: np.ndarray, signs: np.ndarray, rhs: np.ndarray, delta: float, steps: int) -> np.ndarray:
-    """The solution of K u = rhs by one factorization and so many steps of iterative refinement."""
     L, d = factor(K, signs, delta)
     u = np.zeros(rhs.size)
     for _ in range(1 + steps):
-        v = np.linalg.solve(L, rhs - K @ u)  # L is triangular: a substitution would do
-        u = u + np.linalg.solve(L.T, v / d)
+        v = rhs - K @ u
+        for j in range(len(d)):
+            v[j] -= L[j, :j] @ v[:j]
+        v = v / d
+        for j in reversed(range(len(d))):
+            v[j] -= L[j + 1 :, j] @ v[j + 1 :]
+        u = u + v
     return u

@@ -1,0 +1,142 @@
+"""A program that is graded, as the checks see it: its functions are called in another process, with a time limit."""
+
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+
+WORKER = Path(__file__).resolve().with_name("worker.py")
+READABLE = {"_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer"}
+
+
+class Refused(Exception):
+    """A sentence about what does not hold."""
+
+
+class Answers(pickle.Unpickler):
+    """Read arrays, numbers, strings and containers of these, and nothing that would run on being read."""
+
+    def find_class(self, module, name):
+        if module.split(".")[0] == "numpy" and name in READABLE:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} is no answer")
+
+
+def same(one, other):
+    """Return True if two arguments are equal, entry by entry."""
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    return np.shape(one) == np.shape(other) and np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
+
+
+class Student:
+    """The program at `path`; a call that takes longer than `limit` seconds ends its process, and the next has another.
+
+    `calls` has the inner calls of the last call: {name: [(arguments, answer), ...]} of the functions in `record`.
+    """
+
+    def __init__(self, path, limit=20.0):
+        self.path, self.limit, self.process, self.calls = path, limit, None, {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+    def _exchange(self, request, what):
+        """Send a request, if any, and return what comes back within the limit."""
+        late = threading.Event()
+        timer = threading.Timer(self.limit, lambda: (late.set(), self.process.kill()))
+        timer.start()
+        try:
+            if request is not None:
+                pickle.dump(request, self.process.stdin)
+                self.process.stdin.flush()
+            return Answers(self.process.stdout).load()
+        except Exception as error:
+            self.__exit__()
+            if late.is_set():
+                raise Refused(f"{what} had not ended after {self.limit:g} s") from None
+            if isinstance(error, (EOFError, OSError)):
+                raise Refused(f"the process ended in {what}") from None
+            raise Refused(f"{what} gives what is no array, number, string or container of these") from None
+        finally:
+            timer.cancel()
+
+    def ask(self, name, *arguments, then=None, record=(), script=None, spoiled=None):
+        """Return {"answer": ...} or {"error": ..., "kinds": ...}; refuse changed arguments and loaded packages.
+
+        Of a function that returns a function, `then` has the arguments of calls of the latter.
+        """
+        if self.process is None:
+            command = [sys.executable, "-I", str(WORKER), str(self.path)]
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=-1)
+            said = self._exchange(None, "the import")
+            if said:
+                self.__exit__()
+                raise Refused(said["error"])
+        request = {"name": name, "arguments": arguments, "then": then, "record": list(record), "script": script}
+        request["spoiled"] = spoiled
+        reply = self._exchange(pickle.loads(pickle.dumps(request)), name)
+        self.calls = reply["calls"]
+        if reply["foreign"]:
+            raise Refused(f"{name} loads {', '.join(reply['foreign'])}, which the statement does not allow")
+        for k, (before, after) in enumerate(zip(arguments, reply["arguments"])):
+            if not same(before, after):
+                raise Refused(f"{name} changes its argument number {k + 1}")
+        return reply
+
+    def call(self, name, *arguments, **options):
+        """Return the answer of a call; refuse an error."""
+        reply = self.ask(name, *arguments, **options)
+        if "error" in reply:
+            raise Refused(f"{name} raises {reply['error']}")
+        return reply["answer"]
+
+    def raises(self, name, *arguments):
+        """Return True if a call raises ValueError, False if it answers; refuse another error."""
+        reply = self.ask(name, *arguments)
+        kinds = reply.get("kinds", [])
+        if "error" in reply and ("ValueError" not in kinds or "LinAlgError" in kinds):
+            raise Refused(f"{name} raises {reply['error']}")
+        return "error" in reply
+
+
+# ---- what checks say
+
+
+def require(condition, sentence):
+    if not condition:
+        raise Refused(sentence)
+
+
+def holds(equation, residual, at, allowed):
+    """Refuse a residual of the equation that has an entry above `allowed`, or NaN."""
+    residual = np.abs(np.asarray(residual, float))
+    largest = residual.max(initial=0.0)
+    if not largest <= allowed:
+        entry = ", ".join(map(str, np.argwhere(residual == largest)[:1].ravel()))
+        place = f" in entry {entry}" if entry else ""
+        raise Refused(f"{equation} does not hold at {at}: residual {largest:.2g}{place}, allowed {allowed:.0e}")
+
+
+def shaped(name, value, shape):
+    """Return the value as an array of floats, if it has the shape."""
+    require(value is not None, f"{name} is None, expected an array of shape {shape}")
+    require(np.shape(value) == shape, f"{name} has shape {np.shape(value)}, expected {shape}")
+    require(np.asarray(value).dtype.kind in "biuf", f"{name} is {value!r}, expected numbers")
+    return np.asarray(value, float)
+
+
+def parts(name, value, count):
+    """Return the value, if it is that many things."""
+    are = isinstance(value, (tuple, list, np.ndarray)) and len(value) == count
+    require(are, f"{name} returns {type(value).__name__}, expected {count} things")
+    return list(value)

@@ -1,0 +1,328 @@
+"""Right programs for the exercises by other ways than the instructor's: {(exercise, way): text}, or edits of his."""
+
+WAYS = {
+    ("e01", "loops, a product of roots, steps cut by a ratio test"): '''
+import math
+import numpy as np
+
+def barrier(s):
+    n = len(s)
+    tail = math.sqrt(sum(float(t) ** 2 for t in s[1:]))
+    if not s[0] > tail:
+        return math.inf, None, None
+    a, b = s[0] - tail, s[0] + tail
+    g, H = np.empty(n), np.empty((n, n))
+    for i in range(n):
+        g[i] = (-s[0] if i == 0 else s[i]) / (a * b)
+        for j in range(n):
+            J = 0.0 if i != j else (1.0 if i == 0 else -1.0)
+            sign = (1.0 if i == 0 else -1.0) * (1.0 if j == 0 else -1.0)
+            H[i, j] = 2.0 * sign * s[i] * s[j] / (a * b) ** 2 - J / (a * b)
+    return -0.5 * (math.log(a) + math.log(b)), g, H
+
+def central_point(c, G, h, mu, x):
+    x = np.array(x, float)
+    while True:
+        s = h - G @ x
+        B = G / s[:, None]
+        R = np.linalg.qr(B, mode="r")
+        gradient = c / mu + B.T @ np.ones(len(s))
+        half = np.linalg.solve(R.T, -gradient)
+        dx = np.linalg.solve(R, half)
+        if 0.5 * half @ half <= 1e-12:
+            return x
+        ds = -G @ dx
+        t = min([1.0] + [-0.95 * s[i] / ds[i] for i in range(len(s)) if ds[i] < 0.0])
+        if 0.5 * half @ half > 1e-3:
+            f = lambda x: c @ x / mu - np.log(h - G @ x).sum()
+            while f(x + t * dx) >= f(x):
+                t /= 2.0
+        else:
+            t = 1.0
+        x = x + t * dx
+''',
+    ("e01", "the Newton step by least squares"): [
+        ("np.linalg.solve(mu * G.T @ (G / s[:, None] ** 2), -gradient)",
+         "np.linalg.lstsq(G / s[:, None], -np.ones(s.size), rcond=None)[0] + np.linalg.solve("
+         "mu * G.T @ (G / s[:, None] ** 2), -c)"),
+        ("import numpy as np\n", "import numpy as np\nimport scipy.linalg\n"),
+    ],
+    ("e02", "the quadratic representation by eigenvectors"): '''
+import numpy as np
+
+def power(u, p):
+    tail = np.linalg.norm(u[1:])
+    axis = u[1:] / tail if tail > 0.0 else np.zeros(u.size - 1)
+    low = (u[0] - tail) if u.size > 1 else u[0]
+    a, b = (u[0] + tail) ** p, low**p
+    return np.concatenate([[(a + b) / 2.0], (a - b) / 2.0 * axis])
+
+def Q(u):
+    J = np.diag([1.0] + [-1.0] * (u.size - 1))
+    tail = np.linalg.norm(u[1:])
+    return 2.0 * np.outer(u, u) - (u[0] - tail) * (u[0] + tail) * J
+
+def scaling(s, z):
+    root = power(z, 0.5)
+    point = Q(power(z, -0.5)) @ power(Q(root) @ s, 0.5)
+    return Q(power(point, 0.5))
+''',
+    ("e02", "hyperbolic Householder, entry by entry"): '''
+import math
+import numpy as np
+
+def scaling(s, z):
+    n = len(s)
+    def length(u):
+        t = math.sqrt(sum(v * v for v in u[1:]))
+        return math.sqrt((u[0] - t) * (u[0] + t))
+    a, b = length(s), length(z)
+    sb, zb = s / a, z / b
+    gamma = math.sqrt((1.0 + sum(p * q for p, q in zip(sb, zb))) / 2.0)
+    w = [(sb[0] + zb[0]) / (2 * gamma)] + [(sb[i] - zb[i]) / (2 * gamma) for i in range(1, n)]
+    W = np.zeros((n, n))
+    W[0, 0] = w[0]
+    for i in range(1, n):
+        W[0, i] = W[i, 0] = w[i]
+        for j in range(1, n):
+            W[i, j] = (i == j) + w[i] * w[j] / (1.0 + w[0])
+    return W * math.sqrt(a / b)
+''',
+    ("e03", "Schur complements and Cholesky where it is definite, otherwise the whole matrix"): '''
+import numpy as np
+import scipy.linalg as la
+
+def newton_step(data, x, y, z, s, sigma):
+    P, c, A, b, G, h = [data[k] for k in "PcAbGh"]
+    n, p, m = len(c), len(b), len(h)
+    r = [-(P @ x + c + A.T @ y + G.T @ z), b - A @ x, h - G @ x - s, sigma * (s @ z) / m - s * z]
+    K = np.zeros((n + p + 2 * m, n + p + 2 * m))
+    K[:n, :n], K[:n, n : n + p], K[:n, n + p : n + p + m] = P, A.T, G.T
+    K[n : n + p, :n] = A
+    K[n + p : n + p + m, :n] = G
+    K[n + p : n + p + m, n + p + m :] = np.eye(m)
+    K[n + p + m :, n + p : n + p + m] = np.diag(s)
+    K[n + p + m :, n + p + m :] = np.diag(z)
+    u = la.lu_solve(la.lu_factor(K), np.concatenate(r))
+    return tuple(np.split(u, [n, n + p, n + p + m]))
+''',
+    ("e03", "the symmetric matrix unscaled"): [
+        ("B = W_inv[:, None] * G", "B = G"),
+        ("-np.eye(m)]", "-np.diag(s / z)]"),
+        ("W_inv * (-rz - rc / z)", "-rz - rc / z"),
+        ("W_inv * u[n + p :]", "u[n + p :]"),
+    ],
+    ("e04", "the roots without cancellation"): '''
+import math
+import numpy as np
+
+def longest_step(u, du):
+    if len(u) == 1:
+        return -u[0] / du[0] if du[0] < 0 else math.inf
+    t = float(np.linalg.norm(du[1:]))
+    a = (du[0] - t) * (du[0] + t)
+    b = float(u[0] * du[0] - u[1:] @ du[1:])
+    tail = float(np.linalg.norm(u[1:]))
+    c = (u[0] - tail) * (u[0] + tail)
+    # discriminant b^2 - ac = |u0 d1 - d0 u1|^2 - |u1 x d1|^2
+    v = u[0] * du[1:] - du[0] * u[1:]
+    wedge = np.outer(u[1:], du[1:])
+    wedge = wedge - wedge.T
+    D = max(float(v @ v) - 0.5 * float((wedge * wedge).sum()), 0.0)
+    root = math.sqrt(D)
+    if b < 0.0:
+        return c / (root - b)
+    return -(b + root) / a if a < 0.0 else math.inf
+''',
+    ("e05", "the whole matrix by an LDL' of LAPACK"): [
+        ("    K = np.block([[P + G.T @ (G * (z / s)[:, None]), A.T], [A, np.zeros((p, p))]])\n"
+         "    factors = scipy.linalg.lu_factor(K)\n",
+         "    m = z.size\n"
+         "    K = np.block([[P, A.T, G.T], [A, np.zeros((p, p + m))], [G, np.zeros((m, p)), -np.diag(s / z)]])\n"
+         "    L, D, order = scipy.linalg.ldl(K)\n    T = L[order]\n"),
+        ("        u = scipy.linalg.lu_solve(factors, np.concatenate([r1 + G.T @ ((z * r3 - r4) / s), r2]))\n"
+         "        ds = r3 - G @ u[:n]\n        return u[:n], u[n:], (r4 - z * ds) / s, ds\n",
+         "        r = np.concatenate([r1, r2, r3 - r4 / z])[order]\n"
+         "        v = scipy.linalg.solve_triangular(T, r, lower=True, unit_diagonal=True)\n"
+         "        v = np.linalg.solve(D, v)\n"
+         "        v = scipy.linalg.solve_triangular(T, v, lower=True, trans=1, unit_diagonal=True)\n"
+         "        u = np.empty(r.size)\n        u[order] = v\n        dz = u[n + p :]\n"
+         "        return u[:n], u[n : n + p], dz, (r4 - s * dz) / z\n"),
+    ],
+    ("e05", "Schur complements by Cholesky factors"): [
+        ("    K = np.block([[P + G.T @ (G * (z / s)[:, None]), A.T], [A, np.zeros((p, p))]])\n"
+         "    factors = scipy.linalg.lu_factor(K)\n",
+         "    H = scipy.linalg.cho_factor(P + G.T @ (G * (z / s)[:, None]) + A.T @ A)\n"
+         "    S = scipy.linalg.cho_factor(A @ scipy.linalg.cho_solve(H, A.T)) if p else None\n"),
+        ("        u = scipy.linalg.lu_solve(factors, np.concatenate([r1 + G.T @ ((z * r3 - r4) / s), r2]))\n",
+         "        r = r1 + G.T @ ((z * r3 - r4) / s) + A.T @ r2\n"
+         "        dx = scipy.linalg.cho_solve(H, r)\n"
+         "        dy = scipy.linalg.cho_solve(S, A @ dx - r2) if p else np.zeros(0)\n"
+         "        u = np.concatenate([dx - scipy.linalg.cho_solve(H, A.T @ dy), dy])\n"),
+    ],
+    ("e05", "the step along x, y, z, s as one vector, another start"): [
+        ("np.zeros(c.size), np.zeros(b.size), np.ones(h.size), np.maximum(1.0, h)",
+         "np.zeros(c.size), np.zeros(b.size), 10.0 * np.ones(h.size), 10.0 * np.ones(h.size)"),
+        ("    return x + alpha * dx, y + alpha * dy, z + alpha * dz, s + alpha * ds",
+         "    return [v + alpha * d for v, d in ((x, dx), (y, dy), (z, dz), (s, ds))]"),
+    ],
+    ("e06", "rays scaled first"): [
+        ("    if slope > 0.0 and norm(A.T @ y + G.T @ z) <= tol * slope and z.min(initial=0.0) >= -tol * slope:",
+         "    y, z = (y / slope, z / slope) if slope > 0.0 else (y, z)\n"
+         "    if slope > 0.0 and norm(A.T @ y + G.T @ z) <= tol and not (z < -tol).any():"),
+        ("    if slope > 0.0 and norm(A @ x) <= tol * slope and (G @ x).max(initial=0.0) <= tol * slope:",
+         "    x = x / slope if slope > 0.0 else x\n"
+         "    if slope > 0.0 and all(abs(v) <= tol for v in A @ x) and all(v <= tol for v in G @ x):"),
+    ],
+    ("e07", "right-looking, and substitution by columns"): '''
+import numpy as np
+
+def factor(K, signs, delta):
+    S = np.array(K, float) + delta * np.diag(signs)
+    n = S.shape[0]
+    L, d = np.zeros((n, n)), np.zeros(n)
+    for k in range(n):
+        d[k] = S[k, k] if signs[k] * S[k, k] >= delta / 10 else signs[k] * delta
+        L[k, k] = 1.0
+        for i in range(k + 1, n):
+            L[i, k] = S[i, k] / d[k]
+        for i in range(k + 1, n):
+            for j in range(k + 1, n):
+                S[i, j] -= L[i, k] * d[k] * L[j, k]
+    return L, d
+
+def solve(K, signs, rhs, delta, steps):
+    L, d = factor(K, signs, delta)
+    def back(r):
+        v = r.astype(float).copy()
+        for j in range(v.size):
+            v[j + 1 :] -= v[j] * L[j + 1 :, j]
+        v /= d
+        for j in range(v.size - 1, -1, -1):
+            v[:j] -= v[j] * L[j, :j]
+        return v
+    u = back(rhs)
+    while steps > 0:
+        u, steps = u + back(rhs - K @ u), steps - 1
+    return u
+''',
+    ("e08", "the last of the ties, by a matrix; the count by elimination trees"): '''
+import numpy as np
+
+def order(pattern):
+    B = np.array(pattern, bool)
+    np.fill_diagonal(B, False)
+    left = np.ones(len(B), bool)
+    found = []
+    for _ in range(len(B)):
+        degrees = np.where(left, (B & left).sum(axis=1), len(B) + 1)
+        k = len(B) - 1 - int(np.argmin(degrees[::-1]))
+        near = np.flatnonzero(B[k] & left)
+        for i in near:
+            for j in near:
+                if i != j:
+                    B[i, j] = True
+        left[k] = False
+        found.append(k)
+    return found
+
+def fill(pattern, permutation):
+    place = {int(k): i for i, k in enumerate(permutation)}
+    n = len(place)
+    rows = [set() for _ in range(n)]
+    for i, j in zip(*np.nonzero(pattern)):
+        a, b = sorted((place[int(i)], place[int(j)]))
+        if a < b:
+            rows[a].add(b)
+    total = 0
+    for k in range(n):
+        total += len(rows[k])
+        if rows[k]:
+            parent = min(rows[k])
+            rows[parent] |= rows[k] - {parent}
+    return total
+''',
+    ("e09", "variables before rows, one thing at a time"): '''
+import numpy as np
+
+def presolve(lp):
+    q, A, l, u, lb, ub = (np.array(lp[k], float) for k in ("q", "A", "l", "u", "lb", "ub"))
+    m, n = A.shape
+    rows, cols, x = list(range(m)), list(range(n)), np.full(n, np.nan)
+
+    def one():
+        for j in cols:
+            if lb[j] > ub[j] + 1e-9:
+                raise ValueError(f"bounds of {j}")
+            if lb[j] >= ub[j]:
+                x[j] = ub[j]
+                for i in range(m):
+                    l[i] -= A[i, j] * x[j]
+                    u[i] -= A[i, j] * x[j]
+                cols.remove(j)
+                return True
+        for i in rows:
+            if l[i] > u[i] + 1e-9:
+                raise ValueError(f"sides of {i}")
+            entries = [j for j in cols if A[i, j] != 0.0]
+            if len(entries) == 0:
+                if l[i] > 1e-9 or u[i] < -1e-9:
+                    raise ValueError(f"row {i}")
+                rows.remove(i)
+                return True
+            if len(entries) == 1:
+                j, a = entries[0], A[i, entries[0]]
+                low, high = (l[i] / a, u[i] / a) if a > 0 else (u[i] / a, l[i] / a)
+                lb[j], ub[j] = max(lb[j], low), min(ub[j], high)
+                rows.remove(i)
+                return True
+        return False
+
+    while one():
+        pass
+    return {"q": q[cols], "A": A[rows][:, cols], "l": l[rows], "u": u[rows], "lb": lb[cols], "ub": ub[cols]}, x
+''',
+    ("e10", "the Gram matrix by loops, the row scaled, beta a mean"): [
+        ('"P": signed @ signed.T',
+         '"P": np.array([[y[i] * y[j] * (X[i] @ X[j]) for j in range(n)] for i in range(n)])'),
+        ('"A": y[None, :].astype(float)', '"A": -2.0 * y[None, :].astype(float)'),
+        ("    i = int(inner.argmax())  # the one that is farthest from its bounds\n"
+         "    return w, float(y[i] - X[i] @ w)",
+         "    free = inner > 0.9e-3 * C\n    return w, np.mean((y - X @ w)[free])"),
+    ],
+    ("e11", "the other eigenvalue from the product"): '''
+import numpy as np
+
+def centered(s, z, mu):
+    v = s - z
+    t = np.linalg.norm(v[1:])
+    low, high = v[0] - t, v[0] + t
+    out = []
+    for l in (low, high):
+        r = np.hypot(l, 2.0 * np.sqrt(mu))
+        a = (abs(l) + r) / 2.0
+        out.append((a, mu / a) if l >= 0 else (mu / a, a))
+    def vector(p, q):
+        if s.size == 1:
+            return np.array([q])
+        c = v[1:] / t if t > 0.0 else np.ones(s.size - 1) / np.sqrt(s.size - 1)
+        return np.concatenate([[(p + q) / 2.0], (q - p) / 2.0 * c])
+    return vector(out[0][0], out[1][0]), vector(out[0][1], out[1][1])
+''',
+    ("e12", "all rows, by an LU of the unsymmetric matrix"): [
+        ("n, active = len(P), z > s", "n, m = len(P), z.size"),
+        ("np.block([[P, G[active].T], [G[active], np.zeros((active.sum(), active.sum()))]])",
+         "np.block([[P, G.T], [z[:, None] * G, -np.diag(s)]])"),
+        ("u, v = np.linalg.solve(K, np.r_[r, t[active]]), np.zeros(z.size)\n"
+         "        v[active] = u[n:]\n        return u[:n], v",
+         "u = np.linalg.solve(K, np.r_[r, z * t])\n        return u[:n], u[n:]"),
+    ],
+    ("e12", "a Schur complement by the eigenvectors of P"): [
+        ("    K = np.block([[P, G[active].T], [G[active], np.zeros((active.sum(), active.sum()))]])\n",
+         "    values, V = np.linalg.eigh(P)\n    H = (V / values) @ V.T\n    B = G[active]\n    S = B @ H @ B.T\n"),
+        ("u, v = np.linalg.solve(K, np.r_[r, t[active]]), np.zeros(z.size)\n"
+         "        v[active] = u[n:]\n        return u[:n], v",
+         "v = np.zeros(z.size)\n        v[active] = np.linalg.solve(S, B @ H @ r - t[active])\n"
+         "        return H @ (r - G.T @ v), v"),
+    ],
+}  # fmt: skip
