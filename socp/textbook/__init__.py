@@ -1,19 +1,8 @@
 """The method as the books have it, in plain NumPy, and the switches of its parts."""
 
-from .method import (
-    REFINEMENTS,
-    REGULARIZATION,
-    SIGMA,
-    STEP,
-    Cone,
-    Iterate,
-    Method,
-    TextbookSolution,
-    det,
-    iterates,
-    norm,
-    solve,
-)
+from .cone import Cone, det
+from .method import REFINEMENTS, SIGMA, Iterate, Method, TextbookSolution, iterates, norm, solve
+from .quadratic import REGULARIZATION, STEP, ldl, solve_quadratic
 from .switches import ALL_OF_THE_BOOKS, PASSES, Switches, Units, dense
 
 __all__ = [
@@ -32,6 +21,8 @@ __all__ = [
     "dense",
     "det",
     "iterates",
+    "ldl",
     "norm",
     "solve",
+    "solve_quadratic",
 ]

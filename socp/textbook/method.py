@@ -11,30 +11,28 @@ With two more variables tau, kappa >= 0 the optimality conditions become homogen
 
 When tau > 0, (x, y, z, s) / tau is optimal; when tau = 0 and kappa > 0, (y, z) or x is a certificate of infeasibility.
 
-K is a product of second-order cones {(u0, u1): ||u1|| <= u0}; an entry of an orthant is one of dimension 1.  Its Jordan
-algebra (Alizadeh and Goldfarb, "Second-order cone programming", 2003) has in each factor the product
-u o v = (u'v, u0 v1 + v0 u1), the unit e = (1, 0), the eigenvalues u0 +- ||u1||, and their product det(u).
+`quadratic` has the method without cones and embedding, to be read first, and `cone` the algebra of K.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from ..problem.checks import ProgramError
-from ..problem.program import ConeProgram, NonNeg, SecondOrder
+from ..problem.program import ConeProgram
 from ..problem.status import Status
 from ..verify.stopping import INACCURATE_TOL
+from .cone import Cone
+from .quadratic import REGULARIZATION, STEP, ldl_solver
 from .switches import ALL_OF_THE_BOOKS, Switches, Units, dense
 
-LEAST_STEP = 0.1  # is not made shorter so that mu falls
-STEP = 0.99  # the share of the way to the boundary of K
+LEAST_STEP = 0.1  # a step is not made shorter than this so that mu falls
 SIGMA = 0.1  # the centering of a step that is not predicted
-REGULARIZATION = 1e-9  # relative to the largest entry of the data
 REFINEMENTS = 3
 
 
@@ -76,64 +74,21 @@ class TextbookSolution:
     trace: list[Iterate]
 
 
-class Cone:
-    """K as the slices of a vector that its factors take."""
-
-    def __init__(self, cones: Sequence[NonNeg | SecondOrder]) -> None:
-        sizes = [size for k in cones for size in ([1] * k.dim if isinstance(k, NonNeg) else [k.dim]) if size]
-        ends = np.cumsum(sizes, dtype=int)
-        self.blocks = [slice(end - size, end) for size, end in zip(sizes, ends)]
-        self.dim, self.degree = sum(sizes), len(sizes)
-        self.e = np.zeros(self.dim)
-        self.e[[k.start for k in self.blocks]] = 1.0
-
-    def depth(self, u: np.ndarray) -> float:
-        """The smallest eigenvalue: positive in the interior of K, negative outside."""
-        return min((u[k][0] - np.linalg.norm(u[k][1:]) for k in self.blocks), default=np.inf)
-
-    def arrow(self, u: np.ndarray) -> np.ndarray:
-        """The matrix of v -> u o v."""
-        matrix = np.zeros((self.dim, self.dim))
-        for k in self.blocks:
-            matrix[k, k] = u[k][0] * np.eye(u[k].size)
-            matrix[k.start, k] = matrix[k, k.start] = u[k]
-        return matrix
-
-    def longest_step(self, u: np.ndarray, du: np.ndarray) -> float:
-        """The largest alpha with u + alpha du in K, for u inside: -1 / the smallest eigenvalue of du relative to u."""
-        smallest = 0.0
-        for k in self.blocks:
-            root = np.sqrt(det(u[k]))
-            unit, d = u[k] / root, du[k] / root
-            d0 = unit[0] * d[0] - unit[1:] @ d[1:]
-            d1 = d[1:] - (d0 + d[0]) / (1.0 + unit[0]) * unit[1:]
-            smallest = min(smallest, d0 - np.linalg.norm(d1))
-        return -1.0 / smallest if smallest < 0.0 else np.inf
-
-    def scaling(self, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The Nesterov-Todd scaling, the W = W' of K onto itself with W z = W^-1 s, and its inverse."""
-        W, W_inv = np.zeros((self.dim, self.dim)), np.zeros((self.dim, self.dim))
-        for k in self.blocks:
-            e = self.e[k]
-            J = 2.0 * np.outer(e, e) - np.eye(e.size)
-            root_s, root_z = np.sqrt(det(s[k])), np.sqrt(det(z[k]))
-            w = s[k] / root_s + J @ z[k] / root_z
-            w /= np.sqrt(det(w))
-            V = np.outer(w + e, w + e) / (1.0 + w[0]) - J
-            W[k, k] = np.sqrt(root_s / root_z) * V
-            W_inv[k, k] = np.sqrt(root_z / root_s) * (J @ V @ J)
-        return W, W_inv
-
-
-def det(u: np.ndarray) -> float:
-    """The product of the eigenvalues."""
-    tail = np.linalg.norm(u[1:])
-    return (u[0] - tail) * (u[0] + tail)
-
-
 def norm(v: np.ndarray) -> float:
     """The largest absolute entry."""
     return float(np.abs(v).max(initial=0.0))
+
+
+@dataclass
+class Direction:
+    """A direction in scaled variables: dz is W dz and ds is W^-1 ds."""
+
+    dx: np.ndarray
+    dy: np.ndarray
+    dz: np.ndarray
+    ds: np.ndarray
+    dtau: float = 0.0
+    dkappa: float = 0.0
 
 
 class Method:
@@ -151,29 +106,27 @@ class Method:
         self.cone, self.switches = Cone(program.cones), switches
 
     def kkt_solver(self, W_inv: np.ndarray, block: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Solve with the KKT matrix, in the scaled variable W z; the block is I when W is the scaling.
+        """Return the function that solves with the KKT matrix, in the scaled variable W z.
 
             [ P        A'   (W^-1 G)' ] [ x   ]
-            [ A        0     0        ] [ y   ]
+            [ A        0     0        ] [ y   ]        the block is I when W is the scaling
             [ W^-1 G   0    -block    ] [ W z ]
 
         Redundant equations and directions without curvature make it singular, if consistent.  So a matrix with
-        a little more on its diagonal is factored, and its error removed by iterative refinement.
+        a little more on its diagonal is factored, LDL' with W z first, and its error removed by iterative refinement.
         """
         n, p, m = self.c.size, self.b.size, self.h.size
         G = W_inv @ self.G
         K = np.block([[self.P, self.A.T, G.T], [self.A, np.zeros((p, p + m))], [G, np.zeros((m, p)), -block]])
         little = REGULARIZATION * max(1.0, norm(self.P), norm(self.A), norm(self.G)) * self.switches.regularization
-        with warnings.catch_warnings():  # of a singular matrix: then u is not finite, which `iterates` notices
-            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
-            factors = scipy.linalg.lu_factor(
-                K + little * np.diag(np.repeat([1.0, -1.0], [n, p + m])), check_finite=False
-            )
+        order = np.roll(np.arange(n + p + m), m)
+        factored, signs = K[np.ix_(order, order)], np.repeat([1.0, -1.0], [n, p + m])[order]
+        once = (ldl_solver if self.switches.scaling else lu_solver)(factored, signs, little)
 
         def solve(rhs: np.ndarray) -> np.ndarray:
             u = np.zeros(rhs.size)
             for _ in range(1 + REFINEMENTS * self.switches.refinement):
-                u += scipy.linalg.lu_solve(factors, rhs - K @ u, check_finite=False)
+                u[order] += once((rhs - K @ u)[order])
             return u
 
         return solve
@@ -216,79 +169,106 @@ class Method:
             it.status, it.scale = Status.DUAL_INFEASIBLE, x_slope
 
     def step(self, it: Iterate) -> Iterate:
-        """Mehrotra's predictor-corrector step.
-
-        A direction solves the linearized embedding with right-hand side -(1 - sigma) (rx, ry, rz, rtau), and
-
-            lam o (W dz + W^-1 ds) = ds_rhs,   kappa dtau + tau dkappa = dk_rhs,   where lam = W z = W^-1 s.
-
-        Without ds and dkappa, these are two solves with the KKT matrix: u1 for the right-hand side
-        -(1 - sigma) (rx, ry, W^-1 rz) - (0, 0, lam \\ ds_rhs), u2 for (-c, b, W^-1 h).  The direction is
-        u1 + dtau u2, with dtau from the last equation.
-
-        (With another W than the scaling, the first equation is  z o (W^-1 ds) + s o (W dz) = ds_rhs  for the scaled
-        points W^-1 s and W z, and leaves the block  z \\ (s o .)  in the KKT matrix.)
-        """
-        P, cone, on, tau, kappa, mu = self.P, self.cone, self.switches, it.tau, it.kappa, self.mu(it)
-        W, W_inv, s, z = np.eye(cone.dim), np.eye(cone.dim), it.s, it.z
-        if on.scaling:
-            W, W_inv = cone.scaling(it.s, it.z)
-            s = z = W @ it.z  # lam
-        S, Z = cone.arrow(s), cone.arrow(z)
-        block = np.eye(cone.dim) if on.scaling else np.linalg.solve(Z, S)
-        solve = self.kkt_solver(W_inv, block)
-
-        rx = P @ it.x + self.A.T @ it.y + self.G.T @ it.z + self.c * tau
-        ry = self.A @ it.x - self.b * tau
-        rz = self.G @ it.x + it.s - self.h * tau
-        rtau = kappa + self.c @ it.x + self.b @ it.y + self.h @ it.z + it.x @ P @ it.x / tau
-        r = np.concatenate([rx, ry, W_inv @ rz])
-        xi = it.x / tau
-        gradient = np.concatenate([self.c + 2.0 * P @ xi, self.b, W_inv @ self.h])  # of rtau
-        u2 = solve(np.concatenate([-self.c, self.b, W_inv @ self.h]))
-
-        def direction(sigma: float, ds_rhs: np.ndarray, dk_rhs: float) -> tuple:
-            shift = np.linalg.solve(Z, ds_rhs)
-            u1 = solve(-(1.0 - sigma) * r - np.concatenate([0.0 * rx, 0.0 * ry, shift]))
-            dtau = dkappa = 0.0
-            if on.embedding:
-                dtau = (1.0 - sigma) * rtau + dk_rhs / tau + gradient @ u1
-                dtau /= kappa / tau + xi @ P @ xi - gradient @ u2
-                dkappa = (dk_rhs - kappa * dtau) / tau
-            dx, dy, W_dz = np.split(u1 + dtau * u2, self.ends)
-            W_inv_ds = shift - block @ W_dz
-            alpha = min(cone.longest_step(z, W_dz), cone.longest_step(s, W_inv_ds))
-            alpha = min([alpha] + [-v / dv for v, dv in ((tau, dtau), (kappa, dkappa)) if dv < 0])
-            return dx, dy, W_dz, W_inv_ds, dtau, dkappa, alpha
-
-        sigma, ds_second, dk_second = SIGMA, 0.0 * s, 0.0
-        if on.predictor:
-            _, _, W_dz, W_inv_ds, dtau, dkappa, alpha = direction(0.0, -S @ z, -tau * kappa)
-            sigma = (1.0 - min(1.0, alpha)) ** 3
-            if on.corrector:
-                ds_second, dk_second = cone.arrow(W_inv_ds) @ W_dz, dtau * dkappa
-        sigma = sigma if on.centrality else 0.0
-        ds_rhs, dk_rhs = sigma * mu * cone.e - S @ z - ds_second, sigma * mu - tau * kappa - dk_second
-        dx, dy, W_dz, W_inv_ds, dtau, dkappa, alpha = direction(sigma, ds_rhs, dk_rhs)
-        alpha = min(1.0, STEP * alpha, max(LEAST_STEP, self.descent_limit(s, z, W_dz, W_inv_ds, it, dtau, dkappa)))
+        """Return the next iterate, by a predictor-corrector step after Mehrotra."""
+        at, mu = Linearization(self, it), self.mu(it)
+        sigma, second, second_kappa = self.predict(at)
+        d = at.direction(
+            sigma, sigma * mu * self.cone.e - at.products - second, sigma * mu - it.tau * it.kappa - second_kappa
+        )
+        alpha = min(1.0, STEP * at.longest_step(d), max(LEAST_STEP, at.step_to_least_mu(d)))
         return Iterate(
-            it.x + alpha * dx, it.y + alpha * dy, it.z + alpha * W_inv @ W_dz, it.s + alpha * W @ W_inv_ds,
-            tau + alpha * dtau, kappa + alpha * dkappa, sigma=sigma, alpha=alpha,
+            it.x + alpha * d.dx, it.y + alpha * d.dy, it.z + alpha * at.W_inv @ d.dz, it.s + alpha * at.W @ d.ds,
+            it.tau + alpha * d.dtau, it.kappa + alpha * d.dkappa, sigma=sigma, alpha=alpha,
         )  # fmt: skip
 
-    def descent_limit(
-        self, s: np.ndarray, z: np.ndarray, dz: np.ndarray, ds: np.ndarray, it: Iterate, dtau: float, dkappa: float
-    ) -> float:
-        """The step at which mu is smallest: s'z + tau kappa is quadratic in it, where P adds a positive curvature."""
-        slope = s @ dz + z @ ds + it.tau * dkappa + it.kappa * dtau
-        curvature = ds @ dz + dtau * dkappa
-        return float(-0.5 * slope / curvature) if slope < 0.0 < curvature else np.inf
+    def predict(self, at: Linearization) -> tuple[float, np.ndarray, float]:
+        """Return sigma and the second-order terms (W^-1 ds) o (W dz) and dtau dkappa, all by the affine step."""
+        sigma, second, second_kappa = SIGMA, 0.0 * self.cone.e, 0.0
+        if self.switches.predictor:
+            affine = at.direction(0.0, -at.products, -at.it.tau * at.it.kappa)
+            sigma = self.centering(min(1.0, at.longest_step(affine)))
+            if self.switches.corrector:
+                second, second_kappa = self.cone.arrow(affine.ds) @ affine.dz, affine.dtau * affine.dkappa
+        return sigma if self.switches.centrality else 0.0, second, second_kappa
+
+    def centering(self, alpha: float) -> float:
+        """Return sigma for an affine step of this length."""
+        return (1.0 - alpha) ** 3
 
     def is_inside(self, it: Iterate) -> bool:
         """Whether an iterate can be stepped from."""
         finite = all(np.isfinite(v).all() for v in (it.x, it.y, it.z, it.s, it.tau, it.kappa))
         depth = min(self.cone.depth(it.s), self.cone.depth(it.z), it.tau) if finite else 0.0
         return depth > 0.0 and (it.kappa > 0.0 or not self.switches.embedding)
+
+
+class Linearization:
+    """The embedding linearized at an iterate.
+
+    A direction solves it with the right-hand side -(1 - sigma) (rx, ry, rz, rtau), and
+
+        lam o (W dz + W^-1 ds) = products_rhs,   kappa dtau + tau dkappa = kappa_rhs,   where lam = W z = W^-1 s.
+
+    Without ds and dkappa, these are two solves with the KKT matrix: u1 for the right-hand side
+    -(1 - sigma) (rx, ry, W^-1 rz) - (0, 0, lam \\ products_rhs), u2 for (-c, b, W^-1 h).  The direction is
+    u1 + dtau u2, with dtau from the last equation.
+
+    (With W = I, the first equation is  z o ds + s o dz = products_rhs, and leaves the block  z \\ (s o .)  in the KKT
+    matrix.)
+    """
+
+    def __init__(self, method: Method, it: Iterate) -> None:
+        self.method, self.it, cone = method, it, method.cone
+        self.W = self.W_inv = self.block = np.eye(cone.dim)
+        self.s, self.z = it.s, it.z
+        if method.switches.scaling:
+            self.W, self.W_inv = cone.scaling(it.s, it.z)
+            self.s = self.z = self.W @ it.z  # lam
+        self.S, self.Z = cone.arrow(self.s), cone.arrow(self.z)
+        if not method.switches.scaling:
+            self.block = np.linalg.solve(self.Z, self.S)
+        self.products = self.S @ self.z
+        self.solve = method.kkt_solver(self.W_inv, self.block)
+
+        P, A, G, b, c, h, tau = method.P, method.A, method.G, method.b, method.c, method.h, it.tau
+        self.xi = it.x / tau
+        rx, ry, rz = P @ it.x + A.T @ it.y + G.T @ it.z + c * tau, A @ it.x - b * tau, G @ it.x + it.s - h * tau
+        self.r = np.concatenate([rx, ry, self.W_inv @ rz])
+        self.rtau = it.kappa + c @ it.x + b @ it.y + h @ it.z + it.x @ P @ self.xi
+        self.gradient = np.concatenate([c + 2.0 * P @ self.xi, b, self.W_inv @ h])  # of rtau
+        self.u2 = self.solve(np.concatenate([-c, b, self.W_inv @ h]))
+
+    def direction(self, sigma: float, products_rhs: np.ndarray, kappa_rhs: float) -> Direction:
+        """Return the direction with these right-hand sides."""
+        tau, kappa, xi, method = self.it.tau, self.it.kappa, self.xi, self.method
+        shift, dtau, dkappa = np.linalg.solve(self.Z, products_rhs), 0.0, 0.0
+        u1 = self.solve(-(1.0 - sigma) * self.r - np.concatenate([np.zeros(method.ends[1]), shift]))
+        if method.switches.embedding:
+            dtau = (1.0 - sigma) * self.rtau + kappa_rhs / tau + self.gradient @ u1
+            dtau /= kappa / tau + xi @ method.P @ xi - self.gradient @ self.u2
+            dkappa = (kappa_rhs - kappa * dtau) / tau
+        dx, dy, dz = np.split(u1 + dtau * self.u2, method.ends)
+        return Direction(dx, dy, dz, shift - self.block @ dz, dtau, dkappa)
+
+    def longest_step(self, d: Direction) -> float:
+        """Return the step to the boundary of K and of tau, kappa >= 0."""
+        cone, ends = self.method.cone, ((self.it.tau, d.dtau), (self.it.kappa, d.dkappa))
+        lengths = [cone.longest_step(self.z, d.dz), cone.longest_step(self.s, d.ds)]
+        return min(lengths + [-v / dv for v, dv in ends if dv < 0])
+
+    def step_to_least_mu(self, d: Direction) -> float:
+        """Return where mu is smallest: s'z + tau kappa is quadratic in the step, and P adds a positive curvature."""
+        slope = self.s @ d.dz + self.z @ d.ds + self.it.tau * d.dkappa + self.it.kappa * d.dtau
+        curvature = d.ds @ d.dz + d.dtau * d.dkappa
+        return float(-0.5 * slope / curvature) if slope < 0.0 < curvature else np.inf
+
+
+def lu_solver(K: np.ndarray, signs: np.ndarray, delta: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function that solves with a K + delta diag(signs) that need not be symmetric."""
+    with warnings.catch_warnings():  # of a singular matrix: then u is not finite, which `iterates` notices
+        warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+        factors = scipy.linalg.lu_factor(K + delta * np.diag(signs), check_finite=False)
+    return lambda rhs: scipy.linalg.lu_solve(factors, rhs, check_finite=False)
 
 
 def iterates(
