@@ -25,6 +25,7 @@ PLAIN = (  # what the converter knows by another name
     (r"\\\|", r"\\Vert "),
     (r"\\arg(?![a-zA-Z])", r"\\operatorname{arg}"),
     (r"\\mathrm(?=\{)", r"\\text"),
+    (r"\\math(cal|bf) +(\w)", r"\\math\1{\2}"),  # in braces they become letters, which all browsers show
 )
 
 

@@ -14,6 +14,10 @@ from bench import __main__ as bench_command
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CHAPTERS = sorted((DOCS / "course").glob("*.md"))
+SEMESTER = re.search(
+    r"^:caption: \"Learn: a semester\".*?```", (DOCS / "index.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+)
+CORE = re.findall(r"^course/(\w+)$", SEMESTER[0], re.MULTILINE)
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "results"} & set(path.relative_to(DOCS).parts))
 
 
@@ -84,8 +88,30 @@ def test_a_chapter_has_mathematics_code_a_picture_and_exercises_with_solutions(c
     main, _, rest = text.partition("\n## Exercises\n")
     exercises, _, solutions = rest.partition("\n## Solutions\n")
     count = len(re.findall(r"^\*\*\d\.\*\*", exercises, re.MULTILINE))
-    assert main and 2 <= count <= 4
+    if chapter.stem in CORE:
+        assert main and count == 5 and exercises.count("(By pencil.)") >= 2
+    assert main and 2 <= count <= 5
     assert len(re.findall(r"^\*\*\d\.\*\*", solutions, re.MULTILINE)) == count
+
+
+def test_a_chapter_of_the_semester_needs_only_what_came_before():
+    assert len(CORE) == 12
+    for k, name in enumerate(CORE):
+        text = " ".join((DOCS / "course" / f"{name}.md").read_text(encoding="utf-8").split())
+        needed = re.search(r"You need (.*?)\. ", text)[1]
+        assert set(re.findall(r"\]\((\w+)\.md\)", needed)) <= set(CORE[:k]), name
+
+
+def test_the_notation_names_chapters_and_attributes_that_there_are():
+    text = (DOCS / "notation.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.*?) \| (.*?) \| .* \| \[(\w+)\] \|$", text, re.MULTILINE)
+    pages = dict(re.findall(r"^\[(\w+)\]: (\S+)$", text, re.MULTILINE))
+    assert len(rows) > 20 and len(rows) == text.count("\n| ") - 1 and {row[2] for row in rows} == set(pages)
+    source = "".join(path.read_text("utf-8") for path in (DOCS.parent / "socp").rglob("*.py"))
+    for _, code, page in rows:
+        assert (DOCS / pages[page]).is_file(), page
+        for name in re.findall(r"`([A-Za-z_]+)", code):
+            assert re.search(rf"\b{name}\b", source), name
 
 
 def test_the_programs_of_models_are_where_the_page_says():

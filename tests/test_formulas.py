@@ -49,6 +49,7 @@ def shape(node):
         (r"\text{minimize } x", "minimize x"),
         (r"\mathrm{KL}", "KL"),
         (r"\operatorname{tr} A", "tr A"),
+        (r"\mathcal K \times \mathcal Q^n \subset \mathbf R^m", "𝒦 × msup(𝒬 n) ⊂ msup(𝐑 m)"),
         (r"\log x", "log x"),
         (r"a \le b \ne c \ge d \in e", "a ≤ b ≠ c ≥ d ∈ e"),
         (r"\lambda \circ \Delta s \pm \varepsilon", "λ ∘ Δ s ± ε"),

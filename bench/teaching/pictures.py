@@ -205,6 +205,23 @@ def space(
     return picture
 
 
+def cone(vectors: Mapping[str, np.ndarray]) -> Picture:
+    """The boundary of the second-order cone of dimension three, whose axis points upwards, and vectors in it."""
+    top = 1.1 * max(float(np.abs(v).max()) for v in vectors.values())
+    picture = Picture(4.8, 4.2)
+    axes: Any = picture.add_subplot(projection="3d")
+    for height in np.linspace(0.25, 1.0, 4) * top:
+        axes.plot(*ellipse(np.zeros(2), np.eye(2), height).T, height, color=GREY, lw=0.8)
+    for x, y in ellipse(np.zeros(2), np.eye(2), top, 17):
+        axes.plot([0.0, x], [0.0, y], [0.0, top], color=GREY, lw=0.4)
+    for (label, v), colour in zip(vectors.items(), cycle((ORANGE, GREEN, BLUE))):
+        axes.plot([0.0, v[1]], [0.0, v[2]], [0.0, v[0]], color=colour, marker="o", markevery=[1], label=greek(label))
+    axes.set(xlabel="$u_1$", ylabel="$u_2$", zlabel="$u_0$")
+    axes.set_box_aspect((2.0, 2.0, 1.2), zoom=0.9)
+    axes.legend(fontsize=8)
+    return picture
+
+
 def points(iterates: Iterable[Any]) -> np.ndarray:
     """x / tau of every iterate of the textbook, or x of every one of `socp.iterates` (whose x is divided already)."""
     return np.array([it.x.copy() if isinstance(it, socp.Iterate) else it.x / it.tau for it in iterates])

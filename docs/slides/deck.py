@@ -1,12 +1,11 @@
-"""Slides of the course, one HTML file that needs no other: the chapters' formulas and pictures.
+"""Slides for the twelve chapters of a semester, one HTML file that needs no other.
 
     python docs/slides/deck.py [--out docs/_build/slides.html] [CHAPTER ...]
 
-Nothing is written twice: each slide is a formula of a chapter with the sentences that lead to it, or a picture that a
-cell of it draws when it is run here.  The speaker's note is all that the chapter says there; the key n shows it.  A
-chapter begins with what one will be able to do, and ends with its summary and its exercises, whose solutions are the
-note.  Needs the `docs` extra.  Sphinx builds it
-with the book where conf.py connects `after_the_book`.
+`slides.txt` is written by hand: a chapter begins with "# Title (name)", a slide with "## Heading".  It has sentences,
+formulas between lines of $$, "{picture 2}" for the second picture that the cells of the chapter draw, and what the
+speaker says after "**Note.**", which the key n shows.  Needs the `docs` extra.  Sphinx builds it with the book where
+conf.py connects `after_the_book`.
 """
 
 from __future__ import annotations
@@ -19,30 +18,28 @@ import html
 import io
 import re
 import sys
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent
-ROOM = 330  # characters of text above a formula
-BLOCK = re.compile(r"^```\{([\w-]+)\}.*?\n(.*?)^```$|^\$\$\n(.*?)^\$\$$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^\$\$\n(.*?)^\$\$$|^\{picture (\d+)\}$", re.DOTALL | re.MULTILINE)
+CELL = re.compile(r"^```\{code-cell\}.*?\n(?::[\w-]+:.*\n)*(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass
 class Slide:
-    """A heading, and what stands below it: pairs of a kind ("text", "formula", "picture", "list") and its content."""
+    """A heading; below it pairs of a kind ("title", "text", "formula", "picture", "list") and content."""
 
     heading: str
     parts: list[tuple[str, str]] = field(default_factory=list)
     note: str = ""
 
 
-def chapters() -> list[str]:
-    """The names of all chapters, in the order of the index and then those that it does not list."""
-    listed = re.findall(r"^course/(\w+)$", (DOCS / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
-    there = sorted(path.stem for path in (DOCS / "course").glob("*.md"))
-    return [name for name in listed if name in there] + [name for name in there if name not in listed]
+def written() -> dict[str, str]:
+    """Return the slides of each chapter as they are written, by its name."""
+    _, *texts = re.split(r"^# ", (HERE / "slides.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {text[: text.index("\n")].rpartition(" (")[2].rstrip(")"): text for text in texts}
 
 
 # ---- a chapter
@@ -62,99 +59,33 @@ def run(code: str, scope: dict) -> str | None:
     return base64.b64encode(png()).decode() if png else None
 
 
-def lead(text: str) -> str:
-    """The last paragraph of a text, or as many of its last sentences as there is room for."""
-    paragraphs = [" ".join(p.split()) for p in text.split("\n\n") if p.strip()]
-    if not paragraphs:
-        return ""
-    last = re.sub(r"^(\* |\d+\. )", "", paragraphs[-1])
-    sentences = re.split(r"(?<=[.:;])\s+(?=[A-Z$*\\(])", last)
-    kept = [sentences.pop()]
-    while sentences and len(sentences[-1]) + sum(map(len, kept)) < ROOM:
-        kept.insert(0, sentences.pop())
-    return " ".join(kept)
-
-
-def whole(words: str, said: str) -> str:
-    """The words from their first whole sentence on; without one, what was said before.
-
-    >>> whole("is small. So it ends.", "Before."), whole("is small.", "Before.")
-    ('So it ends.', 'Before.')
-    """
-    while words and words[0].islower():
-        _, _, words = words.partition(". ")
-    return words or said
-
-
-def section_slides(heading: str, text: str, scope: dict, with_pictures: bool) -> list[Slide]:
-    """A slide for each formula or two, and one for each picture; each begins with a whole sentence."""
-    slides, now, end, said, note = [], Slide(heading), 0, f"{heading}:", ""
-    for block in BLOCK.finditer(text):
-        before, end = text[end : block.start()], block.end()
-        kind, code, formula = block.groups()
-        words, note = lead(before), f"{note}\n\n{before}".strip()
-        said = whole(words, said)
-        if formula is not None:
-            if len(now.parts) >= 4 or sum(part.count("\\\\") for _, part in now.parts) > 3:
-                slides.append(now)
-                now = Slide(heading)
-            words = words if now.parts else said
-            now.parts += [("text", words)] * bool(words) + [("formula", formula.strip())]
-            now.note, note = f"{now.note}\n\n{note}".strip(), ""
-        elif kind == "code-cell" and with_pictures:
-            picture = run(re.sub(r"\A(:[\w-]+:.*\n)+", "", code), scope)
-            if picture is not None:
-                slides += [now] * bool(now.parts)
-                slides.append(Slide(heading, [("text", said), ("picture", picture)], note))
-                note = ""
-                now = Slide(heading)
-    return slides + [now] * bool(now.parts)
-
-
-def prose(text: str) -> str:
-    """A text without its cells, its listings and its formulas that stand alone."""
-    return BLOCK.sub("", text).strip()
-
-
-def numbered(slides: list[Slide]) -> list[Slide]:
-    """The slides, with the place in their section behind a heading that several have.
-
-    >>> [slide.heading for slide in numbered([Slide("Path"), Slide("Bound"), Slide("Bound")])]
-    ['Path', 'Bound (1 of 2)', 'Bound (2 of 2)']
-    """
-    together, told = Counter(slide.heading for slide in slides), Counter[str]()
-    for slide in slides:
-        heading = slide.heading
-        told[heading] += 1
-        if together[heading] > 1:
-            slide.heading = f"{heading} ({told[heading]} of {together[heading]})"
-    return slides
+def pictures(name: str) -> list[str]:
+    """Return the pictures that the cells of a chapter draw."""
+    text, scope = (DOCS / "course" / f"{name}.md").read_text(encoding="utf-8"), {"__name__": name}
+    return [png for png in (run(code, scope) for code in CELL.findall(text.partition("\n## Exercises\n")[0])) if png]
 
 
 def chapter_slides(name: str, with_pictures: bool = True) -> list[Slide]:
-    """The slides of a chapter: its title, its sections, its summary, its exercises."""
-    text = (DOCS / "course" / f"{name}.md").read_text(encoding="utf-8")
-    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
-    opening, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
-    title, _, introduction = opening.strip().partition("\n")
-    title, scope = title.removeprefix("# "), {"__name__": name}
-    goals = introduction.strip().partition("\n\n")[0]
-    slides, solutions = (
-        [Slide(title, [("title", goals)], prose(introduction))],
-        prose(text.partition("\n## Solutions\n")[2]),
-    )
-    for section in sections:
-        heading, _, body = section.partition("\n")
-        if heading == "Exercises":
-            tasks = re.split(r"^\*\*\d\.\*\* ", body, flags=re.MULTILINE)[1:]
-            slides.append(Slide("Exercises", [("list", task) for task in tasks], solutions))
-        elif heading != "Solutions":
-            body, _, summary = body.partition("**In five lines.** ")
-            slides += section_slides(heading, body, scope, with_pictures)
-            if summary:
-                summary, _, sources = summary.partition("\n\n")
-                slides.append(Slide("In five lines", [("text", summary)], prose(sources) or summary))
-    return numbered(slides)
+    """Return the slides of a chapter, the first with its title."""
+    opening, *texts = re.split(r"^## ", written()[name], flags=re.MULTILINE)
+    title, _, goal = opening.partition("\n")
+    drawn = pictures(name) if with_pictures else None
+    slides = [Slide(title.rpartition(" (")[0], [("title", goal.strip())], goal.strip())]
+    for text in texts:
+        heading, _, body = text.partition("\n")
+        body, _, note = body.partition("**Note.** ")
+        slide, end = Slide(heading, note=note.strip()), 0
+        for block in BLOCK.finditer(body):
+            slide.parts += [("text", words) for words in body[end : block.start()].split("\n\n") if words.strip()]
+            formula, picture = block.groups()
+            if formula:
+                slide.parts.append(("formula", formula.strip()))
+            elif drawn is not None:
+                slide.parts.append(("picture", drawn[int(picture) - 1]))
+            end = block.end()
+        slide.parts += [("text", words) for words in body[end:].split("\n\n") if words.strip()]
+        slides.append(slide)
+    return slides
 
 
 # ---- HTML
@@ -224,13 +155,13 @@ def deck(names: list[str], with_pictures: bool = True) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Build the deck."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help=f"some of: {', '.join(chapters())}")
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help=f"some of: {', '.join(written())}")
     parser.add_argument("--out", type=Path, default=DOCS / "_build" / "slides.html")
     given = parser.parse_args(arguments)
-    unknown = sorted(set(given.chapters) - set(chapters()))
+    unknown = sorted(set(given.chapters) - set(written()))
     if unknown:
-        parser.error(f"no chapter is called {', '.join(unknown)}; there are {', '.join(chapters())}")
-    page = deck(given.chapters or chapters())
+        parser.error(f"no chapter is called {', '.join(unknown)}; there are {', '.join(written())}")
+    page = deck(given.chapters or list(written()))
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(page, encoding="utf-8")
     print("written:", given.out, f"with {page.count('<section ')} slides")

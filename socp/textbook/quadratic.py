@@ -22,7 +22,7 @@ def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.
     """Return L with a unit diagonal and d with L diag(d) L' = K + delta diag(signs), without pivoting.
 
     Where K is quasi-definite with these signs, they are those of d (Vanderbei 1995).  A pivot that rounding has made
-    smaller than delta / 10, or of the other sign, is replaced by a large one, 100 delta: then its variable hardly moves.
+    smaller than delta / 10, or of the other sign, is replaced by a large one, 100 delta; then its variable rests.
     """
     L, d = np.eye(len(K)), np.zeros(len(K))
     for j in range(len(K)):

@@ -240,6 +240,15 @@ def test_the_edges_of_a_cube_in_space():
         pictures.space(PROGRAM, {})
 
 
+def test_vectors_end_on_the_cone_that_is_drawn():
+    (axes,) = pictures.cone({"s": np.array([1.0, 0.6, 0.8]), "lambda": np.array([1.0, 0.0, 0.0])}).axes
+    *drawn, s, lam = (np.array(line.get_data_3d()) for line in axes.get_lines())
+    for x, y, height in drawn:  # circles and rays of the boundary
+        np.testing.assert_allclose(np.hypot(x, y), height, atol=1e-12)
+    assert s[:, 1].tolist() == [0.6, 0.8, 1.0] and lam[:, 1].tolist() == [0.0, 0.0, 1.0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["s", r"$\lambda$"]
+
+
 def test_shares_of_a_whole_sum_to_one():
     (axes,) = pictures.shares({"one": {"a": 1.0, "b": 3.0}, "other": {"b": 2.0}}, "share").axes
     assert [patch.get_width() for patch in axes.patches] == [0.25, 0.0, 0.75, 1.0]
