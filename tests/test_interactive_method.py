@@ -79,7 +79,6 @@ def compare(answer, solution, stable=lambda it: True):
     assert abs(len(answer["trace"]) - len(solution.trace)) <= 1
     for here, there in zip(answer["trace"], solution.trace):
         if not stable(there):
-            assert there.error <= 1e-8  # both are solutions
             assert number(here["objective"]) == pytest.approx(there.objective, rel=1e-7, abs=1e-7)
             continue
         for name in ("x", "y", "z", "s", *COLUMNS):
@@ -140,15 +139,18 @@ def test_a_switch_means_what_it_means_in_the_textbook(part):
             # last iterates are solutions, and of these alone it depends on rounding which
             assert len([it for it in solution.trace if it.error > 1e-8]) >= 6
             compare(answer, solution, stable=lambda it: it.error > 1e-8)
+        elif part == "refinement":  # what rounding does to a solve stays, and grows as residuals fall
+            compare(answer, solution, stable=lambda it: it.error > 1e-5)
         else:
             compare(answer, solution)
 
 
 DIES = ("max_iterations", "numerical_error", "inaccurate")
+FACTORS = {"predictor": 2.0, "corrector": 4.0, "centrality": 1.2, "refinement": 1.2}  # of the steps without the part
 
 
 @needs_node
-def test_each_part_has_an_example_that_dies_without_it():
+def test_each_part_has_an_example_that_shows_what_it_is_for():
     named = [
         (name, answer)
         for name, answer in zip(EXAMPLES, by_node([{"example": n} for n in EXAMPLES]))
@@ -160,12 +162,19 @@ def test_each_part_has_an_example_that_dies_without_it():
     tasks += [{"example": name, "switches": {**switches[name], answer["without"]: False}} for name, answer in named]
     answers = by_node(tasks)
     for (name, answer), whole, less in zip(named, answers, answers[len(named) :]):
-        assert whole["status"] in ("optimal", "primal_infeasible") and less["status"] in DIES, name
+        part, program = answer["without"], cone_program(answer["program"])
         on = replace(textbook.Switches(), **switches[name])
-        program = cone_program(answer["program"])
-        assert textbook.solve(program, switches=on).status.value == whole["status"]
-        off = replace(on, **{answer["without"]: False})
-        assert textbook.solve(program, switches=off).status.value in DIES, name
+        found, other = (textbook.solve(program, switches=one) for one in (on, replace(on, **{part: False})))
+        assert whole["status"] == found.status.value and whole["status"] in ("optimal", "primal_infeasible"), name
+        if part not in FACTORS:
+            assert less["status"] in DIES and other.status.value in DIES, name
+            continue
+        assert on.equilibration and less["status"] == other.status.value == "optimal"
+        assert (
+            other.iterations >= FACTORS[part] * found.iterations and abs(len(less["trace"]) - 1 - other.iterations) <= 1
+        )
+        for it in [*found.trace[1:], *other.trace[1:]]:  # in the picture
+            assert np.abs(it.x / it.tau).max() < 2.6, name
 
 
 @pytest.mark.full

@@ -68,6 +68,26 @@ const method = (() => {
     };
   }
 
+  // LDL' factors of M + delta diag(signs), without pivoting; returns a function that solves.  A pivot that rounding has
+  // made too small, or of the other sign, is replaced by a large one.
+  function ldlFactor(M, signs, delta) {
+    const n = M.length, L = identity(n), d = zeros(n);
+    for (let j = 0; j < n; j++) {
+      const row = L[j].slice(0, j).map((value, k) => d[k] * value);
+      const column = M.map((entries, i) => (i < j ? 0 : row.reduce((sum, value, k) => sum - L[i][k] * value, entries[j])));
+      d[j] = column[j] + delta * signs[j];
+      if (signs[j] * d[j] < 0.1 * delta) d[j] = 100 * signs[j] * delta;
+      for (let i = j + 1; i < n; i++) L[i][j] = column[i] / d[j];
+    }
+    return (rhs) => {
+      const u = rhs.slice();
+      for (let i = 0; i < n; i++) for (let j = 0; j < i; j++) u[i] -= L[i][j] * u[j];
+      for (let i = 0; i < n; i++) u[i] /= d[i];
+      for (let i = n - 1; i >= 0; i--) for (let j = i + 1; j < n; j++) u[i] -= L[j][i] * u[j];
+      return u;
+    };
+  }
+
   // ---- the cone
 
   const det = (u) => { // the product of the eigenvalues
@@ -169,14 +189,20 @@ const method = (() => {
       return { K, added: zeros(total).map((_, i) => (i < n ? little : -little)) };
     }
 
-    // Solve with it, regularized and refined.
+    // Solve with it, regularized and refined; W z is eliminated first.
     kktSolver(inverse, block) {
-      const { K, added } = this.kktMatrix(inverse, block), total = K.length;
-      const solve = factor(K.map((row, i) => row.map((v, j) => (i === j ? v + added[i] : v))));
+      const { K, added } = this.kktMatrix(inverse, block), total = K.length, before = this.n + this.p;
+      const order = zeros(total).map((_, i) => (i + before) % total), signs = order.map((i) => (i < this.n ? 1 : -1));
+      const permuted = order.map((i) => order.map((j) => K[i][j])), little = Math.abs(added[0] ?? 0);
+      const once = this.on.scaling ? ldlFactor(permuted, signs, little)
+        : factor(permuted.map((row, i) => row.map((v, j) => (i === j ? v + little * signs[i] : v))));
       const solves = this.on.refinement ? 1 + REFINEMENTS : 1;
       return (rhs) => {
-        let u = zeros(total);
-        for (let k = 0; k < solves; k++) u = add(u, solve(plus(rhs, -1, apply(K, u))));
+        const u = zeros(total);
+        for (let k = 0; k < solves; k++) {
+          const left = plus(rhs, -1, apply(K, u)), found = once(order.map((i) => left[i]));
+          order.forEach((i, at) => (u[i] += found[at]));
+        }
         return u;
       };
     }

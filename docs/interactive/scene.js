@@ -19,8 +19,8 @@ const scenes = (() => {
   const nearest = (x, y) => ({ kind: "distance", angle: 0, target: [x, y] });
   const scene = (objective, constraints, units = 0) => ({ objective, units, constraints });
 
-  // `without` is the switch that the example dies without, `whole` the switches it is solved with where they are not the
-  // usual ones.
+  // `without` is the switch that the example shows the worth of, `whole` the switches it is solved with where they are not
+  // the usual ones.
   const EXAMPLES = {
     disc: {
       title: "Half-planes and a disc",
@@ -52,16 +52,16 @@ const scenes = (() => {
       scene: scene(downhill(10), [cone(-0.8, 0, 1.5), half(0.7, 0, 180)]),
     },
     parabola: {
-      title: "A parabola in wild units", without: "predictor",
-      scene: scene(downhill(96), [cone(1.4, 0.1, 1, 1, 0, -3)], -4),
+      title: "A half-plane and a parabola", without: "predictor", whole: { equilibration: true },
+      scene: scene(downhill(101), [half(-0.3, -0.6, 95), cone(0.7, -1.9, 0.6, 1, 103)]),
     },
     corner: {
-      title: "A disc and a half-plane in wild units", without: "corrector",
-      scene: scene(nearest(-2.4, 0.7), [half(-0.6, -1.6, 315, 4), cone(-1.5, -1.3, 1.1, 0, 0, -2)], -3),
+      title: "A half-plane and a narrow parabola", without: "corrector", whole: { equilibration: true },
+      scene: scene(downhill(80), [half(0.1, -1.4, 91), cone(0.5, 0.5, 0.1, 1, -124)]),
     },
     edges: {
-      title: "A half-line in wild units", without: "centrality",
-      scene: scene(nearest(0.6, 1.3), [half(-0.1, 0.3, -177, 1), half(-0.2, 1.2, -59, -3), line(1.5, 1, 0, -2), half(-0.6, 1.7, -165, 3)], -4),
+      title: "A half-plane and a long ellipse", without: "centrality", whole: { equilibration: true },
+      scene: scene(downhill(-175), [half(-1.8, 0.5, -59), cone(0.4, -0.4, 1.8, 0.9, 46)]),
     },
     centred: {
       title: "A target nearby", without: "scaling",
@@ -72,8 +72,8 @@ const scenes = (() => {
       scene: scene(nearest(-1.3, 0.9), [half(1.5, 0.2, 45, 1)], 4),
     },
     large: {
-      title: "A disc with large entries", without: "refinement",
-      scene: scene(downhill(122), [cone(-0.4, -1.5, 0.8, 0, 0, 3)], 2),
+      title: "Two lines that nearly coincide", without: "refinement", whole: { equilibration: true },
+      scene: scene(nearest(0.7, 0.1), [line(0.4, 0.2, 60), line(0.4, 0.2, 60.006)]),
     },
     twice: {
       title: "An equation twice", without: "regularization",
