@@ -268,6 +268,10 @@ def _experiment(options: argparse.Namespace) -> int:
     """What is run stays run: after Ctrl-C the same command goes on where it was."""
     names = list(experiments.MODULES) if options.name == "all" else [options.name]
     folder = Path(options.out or "experiments")
+    if options.check:
+        other = conduct.outdated(folder, experiments.find)
+        print("\n".join(other) if other else f"all pages in {folder} are of the present code")
+        return 1 if other else 0
     data = options.data or os.environ.get(sets.DATA_VARIABLE)
     if data and options.dask:
         data = os.path.abspath(data)  # the workers have another environment, and other working directories
@@ -287,7 +291,7 @@ def _experiment(options: argparse.Namespace) -> int:
         written = pages.write(experiment, own, options.repeats or experiment.repeats)
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
         print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}")
-        print("verdict:  {}: {}\n".format(*experiment.verdict(runs)))
+        print("verdict:  {}: {}\n".format(*experiment.verdict(runs)[:2]))
         print("written:", *written)
     _show_page(pages.index(folder))
     return 0
@@ -451,6 +455,7 @@ def _parser() -> argparse.ArgumentParser:
     trial.add_argument(
         "--dask", help="the address of a dask scheduler whose workers run it; the data folder must be theirs, too"
     )
+    trial.add_argument("--check", action="store_true", help="run nothing; tell which pages other code has made, exit 1")
     trial.add_argument("--out", help="the folder of the results (default: experiments)")
     trial.add_argument("--quick", action="store_true", help="a short form that takes less than a minute")
     trial.add_argument("--fresh", action="store_true", help="do not go on with the runs that are there")

@@ -14,7 +14,7 @@ from models import discriminant
 
 from ..compare.tables import Table
 from ..metrics import paired_test
-from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
+from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import GROUPS, NounPosts, Task, noun_posts
 from .setups import (
     BY_DATE,
@@ -115,13 +115,14 @@ class Scatter(Experiment):
         """On both texts together."""
         points = [point for text in texts_of(runs) for point in summaries(runs, text)]
         gains = np.array([point["gain"] for point in points])
-        holds = {
-            "every set-up lies above the diagonal": bool((gains > 0.0).all()),
-            "every gain is significant at the 5 % level": all(p["gain"] > 0.0 and p["p"] < LEVEL for p in points),
-            "the gains range from 10 to 30 points": bool((gains >= 10.0).all()),
-        }
+        parts = [
+            Part("every set-up lies above the diagonal: least gain", gains.min(), ">", 0.0),
+            Part("every gain is significant: largest p", max(p["p"] for p in points), "<", LEVEL),
+            Part("the gains range from 10 points: least", gains.min(), ">=", 10.0),
+            Part("to 30: largest", gains.max(), "<=", 30.0),
+        ]
         return verdict_of(
-            holds,
+            parts,
             "The gain depends on what of the header the learner sees: it is about twice as large with the words of "
             "the group's name in each post, and which header lines the paper's text had is not known.",
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import datetime
+import hashlib
 import json
 import os
 import sys
@@ -13,13 +15,84 @@ from typing import Any
 
 from socp.version import __version__
 
-from ..compare.measurement import hardware, source_digest
+from ..compare.measurement import hardware
 from ..programs.sets import DataError
 from .experiment import Experiment, Parameters, Result, key, perform
 
 RUNS = "runs.jsonl"
 SAME = ("experiment", "quick", "code")
 """What runs in one file must have in common."""
+
+
+PACKAGES = Path(__file__).resolve().parents[2]
+TOLD = {"tables", "figure", "finding", "verdict", "title", "source", "claim", "protocol"}
+"""What an experiment says of its runs, which can be made anew from them."""
+
+
+def code_of(experiment: Experiment) -> str:
+    """Return twelve digits of the code that makes the runs: `models`, the experiment, and what it imports of `bench`.
+
+    Comments, docstrings and what is `TOLD` of the runs are left out.  So is the engine, whose answers are the same to
+    its tolerance: its own tests hold them.
+    """
+    found, waiting = set(), [_file_of(type(experiment).__module__)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += _imported(path)
+    digest = hashlib.sha256()
+    for path in sorted(found | set((PACKAGES / "models").rglob("*.py"))):
+        digest.update(f"{path.relative_to(PACKAGES).as_posix()}\n{_code(path)}".encode())
+    return digest.hexdigest()[:12]
+
+
+def _file_of(module: str) -> Path:
+    return PACKAGES.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def _imported(path: Path) -> list[Path]:
+    """The modules of `bench.experiments` and `bench.data` that a file imports, but for frame and statistics."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            paths = [folder.with_suffix(".py"), folder / "__init__.py", *(folder / f"{a.name}.py" for a in node.names)]
+            found += [one for one in paths if one.is_file() and one.parent.name in ("experiments", "data")]
+    return [
+        one for one in found if one.name not in ("experiment.py", "conduct.py", "pages.py", "shares.py", "__init__.py")
+    ]
+
+
+def _code(path: Path) -> str:
+    """The lines of a file without comments and docstrings, and of classes without what they tell."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        for one in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else ():
+            if _is_told(one, node):
+                for k in range(one.lineno - 1, one.end_lineno or one.lineno):
+                    lines[k] = "#"
+    return "\n".join(line for line in map(str.strip, lines) if line and not line.startswith("#"))
+
+
+def _is_told(node: ast.stmt, within: ast.AST) -> bool:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return True
+    names = [node.name] if isinstance(node, ast.FunctionDef) else []
+    if isinstance(node, ast.Assign):
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return isinstance(within, ast.ClassDef) and bool(TOLD & set(names))
+
+
+def outdated(folder: Path, find: Callable[[str], Experiment]) -> list[str]:
+    """Return a sentence for each page in a folder that other code has made than is here."""
+    found = []
+    for path in sorted(folder.glob(f"*/{RUNS}")):
+        head = _read(path)[0]
+        now = code_of(find(head["experiment"]))
+        if head["code"] != now:
+            found.append(f"{head['experiment']}: of code {head['code']} ({head['date']}), the present one is {now}")
+    return found
 
 
 def conduct(
@@ -61,7 +134,7 @@ def conduct(
     head = {
         "experiment": experiment.name,
         "quick": quick,
-        "code": source_digest(("socp", "qp", "models", "bench")),
+        "code": code_of(experiment),
         "version": __version__,
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "machine": hardware(),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 import functools
 import json
+import operator
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from socp.compiled.threads import blas_threads
 
@@ -15,8 +16,42 @@ from ..compare.tables import Table
 
 Parameters = dict[str, Any]
 Result = dict[str, Any]
-Verdict = tuple[Literal["confirmed", "in part", "not"], str]
-"""Whether the measurements bear out the claim, and why, or why not."""
+RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
+
+
+class Part(NamedTuple):
+    """A part of a claim: a number of the runs, beside a bound that follows from the claim's words.
+
+    The number is taken over all sizes and settings that the page shows, such as the least gain of all.
+
+    Examples
+    --------
+    >>> part = Part("A is above B at every size: least gain", -0.02, ">=", 0.0)
+    >>> print(part, "|", part.holds)
+    A is above B at every size: least gain (-0.02 >= 0) | False
+    """
+
+    words: str
+    value: float
+    relation: Literal["<", "<=", ">", ">=", "=="]
+    bound: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the number is on its side of the bound; NaN is on none."""
+        return bool(RELATIONS[self.relation](self.value, self.bound))
+
+    def __str__(self) -> str:
+        """The words, the number and the bound."""
+        return f"{self.words} ({self.value:.3g} {self.relation} {self.bound:g})"
+
+
+class Verdict(NamedTuple):
+    """Whether the measurements bear out the claim, why or why not, and the parts that decide it."""
+
+    kind: Literal["confirmed", "in part", "not"]
+    reason: str
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,23 +121,25 @@ class Experiment(abc.ABC):
 
     @abc.abstractmethod
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Whether the runs bear out the claim, and the reason."""
+        """Whether the runs bear out the claim, by what the claim's own words say, and the reason."""
 
 
-def verdict_of(holds: dict[str, bool], reason: str) -> Verdict:
-    """The verdict on a claim of several parts, each of which holds or does not, with what was found about the rest.
+def verdict_of(parts: list[Part], reason: str = "") -> Verdict:
+    """Return the verdict that follows from the parts of a claim, with what was found about those that do not hold.
 
     Examples
     --------
-    >>> verdict_of({"A is above B": True, "always": False}, "The samples are smaller.")
-    ('in part', 'Holds: A is above B. Does not hold: always. The samples are smaller.')
-    >>> verdict_of({"A is above B": True}, "")
-    ('confirmed', 'Holds: A is above B.')
+    >>> parts = [Part("A is above B: least gain", 0.1, ">", 0.0), Part("so at every size: share", 0.5, "==", 1.0)]
+    >>> print(*verdict_of(parts, "The samples are smaller.")[:2], sep="; ")
+    in part; Holds: A is above B: least gain (0.1 > 0). Does not hold: so at every size: share (0.5 == 1). The samples \
+are smaller.
+    >>> verdict_of(parts[:1]).kind
+    'confirmed'
     """
-    good, bad = ([part for part, held in holds.items() if held == which] for which in (True, False))
-    words = [f"{head}: {'; '.join(parts)}." for head, parts in (("Holds", good), ("Does not hold", bad)) if parts]
+    good, bad = ([str(part) for part in parts if part.holds == which] for which in (True, False))
+    words = [f"{head}: {'; '.join(some)}." for head, some in (("Holds", good), ("Does not hold", bad)) if some]
     kind: Literal["confirmed", "in part", "not"] = "in part" if good and bad else "confirmed" if good else "not"
-    return kind, " ".join([*words, *([reason] if reason and bad else [])])
+    return Verdict(kind, " ".join([*words, *([reason] if reason and bad else [])]), tuple(parts))
 
 
 def key(parameters: Parameters) -> str:

@@ -20,7 +20,7 @@ from ..compare.report import STYLE, html_table
 from ..compare.tables import Table
 from ..programs.sets import DataError
 from .conduct import RUNS, kept
-from .experiment import Experiment, Result
+from .experiment import Experiment, Part, Result
 
 SUMMARY = "summary.json"
 
@@ -38,7 +38,7 @@ def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
     if picture is not None:
         written.append(folder / "figure.png")
         written[-1].write_bytes(picture)
-    verdict, reason = experiment.verdict(runs)
+    verdict = experiment.verdict(runs)
     summary = {
         "name": experiment.name,
         "title": experiment.title,
@@ -46,8 +46,9 @@ def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
         "claim": experiment.claim,
         "protocol": asdict(experiment.protocol),
         "finding": experiment.finding(runs),
-        "verdict": verdict,
-        "reason": reason,
+        "verdict": verdict.kind,
+        "reason": verdict.reason,
+        "parts": [part._asdict() for part in verdict.parts],
         "repeats": repeats,
         "runs": len(runs),
         "seconds": round(sum(run["seconds"] for run in runs), 1),
@@ -95,6 +96,10 @@ def index(folder: Path) -> Path:
     body = [
         "<h1>The papers' experiments</h1>",
         _beside(summaries, links=True),
+        "<h2>What decides each verdict, and would overturn it</h2>",
+        "<p class='note'>Each part of a claim is one number of the runs, over all sizes and settings of its page, "
+        "beside a bound that follows from the claim's words. Runs with a number beyond the bound overturn it.</p>",
+        _parts(summaries),
     ]
     path = folder / "index.html"
     path.write_text(document("The papers' experiments", body), encoding="utf-8")
@@ -144,6 +149,18 @@ def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
         cells = [title, html.escape(summary["claim"]), html.escape(summary["finding"]), f"<b>{verdict}</b>: {reason}"]
         cells += [_made(summary)] if links else []
         rows.append("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
+    return _words_table("".join(f"<th class=left>{head}</th>" for head in heads), rows)
+
+
+def _parts(summaries: list[dict[str, Any]]) -> str:
+    """Each part of each claim: its words, the number found, the bound, and whether it holds."""
+    heads = ["experiment", "part of the claim", "found", "asked for", "holds"]
+    rows = []
+    for summary in summaries:
+        for part in (Part(**fields) for fields in summary.get("parts", ())):
+            cells = [summary["title"], part.words, f"{part.value:.3g}", f"{part.relation} {part.bound:.3g}"]
+            cells.append("yes" if part.holds else "no")
+            rows.append("<tr>" + "".join(f'<td class="words">{html.escape(cell)}</td>' for cell in cells) + "</tr>")
     return _words_table("".join(f"<th class=left>{head}</th>" for head in heads), rows)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from models import DiscreteHMM, FisherScore, FreeEnergyScore, MaxMarginScoreSpace, SufficientStatistics
 
 from ..compare.tables import Table
-from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
+from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .score_space import (
     DATA,
     Cells,
@@ -26,9 +26,9 @@ from .score_space import (
     accuracy_by_svm,
     by_setup,
     halves_of,
-    is_above,
     standard_error,
 )
+from .shares import standard_errors
 
 STATES, PERCENTS = (2, 3, 4, 6, 8, 10), (10, 20, 30, 50, 70, 90)
 FEW, MANY, HALF = 3, 10, 50
@@ -138,18 +138,28 @@ class StatesAndShares(Experiment):
         return "; ".join(parts) + "."
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        cells, holds = by_setup(runs, "data", "states", "percent"), {}
+        cells, parts = by_setup(runs, "data", "states", "percent"), []
         for name in sorted({run["data"] for run in runs}):
             half = _chosen(cells, name, None, HALF)
             few, many = half.get((name, FEW, HALF)), half.get((name, MANY, HALF))
             if few and many:
                 gain = few["MSS"] - np.max([many[m] for m in METHODS[:-1]], axis=0)
-                holds[f"{DATA[name]}: MSS with {FEW} states above the best of the others with {MANY}"] = is_above(gain)
+                words = (
+                    f"{DATA[name]}: MSS with {FEW} states above the others with {MANY}: least gain in standard errors"
+                )
+                parts.append(Part(words, standard_errors(gain), ">", 2.0))
             wins, total = _wins(cells, name)
             if total:
-                holds[f"{DATA[name]}: so in the mean at every share of training samples"] = wins == total
+                parts.append(
+                    Part(
+                        f"{DATA[name]}: so in the mean at every share of training samples: share",
+                        wins / total,
+                        "==",
+                        1.0,
+                    )
+                )
         return verdict_of(
-            holds, "More states go on helping MSS, too; what it gains depends on the start of EM (score-space-tilt)."
+            parts, "More states go on helping MSS, too; what it gains depends on the start of EM (score-space-tilt)."
         )
 
 

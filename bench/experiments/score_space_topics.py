@@ -29,8 +29,9 @@ from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
 from ..data.source import locate
 from ..data.text import cached_tokens, tokenize
-from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
-from .score_space import accuracy_by_svm, by_setup, is_above, standard_error
+from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .score_space import accuracy_by_svm, by_setup, standard_error
+from .shares import standard_errors
 
 GROUPS = ("sci.crypt", "sci.electronics", "sci.med", "sci.space")
 WORDS, LARGEST_SHARE = 300, 0.25
@@ -144,15 +145,18 @@ class TopicScores(Experiment):
         cells = by_setup(runs, "topics", "size")
         few, many = cells.get((FEW, POSTS)), cells.get((MANY, POSTS))
         if not few or not many:
-            return "in part", "The short form has no 10 and 50 topics."
+            return Verdict("in part", "The short form has no 10 and 50 topics.")
         best = max((few["MSS"], few["MSS pair"]), key=lambda v: v.mean())
 
-        holds = {f"MSS with {FEW} topics above {m} with {MANY}": is_above(best - many[m]) for m in ("FS", "FESS", "SS")}
-        holds[f"MSS above Med-LDA, {FEW} topics"] = is_above(best - few["Med-LDA"])
-        holds[f"MSS above SS, {FEW} topics"] = is_above(best - few["SS"])
-        holds["SS near FESS and FS"] = bool(max(abs((many["SS"] - many[m]).mean()) for m in ("FS", "FESS")) < 5.0)
+        def above(words: str, gain: np.ndarray) -> Part:
+            return Part(f"{words}: gain in standard errors", standard_errors(gain), ">", 2.0)
+
+        near = max(abs((many["SS"] - many[m]).mean()) for m in ("FS", "FESS"))
+        parts = [above(f"MSS with {FEW} topics above {m} with {MANY}", best - many[m]) for m in ("FS", "FESS", "SS")]
+        parts += [above(f"MSS above {m}, {FEW} topics", best - few[m]) for m in ("Med-LDA", "SS")]
+        parts.append(Part("SS near FESS and FS: largest difference of the means, points", near, "<", 5.0))
         return verdict_of(
-            holds, "Other data than the paper's. Above means by more than two standard errors over the samples."
+            parts, "Other data than the paper's. Above means by more than two standard errors over the samples."
         )
 
 

@@ -42,6 +42,19 @@ def significance(differences: Iterable[float]) -> int:
     return int(np.sign(found.difference)) if found.p_value < LEVEL else 0
 
 
+def standard_errors(gain: np.ndarray) -> float:
+    """The mean, in standard errors of it: what is above 2 counts as a gain. Of a single value, its sign without end.
+
+    Examples
+    --------
+    >>> round(standard_errors(np.array([1.0, 2.0, 3.0])), 3), standard_errors(np.zeros(3)), standard_errors(np.ones(1))
+    (3.464, 0.0, inf)
+    """
+    mean = float(np.mean(gain))
+    error = float(np.std(gain, ddof=1) / np.sqrt(np.size(gain))) if np.size(gain) > 1 else 0.0
+    return mean / error if error > 0.0 else float(np.sign(mean)) * np.inf if mean else 0.0
+
+
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
     """The mean, and the half width of its 95 % confidence interval by Student's t (0 of a single value).
 

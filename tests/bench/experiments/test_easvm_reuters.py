@@ -11,6 +11,7 @@ from bench.experiments.conduct import conduct
 from bench.experiments.easvm_reuters import (
     CATEGORIES,
     EXPLAINED,
+    SERIES,
     Articles,
     ReutersExplanations,
     best_factor,
@@ -61,21 +62,21 @@ def test_the_machines_are_those_of_the_estimator(factor):
     assert (np.flatnonzero(np.diff(D.indptr)) == np.flatnonzero(y)).all() and D[:, articles.important["earn"]].nnz == 0
     plain = next(path(X, y, 0.0 * X, C, (0.0,)))
     found = next(path(X, y, D, C, (factor,), plain.alpha))
-    bias = np.ones((60, 1))
     mask = np.where(y[:, None], articles.important["earn"], True)
-    machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha, fit_intercept=False)
-    machine.fit(np.hstack([X.toarray(), bias]), y, explanations=np.hstack([mask, bias > 0.0]))
-    expected = np.append(found.w, found.b)
-    assert np.linalg.norm(machine.coef_[0] - expected) < 0.05 * np.linalg.norm(expected) and found.gap < 1e-3
+    machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha).fit(X.toarray(), y, explanations=mask)
+    same = np.append(machine.coef_[0], machine.intercept_[0]) - np.append(found.w, found.b)
+    assert np.linalg.norm(same) < 0.05 * np.linalg.norm(found.w) and found.gap < 1e-3
 
 
 def test_only_what_cross_validation_finds_better_is_taken():
     articles = made_up(200)
     X, y = articles.X, articles.belongs["earn"]
-    alpha = next(path(X, y, 0.0 * X, 0.1, (0.0,))).alpha
     good, bad = articles.important["earn"], ~articles.important["earn"]
-    factors = [best_factor(X, y, differences(X, important, y), 0.1, alpha) for important in (good, bad)]
-    assert factors[0] > 0.0 and factors[1] == 0.0
+    (one, good_factor), (other, bad_factor) = [
+        best_factor(X, y, differences(X, important, y), 0.1, SERIES) for important in (good, bad)
+    ]
+    assert good_factor > 0.0 == bad_factor and one > other > 0.0
+    assert best_factor(X, y, 0.0 * X, 0.1, (0.0,)) == (other, 0.0)
 
 
 def test_samples_are_of_the_training_articles_with_the_share_of_the_category():
@@ -130,8 +131,11 @@ def test_the_finding_and_the_verdict_tell_better_from_worse():
         "significantly (paired t, 5 %) in 1, and the lower in 2, significantly in 1; from -11.0 points (grain, 200 "
         "articles) to +11.0 (earn, 200). Of 12 runs it is better in 5 and worse in 4, at worst by 20.0 points."
     )
-    verdict, reason = experiment.verdict(runs_of(gains))
-    assert verdict == "in part" and reason.startswith("Holds: it is sometimes significantly better. Does not hold: ")
+    verdict = experiment.verdict(runs_of(gains))
+    assert verdict.kind == "in part" and [part.holds for part in verdict.parts] == [True, False, False]
+    assert verdict.parts[2].value == pytest.approx(-0.11)
+    idle = [{**run, "svm": 0.0} for run in runs_of({"money-fx": [-0.1] * 3})]
+    assert "In 1 cells the SVM has an F1 below 10 %" in experiment.verdict(runs_of(gains) + idle).reason
     assert experiment.verdict(runs_of({"earn": [0.1, 0.11, 0.12], "crude": [0.0] * 3}))[0] == "confirmed"
     assert experiment.verdict(runs_of({"grain": [-0.1, -0.11, -0.12]}))[0] == "not"
 

@@ -1,7 +1,9 @@
 """The frame of the experiments, on one that throws a die."""
 
 import json
+import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from bench import __main__ as command_line
 from bench import experiments
 from bench.compare.tables import Table
 from bench.experiments import conduct, pages
-from bench.experiments.experiment import Experiment, Protocol, verdict_of
+from bench.experiments.experiment import Experiment, Part, Protocol, verdict_of
 from bench.programs.sets import DataError
 from socp.version import __version__
 
@@ -54,7 +56,8 @@ class Dice(Experiment):
         return f"the mean is {np.mean([run['mean'] for run in runs if run['sides'] == 6]):.1f}"
 
     def verdict(self, runs):
-        return verdict_of({"the mean is near 3.5": abs(np.mean([run["mean"] for run in runs]) - 3.5) < 0.5}, "bad dice")
+        far = abs(np.mean([run["mean"] for run in runs]) - 3.5)
+        return verdict_of([Part("the mean is near 3.5: distance", far, "<", 0.5)], "bad dice")
 
 
 @pytest.fixture
@@ -128,13 +131,18 @@ def test_the_command_writes_everything(tmp_path, dice, capsys):
     assert "| sides | seed | a \\| mean |\n| --- | ---: | ---: |\n| 6 | 0 |" in (own / "tables.md").read_text()
     page = (own / "page.html").read_text()
     summary = json.loads((own / "summary.json").read_text())
-    assert summary["verdict"] == "confirmed" and summary["reason"] == "Holds: the mean is near 3.5."
+    assert summary["verdict"] == "confirmed" and summary["reason"].startswith("Holds: the mean is near 3.5: distance (")
+    (part,) = summary["parts"]
+    assert part["value"] < part["bound"] == 0.5 and part["relation"] == "<"
     assert summary["version"] == __version__ and len(summary["code"]) == 12 and summary["date"] >= "2026-11-22"
     assert "<b>confirmed</b>: Holds: the mean" in page and "a generator is &lt; a hand" in page
     assert f"version {__version__}, code {summary['code']}, {summary['date']}" in page
     assert "the mean is 3.5" in page and "data:image/png;base64," in page and "of 100 throws" in page
     index = (tmp_path / "index.html").read_text()
     assert '<a href="dice/page.html">Throwing dice</a>' in index
+    assert (
+        '<td class="words">the mean is near 3.5: distance</td>' in index and '<td class="words">&lt; 0.5</td>' in index
+    )
     out = capsys.readouterr().out
     assert "paper:    the mean is 3.5" in out and "measured: the mean is 3." in out
     page = f"in a browser: {(tmp_path / 'index.html').as_uri()}"
@@ -153,7 +161,7 @@ def test_pages_are_made_anew_from_the_runs(tmp_path, dice, monkeypatch):
     assert command_line.main(["experiment", "dice", "--quick", "--repeats", "2", "--out", str(tmp_path)]) == 0
     before = json.loads((tmp_path / "dice" / "summary.json").read_text())
     monkeypatch.setattr(Dice, "claim", "the mean is 10")
-    monkeypatch.setattr(conduct, "source_digest", lambda packages: "of other code")
+    monkeypatch.setattr(conduct, "code_of", lambda experiment: "of other code")
     assert command_line.main(["report", str(tmp_path)]) == 0
     assert json.loads((tmp_path / "dice" / "summary.json").read_text()) == {**before, "claim": "the mean is 10"}
     assert "the mean is 10" in (tmp_path / "dice" / "page.html").read_text()
@@ -164,9 +172,118 @@ def test_pages_are_made_anew_from_the_runs(tmp_path, dice, monkeypatch):
 
 
 def test_a_claim_of_parts_is_confirmed_in_part():
-    assert verdict_of({"a": True, "b": True}, "why") == ("confirmed", "Holds: a; b.")
-    assert verdict_of({"a": True, "b": False}, "why") == ("in part", "Holds: a. Does not hold: b. why")
-    assert verdict_of({"b": False}, "why") == ("not", "Does not hold: b. why")
+    good, bad = Part("a", 1.0, ">", 0.0), Part("b", -0.25, ">=", 0.0)
+    assert verdict_of([good, good], "why")[:2] == ("confirmed", "Holds: a (1 > 0); a (1 > 0).")
+    assert verdict_of([good, bad], "why")[:2] == ("in part", "Holds: a (1 > 0). Does not hold: b (-0.25 >= 0). why")
+    assert verdict_of([bad], "why") == ("not", "Does not hold: b (-0.25 >= 0). why", (bad,))
+
+
+def test_a_number_is_on_one_side_of_its_bound_and_no_number_on_none():
+    sides = {"<": (True, False, False), "<=": (True, True, False), ">": (False, False, True)}
+    sides |= {">=": (False, True, True), "==": (False, True, False)}
+    for relation, expected in sides.items():
+        assert tuple(Part("a", value, relation, 2.0).holds for value in (1.0, 2.0, 3.0)) == expected
+        assert not Part("a", float("nan"), relation, 2.0).holds
+
+
+KEPT = sorted((Path(__file__).parents[3] / "docs" / "results" / "experiments").glob("*/summary.json"))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
+def test_every_verdict_follows_from_the_runs_that_are_kept(path):
+    summary = json.loads(path.read_text())
+    experiment = experiments.find(summary["name"])
+    head, runs = conduct.kept(experiment, path.parent, summary["repeats"])
+    verdict = experiment.verdict(runs)
+    assert (verdict.kind, verdict.reason, experiment.finding(runs)) == tuple(
+        summary[name] for name in ("verdict", "reason", "finding")
+    )
+    assert [part._asdict() for part in verdict.parts] == [pytest.approx(part) for part in summary["parts"]]
+    assert summary["claim"] == experiment.claim and summary["code"] == head["code"]
+    assert summary["runs"] == len(runs) and summary["seconds"] == round(sum(run["seconds"] for run in runs), 1)
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
+def test_a_verdict_changes_with_the_runs(path):
+    """Each part is decided by the runs: with all numbers of the machines exchanged or spoiled some part changes."""
+    summary = json.loads(path.read_text())
+    experiment = experiments.find(summary["name"])
+    runs = conduct.kept(experiment, path.parent, summary["repeats"])[1]
+    rng = np.random.default_rng(0)
+    spoiled = [spoil(run, rng) for run in runs]
+    with np.errstate(all="ignore"):
+        other = experiment.verdict(spoiled)
+    assert [part.value for part in other.parts] != [part.value for part in experiment.verdict(runs).parts]
+
+
+def spoil(value, rng):
+    """The same document with its measured numbers drawn anew, below what they were."""
+    if isinstance(value, dict):
+        fixed = {
+            "seed",
+            "size",
+            "pair",
+            "data",
+            "words",
+            "category",
+            "states",
+            "steps",
+            "init",
+            "percent",
+            "value",
+            "C",
+        }
+        return {name: one if name in fixed else spoil(one, rng) for name, one in value.items()}
+    if isinstance(value, list):
+        return [spoil(one, rng) for one in value]
+    return value * rng.uniform() if isinstance(value, float) else value
+
+
+def test_pages_of_other_code_are_told(tmp_path, dice, monkeypatch, capsys):
+    monkeypatch.setattr(conduct, "code_of", lambda experiment: "of this code")
+    assert command_line.main(["experiment", "dice", "--quick", "--repeats", "2", "--out", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path)]) == 0
+    assert "of the present code" in capsys.readouterr().out
+    monkeypatch.setattr(conduct, "code_of", lambda experiment: "of that code")
+    assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path)]) == 1
+    assert "dice: of code of this code (" in capsys.readouterr().out
+
+
+def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch):
+    packages = tmp_path / "checkout"
+    for name in ("bench", "models"):
+        shutil.copytree(conduct.PACKAGES / name, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(conduct, "PACKAGES", packages)
+    experiment = experiments.find("transfer")
+
+    def changed(file, before, after):
+        path = packages / file
+        text = path.read_text()
+        assert before in text
+        path.write_text(text.replace(before, after, 1))
+        found = conduct.code_of(experiment)
+        path.write_text(text)
+        return found
+
+    now = conduct.code_of(experiment)
+    own = "bench/experiments/transfer.py"
+    assert (
+        changed(own, "seed: int", "seed: float")
+        != now
+        != changed("models/transfer/wordnet.py", "import numpy", "import sys, numpy")
+    )
+    assert changed("bench/experiments/nouns.py", "import", "import os, sys\nimport") != now
+    assert (
+        now
+        == changed(own, "Why the error bars", "That the error bars")
+        == changed(own, "from __future__", "# why\nfrom __future__")
+    )
+    assert (
+        now
+        == changed("bench/experiments/hybrid.py", "LEVEL", "LEVELS")
+        == changed("bench/experiments/pages.py", "html", "HTML")
+    )
 
 
 def test_all_experiments_say_how_they_are_done():

@@ -70,12 +70,14 @@ def test_the_finding_says_what_the_runs_say(mss, words):
 
 
 def test_the_verdict_needs_more_than_two_standard_errors():
-    for gains, verdict in (([4.0, 5.0, 6.0], "confirmed"), ([-9.0, 5.0, 8.0], "not")):
+    for gains, verdict in (([4.0, 5.0, 6.0], "confirmed"), ([-9.0, 5.0, 8.0], "in part"), ([-9.0, -5.0, 8.0], "not")):
         values = dict.fromkeys((*PRINTED, *BESIDES), 70.0)
         runs = [
             {"data": "promoters", "seed": s, "accuracy": {**values, "MSS": 70.0 + gain}} for s, gain in enumerate(gains)
         ]
-        assert ScoreSpaces().verdict(runs)[0] == verdict
+        found = ScoreSpaces().verdict(runs)
+        assert found.kind == verdict and found.parts[0].holds == (verdict == "confirmed")
+        assert found.parts[1].value == pytest.approx(np.mean(gains))
 
 
 def test_every_data_set_has_its_twenty_halves():

@@ -35,6 +35,21 @@ def test_proposition_31_by_sampling(g, eta):
 
 
 @pytest.mark.parametrize("g", FAMILIES, ids=ids)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_affine_images_are_of_the_same_family(g, k):
+    """Properties 1, 2: of x ~ E(mu, Sigma, g) in R^3, A x + a is E(A mu + a, A Sigma A', g) in R^k."""
+    rng = np.random.default_rng(10 + k)
+    root, mu, A, a = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(k, 3)), rng.normal(size=k)
+    images = (mu + g.sample(rng, SAMPLES, 3) @ root.T) @ A.T + a
+    whitened = np.linalg.solve(np.linalg.cholesky(A @ root @ root.T @ A.T), (images - (A @ mu + a)).T)
+    for probability in (0.05, 0.3, 0.5, 0.8, 0.95):
+        share = np.mean(np.linalg.norm(whitened, axis=0) <= g.radius(probability, k))
+        assert abs(share - probability) < 4.0 * math.sqrt(probability * (1.0 - probability) / SAMPLES)
+    for axis in whitened:  # and as in R^k every direction is alike
+        assert abs(np.mean(axis > g.upper_quantile(0.2)) - 0.2) < 4.0 * math.sqrt(0.16 / SAMPLES)
+
+
+@pytest.mark.parametrize("g", FAMILIES, ids=ids)
 @pytest.mark.parametrize("n", [1, 4, 50])
 def test_the_radius_by_sampling(g, n):
     rng = np.random.default_rng(n)
