@@ -202,3 +202,18 @@ def test_a_factor_that_is_asked_for_has_the_rank_of_the_matrix():
     F = DenseHessian(P).factor()
     assert F.shape == (30, 20)
     np.testing.assert_allclose(F @ F.T, P, rtol=0.0, atol=1e-10 * P.max())
+
+
+def test_the_shift_is_a_share_of_each_entry_and_rounding_of_the_largest():
+    diagonal, D, n = np.array([4.0, 0.0, 1e6, -2.0]), np.array([1.0, 2.0, 0.5, 1.0]), 4
+    rounding = (64.0 + n) * np.finfo(float).eps
+    for scales, factor in ((D, 3.0), (np.zeros(0), 1.0)):
+        size = factor * scales**2 if scales.size else np.ones(n)
+        expected = 1e-9 * np.maximum(diagonal, 0.0) + rounding * (diagonal / size).max() * size
+        np.testing.assert_allclose(shift_of(diagonal, scales, factor, 1e-9), expected, rtol=1e-13)
+
+
+def test_a_variable_that_stands_alone_needs_no_curvature():
+    P = sp.csc_array(np.array([[2.0, 3.0, 0.0], [3.0, 8.0, 0.0], [0.0, 0.0, 0.0]]))
+    arguments = P.indptr.astype(np.int64), P.indices.astype(np.int64), P.data, np.zeros(0), 1.0, 1e-9
+    assert is_clearly_semidefinite(3, True, *arguments)

@@ -4,11 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import qp
 import socp
 from bench.answers.exact import Exact, distances, times
 from socp import ConeProgram, NonNeg
+from socp.verify import certificates
 from socp.verify.certificates import dual_certificate, dual_terms, primal_certificate, primal_terms
 from tests.support.programs import planted_dual_certificate, planted_primal_certificate
 
@@ -185,3 +187,19 @@ def test_certificates_of_quadratic_programs_pass_in_truth(unbounded, presolve, s
     for one in (found, many[0], many[2], other[1]):
         told, true = exact_told(program, one)
         assert told == pytest.approx(true, rel=1e-6, abs=1e-30) and true <= TOL
+
+
+@pytest.mark.parametrize("is_dense", [True, False])
+def test_a_product_is_rounded_once_and_what_is_left_is_told(is_dense):
+    rng = np.random.default_rng(0)
+    M = rng.normal(size=(5, 8)) * 10.0 ** rng.integers(-6, 7, (5, 8))
+    M[:, 4:] = -M[:, :4]
+    x = np.tile(rng.normal(size=4), 2) + 1e-13 * rng.normal(size=8)  # nearly all cancels
+    sparse = sp.csc_array(M)
+    sparse.indptr, sparse.indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
+    total, left = certificates.multiply(M if is_dense else sparse, x)
+    for row, found, rest in zip(M, total, left):
+        terms = [Fraction(a) * Fraction(b) for a, b in zip(row, x)]
+        exact, size = sum(terms), sum(map(abs, terms))
+        assert abs(Fraction(found) - exact) <= abs(exact) * Fraction(2) ** -52 + size * Fraction(2) ** -98
+        assert abs(Fraction(found) + Fraction(rest) - exact) <= size * Fraction(2) ** -98
