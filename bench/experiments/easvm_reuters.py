@@ -254,8 +254,8 @@ class ReutersExplanations(Experiment):
         return verdict_of(
             parts,
             "The losses are those of Q chosen by five folds of a small sample. What decides is whose label is "
-            f"explained, and C. In {idle} cells the SVM has an F1 below {100 * NOTHING:.0f} %: they decide nothing. A cell "
-            f"has {few} samples at least, so that a gain must be large to be significant.",
+            f"explained, and C. In {idle} cells the SVM has an F1 below {100 * NOTHING:.0f} %: they decide nothing. "
+            f"A cell has {few} samples at least, so that a gain must be large to be significant.",
         )
 
 
