@@ -27,10 +27,12 @@ SAME = ("experiment", "quick", "code")
 PACKAGES = Path(__file__).resolve().parents[2]
 TOLD = {"tables", "figure", "finding", "verdict", "title", "source", "claim", "protocol"}
 """What an experiment says of its runs, which can be made anew from them."""
+ROOMS = "models", "bench/experiments", "bench/data"
+FRAME = {"experiment.py", "conduct.py", "pages.py", "shares.py"}
 
 
 def code_of(experiment: Experiment) -> str:
-    """Return twelve digits of the code that makes the runs: `models`, the experiment, and what it imports of `bench`.
+    """Return twelve digits of the code that makes the runs: the experiment, and what it imports of `ROOMS`.
 
     Comments, docstrings and what is `TOLD` of the runs are left out.  So is the engine, whose answers are the same to
     its tolerance: its own tests hold them.
@@ -42,7 +44,7 @@ def code_of(experiment: Experiment) -> str:
             found.add(path)
             waiting += _imported(path)
     digest = hashlib.sha256()
-    for path in sorted(found | set((PACKAGES / "models").rglob("*.py"))):
+    for path in sorted(found):
         digest.update(f"{path.relative_to(PACKAGES).as_posix()}\n{_code(path)}".encode())
     return digest.hexdigest()[:12]
 
@@ -52,16 +54,27 @@ def _file_of(module: str) -> Path:
 
 
 def _imported(path: Path) -> list[Path]:
-    """The modules of `bench.experiments` and `bench.data` that a file imports, but for frame and statistics."""
+    """The files of `ROOMS` that a file imports from, but for frame and statistics of experiments."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-            paths = [folder.with_suffix(".py"), folder / "__init__.py", *(folder / f"{a.name}.py" for a in node.names)]
-            found += [one for one in paths if one.is_file() and one.parent.name in ("experiments", "data")]
-    return [
-        one for one in found if one.name not in ("experiment.py", "conduct.py", "pages.py", "shares.py", "__init__.py")
-    ]
+        if isinstance(node, ast.ImportFrom):
+            base = path.parents[node.level - 1] if node.level else PACKAGES
+            place = base.joinpath(*(node.module or "").split("."))
+            found += [one for alias in node.names for one in _file_with(place, alias.name)]
+    rooms = tuple(f"{PACKAGES / room}{os.sep}" for room in ROOMS)
+    return [one for one in found if str(one).startswith(rooms) and one.name not in FRAME]
+
+
+def _file_with(place: Path, name: str) -> list[Path]:
+    """The file of a module, or the one of a package's that has a name which is imported from it."""
+    for one in (place.with_suffix(".py"), place / f"{name}.py"):
+        if one.is_file():
+            return [one]
+    init = place / "__init__.py"
+    for node in ast.walk(ast.parse(init.read_text(encoding="utf-8"))) if init.is_file() else ():
+        if isinstance(node, ast.ImportFrom) and node.level and any(name in (a.name, a.asname) for a in node.names):
+            return _file_with(place.joinpath(*(node.module or "").split(".")), name)
+    return []
 
 
 def _code(path: Path) -> str:

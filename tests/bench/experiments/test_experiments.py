@@ -283,6 +283,7 @@ def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch)
         now
         == changed("bench/experiments/hybrid.py", "LEVEL", "LEVELS")
         == changed("bench/experiments/pages.py", "html", "HTML")
+        == changed("models/topics/medlda.py", "import numpy", "import sys, numpy")
     )
 
 
