@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.support import browser
-from tests.test_docs import CHAPTERS, DOCS
+from tests.test_docs import CHAPTERS, CORE, DOCS
 
 NEEDED = [name for name in ("sphinx", "furo", "myst_nb", "latex2mathml") if find_spec(name) is None]
 pytestmark = [
@@ -132,7 +132,7 @@ def test_chapters_are_numbered_and_the_interactive_page_leads_back(book, pages):
     index = (book / "index.html").read_text(encoding="utf-8")
     assert len(
         re.findall(r'<li class="toctree-l1"><a class="reference internal" href="course/\w+.html">\d+\. ', index)
-    ) == 2 * len(CHAPTERS)
+    ) == 2 * len(CORE)
     assert "interactive.html" in pages[book / "index.html"].links
     assert "index.html" in pages[book / "interactive.html"].links
 

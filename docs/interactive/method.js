@@ -68,15 +68,14 @@ const method = (() => {
     };
   }
 
-  // LDL' factors of M + delta diag(signs), without pivoting; returns a function that solves.  A pivot that rounding has
-  // made too small, or of the other sign, is replaced by a large one.
+  // LDL' factors of M + delta diag(signs), without pivoting; returns a function that solves.  A pivot of the other sign
+  // is rounding: its sign is turned; and none is taken that is smaller than delta.
   function ldlFactor(M, signs, delta) {
     const n = M.length, L = identity(n), d = zeros(n);
     for (let j = 0; j < n; j++) {
       const row = L[j].slice(0, j).map((value, k) => d[k] * value);
       const column = M.map((entries, i) => (i < j ? 0 : row.reduce((sum, value, k) => sum - L[i][k] * value, entries[j])));
-      d[j] = column[j] + delta * signs[j];
-      if (signs[j] * d[j] < 0.1 * delta) d[j] = 100 * signs[j] * delta;
+      d[j] = signs[j] * Math.max(Math.abs(column[j] + delta * signs[j]), delta);
       for (let i = j + 1; i < n; i++) L[i][j] = column[i] / d[j];
     }
     return (rhs) => {

@@ -71,7 +71,7 @@ def tell_apart(
     unit = np.minimum(C, np.maximum(alpha.max(initial=0.0) if largest is None else largest, 1e-300))
     kinds = np.full(alpha.size, ON_MARGIN)
     kinds[alpha <= unit * np.maximum(-violation, 1e-9)] = NOT_SUPPORT
-    kinds[(C - alpha <= unit * violation) & (kinds == ON_MARGIN)] = INSIDE_MARGIN
+    kinds[(C - alpha <= unit * np.maximum(violation, 1e-9)) & (kinds == ON_MARGIN)] = INSIDE_MARGIN
     kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE
     alpha = np.where(kinds == NOT_SUPPORT, 0.0, alpha)
     return kinds, np.where(kinds >= INSIDE_MARGIN, C, np.minimum(alpha, C))

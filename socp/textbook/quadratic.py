@@ -21,15 +21,13 @@ REGULARIZATION = 1e-9  # relative to the largest entry of the data
 def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """Return L with a unit diagonal and d with L diag(d) L' = K + delta diag(signs), without pivoting.
 
-    Where K is quasi-definite with these signs, they are those of d (Vanderbei 1995).  A pivot that rounding has made
-    smaller than delta / 10, or of the other sign, is replaced by a large one, 100 delta; then its variable rests.
+    Where K is quasi-definite with these signs, they are those of d (Vanderbei 1995).  A pivot of the other sign is
+    rounding: its sign is turned; and none is taken that is smaller than delta.
     """
     L, d = np.eye(len(K)), np.zeros(len(K))
     for j in range(len(K)):
         column = K[j:, j] - L[j:, :j] @ (d[:j] * L[j, :j])
-        d[j] = column[0] + delta * signs[j]
-        if signs[j] * d[j] < 0.1 * delta:
-            d[j] = 100.0 * signs[j] * delta
+        d[j] = signs[j] * max(abs(column[0] + delta * signs[j]), delta)
         L[j + 1 :, j] = column[1:] / d[j]
     return L, d
 

@@ -34,6 +34,15 @@ def test_a_hard_margin_has_no_bound_to_be_at():
     assert cleaned.tolist() == [3.0, 0.0, 40.0]
 
 
+def test_a_multiplier_that_is_at_its_bound_is_so_though_its_sample_is_on_the_margin():
+    # a vertex of the multipliers: no sample is between the bounds, and b is the middle of its interval
+    violation = np.array([0.0, -1e-16, 1e-17, 0.5, 0.3])
+    alpha, C = np.array([2.0, 2.0, 0.0, 2.0, 1.0]), np.full(5, 2.0)
+    kinds, cleaned = tell_apart(alpha, C, violation)
+    assert kinds.tolist() == [INSIDE_MARGIN, INSIDE_MARGIN, NOT_SUPPORT, INSIDE_MARGIN, ON_MARGIN]
+    assert cleaned.tolist() == alpha.tolist()
+
+
 POLY = {"kernel": "poly", "degree": 3, "gamma": 1.0, "coef0": 1.0}
 
 
