@@ -68,14 +68,15 @@ const method = (() => {
     };
   }
 
-  // LDL' factors of M + delta diag(signs), without pivoting; returns a function that solves.  A pivot of the other sign
-  // is rounding: its sign is turned; and none is taken that is smaller than delta.
+  // LDL' factors of M + delta diag(signs), without pivoting; returns a function that solves.  A pivot of the other sign,
+  // or below delta / 10, is rounding: it takes its sign and a size by which its variable rests.
   function ldlFactor(M, signs, delta) {
     const n = M.length, L = identity(n), d = zeros(n);
     for (let j = 0; j < n; j++) {
       const row = L[j].slice(0, j).map((value, k) => d[k] * value);
       const column = M.map((entries, i) => (i < j ? 0 : row.reduce((sum, value, k) => sum - L[i][k] * value, entries[j])));
-      d[j] = signs[j] * Math.max(Math.abs(column[j] + delta * signs[j]), delta);
+      d[j] = column[j] + delta * signs[j];
+      if (signs[j] * d[j] < 0.1 * delta) d[j] = signs[j] * Math.max(Math.abs(d[j]), 1e4 * delta);
       for (let i = j + 1; i < n; i++) L[i][j] = column[i] / d[j];
     }
     return (rhs) => {

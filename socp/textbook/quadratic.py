@@ -21,13 +21,15 @@ REGULARIZATION = 1e-9  # relative to the largest entry of the data
 def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """Return L with a unit diagonal and d with L diag(d) L' = K + delta diag(signs), without pivoting.
 
-    Where K is quasi-definite with these signs, they are those of d (Vanderbei 1995).  A pivot of the other sign is
-    rounding: its sign is turned; and none is taken that is smaller than delta.
+    Where K is quasi-definite with these signs, they are those of d (Vanderbei 1995).  A pivot of the other sign, or
+    below delta / 10, is rounding: it takes its sign and a size of at least 1e4 delta, by which its variable rests.
     """
     L, d = np.eye(len(K)), np.zeros(len(K))
     for j in range(len(K)):
         column = K[j:, j] - L[j:, :j] @ (d[:j] * L[j, :j])
-        d[j] = signs[j] * max(abs(column[0] + delta * signs[j]), delta)
+        d[j] = column[0] + delta * signs[j]
+        if signs[j] * d[j] < 0.1 * delta:
+            d[j] = signs[j] * max(abs(d[j]), 1e4 * delta)
         L[j + 1 :, j] = column[1:] / d[j]
     return L, d
 

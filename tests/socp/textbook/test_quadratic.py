@@ -56,7 +56,7 @@ def test_the_factors_give_the_matrix_back():
     np.testing.assert_allclose(L * d @ L.T, K + 0.1 * np.diag(signs), atol=1e-12)
     np.testing.assert_array_equal(np.sign(d), signs)
     np.testing.assert_array_equal(np.tril(L), L)
-    for entry, pivot in ((0.4, 0.5), (-0.05, 0.1), (-0.1, 0.1), (-0.25, 0.15), (-3.0, 2.9)):
+    for entry, pivot in ((0.4, 0.5), (-0.05, 0.05), (-0.095, 1e3), (-0.1, 1e3), (-3.0, 1e3), (-4e3, 4e3 - 0.1)):
         for sign in (1.0, -1.0):
             assert textbook.ldl(np.array([[sign * entry]]), np.array([sign]), 0.1)[1] == pytest.approx(sign * pivot)
 
