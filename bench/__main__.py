@@ -289,6 +289,7 @@ def _experiment(options: argparse.Namespace) -> int:
             print("interrupted; the same command goes on from here", file=sys.stderr)
             return 130
         written = pages.write(experiment, own, options.repeats or experiment.repeats)
+        runs = conduct.kept(experiment, own, options.repeats or experiment.repeats)[1]
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
         print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}")
         print("verdict:  {}: {}\n".format(*experiment.verdict(runs)[:2]))

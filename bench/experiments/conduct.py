@@ -25,7 +25,7 @@ SAME = ("experiment", "quick", "code")
 
 
 PACKAGES = Path(__file__).resolve().parents[2]
-TOLD = {"tables", "figure", "finding", "verdict", "title", "source", "claim", "protocol"}
+TOLD = {"tables", "figure", "finding", "verdict", "title", "source", "claim", "protocol", "apart"}
 """What an experiment says of its runs, which can be made anew from them."""
 ROOMS = "models", "bench/experiments", "bench/data"
 FRAME = {"experiment.py", "conduct.py", "pages.py", "shares.py"}
@@ -98,9 +98,11 @@ def _is_told(node: ast.stmt, within: ast.AST) -> bool:
 
 
 def outdated(folder: Path, find: Callable[[str], Experiment]) -> list[str]:
-    """Return a sentence for each page in a folder that other code has made than is here."""
-    found = []
-    for path in sorted(folder.glob(f"*/{RUNS}")):
+    """Return a sentence for each page that other code has made than is here; refuse a folder without pages."""
+    found, paths = [], sorted(folder.glob(f"*/{RUNS}"))
+    if not paths:
+        raise DataError(f"no results of experiments in {folder}; give their folder by --out")
+    for path in paths:
         head = _read(path)[0]
         now = code_of(find(head["experiment"]))
         if head["code"] != now:
@@ -175,7 +177,9 @@ def conduct(
 
 
 def kept(experiment: Experiment, folder: Path, repeats: int) -> tuple[dict[str, Any], list[Result]]:
-    """What a conduct has left in its folder: the head of its file, which tells code, date and machine, and all results.
+    """Return the head of the file of a folder, which tells code, date and machine, and all results that it keeps.
+
+    Runs beyond the wanted repeats, as an interrupted conduct of more leaves them, come last where runs stand apart.
 
     Raises
     ------
@@ -187,7 +191,8 @@ def kept(experiment: Experiment, folder: Path, repeats: int) -> tuple[dict[str, 
     missing = sum(key(parameters) not in done for parameters in wanted)
     if not head or missing:
         raise DataError(f"{folder / RUNS} has not all runs of {experiment.name}: {missing or 'all'} are missing")
-    return head, [{**parameters, **done[key(parameters)]} for parameters in wanted]
+    every = dict.fromkeys([*map(key, wanted), *(done if experiment.apart else ())])
+    return head, [{**json.loads(one), **done[one]} for one in every]
 
 
 def _performed(

@@ -122,6 +122,7 @@ class ReutersExplanations(Experiment):
         "the category are explained, nor what cross-validation compares.",
     )
     repeats = 10
+    apart = True
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
         """A run a category, size, form of the words and seed; all articles are one sample."""

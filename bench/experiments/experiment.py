@@ -80,6 +80,8 @@ class Experiment(abc.ABC):
     protocol : Protocol
     repeats : int
         How often each set-up is run, as in the paper.
+    apart : bool
+        Whether machines are compared within a run only: a page then has all runs that are kept, however many a set-up.
     """
 
     name: ClassVar[str]
@@ -88,6 +90,7 @@ class Experiment(abc.ABC):
     claim: ClassVar[str]
     protocol: ClassVar[Protocol]
     repeats: ClassVar[int]
+    apart: ClassVar[bool] = False
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)

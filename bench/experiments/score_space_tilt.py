@@ -195,7 +195,8 @@ class MarginScoreSpaces(Experiment):
                     PRINTED_GAIN,
                 ),
             ]
-        for start, words in ((WEAK, "near-uniform start, 10 EM steps"), (STRONG, "spread start, 100 EM steps")):
+        for start in dict.fromkeys(key[1:3] for key in cells if key[0] == "promoters"):
+            words = f"{start[0].replace('_', '-')} start, {start[1]} EM steps"
             own = [cell for key, cell in cells.items() if key[:3] == ("promoters", *start)]
             for other, told in (("SS", "SS"), ("SS +10", "SS after ten EM steps more")) if own else ():
                 least = min(standard_errors(cell["MSS 10"] - cell[other]) for cell in own if other in cell)

@@ -49,10 +49,13 @@ def standard_errors(gain: np.ndarray) -> float:
     --------
     >>> round(standard_errors(np.array([1.0, 2.0, 3.0])), 3), standard_errors(np.zeros(3)), standard_errors(np.ones(1))
     (3.464, 0.0, inf)
+    >>> standard_errors(np.array([0.1, 0.2, -0.3]))  # 0.1 + 0.2 - 0.3 is 5.6e-17
+    0.0
     """
     mean = float(np.mean(gain))
     error = float(np.std(gain, ddof=1) / np.sqrt(np.size(gain))) if np.size(gain) > 1 else 0.0
-    return mean / error if error > 0.0 else float(np.sign(mean)) * np.inf if mean else 0.0
+    ratio = mean / error if error > 0.0 else float(np.sign(mean)) * np.inf if mean else 0.0
+    return round(ratio, 9) + 0.0 if np.isfinite(ratio) else ratio  # what rounding leaves of a mean of 0 is 0
 
 
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:

@@ -248,6 +248,18 @@ def test_pages_of_other_code_are_told(tmp_path, dice, monkeypatch, capsys):
     monkeypatch.setattr(conduct, "code_of", lambda experiment: "of that code")
     assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path)]) == 1
     assert "dice: of code of this code (" in capsys.readouterr().out
+    assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path / "elsewhere")]) == 2
+    assert "no results of experiments" in capsys.readouterr().err
+
+
+def test_a_page_leaves_no_run_out_that_stands_apart(tmp_path, dice, monkeypatch):
+    conduct.conduct(dice, tmp_path, repeats=3)
+    assert len(conduct.kept(dice, tmp_path, 2)[1]) == 4
+    monkeypatch.setattr(Dice, "apart", True)
+    runs = conduct.kept(dice, tmp_path, 2)[1]
+    wanted = conduct.conduct(dice, tmp_path, repeats=2)
+    assert len(runs) == 6 and runs[:4] == wanted
+    assert {(run["sides"], run["seed"]) for run in runs[4:]} == {(6, 2), (20, 2)}
 
 
 def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch):
