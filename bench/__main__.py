@@ -27,6 +27,7 @@ from . import counts, experiments
 from .answers import answer
 from .answers.verify import verify
 from .compare import (
+    ablation,
     anatomy,
     calibrate,
     comparison,
@@ -42,7 +43,6 @@ from .experiments import conduct, pages
 from .fuzz import batches, campaign, interrupts, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
-from .teaching import ablation
 from .tour import INTRODUCTION, tour
 
 
