@@ -483,7 +483,7 @@ def _parser() -> argparse.ArgumentParser:
     told.add_argument("folder", nargs="?", default=".", help="the checkout (default: the current folder)")
     told.add_argument(
         "--measure", nargs="*", metavar="SET", choices=[*figures.SETS, "anatomy", "all"],
-        help=f"measure these sets first, with the solvers and settings of their reports: all, anatomy, or {', '.join(figures.SETS)}",
+        help="measure first, with the solvers and settings of the reports: all of them, or those named",
     )  # fmt: skip
 
     together = commands.add_parser("report", help="one page over the experiments in a folder")
