@@ -1,7 +1,7 @@
 """The constants beta and phi of the bilevel classifier from probabilities (Epshteyn and DeJong 2006, section 3).
 
 In all functions `g` is the name of a family or the family itself, see `family`, and `matrices` says what Sigma and
-Omega are: the "scale" of E(mu, Sigma, g), or the "covariance" alpha_g times that, as one estimates it from samples; then
+Omega are: the "scale" of E(mu, Sigma, g), or the "covariance", alpha_g times that, as estimated from samples; then
 beta and phi are smaller by sqrt(alpha_g).  The Cauchy distribution, and Student's with nu <= 2, have no covariance.
 Omega is ``prior.Omega[i]``, a diagonal or a matrix; where it has zero variances, densities are those on its support, of
 the dimension of its rank.

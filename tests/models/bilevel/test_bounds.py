@@ -79,7 +79,7 @@ def test_a_set_that_is_shattered_is_not_larger_than_the_bound(cosine):
 
 
 def least_alignment(length, tau, sharp=False):
-    """B.2: the least cosine between t and mu; the paper's 1 - tau / |t| is loose, what is attained is at the tangent."""
+    """B.2: the least cosine between t and mu; the paper's is loose, the sharp one is attained."""
     return math.sqrt(1.0 - (tau / length) ** 2) if sharp else 1.0 - tau / length
 
 
