@@ -21,10 +21,10 @@ MOVED = 1e-7  # a side that moves by less, relative to its size, stays: ten time
 
 
 class Shift(NamedTuple):
-    """A side that moves: entry `index` of `side` ("l", "u", "lb" or "ub"), by `change` (new less old)."""
+    """A side that moves: number `entry` of `side` ("l", "u", "lb" or "ub"), by `change` (new less old)."""
 
     side: str
-    index: int
+    entry: int
     change: float
 
 
@@ -78,7 +78,7 @@ def relax(
     >>> print(qp.solve(program).status)
     primal_infeasible
     >>> nearest, shifts = qp.relax(program, weights={"ub": np.inf})
-    >>> print([(side, index, round(change, 6)) for side, index, change in shifts], nearest.l.round(6))
+    >>> print([(side, entry, round(change, 6)) for side, entry, change in shifts], nearest.l.round(6))
     [('l', 0, -1.0)] [3.]
     >>> print(qp.solve(nearest).status)
     optimal

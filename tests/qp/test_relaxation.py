@@ -75,7 +75,7 @@ def test_squares_are_those_of_nonnegative_least_squares(seed):
 def test_equal_sides_move_together():
     program = qp.QuadraticProgram(None, [0.0], A=[[1.0], [1.0], [1.0]], l=[0.0, 3.0, 3.0], u=[0.0, 3.0, 3.0])
     nearest, shifts = qp.relax(program)
-    assert [(s.side, s.index) for s in shifts] == [("l", 0), ("u", 0)]
+    assert [(s.side, s.entry) for s in shifts] == [("l", 0), ("u", 0)]
     np.testing.assert_allclose(nearest.l, 3.0, atol=1e-7)
     np.testing.assert_array_equal(nearest.l, nearest.u)
 
@@ -87,7 +87,7 @@ def test_infinite_sides_and_data_stay():
     for name in SIDES:
         old, new = getattr(program, name), getattr(nearest, name)
         np.testing.assert_array_equal(np.isfinite(new), np.isfinite(old))
-        moved = {s.index: s.change for s in shifts if s.side == name}
+        moved = {s.entry: s.change for s in shifts if s.side == name}
         np.testing.assert_array_equal(np.flatnonzero(new != old), sorted(moved))
         np.testing.assert_array_equal(new[list(moved)] - old[list(moved)], list(moved.values()))
     assert nearest.P is program.P
@@ -100,7 +100,7 @@ def test_hard_sides_stay(norm):
     program = qp.QuadraticProgram(None, [1.0, 1.0], A=[[1.0, 1.0], [1.0, 0.0]], l=[4.0, 0.0], ub=[1.0, 2.0])
     hard = {"l": [np.inf, 1.0], "ub": [np.inf, 5.0]}
     nearest, shifts = qp.relax(program, hard, norm)
-    assert [(s.side, s.index, round(s.change, 6)) for s in shifts] == [("ub", 1, 1.0)]
+    assert [(s.side, s.entry, round(s.change, 6)) for s in shifts] == [("ub", 1, 1.0)]
     assert qp.solve(nearest).objective == pytest.approx(4.0, abs=1e-6)
 
 
