@@ -118,7 +118,7 @@ def prepare_packages(*prefixes: str) -> float:
     """Compile or load the kernels whose names begin so, or all of packages that are imported; return the seconds."""
     begin = time.perf_counter()
     if not INTERPRETED:
-        for package in filter(None, map(sys.modules.get, (__name__.partition(".")[0], "qp"))):
+        for package in filter(None, map(sys.modules.get, (__name__.partition(".")[0], "qp", "models"))):
             for name in package.__all__:
                 getattr(package, name)  # which imports it, if nobody has yet
         prepare([kernel for kernel in kernels() if kernel.name.startswith(prefixes or "")])
