@@ -72,6 +72,11 @@ def _ablation(options: argparse.Namespace) -> int:
 
 
 def _anatomy(options: argparse.Namespace) -> int:
+    if options.file:
+        qp.warmup()
+        options.out.write_text(anatomy.page(options.file), encoding="utf-8")
+        _show_page(options.out)
+        return 0
     names = anatomy.names(options.programs)
     qp.warmup()
     print(anatomy.table(names))
@@ -319,7 +324,16 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _figures(options: argparse.Namespace) -> int:
-    """Only what differs is written."""
+    """Measure the sets again if that is asked, then write the files that differ."""
+    wanted = [*figures.SETS, "anatomy"] if "all" in (options.measure or []) else options.measure or []
+    for words in figures.commands(Path(options.folder), [name for name in wanted if name != "anatomy"]):
+        print(f"{PROGRAM} {' '.join(words)}", flush=True)
+        if main(words) not in (0, 1):
+            return 130
+    if "anatomy" in wanted:
+        qp.warmup()
+        table = anatomy.table(anatomy.names()) + "\n"
+        (Path(options.folder) / "docs" / "results" / "anatomy" / "table.md").write_text(table, encoding="utf-8")
     for path, text in figures.written(Path(options.folder)).items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -414,7 +428,11 @@ def _parser() -> argparse.ArgumentParser:
         "--only", help=f"the programs whose name matches: {MATCHES}; the names: {', '.join(ablation.PROGRAMS)}"
     )
 
-    parts = commands.add_parser("anatomy", help="where the time of a solve goes, for one program of each kind")
+    parts = commands.add_parser("anatomy", help="where the time of a solve goes: of a file, or of one program a kind")
+    parts.add_argument("file", nargs="?", help="a program: its plan, times, convergence and trace as a page")
+    parts.add_argument(
+        "--out", type=_file_to_write, default=Path("anatomy.html"), help="that page (default: %(default)s)"
+    )
     parts.add_argument(
         "--programs",
         help="CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
@@ -484,6 +502,10 @@ def _parser() -> argparse.ArgumentParser:
 
     told = commands.add_parser("figures", help="write the tables of the documentation from the reports")
     told.add_argument("folder", nargs="?", default=".", help="the checkout (default: the current folder)")
+    told.add_argument(
+        "--measure", nargs="*", metavar="SET", choices=[*figures.SETS, "anatomy", "all"],
+        help="measure first, with the solvers and settings of the reports: all of them, or those named",
+    )  # fmt: skip
 
     together = commands.add_parser("report", help="one page over the experiments in a folder")
     together.add_argument("folder", help="the --out of the experiments")
