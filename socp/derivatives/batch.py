@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled.threads import WORK
 from ..linalg.csc import csc_of_dense
 from ..problem.checks import ProgramError, as_dense, as_vector, check_finite
 from ..problem.hessian import hessian_of
 from ..problem.status import Status
-from .conditions import Conditions, find_point, solve_conditions
+from .conditions import Conditions, differentiate
 from .linearization import SMALL, Arrays, Linearization, Pair, RowForm, as_smoothing, check_path
 from .saddle import PIVOT
 from .sides import note_cones
@@ -56,9 +57,9 @@ class Linearizations:
             )  # fmt: skip
             conditions.sides.mu = self.mu
             note_cones(conditions.sides, *form.layout, form.before)
-            for i in range(self.k):
-                find_point(conditions, i)
-                solve_conditions(conditions, i)
+            step = max(1, int(WORK / (n + m + 1) ** 3))
+            for begin in range(0, self.k, step):
+                differentiate(conditions, begin, min(begin + step, self.k))
         check_path(answer[:, -2].min(), self.mu)
         self.differentiable = answer[:, -1] > 0.0
         for i in np.flatnonzero(~(answer[:, -2] > PIVOT)):

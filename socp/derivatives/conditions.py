@@ -66,6 +66,14 @@ class Conditions(Structure):
 
 
 @deferred_kernel
+def differentiate(w: Conditions, begin: int, end: int) -> None:
+    """Call `find_point` and `solve_conditions` for programs begin:end."""
+    for i in range(begin, end):
+        find_point(w, i)
+        solve_conditions(w, i)
+
+
+@deferred_kernel
 def find_point(w: Conditions, i: int) -> None:
     """Take Newton's steps from the answer of program i; refactor where a step with the factors does not serve."""
     n, r, sides, answer, last = w.n, w.r, w.sides, w.answer[i], w.answer.shape[1] - 2

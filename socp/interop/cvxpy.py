@@ -106,7 +106,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         settings = self.settings(verbose, solver_opts)
         self.refuse_bounds(data)
         program = self.program(data)
-        solver = solver_cache.get(self.name()) if warm_start and solver_cache else None
+        solver: Any = solver_cache.get(self.name()) if warm_start and solver_cache else None
         is_kept = isinstance(solver, self.solver) and solver.settings == settings
         if not is_kept or not self.goes_on(solver, program):
             solver = self.solver.of_checked(program, settings)
