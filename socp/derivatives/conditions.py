@@ -22,13 +22,13 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..linalg.dense import multiply_symmetric_dense
 from ..linalg.refinement import SLOW
 from ..linalg.vectors import dot_within
-from .saddle import EQUATION, PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
+from .saddle import PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
 from .sides import Sides, begin_at, project, reflect
 
 SAME = 1e-10  # relative difference of points that have the same factors, and of residuals that are none
-NEWTON_STEPS, LEAST_SHARE, FALL = 100, 1e-6, 1e-4
+NEWTON_STEPS, LEAST_SHARE = 100, 1e-6  # of a step, the smallest part that is tried
 ON_PATH, OFF_PATH = 1e-12, 1e-6  # residual of a point of the path, relative to the data, and of one that is not
-HARD = 1.0 / EQUATION  # the weight from which on the factors take a row for an equation
+HARD = 1e12  # the weight from which on the factors take a row for an equation
 
 
 class Conditions(Structure):
@@ -96,7 +96,7 @@ def find_point(w: Conditions, i: int) -> None:
         while share >= LEAST_SHARE:
             advance(w, i, share)
             now = conditions_at(w, i, w.new_x, w.new_v, w.new_values)
-            if now <= (1.0 - FALL * share) * size:
+            if now < size:
                 break
             share *= 0.5
         if not now < size:

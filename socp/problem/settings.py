@@ -253,16 +253,7 @@ _kept = functools.lru_cache(maxsize=64, typed=True)(Settings)  # typed: True is 
 
 ELSEWHERE = {
     "tol": (
-        "eps",
-        "eps_rel",
-        "eps_abs",
-        "epsilon",
-        "tolerance",
-        "reltol",
-        "feastol",
-        "rtol",
-        "tol_gap_rel",
-        "tol_feas",
+        "eps", "eps_rel", "eps_abs", "epsilon", "tolerance", "reltol", "feastol", "rtol", "tol_gap_rel", "tol_feas",
     ),
     "tol_abs": ("abstol", "atol", "tol_gap_abs"),
     "tol_infeasible": ("eps_infeas", "eps_prim_inf", "eps_dual_inf", "tol_infeas_rel", "tol_infeas_abs"),
@@ -273,7 +264,7 @@ ELSEWHERE = {
     "kkt": ("kktsolver", "linear_solver", "direct_solve_method", "linsys_solver"),
     "regularization": ("reg", "delta", "static_regularization_constant"),
     "equilibrate": ("scaling", "scale", "equilibrate_enable"),
-}
+}  # fmt: skip
 """What other solvers call the settings."""
 OURS = {other: name for name, others in ELSEWHERE.items() for other in others}
 

@@ -80,7 +80,7 @@ def test_familiar_names_of_settings():
     assert not qpsolvers.solve_problem(problem, solver="centralpath", max_iters=1).found
     for wrong, words in (
         ({"eps_abs": -1.0}, "eps_abs must be a positive number"),
-        ({"eps_abs": 1e-5, "tol_abs": 1e-5}, "eps_abs and tol_abs are one setting"),
+        ({"eps_abs": 1e-5, "tol_abs": 1e-5}, "tol_abs and eps_abs are one setting"),
         ({"eps_rel": "small"}, "eps_rel must be a positive number"),
         ({"epsilon": 1e-3}, "unknown setting 'epsilon'"),
     ):
