@@ -39,7 +39,7 @@ from .compare import (
     report,
     suite,
 )
-from .experiments import conduct, pages
+from .experiments import conduct, confirm, pages
 from .fuzz import batches, campaign, interrupts, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
@@ -274,16 +274,15 @@ def _experiment(options: argparse.Namespace) -> int:
     names = list(experiments.MODULES) if options.name == "all" else [options.name]
     folder = Path(options.out or "experiments")
     if options.check:
-        other = conduct.outdated(folder, experiments.find)
-        print("\n".join(other) if other else f"all pages in {folder} are of the present code")
-        return 1 if other else 0
+        return _check(options, folder)
     data = options.data or os.environ.get(sets.DATA_VARIABLE)
     if data and options.dask:
         data = os.path.abspath(data)  # the workers have another environment, and other working directories
     for experiment in map(experiments.find, names):
         own = folder / experiment.name
         if options.fresh:
-            (own / conduct.RUNS).unlink(missing_ok=True)
+            for name in (conduct.RUNS, conduct.CONFIRMED):
+                (own / name).unlink(missing_ok=True)
         print(f"{experiment.title} ({experiment.source})")
         try:
             with conduct.progress() as show:
@@ -301,6 +300,21 @@ def _experiment(options: argparse.Namespace) -> int:
         print("written:", *written)
     _show_page(pages.index(folder))
     return 0
+
+
+def _check(options: argparse.Namespace, folder: Path) -> int:
+    """Each page is told as it comes; those that are confirmed say so from now on."""
+    holds, new = True, set()
+    for path in confirm.pages(folder, options.name):
+        experiment = experiments.find(json.loads(path.open(encoding="utf-8").readline())["experiment"])
+        found = confirm.check(experiment, path.parent, options.data, options.budget)
+        print(f"{found.name}: {found.words}", flush=True)
+        holds &= found.holds
+        new |= {found.name} if found.is_new else set()
+    if new:
+        pages.rewrite(folder, experiments.find, new)
+        pages.index(folder)
+    return 0 if holds else 1
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -474,7 +488,14 @@ def _parser() -> argparse.ArgumentParser:
     trial.add_argument(
         "--dask", help="the address of a dask scheduler whose workers run it; the data folder must be theirs, too"
     )
-    trial.add_argument("--check", action="store_true", help="run nothing; tell which pages other code has made, exit 1")
+    trial.add_argument(
+        "--check",
+        action="store_true",
+        help="compute a sample of kept runs again where other code made them; exit 1 where they differ",
+    )
+    trial.add_argument(
+        "--budget", type=_positive, default=confirm.BUDGET, help="of --check, seconds a page (default %(default)g)"
+    )
     trial.add_argument("--out", help="the folder of the results (default: experiments)")
     trial.add_argument("--quick", action="store_true", help="a short form that takes less than a minute")
     trial.add_argument("--fresh", action="store_true", help="do not go on with the runs that are there")

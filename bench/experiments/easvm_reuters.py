@@ -122,6 +122,7 @@ class ReutersExplanations(Experiment):
         "the category are explained, nor what cross-validation compares.",
     )
     repeats = 10
+    incidental = frozenset({"seconds", "gap"})
     apart = True
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:

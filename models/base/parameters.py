@@ -17,6 +17,7 @@ ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "penalty": "l1
 """What scikit-learn calls some parameters."""
 FIRST_SECTION = re.compile(r"^(?=[A-Z][\w ]*\n-{3,}$)", re.MULTILINE)
 ITEM = re.compile(r"^(\S.*)\n?((?:[ \t].*\n?|\n)*)", re.MULTILINE)
+RAISES = "ValueError\n    The samples or a parameter cannot be taken, as the message says."
 TYPES = {
     "Any": "",
     "ClassWeight": 'dict, "balanced" or None',
@@ -150,10 +151,12 @@ def sections(doc: str) -> tuple[str, dict[str, str]]:
 
 
 def complete_method(method: Any, told: str) -> None:
-    """Complete the section "Parameters" of a method's docstring by the items of the text `told`."""
+    """Complete a docstring by the items of the text `told` that are arguments of the method, and what it raises."""
     summary, own = sections(method.__doc__)
     items = _gather([own.pop("Parameters", ""), told])
-    method.__doc__ = _joined(summary, {"Parameters": _listed(items, inspect.signature(method).parameters), **own})
+    parameters = _listed(items, inspect.signature(method).parameters)
+    first = {"Parameters": parameters, "Returns": own.pop("Returns", ""), "Raises": RAISES}
+    method.__doc__ = _joined(summary, {**first, **own})
 
 
 def _completed(cls: type, found: dict[str, Field]) -> str:

@@ -42,6 +42,9 @@ class SchemeParameters:
         More than two classes: one against one with votes, or one against the rest.
     decision_function_shape
         Whether one-against-one gives a column a class or a column a pair.
+    break_ties
+        Whether `predict` breaks ties between votes by the sums of the decision values, and else takes the first class,
+        as scikit-learn.
     """
 
     _: KW_ONLY
@@ -61,6 +64,12 @@ class WorkingSetParameters:
         "precomputed" or indefinite polynomial one) has its matrix made, and tested.
     shrinking
         Whether the engine may work on the variables that matter instead of all at once; the answer is the same.
+    solver
+        The program that is solved.  The primal of a kernel other than the linear one is solved in the features of a
+        factor of the kernel matrix.  "auto" takes the dual, of low rank for a linear kernel and few features,
+        and the primal for many sparse samples of few features or where the dual misses its tolerance.
+    random_state
+        As scikit-learn has it; nothing here is random.
     """
 
     _: KW_ONLY

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..base.estimator import Classifier
 from ..base.multiclass import SCHEMES, Scheme, scores, winners
 from ..base.validation import ClassWeight, as_dense, as_weights, check_choice, check_number
-from .kernels import Gamma, Kernel
+from .kernels import Gamma, Kernel, make_kernel
 from .multipliers import KINDS
 
 
@@ -45,6 +45,12 @@ class KernelExpansion:
 
     def _is_pairwise(self) -> bool:
         return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"
+
+    def _kernel_to_fit(self, X: Any, weights: np.ndarray) -> np.ndarray:
+        """Make the kernel of the samples; returns the rows of those that have a weight."""
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
+        self.kernel_.check_samples(X)
+        return np.flatnonzero(weights > 0.0)
 
     def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
         """The samples of one machine; of a precomputed kernel its matrix between them."""

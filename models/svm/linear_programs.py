@@ -21,13 +21,8 @@ class ProgramClassifier(LinearClassifier):
 
     Attributes
     ----------
-    classes_ : array
-    coef_ : array, shape (machines, features)
-    intercept_ : array, shape (machines,)
     program_, solution_
         Of the last machine.
-    n_iter_ : int
-        Iterations of the engine, the most of any machine.
     """
 
     fit_intercept = True
@@ -41,11 +36,8 @@ class ProgramClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
         y : array_like, shape (samples,)
             Labels of two or more classes; of more than two, one against the rest.
-        sample_weight : array_like, shape (samples,), optional
-            An integer is as good as so many copies, zero as leaving the sample out.
         """
         self._check_parameters()
         self._fit_programs(X, y, sample_weight)

@@ -14,26 +14,28 @@ machine is not too large, only its own samples come into its programs, and all i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import keeps_parameters
+from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import (
     SCHEMES,
-    Scheme,
     check_classes_left,
     class_weights,
     stratified_folds,
     two_class_problems,
     winners,
 )
-from ..base.validation import ClassWeight, as_weights, check_choice, check_number
+from ..base.parameters import fitted, parameters
+from ..base.validation import as_weights, check_choice, check_number
 from ..programs.margins import dual_program
-from .kernels import Gamma, Kernel, KernelChoice, make_kernel
+from .groups import MachineParameters, WorkingSetParameters
+from .kernel_expansion import KernelClassifier
+from .kernels import Kernel, KernelChoice, make_kernel
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
@@ -208,7 +210,8 @@ def fold_scores(
     return found
 
 
-class SVCCV(SVC):
+@parameters
+class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptParameters, WorkingSetParameters):
     r"""`SVC` whose C is chosen by cross-validation, along paths that begin each machine at the one before.
 
     The C with the largest mean share of right answers on held-out samples is taken, the smallest of those that tie, and
@@ -216,17 +219,15 @@ class SVCCV(SVC):
 
     Parameters
     ----------
-    Cs : array_like, default from 0.01 to 1000
+    Cs : array_like
         The values of C, positive and finite.
-    cv : int or iterable of (train, test), default 5
+    cv : int or iterable of (train, test)
         How many stratified folds, dealt out in the order of the samples; or the places of each fold's samples.
-    n_jobs : int, optional
+    n_jobs
         Processes that share the folds, by joblib (-1: one a processor).  One keeps the kernel's rows for all folds.
         The scores are the same.
-    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, decision_function_shape, break_ties, tol
-        As in `SVC`; gamma is that of all samples in the folds, too.
-    max_iter, time_limit, threads, cache_size, shrinking, random_state, verbose
-        As in `SVC`.
+    gamma
+        As in `SVC`: that of all samples, in the folds too.
 
     Attributes
     ----------
@@ -236,13 +237,11 @@ class SVCCV(SVC):
         In ascending order.
     scores_ : array, shape (values, folds)
         The (weighted) share of right answers on each fold.
-    classes_, support_, dual_coef_, intercept_, ...
-        As in `SVC`, of the machine of all samples.
+    n_support_, margin_, program_, solution_
+        Of the machine of all samples, as in `SVC`.
 
     Raises
     ------
-    ValueError
-        Something does not fit, which the message names.
     ImportError
         n_jobs asks for processes, and joblib is not installed.
 
@@ -258,35 +257,17 @@ class SVCCV(SVC):
     (100.0, (3, 5), True)
     """
 
-    C_: float
-    Cs_: np.ndarray
-    scores_: np.ndarray
+    Cs: Any = CS
+    kernel: KernelChoice = "rbf"
+    _: KW_ONLY
+    cv: Any = 5
+    n_jobs: int | None = None
+    break_ties: bool = False
+    random_state: Any = None
 
-    @keeps_parameters
-    def __init__(
-        self,
-        Cs: Any = CS,
-        kernel: KernelChoice = "rbf",
-        *,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
-        multi_class: Scheme = "ovo",
-        decision_function_shape: Scheme = "ovr",
-        break_ties: bool = False,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        cache_size: float = 200.0,
-        shrinking: bool = True,
-        random_state: Any = None,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    C_: float = fitted()
+    Cs_: np.ndarray = fitted()
+    scores_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVCCV:
         """Choose C, and solve the programs of all machines with it.
@@ -295,8 +276,6 @@ class SVCCV(SVC):
         ----------
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
-        y : array_like, shape (samples,)
-            Labels of two or more classes.
         sample_weight : array_like, shape (samples,), optional
             Factors of C and of right answers; zero is as good as leaving the sample out.
         """

@@ -12,48 +12,17 @@ import qp
 from ..base.estimator import warn_unless_good
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems
-from ..base.parameters import fitted, parameters
+from ..base.parameters import parameters
 from ..base.validation import check_choice, check_number
 from .groups import MachineParameters, WorkingSetParameters
 from .kernel_expansion import KernelClassifier
-from .kernels import KernelChoice, make_kernel
+from .kernels import KernelChoice
 from .margin import FORMS, Form, Machine, Margin, largest_margin, low_rank_pays
 from .series import RANKS, Machines, Problem, fits_in_series, solve_in_series
 
 
-@parameters
-class SVC(KernelClassifier, MachineParameters, WeightParameters, InterceptParameters, WorkingSetParameters):
-    r"""Support vector classifier.
-
-    Between two classes, with signs y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``, the primal and the dual are
-
-    .. math::
-        \min_{w, b, \xi}\; \tfrac12 \|w\|^2 + \sum_i C_i \xi_i
-        \quad\text{s.t. } y_i (w^\top \phi(x_i) + b) \ge 1 - \xi_i,\; \xi \ge 0
-
-        \max_\alpha\; 1^\top\alpha - \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j k(x_i, x_j)
-        \quad\text{s.t. } y^\top\alpha = 0,\; 0 \le \alpha_i \le C_i
-
-    with C_i = C * class weight * sample weight.  With C infinite the margin is hard: no xi, no upper bound on alpha.
-    Without `fit_intercept`, b and the equality are left out.
-
-    Parameters
-    ----------
-    C
-        The price of a violated margin; ``inf`` forbids it.
-    break_ties
-        Whether `predict` breaks ties between votes by the sums of the decision values, and else takes the first class,
-        as scikit-learn.
-    solver
-        The program that is solved.  The primal of a kernel other than the linear one is solved in the features of a
-        factor of the kernel matrix.  "auto" takes the dual, of low rank for a linear kernel and few features,
-        and the primal for many sparse samples of few features or where the dual misses its tolerance.
-    random_state
-        As scikit-learn has it; nothing here is random.
-    tol
-        Of the engine, see `socp.Settings`.  It bounds the objective's error, and so ||w||'s by sqrt(2 tol |objective|);
-        on scaled data that is mostly far better, and the forms agree to about 1e-6 in the decision values too.
-        A warning comes only above 1e-8.
+class MarginClassifier(KernelClassifier):
+    """Support vector classifiers of which every two-class machine is a margin; a subclass declares the parameters.
 
     Attributes
     ----------
@@ -63,64 +32,34 @@ class SVC(KernelClassifier, MachineParameters, WeightParameters, InterceptParame
         1 / ||w||.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
-
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names; or the margin is hard and the classes cannot be separated.
-
-    See Also
-    --------
-    SubgradientSVC : the same linear machine by descent on the hinge loss.
-
-    Notes
-    -----
-    There is no `predict_proba`: calibrate with ``CalibratedClassifierCV(svc)``.  Nothing is random.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from models import SVC
-    >>> X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), ["no", "no", "yes", "yes"]
-    >>> svc = SVC(C=np.inf, kernel="linear").fit(X, y)
-    >>> svc.coef_.round(4), svc.intercept_.round(4), svc.support_, svc.margin_.round(4)
-    (array([[1., 1.]]), array([-1.]), array([0, 1, 2]), array([0.7071]))
-    >>> svc.predict([[1.5, 0.0]])
-    array(['yes'], dtype='<U3')
     """
 
     C: float = 1.0
-    kernel: KernelChoice = "rbf"
-    _: KW_ONLY
+    fit_intercept: bool = True
     break_ties: bool = False
     solver: Form = "auto"
-    random_state: Any = None
+    cache_size: float = 200.0
+    shrinking: bool = True
 
-    n_support_: np.ndarray = fitted()
-    margin_: np.ndarray = fitted()
-    n_iter_: int = fitted()
-    program_: qp.QuadraticProgram = fitted()
-    solution_: qp.Solution = fitted()
+    n_support_: np.ndarray
+    margin_: np.ndarray
+    n_iter_: int
+    program_: qp.QuadraticProgram
+    solution_: qp.Solution
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Solve the programs of all machines.
 
         Parameters
         ----------
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
-        y : array_like, shape (samples,)
-            Labels of two or more classes.
-        sample_weight : array_like, shape (samples,), optional
-            Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
         """
         settings = {**self._check_parameters(), "active_set": bool(self.shrinking)}
         check_choice("solver", self.solver, FORMS)
         check_number("cache_size", self.cache_size, 0.0, open_low=True)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
-        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
-        self.kernel_.check_samples(X)
-        used = np.flatnonzero(weights > 0.0)
+        used = self._kernel_to_fit(X, weights)
         problems = [
             Problem(used[rows], signs, C[used[rows]])
             for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class)
@@ -157,7 +96,7 @@ class SVC(KernelClassifier, MachineParameters, WeightParameters, InterceptParame
         machine = largest_margin(
             self._margin(X, problem, bool(self.fit_intercept)), self.solver, settings, cache_size=float(self.cache_size)
         )
-        warn_unless_good("SVC", machine.solution)
+        warn_unless_good(type(self).__name__, machine.solution)
         return machine
 
     def _margin(self, X: Any, problem: Problem, bias: bool) -> Margin:
@@ -173,3 +112,61 @@ class SVC(KernelClassifier, MachineParameters, WeightParameters, InterceptParame
         self.intercept_, self.margin_ = machines.intercepts, machines.margins
         self.n_iter_ = machines.iterations
         self.program_, self.solution_ = machines.program, machines.solution
+
+
+@parameters
+class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParameters, WorkingSetParameters):
+    r"""Support vector classifier.
+
+    Between two classes, with signs y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``, the primal and the dual are
+
+    .. math::
+        \min_{w, b, \xi}\; \tfrac12 \|w\|^2 + \sum_i C_i \xi_i
+        \quad\text{s.t. } y_i (w^\top \phi(x_i) + b) \ge 1 - \xi_i,\; \xi \ge 0
+
+        \max_\alpha\; 1^\top\alpha - \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j k(x_i, x_j)
+        \quad\text{s.t. } y^\top\alpha = 0,\; 0 \le \alpha_i \le C_i
+
+    with C_i = C * class weight * sample weight.  With C infinite the margin is hard: no xi, no upper bound on alpha.
+    Without `fit_intercept`, b and the equality are left out.
+
+    Parameters
+    ----------
+    C
+        The price of a violated margin; ``inf`` forbids it.
+    tol
+        Of the engine, see `socp.Settings`.  It bounds the objective's error, and so ||w||'s by sqrt(2 tol |objective|);
+        on scaled data that is mostly far better, and the forms agree to about 1e-6 in the decision values too.
+        A warning comes only above 1e-8.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names; or the margin is hard and the classes cannot be separated.
+
+    See Also
+    --------
+    SubgradientSVC : the same linear machine by descent on the hinge loss.
+
+    Notes
+    -----
+    There is no `predict_proba`: calibrate with ``CalibratedClassifierCV(svc)``.  Nothing is random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import SVC
+    >>> X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), ["no", "no", "yes", "yes"]
+    >>> svc = SVC(C=np.inf, kernel="linear").fit(X, y)
+    >>> svc.coef_.round(4), svc.intercept_.round(4), svc.support_, svc.margin_.round(4)
+    (array([[1., 1.]]), array([-1.]), array([0, 1, 2]), array([0.7071]))
+    >>> svc.predict([[1.5, 0.0]])
+    array(['yes'], dtype='<U3')
+    """
+
+    C: float = 1.0
+    kernel: KernelChoice = "rbf"
+    _: KW_ONLY
+    break_ties: bool = False
+    solver: Form = "auto"
+    random_state: Any = None

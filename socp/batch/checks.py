@@ -11,7 +11,7 @@ from ..compiled.memory import check_room
 from ..compiled.signatures import Floats, Matrix
 from ..form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
 from ..linalg.cholesky import cholesky
-from ..problem.checks import ProgramError, as_dense, check_symmetric, symmetric_part
+from ..problem.checks import ProgramError, as_dense, as_symmetric
 from ..problem.hessian import Hessian, as_hessian, hessian_of
 
 
@@ -32,8 +32,7 @@ def matrices(
     if shape[0] is not None:
         stack = found if found.ndim == 3 else found[None]
         for i in np.flatnonzero((stack != np.swapaxes(stack, 1, 2)).any(axis=(1, 2))):
-            check_symmetric(f"{name}[{i}]" if found.ndim == 3 else name, stack[i])
-            stack[i] = symmetric_part(stack[i])
+            stack[i] = as_symmetric(f"{name}[{i}]" if found.ndim == 3 else name, stack[i])
     return found
 
 

@@ -28,12 +28,6 @@ def tail_square(v: Matrix, a: int, e: int) -> Vec:
 
 
 @leaf
-def depth(v: Matrix, a: int, e: int) -> Vec:
-    """v_0 - |v_1|."""
-    return load(v, a) - root(tail_square(v, a, e))
-
-
-@leaf
 def determinant(v: Matrix, a: int, e: int) -> Vec:
     """v'Jv."""
     tail = root(tail_square(v, a, e))
@@ -243,7 +237,8 @@ def depth_in_cones(w: Lanes, v: Matrix) -> Vec:
     """The least v_0 - |v_1| of a cone."""
     found = splat(1e300)
     for k in range(w.cones):
-        found = smallest(depth(v, w.cone_start[k], w.cone_start[k + 1]), found)
+        a = w.cone_start[k]
+        found = smallest(load(v, a) - root(tail_square(v, a, w.cone_start[k + 1])), found)
     return found
 
 

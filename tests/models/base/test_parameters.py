@@ -89,4 +89,5 @@ def test_fit_has_the_texts_of_its_samples():
     lines = Example.fit.__doc__.splitlines()
     assert lines[:5] == ["Fit.", "", "Parameters", "----------", "X : array_like, shape (samples, features)"]
     assert [line.partition(" : ")[0] for line in lines if " : " in line] == ["X", "y", "sample_weight"]
-    assert lines[-3:] == ["Returns", "-------", "Example"]
+    assert lines[-8:-4] == ["Returns", "-------", "Example", ""]
+    assert lines[-4:-1] == ["Raises", "------", "ValueError"]
