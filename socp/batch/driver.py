@@ -103,8 +103,14 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
     """P and A of program p as D P D and E A D, with largest entries near one; E is the same in all rows of a cone."""
     m, n, D, E, P, A, cone_start = w.m, w.n, w.D, w.E, w.P, w.A, w.cone_start
-    gather(batch, w.spans, p, P, A)
+    rows, columns = w.spans.rows, w.spans.columns
     D[:], E[:] = 1.0, 1.0
+    own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
+    for j in range(n):
+        for i in range(n):
+            P[i * n + j] = own_P[columns[i] * n + columns[j]]
+        for i in range(m):
+            A[i * n + j] = own_A[rows[i] * n + columns[j]]
     for _ in range(EQUILIBRATIONS):
         farthest = 0.0
         for i in range(m):
@@ -137,19 +143,6 @@ def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
     for i in range(m):
         for j in range(n):
             A[i * n + j] *= E[i] * D[j]
-
-
-@kernel
-def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
-    """P and A of program p, in the order of the spans."""
-    n, rows, columns = batch.n, spans.rows, spans.columns
-    own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
-    for i in range(n):
-        for j in range(n):
-            P[i * n + j] = own_P[columns[i] * n + columns[j]]
-    for i in range(rows.size - n):
-        for j in range(n):
-            A[i * n + j] = own_A[rows[i] * n + columns[j]]
 
 
 @kernel

@@ -145,12 +145,6 @@ def prepare_run(state: State, offset: float) -> None:
 
 
 @deferred_kernel
-def keep_point(state: State) -> None:
-    """Keep the present iterate, an optimal one, as the last: the next run works where it is."""
-    copy(state.point, state.last)
-
-
-@deferred_kernel
 def prepare_warm(state: State) -> None:
     """Let the run begin at the last optimal point."""
     point, last = state.point, state.last

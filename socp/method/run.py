@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import kernel
-from ..compiled.signatures import Floats
 from ..derivatives.cones import linearize
 from ..form.standard import StandardForm
 from ..problem import printing
@@ -285,8 +283,7 @@ class Run:
 
     def _is_solved(self) -> bool:
         """Whether the iterate, which seems to be a solution, is one on the caller's own data."""
-        answer = _room_for(self.program)
-        unscale_iterate(self.state, *answer)
+        answer = self.unscale(self.state.point)
         found, message = self._judge(answer)
         if not message and self._is_excused(answer, found):
             message = self._excuse(found)
@@ -500,17 +497,7 @@ def copy_of_records(trace: np.ndarray, count: int) -> np.ndarray:
 
 def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> Point4:
     """(x, y, z, s) of a point in the program's units and row order, divided by tau."""
-    answer = _room_for(program)
+    m = program.h.size
+    answer = np.empty(program.c.size), np.empty(program.b.size), np.empty(m), np.empty(m)
     unscale(form, point, *answer)
     return answer
-
-
-def _room_for(program: ConeProgram) -> Point4:
-    m = program.h.size
-    return np.empty(program.c.size), np.empty(program.b.size), np.empty(m), np.empty(m)
-
-
-@kernel
-def unscale_iterate(state: State, x: Floats, y: Floats, z: Floats, slack: Floats) -> None:
-    """`unscale` of the present iterate."""
-    unscale(state.form, state.point, x, y, z, slack)
