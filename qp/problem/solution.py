@@ -193,7 +193,8 @@ def conflict(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> str:
     v, m = np.concatenate([y, z]), program.m
     finite = np.isfinite(np.where(v > 0.0, np.append(program.u, program.ub), np.append(program.l, program.lb)))
     size = np.where(finite, np.abs(v), 0.0)
-    order = np.argsort(-size, kind="stable")[: np.count_nonzero(size > NEGLIGIBLE * size.max(initial=0.0))]
-    names = [("u" if v[k] > 0.0 else "l") + (f"[{k}]" if k < m else f"b[{k - m}]") for k in order[:NAMED]]
-    others = order.size - len(names)
+    count = int(np.count_nonzero(size > NEGLIGIBLE * size.max(initial=0.0)))
+    largest = sorted(np.argsort(-size, kind="stable")[: min(count, NAMED)])
+    names = [("u" if v[k] > 0.0 else "l") + (f"[{k}]" if k < m else f"b[{k - m}]") for k in largest]
+    others = count - len(names)
     return ", ".join(names) + (f" and {others} other{'s' * (others > 1)}" if others else "")
