@@ -205,7 +205,7 @@ class ConeProgram(WithHessian):
 
 
 def layout_of(cones: tuple[Cone, ...]) -> Layout:
-    """`ConeProgram.cone_layout`, its arrays not to be written to."""
+    """Return `ConeProgram.cone_layout` of the cones; its arrays are read-only."""
     return _kept_layout(cones) if len(cones) <= FEW else _layout(cones)
 
 
@@ -218,7 +218,7 @@ _kept_layout = functools.lru_cache(maxsize=64)(_layout)  # few programs have few
 
 
 def no_rows(n: int) -> sp.csc_array:
-    """The matrix with n columns and no rows."""
+    """Return the matrix with `n` columns and no rows."""
     return csc(NO_VALUES, NO_PLACES, np.zeros(n + 1, INT), (0, n))
 
 
