@@ -60,6 +60,8 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
     ----------
     C
         Positive; infinity switches regularization off.
+    fit_intercept
+        Whether there is an intercept b.
     quadratic
         Whether the products of every two features, and the squares, are features too: x'A x + w'x + b, with A in
         `quadratic_`.  Of dense samples with few features; A is regularized like w.
@@ -70,6 +72,8 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         with X and its transpose; "auto" decides by the number of unknowns.
     tol
         Newton's method ends when the objective is known to within tol (1 + its value).
+    max_iter
+        Steps of Newton's method.
     verbose
         1 prints a line for each step of Newton's method.
 

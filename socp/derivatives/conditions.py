@@ -86,7 +86,10 @@ def find_point(w: Conditions, i: int) -> None:
     is_strict = begin_at(sides, limits[:r], limits[r:], answer[n + 2 * r : last], w.v)
     answer[last + 1] = 1.0 if is_strict or sides.mu > 0.0 else 0.0
     size = conditions_at(w, i, w.x, w.v, w.values)
-    scale = 1.0 + max(largest_of(w.c[min(i, w.c.shape[0] - 1)]), largest_term(w))
+    scale = 1.0 + max(largest_of(w.c[min(i, w.c.shape[0] - 1)]), largest_of(w.image))
+    for j in range(r):
+        if sides.low[j] > -math.inf or sides.up[j] < math.inf:
+            scale = max(scale, 1.0 + abs(w.values[j]), 1.0 + abs(sides.origin[j]))
     factor_conditions(w, i)
     for _ in range(NEWTON_STEPS):
         if not (size > ON_PATH * scale and w.pivot > PIVOT):
@@ -332,16 +335,6 @@ def correct(w: Conditions, i: int) -> None:
     left = w.left_v
     for j in range(w.r):
         right[j] = dual[j] - left[j]
-
-
-@inner
-def largest_term(w: Conditions) -> float:
-    """Return the largest size of the terms of the conditions: image, and what is in rows that are not free."""
-    low, up, origin, values, largest = w.sides.low, w.sides.up, w.sides.origin, w.values, largest_of(w.image)
-    for j in range(w.r):
-        if low[j] > -math.inf or up[j] < math.inf:
-            largest = max(largest, max(abs(values[j]), abs(origin[j])))
-    return largest
 
 
 @leaf

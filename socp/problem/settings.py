@@ -24,34 +24,8 @@ Way = Literal["auto", "ldl", "dense", "lowrank"]
 WAYS = get_args(Way)
 
 
-class ConeSettings(TypedDict, total=False):
-    """The settings of cone programs as keyword arguments, for type checkers."""
-
-    tol: float
-    tol_abs: float | None
-    tol_infeasible: float | None
-    max_iter: int
-    time_limit: float | None
-    verbose: bool
-    callback: Callable[[Any], Any] | None
-    kkt: Way
-    equilibrate: bool
-    step_fraction: float
-    regularization: float | None
-    refinement_steps: int
-    threads: int
-
-
-class QuadraticSettings(ConeSettings, total=False):
-    """Those of quadratic programs."""
-
-    active_set: bool
-    check_convexity: bool
-    presolve: bool
-
-
 class BatchSettings(TypedDict, total=False):
-    """Those of many cone programs."""
+    """The settings of many cone programs as keyword arguments, for type checkers."""
 
     tol: float
     tol_abs: float | None
@@ -62,9 +36,29 @@ class BatchSettings(TypedDict, total=False):
 
 
 class QuadraticBatchSettings(BatchSettings, total=False):
-    """Those of many quadratic programs."""
+    """The settings of many quadratic programs."""
 
     check_convexity: bool
+
+
+class ConeSettings(BatchSettings, total=False):
+    """The settings of a cone program."""
+
+    verbose: bool
+    callback: Callable[[Any], Any] | None
+    kkt: Way
+    equilibrate: bool
+    step_fraction: float
+    regularization: float | None
+    refinement_steps: int
+
+
+class QuadraticSettings(ConeSettings, total=False):
+    """The settings of a quadratic program."""
+
+    active_set: bool
+    check_convexity: bool
+    presolve: bool
 
 
 def _positive(name: str, value: Any) -> float:
