@@ -160,7 +160,6 @@ class WorkingRounds(Rounds):
         store.rows = np.empty(store.room * count, np.float32)
         store.patience = self.pairs.made + PATIENCE * store.room
         store.place_of[:] = -1
-        store.newer[store.slots] = store.older[store.slots] = store.slots
 
     def meet_row(self) -> bool:
         """Move the point until the row holds, the variables in their order; False where it cannot be met."""
