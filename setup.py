@@ -28,7 +28,7 @@ QTQP = 'qtqp; python_version >= "3.11"'
 
 ROOT = Path(__file__).parent
 VERSION = re.findall(r'__version__ = "(.+)"', (ROOT / "socp" / "version.py").read_text(encoding="utf-8"))[0]
-RUN_TIME = ["numpy>=1.26", "scipy>=1.12", "numba>=0.60", "nltk"]
+RUN_TIME = ["numpy>=1.26", "scipy>=1.12", "numba>=0.60,<0.69", "nltk"]
 PROCESSOR = os.environ.get("CENTRALPATH_WHEEL", "")
 
 MAKE = """

@@ -27,6 +27,7 @@ from . import counts, experiments
 from .answers import answer
 from .answers.verify import verify
 from .compare import (
+    ablation,
     anatomy,
     calibrate,
     comparison,
@@ -38,11 +39,10 @@ from .compare import (
     report,
     suite,
 )
-from .experiments import conduct, pages
+from .experiments import conduct, confirm, pages
 from .fuzz import batches, campaign, interrupts, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
-from .teaching import ablation
 from .tour import INTRODUCTION, tour
 
 
@@ -72,6 +72,11 @@ def _ablation(options: argparse.Namespace) -> int:
 
 
 def _anatomy(options: argparse.Namespace) -> int:
+    if options.file:
+        qp.warmup()
+        options.out.write_text(anatomy.page(options.file), encoding="utf-8")
+        _show_page(options.out)
+        return 0
     names = anatomy.names(options.programs)
     qp.warmup()
     print(anatomy.table(names))
@@ -269,16 +274,15 @@ def _experiment(options: argparse.Namespace) -> int:
     names = list(experiments.MODULES) if options.name == "all" else [options.name]
     folder = Path(options.out or "experiments")
     if options.check:
-        other = conduct.outdated(folder, experiments.find)
-        print("\n".join(other) if other else f"all pages in {folder} are of the present code")
-        return 1 if other else 0
+        return _check(options, folder)
     data = options.data or os.environ.get(sets.DATA_VARIABLE)
     if data and options.dask:
         data = os.path.abspath(data)  # the workers have another environment, and other working directories
     for experiment in map(experiments.find, names):
         own = folder / experiment.name
         if options.fresh:
-            (own / conduct.RUNS).unlink(missing_ok=True)
+            for name in (conduct.RUNS, conduct.CONFIRMED):
+                (own / name).unlink(missing_ok=True)
         print(f"{experiment.title} ({experiment.source})")
         try:
             with conduct.progress() as show:
@@ -298,6 +302,21 @@ def _experiment(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check(options: argparse.Namespace, folder: Path) -> int:
+    """Each page is told as it comes; those that are confirmed say so from now on."""
+    holds, new = True, set()
+    for path in confirm.pages(folder, options.name):
+        experiment = experiments.find(json.loads(path.open(encoding="utf-8").readline())["experiment"])
+        found = confirm.check(experiment, path.parent, options.data, options.budget)
+        print(f"{found.name}: {found.words}", flush=True)
+        holds &= found.holds
+        new |= {found.name} if found.is_new else set()
+    if new:
+        pages.rewrite(folder, experiments.find, new)
+        pages.index(folder)
+    return 0 if holds else 1
+
+
 def _report(options: argparse.Namespace) -> int:
     pages.rewrite(Path(options.folder), experiments.find)
     _show_page(pages.index(Path(options.folder)))
@@ -305,7 +324,16 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _figures(options: argparse.Namespace) -> int:
-    """Only what differs is written."""
+    """Measure the sets again if that is asked, then write the files that differ."""
+    wanted = [*figures.SETS, "anatomy"] if "all" in (options.measure or []) else options.measure or []
+    for words in figures.commands(Path(options.folder), [name for name in wanted if name != "anatomy"]):
+        print(f"{PROGRAM} {' '.join(words)}", flush=True)
+        if main(words) not in (0, 1):
+            return 130
+    if "anatomy" in wanted:
+        qp.warmup()
+        table = anatomy.table(anatomy.names()) + "\n"
+        (Path(options.folder) / "docs" / "results" / "anatomy" / "table.md").write_text(table, encoding="utf-8")
     for path, text in figures.written(Path(options.folder)).items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -400,7 +428,11 @@ def _parser() -> argparse.ArgumentParser:
         "--only", help=f"the programs whose name matches: {MATCHES}; the names: {', '.join(ablation.PROGRAMS)}"
     )
 
-    parts = commands.add_parser("anatomy", help="where the time of a solve goes, for one program of each kind")
+    parts = commands.add_parser("anatomy", help="where the time of a solve goes: of a file, or of one program a kind")
+    parts.add_argument("file", nargs="?", help="a program: its plan, times, convergence and trace as a page")
+    parts.add_argument(
+        "--out", type=_file_to_write, default=Path("anatomy.html"), help="that page (default: %(default)s)"
+    )
     parts.add_argument(
         "--programs",
         help="CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
@@ -456,13 +488,24 @@ def _parser() -> argparse.ArgumentParser:
     trial.add_argument(
         "--dask", help="the address of a dask scheduler whose workers run it; the data folder must be theirs, too"
     )
-    trial.add_argument("--check", action="store_true", help="run nothing; tell which pages other code has made, exit 1")
+    trial.add_argument(
+        "--check",
+        action="store_true",
+        help="compute a sample of kept runs again where other code made them; exit 1 where they differ",
+    )
+    trial.add_argument(
+        "--budget", type=_positive, default=confirm.BUDGET, help="of --check, seconds a page (default %(default)g)"
+    )
     trial.add_argument("--out", help="the folder of the results (default: experiments)")
     trial.add_argument("--quick", action="store_true", help="a short form that takes less than a minute")
     trial.add_argument("--fresh", action="store_true", help="do not go on with the runs that are there")
 
     told = commands.add_parser("figures", help="write the tables of the documentation from the reports")
     told.add_argument("folder", nargs="?", default=".", help="the checkout (default: the current folder)")
+    told.add_argument(
+        "--measure", nargs="*", metavar="SET", choices=[*figures.SETS, "anatomy", "all"],
+        help="measure first, with the solvers and settings of the reports: all of them, or those named",
+    )  # fmt: skip
 
     together = commands.add_parser("report", help="one page over the experiments in a folder")
     together.add_argument("folder", help="the --out of the experiments")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .problem.kernel_matrix import KernelMatrix
     from .problem.program import QuadraticProgram
     from .problem.solution import Solution
+    from .relaxation import Relaxation, relax
     from .solver import Solver, solve
 
 __all__ = [
@@ -26,12 +27,14 @@ __all__ = [
     "LowRank",
     "ProgramError",
     "QuadraticProgram",
+    "Relaxation",
     "SeriesSolutions",
     "Solution",
     "Solutions",
     "Solver",
     "Status",
     "register_with_qpsolvers",
+    "relax",
     "solve",
     "solve_many",
     "solve_qp",
@@ -53,6 +56,7 @@ if not TYPE_CHECKING:  # for which a module's __getattr__ would be a name for ev
             ".problem.kernel_matrix": "KernelMatrix",
             ".problem.program": "QuadraticProgram",
             ".problem.solution": "Solution",
+            ".relaxation": "Relaxation relax",
             ".solver": "Solver solve",
             ".kernel_groups": "warmup",
         },

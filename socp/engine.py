@@ -20,7 +20,7 @@ from .kkt.base import KKT
 from .linalg.csc import same_places
 from .method import workspace
 from .method.fallbacks import FAILED, Fallbacks
-from .method.loop import State, keep_point
+from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
 from .plan.choice import SMALL, SMALL_REASON, decide
@@ -237,7 +237,7 @@ class Engine(SetUpOnce):
     def _last_optimal(self) -> Point | None:
         """The last optimal point, where no run works."""
         if self._ended_well:
-            keep_point(self._state)
+            self._state.last.copy_from(self._state.point)
             self._ended_well, self._has_last = False, True
         return self._state.last if self._has_last else None
 

@@ -41,7 +41,6 @@ GROUPS: dict[str, list[str]] = {
     "dual": [], "lanes": [],  # of `qp`, and of batches
     "sparse": [  # all but supernodes, splits and low rank
         "socp.kkt.assembly", "socp.kkt.sparse.factor_sparse", "socp.kkt.sparse.apply_sparse", "socp.linalg.ldl",
-        "socp.linalg.ldl.rows.uplooking.scalar_factor", "socp.linalg.ldl.rows.uplooking.scalar_solve",
         "socp.linalg.ldl.rows.factor.four_wide_factor", "socp.linalg.ldl.rows.solve.four_wide_solve",
         "socp.linalg.ldl.symbolic.siblings.order_of_fours", "socp.linalg.csc.append_upper",
         "socp.linalg.accurate.add_symmetric", "socp.problem.checks.is_canonical", "socp.problem.checks.is_symmetric",
@@ -118,7 +117,7 @@ def prepare_packages(*prefixes: str) -> float:
     """Compile or load the kernels whose names begin so, or all of packages that are imported; return the seconds."""
     begin = time.perf_counter()
     if not INTERPRETED:
-        for package in filter(None, map(sys.modules.get, (__name__.partition(".")[0], "qp"))):
+        for package in filter(None, map(sys.modules.get, (__name__.partition(".")[0], "qp", "models"))):
             for name in package.__all__:
                 getattr(package, name)  # which imports it, if nobody has yet
         prepare([kernel for kernel in kernels() if kernel.name.startswith(prefixes or "")])

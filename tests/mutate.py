@@ -1,29 +1,34 @@
 """Put faults into the code, one at a time, and tell which of them the tests see.
 
     python -m tests.mutate --faults 300 --seed 7 --processes 2 [--rooms socp/batch qp ...] [--least 0.9]
+    python -m tests.mutate --again printed.tsv      what survived then, in the code as it is now
 
 A fault is one change of the syntax tree that people make: a sign, a term, a comparison, a branch, a tolerance by ten,
 a statement that is forgotten, one of two names that look alike.  Each room (a folder of the packages) gives as many,
-drawn by the seed.  A fault is tried in a copy of the project on the tests of its room, then on those of its package,
-then on all: it is caught by the first test that fails or does not end.  What survives is printed with file and line: it
-is a hole in the tests, or a change that changes nothing, which only a reader can tell.
+drawn by the seed.  A fault is tried in a copy of the project, on the tests of its file, then on those of its room and
+of its package (--reach all: on all): it is caught by the first test that fails or does not end.  What survives is
+printed with file and line: it is a hole in the tests, or a change that changes nothing, which only a reader can tell.
+
+A process that has numba, scikit-learn and the like imported forks for each fault; kernels that no fault changes are
+compiled once.  At the end the tests that caught something run without a fault: what fails there, too, caught nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import importlib
 import itertools
 import os
-import queue
 import random
+import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +43,11 @@ COMPARISONS = {
 }  # fmt: skip
 TWINS = {"l": "u", "u": "l", "lb": "ub", "ub": "lb", "lower": "upper", "upper": "lower", "min": "max", "max": "min"}
 TWINS |= {"minimum": "maximum", "maximum": "minimum", "y": "z", "z": "y", "any": "all", "all": "any"}
-FAILED, NOTHING_RUN = 1, 5  # exit codes of pytest
+PASSED, FAILED, NOTHING_RUN = 0, 1, 5  # exit codes of pytest
+REACHES = "room", "package", "all"
+SPOKEN = "logger", "warnings", "print"  # texts for people, and which line of theirs a warning names
+HEAVY = "numpy", "scipy.sparse.linalg", "scipy.stats", "numba", "pytest", "hypothesis", "xdist"  # imported once
+HEAVY += "sklearn.utils.estimator_checks", "sklearn.svm", "sklearn.linear_model", "cvxpy", "nltk", "matplotlib"
 
 
 class Fault(NamedTuple):
@@ -103,6 +112,11 @@ class Finder(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Leave texts alone."""
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Leave alone what is said to people."""
+        if not self.code[slice(*self.span(node.func))].startswith(SPOKEN):
+            self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Look at the value alone."""
@@ -186,7 +200,7 @@ class Finder(ast.NodeVisitor):
 
     def visit_Expr(self, node: ast.Expr) -> None:
         """A call for what it does."""
-        if isinstance(node.value, ast.Call):
+        if isinstance(node.value, ast.Call) and not self.code[self.span(node)[0] :].startswith(SPOKEN):
             self.forgotten(node)
 
 
@@ -232,52 +246,136 @@ def is_code(fault: Fault) -> bool:
     return True
 
 
-def tests_of(room: str) -> Iterator[str]:
-    """The tests of a room, of its package, and all."""
-    for folder in (room, room.split("/")[0]):
-        if (ROOT / "tests" / folder).is_dir():
-            yield f"tests/{folder}"
-    yield "tests"
+def tests_of(fault: Fault, copy: Path, reach: str) -> list[list[str]]:
+    """The tests in the order in which they are likely to see a fault: of its file and room, its package, and all."""
+    room, name, tests = Path(fault.room), Path(fault.file).stem, copy / "tests"
+    stages = [sorted((tests / room).glob("test_*.py"), key=lambda path: not path.stem.startswith(f"test_{name}"))]
+    stages += [sorted((tests / room.parts[0]).rglob("test_*.py"), key=lambda path: room.name not in path.parts)]
+    stages += [sorted(tests.rglob("test_*.py"))]
+    known: set[Path] = set()
+    found = []
+    for paths in stages:
+        found.append([path.relative_to(copy).as_posix() for path in paths if path not in known])
+        known.update(paths)
+    found = [names for names in found[: REACHES.index(reach) + 1] if names]
+    return found or tests_of(fault, copy, "package")
 
 
-def outcome(copy: Path, tests: str, limit: float) -> str:
-    """How tests end in a copy of the project: the one that failed, "no end" or "passed"."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header", tests]
-    caches = {"NUMBA_CACHE_DIR": str(copy / "kernels"), "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+def run_tests(copy: Path, stages: list[list[str]], output: Path, first: bool = True) -> None:
+    """Run tests in this process, a child, until some fail, and end it with pytest's exit code."""
+    os.setsid()
+    sys.stdout = sys.stderr = file = output.open("w")
+    os.dup2(file.fileno(), 1)
+    os.dup2(file.fileno(), 2)
+    os.chdir(copy)
+    os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    for name in [name for name in sys.modules if name.split(".")[0] in (*PACKAGES, "tests")]:
+        del sys.modules[name]
+    sys.path[:] = [str(copy), *(path for path in sys.path if path not in ("", str(ROOT)))]
+    sys.dont_write_bytecode, code = True, FAILED
     try:
-        ran = subprocess.run(
-            command, cwd=copy, env=os.environ | caches, timeout=limit, capture_output=True, text=True, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return "no end"
-    if ran.returncode in (0, NOTHING_RUN):
-        return "passed"
-    failed = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0].split(" - ")[0] if failed else "the tests could not be run"
-
-
-def verdict(copy: Path, fault: Fault, limit: float, near: bool) -> str:
-    """By what a fault is caught, or "survived"."""
-    path = copy / fault.file
-    code = path.read_text(encoding="utf-8")
-    path.write_text(fault.applied(code), encoding="utf-8")
-    try:
-        for tests in dict.fromkeys(tests_of(fault.room)) if not near else [next(tests_of(fault.room))]:
-            found = outcome(copy, tests, limit)
-            if found != "passed":
-                return found
-        return "survived"
+        words = [
+            "-q",
+            *["-x"] * first,
+            "-n",
+            "0",
+            "-p",
+            "no:cacheprovider",
+            "--no-header",
+            "--timeout=120",
+            "--tb=line",
+        ]
+        for tests in stages:
+            code = int(sys.modules["pytest"].main([*words, *tests]))
+            if code not in (PASSED, NOTHING_RUN):
+                break
+    except BaseException as error:
+        print(f"ERROR {error!r}", flush=True)
     finally:
-        path.write_text(code, encoding="utf-8")
+        sys.stdout.flush()
+        os._exit(code)
 
 
-def copies(count: int, work: Path) -> queue.Queue[Path]:
-    """Return copies of the project, each for one fault at a time."""
-    made: queue.Queue[Path] = queue.Queue()
-    for k in range(count):
-        ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", "build", ".*_cache")
-        made.put(Path(shutil.copytree(ROOT, work / f"copy{k}", ignore=ignored)))
-    return made
+class Trial:
+    """The tests of a fault, in a process of its own on a copy of the project."""
+
+    def __init__(self, copy: Path, fault: Fault, limit: float, reach: str) -> None:
+        self.copy, self.fault, self.begun, self.limit = copy, fault, time.monotonic(), limit
+        self.path, self.output = copy / fault.file, copy / "output.txt"
+        self.code = self.path.read_text(encoding="utf-8")
+        self.path.write_text(fault.applied(self.code), encoding="utf-8")
+        self.process = os.fork()
+        if not self.process:
+            run_tests(copy, tests_of(fault, copy, reach), self.output)
+
+    def verdict(self) -> str:
+        """By what the fault is caught, "survived", or "" while the tests run."""
+        ended, status = os.waitpid(self.process, os.WNOHANG)
+        if not ended and time.monotonic() - self.begun < self.limit:
+            return ""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process, signal.SIGKILL)
+        if not ended:
+            os.waitpid(self.process, 0)
+        self.path.write_text(self.code, encoding="utf-8")
+        if not ended:
+            return "no end"
+        code = os.waitstatus_to_exitcode(status)
+        if code in (PASSED, NOTHING_RUN):
+            return "survived"
+        said = self.output.read_text(errors="replace").splitlines()
+        failed = [line for line in said if line.startswith(("FAILED", "ERROR"))]
+        return failed[0].split(" - ")[0] if failed else f"the tests could not be run ({code})"
+
+
+def tried(drawn: list[Fault], copies: list[Path], limit: float, reach: str) -> Iterator[tuple[Fault, str, float]]:
+    """Try faults side by side, one in each copy; yield each with its verdict and seconds."""
+    waiting, free, running = list(reversed(drawn)), list(copies), []
+    while waiting or running:
+        while waiting and free:
+            running.append(Trial(free.pop(), waiting.pop(), limit, reach))
+        time.sleep(0.05)
+        for trial in running[:]:
+            if verdict := trial.verdict():
+                running.remove(trial)
+                free.append(trial.copy)
+                yield trial.fault, verdict, time.monotonic() - trial.begun
+
+
+def failing(copy: Path, tests: list[str]) -> set[str]:
+    """The tests that fail without a fault."""
+    process = os.fork()
+    if not process:
+        run_tests(copy, [tests], copy / "output.txt", first=False)
+    os.waitpid(process, 0)
+    said = (copy / "output.txt").read_text(errors="replace").splitlines()
+    return {line.split(" - ")[0] for line in said if line.startswith(("FAILED", "ERROR"))}
+
+
+def made_copies(count: int, work: Path) -> list[Path]:
+    """Return copies of the project, each for one fault at a time, and import what no fault changes."""
+    ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", "build", ".*_cache")
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    kernels = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache")) / "centralpath"
+    if kernels.is_dir():
+        shutil.copytree(kernels, work / "kernels" / "centralpath", dirs_exist_ok=True)
+    os.environ["NUMBA_CACHE_DIR"] = str(work / "kernels")
+    for name in HEAVY:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    return [Path(shutil.copytree(ROOT, work / f"copy{k}", ignore=ignored)) for k in range(count)]
+
+
+def survivors(printed: Path) -> list[Fault]:
+    """The faults that survived by the lines of an earlier run, where the code still has them."""
+    found = []
+    for line in printed.read_text(encoding="utf-8").splitlines():
+        if match := re.fullmatch(r"(.*?):(\d+)\t('.*'|\".*\") -> ('.*'|\".*\")\tsurvived\t.*", line):
+            file, number, change = match[1], int(match[2]), tuple(map(ast.literal_eval, match.groups()[2:]))
+            faults = faults_of(file, (ROOT / file).read_text(encoding="utf-8")) if (ROOT / file).is_file() else []
+            near = [fault for fault in faults if (fault.before, fault.after) == change and is_code(fault)]
+            found += sorted(near, key=lambda fault: abs(fault.line - number))[:1]
+    return found
 
 
 def main(words: list[str] | None = None) -> int:
@@ -287,29 +385,29 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--rooms", nargs="*", default=[])
-    parser.add_argument("--seconds", type=float, default=600.0, help="that tests may take before they count as endless")
-    parser.add_argument("--near", action="store_true", help="the tests of the room alone")
+    parser.add_argument("--seconds", type=float, default=900.0, help="that tests may take before they count as endless")
+    parser.add_argument(
+        "--reach", choices=REACHES, default="package", help="the furthest tests that a fault is tried on"
+    )
+    parser.add_argument("--again", type=Path, help="lines of an earlier run, whose survivors are tried")
     parser.add_argument("--least", type=float, default=0.0, help="share that is to be caught")
     asked = parser.parse_args(words)
-    drawn = draw(ROOT, asked.rooms, asked.faults, asked.seed)
-    caught: dict[str, list[bool]] = {}
-    with tempfile.TemporaryDirectory(prefix="faults-") as work, ThreadPoolExecutor(asked.processes) as pool:
-        free = copies(asked.processes, Path(work))
-
-        def tried(fault: Fault) -> tuple[Fault, str, float]:
-            copy, begun = free.get(), time.perf_counter()
-            try:
-                return fault, verdict(copy, fault, asked.seconds, asked.near), time.perf_counter() - begun
-            finally:
-                free.put(copy)
-
-        for fault, by, seconds in pool.map(tried, drawn):
-            caught.setdefault(fault.room, []).append(by != "survived")
+    drawn = survivors(asked.again) if asked.again else draw(ROOT, asked.rooms, asked.faults, asked.seed)
+    found: dict[Fault, str] = {}
+    with tempfile.TemporaryDirectory(prefix="faults-") as work:
+        copies = made_copies(asked.processes, Path(work))
+        for fault, by, seconds in tried(drawn, copies, asked.seconds, asked.reach):
+            found[fault] = by
             print(f"{fault.file}:{fault.line}\t{fault.before!r} -> {fault.after!r}\t{by}\t{seconds:.0f} s", flush=True)
-    for room, seen in caught.items():
+        tests = sorted({by.split(" ", 1)[1] for by in found.values() if by.startswith(("FAILED", "ERROR tests"))})
+        wrong = failing(copies[0], tests) if tests else set()
+    for by in sorted(wrong):
+        print(f"without a fault, too: {by}")
+    for room in dict.fromkeys(fault.room for fault in drawn):
+        seen = [by != "survived" and by not in wrong for fault, by in found.items() if fault.room == room]
         print(f"{room:<24}{sum(seen):4d} of {len(seen)}")
-    share = sum(map(sum, caught.values())) / max(len(drawn), 1)
-    print(f"caught {share:.0%} of {len(drawn)} faults, seed {asked.seed}")
+    share = sum(by != "survived" and by not in wrong for by in found.values()) / max(len(found), 1)
+    print(f"caught {share:.0%} of {len(found)} faults, seed {asked.seed}")
     return 0 if share >= asked.least else 1
 
 

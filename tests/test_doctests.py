@@ -7,7 +7,7 @@ import pkgutil
 import numpy as np
 import pytest
 
-PACKAGES = ("socp", "qp", "models", "bench")
+PACKAGES = ("socp", "qp", "models", "bench", "docs.teaching")
 EXTRAS = {"qp.interop.torch": "torch", "qp.interop.jax": "jax"}
 """Modules for packages that `.ci/run` does not install."""
 

@@ -72,10 +72,28 @@ def test_both_classifiers_tell_two_newsgroups_apart(monkeypatch):
     assert min(accuracy.values()) > 0.6
 
 
+def test_a_prior_helps_where_samples_are_few():
+    found = example("prior_from_a_table").main()
+    assert found[6].mean() > 0.02 and found[20].mean() > 0.01 and abs(found[160].mean()) < 0.01
+
+
+@pytest.mark.full
+def test_marked_words_help_and_marked_halves_of_digits_do_not():
+    found = {name: gain.mean(axis=0) for name, gain in example("marked_words").main().items()}
+    assert min(found["texts", 20][0], found["texts", 80][0], found["texts", 160][0]) > 0.05
+    assert found["texts", 80][1] > 0.05 and found["texts", 160][1] < 0.0 and found["digits", 20][0] < 0.01
+
+
+@pytest.mark.full
+def test_a_score_space_of_many_sequences_sees_what_pairs_do_not():
+    found = {samples: gain.mean(axis=0) for samples, gain in example("how_long_states_last").main().items()}
+    assert found[200].min() > 0.02 and found[20].max() < 0.01
+
+
 def test_every_example_is_on_the_page_and_tested():
     page = (FOLDER.parent / "examples.md").read_text(encoding="utf-8")
     tests = Path(__file__).read_text(encoding="utf-8")
     names = sorted(path.stem for path in FOLDER.glob("*.py"))
-    assert len(names) == 9
+    assert len(names) == 12
     for name in names:
         assert f"examples/{name}.py" in page and f'example("{name}")' in tests

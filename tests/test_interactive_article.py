@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from bench.teaching.pictures import Picture
+from docs.teaching.pictures import Picture
 from socp import textbook
 from tests.support.interactive_page import PAGE, TEXT
 from tests.test_interactive_method import by_node, cone_program, needs_node, script

@@ -49,18 +49,32 @@ def test_a_seed_draws_the_same_faults_of_each_room_again():
 
 
 @pytest.mark.parametrize("test, verdict", [
-    ("assert excess(3.0) == 9.0", "FAILED tests/room/test_room.py::test_it"),
+    ("assert excess(3.0) == 9.0", "FAILED tests/qp/room/test_code.py::test_it"),
     ("assert excess(0.0) == 0.0", "survived"),
     ("while excess(3.0) != 9.0: pass", "no end"),
 ])  # fmt: skip
 def test_tests_that_fail_or_do_not_end_catch_a_fault(tmp_path, monkeypatch, test, verdict):
     monkeypatch.setattr(mutate, "ROOT", tmp_path)
-    (tmp_path / "room").mkdir()
-    (tmp_path / "room" / "code.py").write_text(CODE)
-    (tmp_path / "tests" / "room").mkdir(parents=True)
-    (tmp_path / "tests" / "room" / "test_room.py").write_text(
-        f"from room.code import excess\n\n\ndef test_it():\n    {test}\n"
+    (tmp_path / "qp" / "room").mkdir(parents=True)
+    (tmp_path / "qp" / "__init__.py").touch()
+    (tmp_path / "qp" / "room" / "code.py").write_text(CODE)
+    (tmp_path / "tests" / "qp" / "room").mkdir(parents=True)
+    (tmp_path / "tests" / "qp" / "room" / "test_code.py").write_text(
+        f"from qp.room.code import excess\n\n\ndef test_it():\n    {test}\n"
     )
-    fault = next(f for f in mutate.faults_of("room/code.py", CODE) if f.after == "30.0")
-    assert mutate.verdict(tmp_path, fault, limit=20.0 if verdict == "no end" else 300.0, near=True) == verdict
-    assert (tmp_path / "room" / "code.py").read_text() == CODE
+    fault = next(f for f in mutate.faults_of("qp/room/code.py", CODE) if f.after == "30.0")
+    ((_, found, _),) = mutate.tried([fault], [tmp_path], limit=20.0 if verdict == "no end" else 300.0, reach="room")
+    assert found == verdict
+    assert (tmp_path / "qp" / "room" / "code.py").read_text() == CODE
+
+
+def test_what_survived_is_found_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    (tmp_path / "a.py").write_text("\n" + CODE)
+    printed = tmp_path / "printed.tsv"
+    printed.write_text(
+        "a.py:13\t'3.0' -> '30.0'\tsurvived\t7 s\na.py:12\t'0' -> '1'\tFAILED tests/test_a.py::test\t1 s\n"
+        "a.py:1\t'gone' -> 'pass'\tsurvived\t2 s\ncaught 33% of 3 faults, seed 0\n"
+    )
+    (fault,) = mutate.survivors(printed)
+    assert (fault.file, fault.before, fault.after) == ("a.py", "3.0", "30.0")

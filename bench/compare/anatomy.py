@@ -8,9 +8,11 @@ that rate, which is then what the figure says.
 
 from __future__ import annotations
 
+import html
 import statistics
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 from scipy.linalg import blas
@@ -21,7 +23,10 @@ from socp.problem.solution import TIMINGS
 
 from ..answers.verify import Program
 from ..programs import generate, learning
-from ..programs.sets import DataError
+from ..programs.sets import DataError, read
+from . import measurement
+from .report import STYLE, html_table
+from .tables import Table, seconds
 
 PROGRAMS = (
     "svm_dual_rbf_10", "svm_dual_rbf_200", "svm_dual_rbf_2000", "svm_dual_linear_2000", "ea_svm_cubic_800",
@@ -100,10 +105,39 @@ def row(name: str, rate: float) -> list[str]:
 
 
 def table(names: Iterable[str]) -> str:
-    """A Markdown table of the programs, in milliseconds and percent."""
-    rate = dgemm_rate()
+    """Return a Markdown table of the programs, in milliseconds and percent, under what it was measured with."""
+    rate, versions, machine = dgemm_rate(), measurement.versions([]), measurement.hardware()
+    about = (
+        f"{machine['processor']}, Python {machine['python']}, {versions['date']}, {versions['commit'] or 'no commit'}"
+    )
     head = ["program", "KKT systems", "ms", "iterations", *(f"{part} %" for part in TIMINGS), "floor ms", "ms / floor"]
     lines = [head, ["---"] * len(head), *(row(name, rate) for name in names)]
     return "\n".join(
-        [f"dgemm: {rate / 1e9:.0f} Gflop/s on one thread", ""] + ["| " + " | ".join(line) + " |" for line in lines]
+        [f"{about}; dgemm: {rate / 1e9:.0f} Gflop/s on one thread", ""]
+        + ["| " + " | ".join(line) + " |" for line in lines]
     )
+
+
+def page(file: str | Path) -> str:
+    """Return a page in HTML on the solve of one program: plan, parts of the time, convergence, and the trace.
+
+    Parameters
+    ----------
+    file : str or Path
+        A program, as `bench.programs.sets.read` takes it.
+    """
+    program = read(file)
+    solver = (qp if isinstance(program, qp.QuadraticProgram) else socp).Solver(program)
+    solution = solver.solve()
+    total = solution.setup_time + solution.solve_time
+    parts = [[part, seconds(spent), f"{100.0 * spent / total:.0f}"] for part, spent in solution.timings.items()]
+    trace = solution.trace
+    rows = [[f"{value:.3g}" for value in record] for record in trace.tolist()]
+    title = f"centralpath: anatomy of {Path(file).name}"
+    body = [
+        f"<h1>{html.escape(title)}</h1>", f"<pre>{html.escape(repr(program))}\n{html.escape(str(solution.plan))}</pre>",
+        solution._repr_html_(), html_table(Table("Time", ["part", "time", "%"], parts)),
+        html_table(Table("Trace", list(trace.dtype.names or ()), rows)),
+    ]  # fmt: skip
+    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"

@@ -1,8 +1,9 @@
-"""The figures that the documentation tells: one table over the reports, written from their measurements alone."""
+"""The figures that the documentation tells: tables over the reports, written from their measurements alone."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import measurement, report
@@ -17,7 +18,9 @@ SETS = {
 }  # fmt: skip
 """Folders under ``docs/results`` and what their programs are, in the order of the table."""
 NAMED = {"clarabel": "Clarabel", "piqp": "PIQP"}  # peers with a column of their own
-OTHERS = {"highspy": "HiGHS", "ecos": "ECOS", "qoco": "QOCO", "libsvm": "LIBSVM", "qtqp": "QTQP"}
+OTHERS = {"highspy": "HiGHS", "ecos": "ECOS", "qoco": "QOCO", "libsvm": "LIBSVM", "qtqp": "QTQP", "daqp": "DAQP"}
+PEERS = NAMED | OTHERS
+FASTER = 1.05  # a peer is told where our time is at least so many times its own
 BEGIN, END = "<!-- written by `centralpath figures` -->\n", "<!-- end -->\n"
 
 
@@ -53,6 +56,44 @@ def table(records: dict[str, Record]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
+def commands(root: Path, names: Sequence[str]) -> list[list[str]]:
+    """Return the commands, as words, that measure these sets again with the solvers and settings of their reports.
+
+    Raises
+    ------
+    DataError
+        A name is none of `SETS`.
+    """
+    unknown = [name for name in names if name not in SETS]
+    if unknown:
+        raise DataError(f"there is no report of {unknown[0]!r}; there are {', '.join(SETS)}")
+    found = []
+    for name in names:
+        folder = root / "docs" / "results" / name
+        record = measurement.read(folder / "measurements.json")
+        solvers = dict.fromkeys(m.solver for m in record.measurements.values())
+        limits = ["--tol", f"{record.settings['tol']:g}", "--limit", f"{record.settings['limit']:g}"]
+        sizes = [] if record.settings["sizes"] == "all" else ["--sizes", str(record.settings["sizes"])]
+        found.append(
+            ["compare", name, "--solvers", ",".join(solvers), *limits, *sizes, "--out", str(folder), "--fresh"]
+        )
+    return found
+
+
+def faster(records: dict[str, Record]) -> str:
+    """Return a table in Markdown of the programs on which a peer was faster, the largest quotients of times first."""
+    rows = [["set", "peer", "faster on", "where our time is most times the peer's"], ["---"] * 4]
+    for name, record in records.items():
+        results = report.results_of(record)
+        for solver in results.solvers[1:]:
+            both = [p for p in results.taken(solver) if results.solved(results.best.get((p, solver)))]
+            times = {p: results.seconds(p, OURS) / results.seconds(p, solver) for p in both}
+            slower = sorted((p for p in both if times[p] >= FASTER), key=times.__getitem__, reverse=True)
+            told = ", ".join(f"{p.replace('*', chr(92) + '*')} {ratio(times[p])}" for p in slower[:5]) or "-"
+            rows.append([SETS[name], PEERS.get(solver, solver), f"{len(slower)} of {len(both)}", told])
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
 def written(root: Path) -> dict[Path, str]:
     """Return what each file under `root` that has figures of the reports should hold.
 
@@ -70,6 +111,7 @@ def written(root: Path) -> dict[Path, str]:
     about = f"Machine: {'; '.join(machines)} (processor, cores, GB, system, Python).\nVersions: "
     text = table(records)
     found[folder / "figures.md"] = f"{text}\n{about}{', '.join(sorted(versions))}.\n"
+    found[folder / "faster.md"] = faster(records)
     readme = root / "README.md"
     before, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)

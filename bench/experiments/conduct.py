@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import datetime
-import hashlib
 import json
 import os
 import sys
@@ -17,97 +15,12 @@ from socp.version import __version__
 
 from ..compare.measurement import hardware
 from ..programs.sets import DataError
+from . import digest
 from .experiment import Experiment, Parameters, Result, key, perform
 
-RUNS = "runs.jsonl"
+RUNS, CONFIRMED = "runs.jsonl", "confirmed.json"
 SAME = ("experiment", "quick", "code")
 """What runs in one file must have in common."""
-
-
-PACKAGES = Path(__file__).resolve().parents[2]
-TOLD = {"tables", "figure", "finding", "verdict", "title", "source", "claim", "protocol", "apart"}
-"""What an experiment says of its runs, which can be made anew from them."""
-ROOMS = "models", "bench/experiments", "bench/data"
-FRAME = {"experiment.py", "conduct.py", "pages.py", "shares.py"}
-
-
-def code_of(experiment: Experiment) -> str:
-    """Return twelve digits of the code that makes the runs: the experiment, and what it imports of `ROOMS`.
-
-    Comments, docstrings and what is `TOLD` of the runs are left out.  So is the engine, whose answers are the same to
-    its tolerance: its own tests hold them.
-    """
-    found, waiting = set(), [_file_of(type(experiment).__module__)]
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += _imported(path)
-    digest = hashlib.sha256()
-    for path in sorted(found):
-        digest.update(f"{path.relative_to(PACKAGES).as_posix()}\n{_code(path)}".encode())
-    return digest.hexdigest()[:12]
-
-
-def _file_of(module: str) -> Path:
-    return PACKAGES.joinpath(*module.split(".")).with_suffix(".py")
-
-
-def _imported(path: Path) -> list[Path]:
-    """The files of `ROOMS` that a file imports from, but for frame and statistics of experiments."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            base = path.parents[node.level - 1] if node.level else PACKAGES
-            place = base.joinpath(*(node.module or "").split("."))
-            found += [one for alias in node.names for one in _file_with(place, alias.name)]
-    rooms = tuple(f"{PACKAGES / room}{os.sep}" for room in ROOMS)
-    return [one for one in found if str(one).startswith(rooms) and one.name not in FRAME]
-
-
-def _file_with(place: Path, name: str) -> list[Path]:
-    """The file of a module, or the one of a package's that has a name which is imported from it."""
-    for one in (place.with_suffix(".py"), place / f"{name}.py"):
-        if one.is_file():
-            return [one]
-    init = place / "__init__.py"
-    for node in ast.walk(ast.parse(init.read_text(encoding="utf-8"))) if init.is_file() else ():
-        if isinstance(node, ast.ImportFrom) and node.level and any(name in (a.name, a.asname) for a in node.names):
-            return _file_with(place.joinpath(*(node.module or "").split(".")), name)
-    return []
-
-
-def _code(path: Path) -> str:
-    """The lines of a file without comments and docstrings, and of classes without what they tell."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    for node in ast.walk(ast.parse("\n".join(lines))):
-        for one in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else ():
-            if _is_told(one, node):
-                for k in range(one.lineno - 1, one.end_lineno or one.lineno):
-                    lines[k] = "#"
-    return "\n".join(line for line in map(str.strip, lines) if line and not line.startswith("#"))
-
-
-def _is_told(node: ast.stmt, within: ast.AST) -> bool:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return True
-    names = [node.name] if isinstance(node, ast.FunctionDef) else []
-    if isinstance(node, ast.Assign):
-        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return isinstance(within, ast.ClassDef) and bool(TOLD & set(names))
-
-
-def outdated(folder: Path, find: Callable[[str], Experiment]) -> list[str]:
-    """Return a sentence for each page that other code has made than is here; refuse a folder without pages."""
-    found, paths = [], sorted(folder.glob(f"*/{RUNS}"))
-    if not paths:
-        raise DataError(f"no results of experiments in {folder}; give their folder by --out")
-    for path in paths:
-        head = _read(path)[0]
-        now = code_of(find(head["experiment"]))
-        if head["code"] != now:
-            found.append(f"{head['experiment']}: of code {head['code']} ({head['date']}), the present one is {now}")
-    return found
 
 
 def conduct(
@@ -143,20 +56,22 @@ def conduct(
     Raises
     ------
     DataError
-        The data are not there; or the folder holds runs of other code or of another form of the experiment.
+        The data are not there; or the folder holds runs of another form of the experiment, or of other code that no
+        check has confirmed (`confirm`).
     """
     wanted = experiment.runs(repeats or experiment.repeats, quick)
     head = {
         "experiment": experiment.name,
         "quick": quick,
-        "code": code_of(experiment),
+        "code": digest.code_of(experiment),
         "version": __version__,
-        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "date": today(),
         "machine": hardware(),
     }
     path = folder / RUNS
-    found, done = _read(path)
-    if found and any(found[name] != head[name] for name in SAME):
+    found, done = read(path)
+    is_confirmed = confirmation(folder).get("code") == head["code"]
+    if found and any(found[name] != head[name] for name in SAME if not (name == "code" and is_confirmed)):
         raise DataError(
             f"{path} holds runs of another form of the experiment, or of other code; give another --out, or --fresh"
         )
@@ -176,6 +91,18 @@ def conduct(
     return [{**parameters, **done[key(parameters)]} for parameters in wanted]
 
 
+def confirmation(folder: Path) -> dict[str, Any]:
+    """Return what the last check wrote beside the runs, if it confirmed them."""
+    path = folder / CONFIRMED
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return found
+
+
+def today() -> str:
+    """Return the date in UTC."""
+    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+
+
 def kept(experiment: Experiment, folder: Path, repeats: int) -> tuple[dict[str, Any], list[Result]]:
     """Return the head of the file of a folder, which tells code, date and machine, and all results that it keeps.
 
@@ -186,7 +113,7 @@ def kept(experiment: Experiment, folder: Path, repeats: int) -> tuple[dict[str, 
     DataError
         Runs are missing.
     """
-    head, done = _read(folder / RUNS)
+    head, done = read(folder / RUNS)
     wanted = experiment.runs(repeats, head["quick"]) if head else []
     missing = sum(key(parameters) not in done for parameters in wanted)
     if not head or missing:
@@ -251,7 +178,7 @@ def progress() -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Result]]:
+def read(path: Path) -> tuple[dict[str, Any], dict[str, Result]]:
     """The head and the results of a conduct; a last line that was cut off is dropped."""
     if not path.is_file():
         return {}, {}

@@ -80,6 +80,8 @@ class Experiment(abc.ABC):
     protocol : Protocol
     repeats : int
         How often each set-up is run, as in the paper.
+    incidental : frozenset of str
+        Numbers that say how a run went and not what it found; they may differ when it is computed again.
     apart : bool
         Whether machines are compared within a run only: a page then has all runs that are kept, however many a set-up.
     """
@@ -90,6 +92,7 @@ class Experiment(abc.ABC):
     claim: ClassVar[str]
     protocol: ClassVar[Protocol]
     repeats: ClassVar[int]
+    incidental: ClassVar[frozenset[str]] = frozenset({"seconds"})
     apart: ClassVar[bool] = False
 
     def __eq__(self, other: object) -> bool:

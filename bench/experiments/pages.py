@@ -10,7 +10,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,8 @@ from typing import Any
 from ..compare.report import STYLE, html_table
 from ..compare.tables import Table
 from ..programs.sets import DataError
-from .conduct import RUNS, kept
+from . import confirm
+from .conduct import RUNS, confirmation, kept
 from .experiment import Experiment, Part, Result
 
 SUMMARY = "summary.json"
@@ -53,17 +54,18 @@ def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
         "runs": len(runs),
         "seconds": round(sum(run["seconds"] for run in runs), 1),
         **{name: head[name] for name in ("quick", "code", "version", "date", "machine")},
+        "confirmed": confirmation(folder),
     }
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     (folder / "page.html").write_text(page(summary, tables, picture), encoding="utf-8")
     return written
 
 
-def rewrite(folder: Path, find: Callable[[str], Experiment]) -> None:
-    """The pages of all experiments in a folder whose runs are kept, from these."""
+def rewrite(folder: Path, find: Callable[[str], Experiment], names: Collection[str] | None = None) -> None:
+    """Write the pages of all experiments in a folder, or of those named, from the runs that are kept."""
     for path in sorted(folder.glob(f"*/{SUMMARY}")):
         summary = json.loads(path.read_text(encoding="utf-8"))
-        if (path.parent / RUNS).is_file():
+        if (path.parent / RUNS).is_file() and (names is None or summary["name"] in names):
             write(find(summary["name"]), path.parent, summary["repeats"])
 
 
@@ -98,7 +100,9 @@ def index(folder: Path) -> Path:
         _beside(summaries, links=True),
         "<h2>What decides each verdict, and would overturn it</h2>",
         "<p class='note'>Each part of a claim is one number of the runs, over all sizes and settings of its page, "
-        "beside a bound that follows from the claim's words. Runs with a number beyond the bound overturn it.</p>",
+        "beside a bound that follows from the claim's words. Runs with a number beyond the bound overturn it. Where "
+        "the words leave a bound open (90 % for almost everywhere, 5 points for near, a tau of .8 and half a point for "
+        "grows, two standard errors), it was set here, after first runs had been seen.</p>",
         _parts(summaries),
     ]
     path = folder / "index.html"
@@ -134,7 +138,8 @@ def _made(summary: dict[str, Any]) -> str:
     """Version, digest of the code and date of the runs; pages from before these were kept have none."""
     if "code" not in summary:
         return "of unknown code"
-    return f"version {summary['version']}, code {summary['code']}, {summary['date']}"
+    made = f"version {summary['version']}, code {summary['code']}, {summary['date']}"
+    return f"{made}; {confirm.in_words(found)}" if (found := summary.get("confirmed")) else made
 
 
 def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:

@@ -1,10 +1,12 @@
 """Draws docs/images/path.png, the picture of the README: `python docs/images/path.py`."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 
-from bench.teaching import barrier, pictures
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from docs.teaching import barrier, pictures
 from socp import ConeProgram, NonNeg, SecondOrder
 
 PICTURE = Path(__file__).resolve().with_suffix(".png")

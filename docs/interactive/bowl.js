@@ -28,7 +28,7 @@
     const height = (x) => Math.min((value(x, mu) - lowest) / spread, HEIGHT);
     drawSurface(it, height, (turn * Math.PI) / 180);
     drawCut(it);
-    const python = [...scenes.declaration(program), "", "from bench.teaching import figures", `figures.bowl(program, mu=${reading.short(mu)})`].join("\n");
+    const python = [...scenes.declaration(program), "", "from docs.teaching import figures", `figures.bowl(program, mu=${reading.short(mu)})`].join("\n");
     return { caption: `mu = ${reading.short(mu)}: the lowest point is (${it.x.map((v) => v.toFixed(3)).join(", ")}), objective ${(c[0] * it.x[0] + c[1] * it.x[1]).toFixed(4)}`, python };
   }
 

@@ -55,7 +55,7 @@
     const letter = (name, at, by) => { const [x, y] = screen(at); return drawing.text("letter", [x + by, y - 12], name, "middle"); };
     plane.layers.iterates.replaceChildren(drawing.dot("slack filled", screen(sNow), 5), drawing.dot("multiplier filled", screen(zNow), 5),
       ...(t === 1 ? [letter("λ", sNow, 14)] : [letter(t ? "W⁻ᵗs" : "s", sNow, 12), letter(t ? "Wᵗz" : "z", zNow, 12)]));
-    const python = ["import numpy as np", "from bench.teaching import figures", "from socp import NonNeg, SecondOrder", "",
+    const python = ["import numpy as np", "from docs.teaching import figures", "from socp import NonNeg, SecondOrder", "",
       `figures.scaling(${kind === "orthant" ? "NonNeg" : "SecondOrder"}(2), np.array([${s.join(", ")}]), np.array([${z.join(", ")}]))`].join("\n");
     return { caption: `In ${NAMES[kind]}: s at ${told(sNow)}, z at ${told(zNow)}, λ = ${told(lam)}, s'z = ${reading.short(s[0] * z[0] + s[1] * z[1])} for every t`, python };
   }

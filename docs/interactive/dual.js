@@ -63,7 +63,7 @@
     show(beside, turned, points, now, i, []);
     const a = scenes.direction(turned.objective.angle), from = [34, 34];
     beside.layers.marks.append(drawing.arrow("corrector", from, [from[0] + 26 * a[0], from[1] - 26 * a[1]]));
-    const python = [...scenes.declaration(program), "", "from bench.teaching import figures", `figures.dual(program, mu=${reading.short(10 ** exponent)})`].join("\n");
+    const python = [...scenes.declaration(program), "", "from docs.teaching import figures", `figures.dual(program, mu=${reading.short(10 ** exponent)})`].join("\n");
     if (!it) return { caption: "The primal or the dual has no strictly feasible point: there is no central path.", python };
     const value = program.c[0] * it.x[0] + program.c[1] * it.x[1], below = -it.z.reduce((sum, v, k) => sum + v * program.h[k], 0);
     return { caption: `Objective ${value.toFixed(4)} ≥ dual objective ${below.toFixed(4)}. Constraint ${row}: slack ${reading.short(it.s[i])}, multiplier ${reading.short(it.z[i])}`, python };

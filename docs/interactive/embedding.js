@@ -31,7 +31,7 @@
     axes.curve("path", trace.map((it) => [it.tau, it.kappa]), 3.5);
     axes.add(drawing.dot("iterate current", axes.at([best.tau, best.kappa]), 6));
     axes.show();
-    const python = [...scenes.declaration(scenes.program(shown)), "", "from bench.teaching import figures", "figures.embedding(program)"].join("\n");
+    const python = [...scenes.declaration(scenes.program(shown)), "", "from docs.teaching import figures", "figures.embedding(program)"].join("\n");
     return { caption: `${status.replaceAll("_", " ")} after ${trace.length - 1} steps: tau = ${reading.short(best.tau, 2)}, kappa = ${reading.short(best.kappa, 2)}`, python };
   }
 

@@ -34,7 +34,7 @@
     axes.show();
     const tell = ({ status, trace }) => `${status.replaceAll("_", " ")} after ${trace.length - 1} steps`;
     const changed = Object.keys(switches).filter((name) => switches[name] !== method.SWITCHES[name]).map((name) => `${name}=True`);
-    const python = [...scenes.declaration(program), "", "from bench.teaching import figures", "from socp import textbook",
+    const python = [...scenes.declaration(program), "", "from docs.teaching import figures", "from socp import textbook",
       `figures.without(program, "${part}", textbook.Switches(${changed.join(", ")}))`].join("\n");
     return { caption: `With the ${part}: ${tell(on)}.` + (without === "yes" ? ` Without: ${tell(off)}.` : ""), python };
   }

@@ -31,7 +31,7 @@
     );
     plane.layers.iterates.replaceChildren(...(it ? [drawing.dot("iterate current", plane.toScreen(it.x), 7)] : []));
     drawPairs(it);
-    const python = [...scenes.declaration(program), "", "from bench.teaching import figures",
+    const python = [...scenes.declaration(program), "", "from docs.teaching import figures",
       `figures.central_path(program, mu=${reading.short(10 ** exponent)})`].join("\n");
     if (!it) return { caption: "No point fulfils all constraints strictly: there is no central path.", python };
     const value = program.c[0] * it.x[0] + program.c[1] * it.x[1], gap = it.s.length * it.mu;

@@ -57,7 +57,7 @@
     plane.layers.iterates.replaceChildren(...points.map((v, k) => drawing.dot(`iterate ${k > upTo ? "later" : k === upTo ? "current" : ""}`, v, k === upTo ? 7 : 4)));
   }
 
-  const python = (call) => ["import numpy as np", ...scenes.declaration(program), "", "from bench.teaching import figures", "from socp import textbook",
+  const python = (call) => ["import numpy as np", ...scenes.declaration(program), "", "from docs.teaching import figures", "from socp import textbook",
     `start = figures.start_at(program, np.array([${x.join(", ")}]))`, call].join("\n");
 
   // ---- one step

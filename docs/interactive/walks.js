@@ -39,7 +39,7 @@
     plane.layers.paths.replaceChildren(...(found.simplex ? walk("simplex-walk", found.simplex) : []), ...walk("active-walk", found.active), ...walk("interior-walk", found.trace));
     drawCounts(found);
     const steps = [found.simplex, found.active, found.trace].map((points) => (points ? points.length - 1 : null));
-    const python = [...scenes.declaration(found.program), "", "from bench.teaching import figures", "figures.walks(program)"].join("\n");
+    const python = [...scenes.declaration(found.program), "", "from docs.teaching import figures", "figures.walks(program)"].join("\n");
     return {
       caption: `${edges} edges: simplex ${steps[0] === null ? "not for a quadratic objective" : `${steps[0]} steps`}, active set ${steps[1]}, interior point ${steps[2]}`, python,
     };

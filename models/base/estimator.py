@@ -18,9 +18,9 @@ import numpy as np
 
 import qp
 import socp
-from socp.problem.settings import did_you_mean
 
 from .multiclass import check_classes_left, class_weights, predicted
+from .parameters import complete_method, initializer, instead, parameter_names
 from .progress import History
 from .validation import ClassWeight, as_labels, as_matrix, as_targets, as_weights, check_number, feature_names
 
@@ -32,9 +32,15 @@ ROUTED = (
     "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "transform",
 )  # fmt: skip
 GOOD = 1e-8  # relative residuals and gap of an answer that needs no warning
+TARGETS = {"classifier": "Labels of two {}classes.", "regressor": "Finite real targets."}
+SAMPLES = """\
+X : {}
+y : array_like, shape (samples,)
+    {}
+sample_weight : array_like, shape (samples,), optional
+    Factors of what a sample costs: a whole number is as good as so many copies, zero as leaving the sample out.
+"""
 UNCHANGED = "$UNCHANGED$"  # scikit-learn's default of what `set_fit_request` and the like take
-ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "penalty": "l1_ratio", "reg_param": "shrinkage"}
-"""What scikit-learn calls some parameters."""
 
 
 class _NotFittedError(ValueError, AttributeError):
@@ -96,31 +102,7 @@ def convergence_warning() -> type[Warning]:
 
 def keeps_parameters(init: Initializer) -> Initializer:
     """Decorate an `__init__` without a body: each argument is kept under its own name, unchanged and unchecked."""
-    signature = inspect.signature(init)
-    by_position = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values()) - 1
-
-    @functools.wraps(init)
-    def keep(self: Any, *values: Any, **named: Any) -> None:
-        who = type(self).__name__
-        for name in named:
-            if name not in signature.parameters:
-                raise TypeError(f"{who}() got an unexpected keyword argument {name!r}{_instead(type(self), name)}")
-        if len(values) > by_position:
-            most = f"{by_position} argument{'s' * (by_position != 1)}"
-            raise TypeError(f"{who}() takes {most} by position, but {len(values)} came: give the others by their names")
-        given = signature.bind(self, *values, **named)
-        given.apply_defaults()
-        vars(self).update(list(given.arguments.items())[1:])
-
-    return cast(Initializer, keep)
-
-
-def _instead(who: type[Estimator], name: str) -> str:
-    """The end of a message on an unknown parameter: what serves in its place."""
-    if name == "probability" and not hasattr(who, "predict_proba"):
-        return f"; for predict_proba use sklearn.calibration.CalibratedClassifierCV({who.__name__}(...))"
-    known = who._parameter_names()
-    return f"; did you mean {ELSEWHERE[name]!r}?" if ELSEWHERE.get(name) in known else did_you_mean(name, known)
+    return cast(Initializer, functools.wraps(init)(initializer(inspect.signature(init))))
 
 
 def _metadata_of(method: Any) -> list[str]:
@@ -194,12 +176,16 @@ class Estimator:
             metadata = _metadata_of(vars(cls).get(method))
             if metadata:
                 setattr(cls, f"set_{method}_request", _requester(method, metadata))
+        fit = vars(cls).get("fit")
+        if fit is not None and fit.__doc__:
+            table = f"array_like{' or sparse' * (cls._takes_sparse is True)}, shape (samples, features)"
+            X = "list of array_like, a sequence each" if cls._takes_sequences is True else table
+            targets = TARGETS.get(getattr(cls, "_kind", ""), "Not used.").format("or more " * cls._multiclass)
+            complete_method(fit, SAMPLES.format(X, targets))
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        if cls.__init__ is object.__init__:
-            return []
-        return sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
+        return parameter_names(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; with `deep` those of nested estimators too, as ``outer__inner``."""
@@ -219,7 +205,7 @@ class Estimator:
             if outer not in known:
                 raise ValueError(
                     f"Invalid parameter {outer!r} for estimator {self}. Valid parameters are: {', '.join(known)}"
-                    f"{_instead(type(self), outer) or '.'}"
+                    f"{instead(type(self), outer) or '.'}"
                 )
             if reaches_in:
                 nested.setdefault(outer, {})[inner] = value
@@ -381,6 +367,11 @@ class Classifier(Estimator):
     `MinimaxProbabilityClassifier`, which bounds the error of either class alike; `HybridNaiveBayes` and `MedLDA`, where
     a weight is so many copies of a document, whose words count too; `NuSVC`, whose nu is feasible up to the share of
     the smaller class only; and those of sequences, which take no weights.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
     """
 
     _kind: ClassVar[Kind] = "classifier"

@@ -13,7 +13,14 @@ from .multiclass import scores, two_class_problems
 class LinearClassifier(Classifier):
     """A classifier with f(x) = w'x + b; more than two classes one against the rest.
 
-    A subclass's `_find_machines` finds w and b of every machine; `fit` sets `coef_`, `intercept_` and `n_iter_`.
+    A subclass's `_find_machines` finds w and b of every machine.
+
+    Attributes
+    ----------
+    coef_ : array, shape (machines, features)
+        w, the normal of the hyperplane of each machine.
+    intercept_ : array, shape (machines,)
+        b, the constant term of each machine.
     """
 
     _takes_sparse = True

@@ -15,8 +15,7 @@ two normal classes with one covariance there is one, and it is the linear discri
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
@@ -31,27 +30,11 @@ POINTS = 400  # of the grid between whose neighbours roots are looked for, on ei
 FARTHEST = 1e8  # |tau - 1/2| up to which they are
 
 
-@dataclass(frozen=True)
-class BayesHyperplane:
-    """A hyperplane of least error.
+class BayesHyperplane(NamedTuple):
+    """A hyperplane of least error: w, b, and the probability of the wrong side.
 
-    Attributes
-    ----------
-    w : array, shape (n,)
-    b : float
-    error : float
-        The probability of the wrong side.
-    tau : float
-        Its place on the curve; NaN where w is zero, for the answer is then always the likelier class.
-    roots : list of (tau, error)
-        All stationary points that were found.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plane = BayesHyperplane(np.array([2.0]), -1.0, 0.1, 0.5, [(0.5, 0.1)])
-    >>> plane.error
-    0.1
+    `tau` is its place on the curve, NaN where w is zero, for the answer is then always the likelier class; `roots` are
+    tau and error of all stationary points that were found.
     """
 
     w: np.ndarray
@@ -64,7 +47,7 @@ class BayesHyperplane:
 def bayes_hyperplane(
     prior: GenerativePrior, means: Any = None, weights: Any = (0.5, 0.5), g: str | Elliptical = "gaussian"
 ) -> BayesHyperplane:
-    """The hyperplane of least error (4.4) for the covariances of a prior.
+    """Return the hyperplane of least error (4.4) for the covariances of a prior.
 
     Parameters
     ----------
@@ -91,15 +74,18 @@ def bayes_hyperplane(
     >>> print(round(-bayes_hyperplane(prior, weights=(0.9, 0.1)).b, 6))  # log(0.9 / 0.1)
     2.197225
     """
-    kind, share = family(g), _shares(weights)
-    mu = _means(prior, means)
-    d = mu[1] - mu[0]
-    curve = _Curve(prior, d, share, kind)
-    roots = [(tau, curve.error(tau)) for tau in curve.roots()] if d.any() else []
-    nothing = min(share)
+    share = np.asarray(weights, dtype=np.float64)
+    if share.shape != (2,) or not np.isfinite(share).all() or (share <= 0.0).any():
+        raise ProgramError(f"weights must be two positive numbers, but {weights!r} came")
+    mu = prior.t if means is None else np.asarray(means, dtype=np.float64)
+    if mu.shape != prior.t.shape or not np.isfinite(mu).all():
+        raise ProgramError(f"means must be finite, of shape {prior.t.shape}, but shape {mu.shape} came")
+    curve = _Curve(prior, mu[1] - mu[0], share / share.sum(), family(g))
+    roots = [(tau, curve.error(tau)) for tau in curve.roots()] if (mu[1] != mu[0]).any() else []
+    nothing = float(curve.share.min())
     tau, error = min(roots, key=lambda root: root[1], default=(math.nan, math.inf))
     if not error < nothing:
-        return BayesHyperplane(np.zeros(d.size), 1.0 if share[1] > share[0] else -1.0, nothing, math.nan, roots)
+        return BayesHyperplane(np.zeros(prior.n), 1.0 if share[1] > share[0] else -1.0, nothing, math.nan, roots)
     w, sigmas = curve.at(tau)
     return BayesHyperplane(w, float(-w @ mu[0] - tau * sigmas[0] ** 2), error, tau, roots)
 
@@ -107,15 +93,7 @@ def bayes_hyperplane(
 def bilevel_objective(
     X: Any, y: Any, prior: GenerativePrior, means: Any, weights: Any = (0.5, 0.5), g: str | Elliptical = "gaussian"
 ) -> float:
-    """(4.1) at some means: |w| of the hyperplane of (4.4), scaled to y_i (w'x_i + b) >= 1; infinite if it cannot be.
-
-    Parameters
-    ----------
-    X : array_like, shape (samples, n)
-    y : array_like, shape (samples,)
-        -1 for the first class, 1 for the second.
-    prior, means, weights, g
-        As in `bayes_hyperplane`.
+    """Return (4.1) at some means: |w| of the hyperplane of (4.4), scaled to y_i (w'x_i + b) >= 1, or infinity.
 
     Examples
     --------
@@ -126,52 +104,44 @@ def bilevel_objective(
     inf
     """
     plane = bayes_hyperplane(prior, means, weights, g)
-    X = np.asarray(X, dtype=np.float64)
-    margins = np.asarray(y, dtype=np.float64) * (X @ plane.w + plane.b)
-    least = float(margins.min())
+    least = float((np.asarray(y) * (np.asarray(X) @ plane.w + plane.b)).min())
     return float(np.linalg.norm(plane.w)) / least if least > 0.0 else math.inf
 
 
 class _Curve:
     """w(tau), in coordinates where Sigma_1 + Sigma_2 is the identity and Sigma_1 - Sigma_2 the diagonal of e."""
 
-    def __init__(self, prior: GenerativePrior, d: np.ndarray, share: tuple[float, float], kind: Elliptical) -> None:
+    def __init__(self, prior: GenerativePrior, d: np.ndarray, share: np.ndarray, kind: Elliptical) -> None:
         self.share, self.kind = share, kind
-        values = [np.broadcast_to(S.value, (S.n,)) if S.kind != "full" else S.value for S in prior.Sigma]
-        if any(value.ndim == 2 for value in values):
-            first, second = (value if value.ndim == 2 else np.diag(value) for value in values)
-            try:
-                self.e, self.V = linalg.eigh(first - second, first + second)
-            except linalg.LinAlgError:
-                raise ProgramError("Sigma_1 + Sigma_2 must be positive definite, but it is singular") from None
-            self.c = self.V.T @ d
-        else:
-            total = values[0] + values[1]
-            if (total <= 0.0).any():
-                raise ProgramError("Sigma_1 + Sigma_2 must be positive definite, but it is singular")
-            self.e, self.V = (values[0] - values[1]) / total, 1.0 / np.sqrt(total)
-            self.c = self.V * d
+        first, second = (S.value if S.kind == "full" else S.value * np.eye(S.n) for S in prior.Sigma)
+        try:
+            self.e, self.V = linalg.eigh(first - second, first + second)
+        except linalg.LinAlgError:
+            raise ProgramError("Sigma_1 + Sigma_2 must be positive definite, but it is singular") from None
+        self.c = self.V.T @ d
 
-    def at(self, tau: float) -> tuple[np.ndarray, tuple[float, float]]:
-        """w(tau), sigma_1 and sigma_2."""
+    def at(self, tau: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return w(tau), and sigma_1 and sigma_2."""
         a = self.c / (0.5 + (tau - 0.5) * self.e)
-        sigmas = tuple(math.sqrt(max(float(0.5 * a**2 @ (1.0 + side * self.e)), 0.0)) for side in (1.0, -1.0))
-        return (self.V @ a if self.V.ndim == 2 else self.V * a), (sigmas[0], sigmas[1])
+        squares = np.array([0.5 * a**2 @ (1.0 + self.e), 0.5 * a**2 @ (1.0 - self.e)])
+        return self.V @ a, np.sqrt(np.maximum(squares, 0.0))
 
     def error(self, tau: float) -> float:
-        _, (first, second) = self.at(tau)
-        return self.share[0] * self.kind.tail(tau * first) + self.share[1] * self.kind.tail((1.0 - tau) * second)
+        lengths = np.array([tau, 1.0 - tau]) * self.at(tau)[1]
+        return float(self.share @ [self.kind.tail(length) for length in lengths])
 
     def slope(self, tau: float) -> float:
-        """The logarithm of the left side of the condition over the right one."""
-        _, sigmas = self.at(tau)
-        if min(sigmas) <= 0.0:
+        """Return the logarithm of the left side of the condition over the right one."""
+        sigmas = self.at(tau)[1]
+        if sigmas.min() <= 0.0:
             return math.nan
-        first = math.log(self.share[0] / sigmas[0]) + self.kind.log_density((tau * sigmas[0]) ** 2, 1)
-        return first - math.log(self.share[1] / sigmas[1]) - self.kind.log_density(((1.0 - tau) * sigmas[1]) ** 2, 1)
+        squares = (np.array([tau, 1.0 - tau]) * sigmas) ** 2
+        sides = np.log(self.share / sigmas) + [self.kind.log_density(float(square), 1) for square in squares]
+        first, second = sides.tolist()  # of plain numbers, for infinite ones
+        return first - second
 
     def roots(self) -> list[float]:
-        """The roots of `slope` where tau Sigma_1 + (1 - tau) Sigma_2 is positive definite."""
+        """Return the roots of `slope` where tau Sigma_1 + (1 - tau) Sigma_2 is positive definite."""
         low = max(-1.0 / self.e.max(), -2.0 * FARTHEST) if self.e.max() > 0.0 else -2.0 * FARTHEST
         high = min(-1.0 / self.e.min(), 2.0 * FARTHEST) if self.e.min() < 0.0 else 2.0 * FARTHEST
         steps = np.concatenate([np.linspace(0.0, 2.0, POINTS), np.geomspace(2.0, 2.0 * FARTHEST, POINTS)[1:]])
@@ -183,17 +153,3 @@ class _Curve:
         for k in np.flatnonzero(values[:-1] * values[1:] < 0.0):
             found.append(float(optimize.brentq(self.slope, grid[k], grid[k + 1], xtol=1e-14)))
         return sorted(found)
-
-
-def _shares(weights: Any) -> tuple[float, float]:
-    share = np.asarray(weights, dtype=np.float64)
-    if share.shape != (2,) or not np.isfinite(share).all() or (share <= 0.0).any():
-        raise ProgramError(f"weights must be two positive numbers, but {weights!r} came")
-    return float(share[0] / share.sum()), float(share[1] / share.sum())
-
-
-def _means(prior: GenerativePrior, means: Any) -> np.ndarray:
-    mu = prior.t if means is None else np.asarray(means, dtype=np.float64)
-    if mu.shape != prior.t.shape or not np.isfinite(mu).all():
-        raise ProgramError(f"means must be finite, of shape {prior.t.shape}, but shape {mu.shape} came")
-    return mu

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +14,10 @@ import socp
 from socp import ProgramError
 
 from ..base.bounds import Bound
-from ..base.estimator import Classifier, convergence_warning, keeps_parameters, warn_unless_good
-from ..base.validation import ClassWeight, as_generator, as_labels, as_weights, check_choice, check_number
+from ..base.estimator import Classifier, convergence_warning, warn_unless_good
+from ..base.groups import EngineParameters, SeedParameters, WeightParameters
+from ..base.parameters import parameters
+from ..base.validation import as_generator, as_labels, as_weights, check_choice, check_number
 from ..programs.bilevel import Constants, Samples
 from .bounds import fitted_error
 from .certificate import Certificate, certify, radii_missed
@@ -73,7 +75,8 @@ class _Run:
     solution: socp.Solution
 
 
-class BilevelClassifier(Classifier):
+@parameters
+class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedParameters):
     r"""A linear classifier of wide margin that also parts two generative classes whose means are uncertain.
 
     With x | class i ~ E(mu_i, Sigma_i) and mu_i ~ E(t_i, Omega_i), class 1 that of the smaller label (y = -1):
@@ -105,33 +108,29 @@ class BilevelClassifier(Classifier):
         the smaller label first, where the classes' errors weigh differently.  By default 0.9 of
         `GenerativePrior.largest_beta` of the prior, but 0.2 without one and where that is zero or infinite; a small
         beta leaves the prior without effect.  `elliptical.constants` gives beta and phi from probabilities.
-    phi : float, default 0.01
+    phi
         How far the means may be from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 3.0, inf
         Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
     kernel : Kernel, callable or {"rbf", "poly"}, optional
         Then w is in the features of the kernel, with a `models.bilevel.kernel.KernelPrior`; `coef_`, `means_` and
         `prior_` are in an orthonormal basis of the span of the samples' features and t.
-    class_weight : dict, "balanced" or None
-        Factors of C1, as in `models.SVC`.
-    step2 : "closed" or "socp", default "closed"
+    step2
         Step 2 by its formula or as its cone program.
     span : bool, optional
         Whether step 1 is solved in the span of samples and means (see `models.bilevel.span`); chosen by size when None.
-    max_iter : int, default 100
+    max_iter
         At most so many rounds.
-    tol : float, default 1e-6
+    tol
         The alternation ends when step 2 moves the means by less, relatively, or step 1 would not notice.
-    solver_tol : float, default 1e-9
+    solver_tol
         Tolerance of the cone programs.
-    time_limit, threads
-        Of the engine, for each of them, as in `models.SVC`.
-    verbose : int, default 0
+    verbose
         1 prints a line a round, 2 also the iterations of its cone programs.
-    n_init : int, default 1
+    n_init
         So many starts of the alternation, the first from the means t, the others from means at the distance phi from t
         that are farthest from a hyperplane of random direction.  The best answer is kept.
-    random_state : None, int or generator, default None
+    random_state : None, int or generator
         Of the directions.
 
     Attributes
@@ -176,29 +175,20 @@ class BilevelClassifier(Classifier):
     _takes_sparse = True
     _multiclass = False
 
-    @keeps_parameters
-    def __init__(
-        self,
-        prior: GenerativePrior | None = None,
-        beta: Any = None,
-        *,
-        phi: float = 0.01,
-        C1: float = 1.0,
-        C2: float = 3.0,
-        C3: float = math.inf,
-        kernel: Any = None,
-        class_weight: ClassWeight = None,
-        step2: Literal["closed", "socp"] = "closed",
-        span: bool | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        solver_tol: float = 1e-9,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-        n_init: int = 1,
-        random_state: Any = None,
-    ) -> None: ...
+    prior: GenerativePrior | None = None
+    beta: Any = None
+    phi: float = 0.01
+    C1: float = 1.0
+    C2: float = 3.0
+    C3: float = math.inf
+    _: KW_ONLY
+    kernel: Any = None
+    step2: Literal["closed", "socp"] = "closed"
+    span: bool | None = None
+    max_iter: int = 100
+    tol: float = 1e-6
+    solver_tol: float = 1e-9
+    n_init: int = 1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BilevelClassifier:
         """Fit to samples with two labels; `sample_weight` multiplies C1.

@@ -99,54 +99,6 @@ def prior_dimension(
     return Bound(math.inf if failing else dimension, dimension, tuple(failing), details)
 
 
-def widest_rotation(alpha: float) -> tuple[float, float]:
-    r"""Proposition B.1: the least w_1'w_2 and the greatest ||w_1 - w_2|| of unit w_i with w_i'v >= alpha, ||v|| = 1.
-
-    They are 2 alpha^2 - 1 and 2 sqrt(1 - alpha^2), and are attained.
-
-    Examples
-    --------
-    >>> widest_rotation(0.6)
-    (-0.28, 1.6)
-    """
-    check_number("alpha", alpha, low=0.0, high=1.0)
-    return 2.0 * alpha**2 - 1.0, 2.0 * math.sqrt(1.0 - alpha**2)
-
-
-def least_alignment(length: float, tau: float, sharp: bool = False) -> float:
-    r"""Proposition B.2: the least cosine of the angle between t and mu with ||t|| = length and ||mu - t|| <= tau.
-
-    The paper's (length^2 - tau^2) / (length (length + tau)) = 1 - tau / length is loose; `sharp` gives what is attained
-    where the line to mu touches the ball, sqrt(1 - (tau / length)^2).
-
-    Examples
-    --------
-    >>> least_alignment(5.0, 3.0), least_alignment(5.0, 3.0, sharp=True)
-    (0.4, 0.8)
-    """
-    check_number("length", length, low=0.0, open_low=True)
-    check_number("tau", tau, low=0.0, high=length)
-    return math.sqrt(1.0 - (tau / length) ** 2) if sharp else 1.0 - tau / length
-
-
-def least_alignment_of_w(cosine: float, length: float, phi: float, sharp: bool = False) -> float:
-    r"""Proposition B.3: the least cosine between w and t where that between w and mu is known, and ||mu - t|| <= phi.
-
-    It is 2 alpha^2 - 1 with alpha the lesser of `cosine` and `least_alignment`.  With `sharp`, the two angles are added
-    instead of twice the greater, and the sharp form of B.2 is taken.
-
-    Examples
-    --------
-    >>> round(least_alignment_of_w(0.9, 5.0, 1.0), 4), round(least_alignment_of_w(0.9, 5.0, 1.0, sharp=True), 4)
-    (0.28, 0.7946)
-    """
-    check_number("cosine", cosine, low=0.0, high=1.0)
-    other = least_alignment(length, phi, sharp)
-    if not sharp:
-        return widest_rotation(min(cosine, other))[0]
-    return math.cos(math.acos(cosine) + math.acos(other))
-
-
 def prior_error(
     prior: GenerativePrior,
     beta: float,

@@ -1,4 +1,11 @@
-"""The constants beta and phi of the bilevel classifier from probabilities (Epshteyn and DeJong 2006, section 3)."""
+"""The constants beta and phi of the bilevel classifier from probabilities (Epshteyn and DeJong 2006, section 3).
+
+In all functions `g` is the name of a family or the family itself, see `family`, and `matrices` says what Sigma and
+Omega are: the "scale" of E(mu, Sigma, g), or the "covariance", alpha_g times that, as estimated from samples; then
+beta and phi are smaller by sqrt(alpha_g).  The Cauchy distribution, and Student's with nu <= 2, have no covariance.
+Omega is ``prior.Omega[i]``, a diagonal or a matrix; where it has zero variances, densities are those on its support, of
+the dimension of its rank.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +22,12 @@ from .covariance import Covariance
 from .mixtures import Cauchy, Elliptical, Gaussian, Laplace, Logistic, StudentT
 from .prior import GenerativePrior
 
-FAMILIES: dict[str, type[Elliptical]] = {
-    "gaussian": Gaussian,
-    "cauchy": Cauchy,
-    "laplace": Laplace,
-    "logistic": Logistic,
-}
+FAMILIES = {kind.__name__.lower(): kind for kind in (Gaussian, Cauchy, Laplace, Logistic)}
 """The families that have no parameter of their own."""
-
-MATRICES = ("scale", "covariance")
 
 
 def family(g: str | Elliptical) -> Elliptical:
-    """The elliptical family of a name, or `g` itself.
-
-    Parameters
-    ----------
-    g : {"gaussian", "cauchy", "laplace", "logistic"} or Elliptical
-        ``StudentT(nu)`` has no name, since it has a parameter.
+    """Return the family named "gaussian", "cauchy", "laplace" or "logistic", or `g` itself, such as ``StudentT(5)``.
 
     Examples
     --------
@@ -49,7 +44,7 @@ def family(g: str | Elliptical) -> Elliptical:
 
 
 def beta(g: str | Elliptical, eta: float, matrices: str = "scale") -> float:
-    r"""The beta with which Prob(w'x + b >= 0) <= eta is -(w'mu + b) >= beta ||Sigma^(1/2) w|| (Proposition 3.1).
+    r"""Return the beta with which Prob(w'x + b >= 0) <= eta is -(w'mu + b) >= beta ||Sigma^(1/2) w|| (Prop. 3.1).
 
     For x ~ E(mu, Sigma, g) the standardized (w'x - w'mu) / ||Sigma^(1/2) w|| is U ~ E(0, 1, g), so that
 
@@ -57,27 +52,7 @@ def beta(g: str | Elliptical, eta: float, matrices: str = "scale") -> float:
 
     The second form is the paper's, sqrt(alpha_g) times a quantile of the member of *variance* one; the paper calls that
     member E(0, 1, g), whose variance is alpha_g, and with it the factor would count twice.  The first form needs no
-    variance and holds for the Cauchy distribution too.
-
-    Parameters
-    ----------
-    g : str or Elliptical
-        See `family`.
-    eta : float
-        Between 0 and 1/2: the probability of the wrong side.
-    matrices : {"scale", "covariance"}, default "scale"
-        What Sigma is: the scale of E(mu, Sigma, g), or the covariance alpha_g times that, as one estimates it from
-        samples; then beta is smaller by sqrt(alpha_g).  The Cauchy distribution, and Student's with nu <= 2, have no
-        covariance: their Sigma is the scale (half of w'x lies within ||Sigma^(1/2) w|| of w'mu for the Cauchy one).
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    socp.ProgramError
-        eta is outside of (0, 1/2], or a covariance was announced for a family without one.
+    variance and holds for the Cauchy distribution too.  `eta` is above 0 and at most 1/2.
 
     Examples
     --------
@@ -94,37 +69,15 @@ def beta(g: str | Elliptical, eta: float, matrices: str = "scale") -> float:
 
 
 def phi(g: str | Elliptical, delta: float, Omega: Any, matrices: str = "scale", log: bool = False) -> float:
-    r"""The phi with which density(mu) >= delta is ||Omega^(-1/2) (mu - t)|| <= phi (Proposition 3.2).
+    r"""Return the phi with which density(mu) >= delta is ||Omega^(-1/2) (mu - t)|| <= phi (Prop. 3.2).
 
     For mu ~ E(t, Omega, g) in n dimensions, with the density c |Omega|^(-1/2) g(||Omega^(-1/2) (mu - t)||^2),
 
     .. math:: \varphi = \sqrt{g^{-1}\bigl(\delta\, |\Omega|^{1/2} / c\bigr)}.
 
     The paper prints g^(-1)(delta |Omega| / c): its density has det(Sigma)^(-1) where a density has the root of it, and
-    g takes the square of the length.  Where Omega has zero variances the density is that on its support, of the
-    dimension of its rank.
-
-    Parameters
-    ----------
-    g : str or Elliptical
-        See `family`.
-    delta : float
-        The least density, or with `log` its logarithm: in many dimensions a density is no number near one, and
-        `radius` is the easier choice.
-    Omega : Covariance or array_like, shape (n,) or (n, n)
-        ``prior.Omega[i]``, or the diagonal or the matrix.
-    matrices : {"scale", "covariance"}, default "scale"
-        What Omega is, see `beta`.
-    log : bool, default False
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    socp.ProgramError
-        No mean has that density.
+    g takes the square of the length.  With `log`, `delta` is the logarithm of the least density: in many dimensions a
+    density is no number near one, and `radius` is the easier choice.
 
     Examples
     --------
@@ -157,20 +110,9 @@ def phi(g: str | Elliptical, delta: float, Omega: Any, matrices: str = "scale", 
 
 
 def radius(g: str | Elliptical, probability: float, Omega: Any, matrices: str = "scale") -> float:
-    r"""The phi within which the mean lies with a probability: Prob(||Omega^(-1/2) (mu - t)|| <= phi) = probability.
+    r"""Return the phi with Prob(||Omega^(-1/2) (mu - t)|| <= phi) = probability.
 
     What Proposition 3.2 asks of a density, asked of a probability.  It depends on Omega by its rank only.
-
-    Parameters
-    ----------
-    g, Omega, matrices
-        See `phi`.
-    probability : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -196,12 +138,12 @@ def constants(
     delta: float | None = None,
     matrices: str = "scale",
 ) -> dict[str, Any]:
-    """beta and phi of `BilevelClassifier` for a prior, from probabilities.
+    """Return beta and phi of `BilevelClassifier` for a prior, from probabilities.
 
     Parameters
     ----------
-    prior : GenerativePrior
-    g : str or Elliptical, default "gaussian"
+    prior, g, matrices
+        As in the other functions.
     eta : float or pair of float
         The probability of the wrong side that (4.8) and (4.9) allow either class, or each one: unequal shares pi_i of
         the classes in the error pi_1 eta_1 + pi_2 eta_2 ask for a smaller one of the likelier.
@@ -209,8 +151,6 @@ def constants(
         With which each mean is within phi, see `radius`; or
     delta : float, optional
         the least density of each mean, see `phi`.  One of the two is needed.
-    matrices : {"scale", "covariance"}, default "scale"
-        What Sigma and Omega of the prior are, see `beta`.
 
     Returns
     -------
@@ -230,21 +170,18 @@ def constants(
         raise ProgramError(f"prior must be a GenerativePrior, but {type(prior).__name__} came")
     if (probability is None) == (delta is None):
         raise ProgramError("give either probability or delta: each says by itself how far the means may be")
-    if probability is not None:
-        radii = [radius(g, probability, Omega, matrices) for Omega in prior.Omega]
-    else:
-        assert delta is not None
-        radii = [phi(g, delta, Omega, matrices) for Omega in prior.Omega]
+    reach, argument = (radius, probability) if delta is None else (phi, delta)
+    radii = [reach(g, argument, Omega, matrices) for Omega in prior.Omega]  # type: ignore[arg-type]
     if isinstance(eta, (tuple, list, np.ndarray)):
         if len(eta) != 2:
             raise ProgramError(f"eta must be a number or a pair, one for each class, but {eta!r} came")
-        return {"beta": (beta(g, eta[0], matrices), beta(g, eta[1], matrices)), "phi": min(radii)}
+        return {"beta": tuple(beta(g, one, matrices) for one in eta), "phi": min(radii)}
     return {"beta": beta(g, eta, matrices), "phi": min(radii)}
 
 
 def _unit(kind: Elliptical, matrices: str) -> float:
-    """The standard deviation of a coordinate whose entry of the scale matrix is one, where matrices are covariances."""
-    check_choice("matrices", matrices, MATRICES)
+    """Return the standard deviation of a coordinate whose scale is one, where matrices are covariances; else 1."""
+    check_choice("matrices", matrices, ("scale", "covariance"))
     if matrices == "scale":
         return 1.0
     if math.isinf(kind.variance_factor):

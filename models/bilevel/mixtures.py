@@ -2,14 +2,13 @@
 
 With V independent of the normal Z, every projection w'X is w'mu + ||Sigma^(1/2) w|| U with the same one-dimensional U,
 whatever the dimension of X: the property (1 in section 3 of Epshteyn and DeJong) on which Proposition 3.1 rests.  A
-family is named by the law of V; all integrals over V are taken over log V by the trapezoidal rule, which for smooth
-bells is exact to rounding, with the logarithm of the integrand so that thousands of dimensions neither over- nor
+family is named by the laws of U and V; all integrals over V are taken over log V by the trapezoidal rule, which for
+smooth bells is exact to rounding, with the logarithm of the integrand so that thousands of dimensions neither over- nor
 underflow.
 """
 
 from __future__ import annotations
 
-import abc
 import math
 from typing import Any
 
@@ -22,48 +21,76 @@ FARTHEST = 80.0  # log V lies within this much of zero
 SMALL = 0.8  # below it Kolmogorov's law by one series, above by the other: three terms of either are exact there
 
 
-class Elliptical(abc.ABC):
-    """A family of elliptical distributions, consistent in all dimensions; its standard member has mu = 0, Sigma = I."""
+class Elliptical:
+    """A family of elliptical distributions, consistent in all dimensions; its standard member has mu = 0, Sigma = I.
+
+    A subclass gives the law of U as `projection`, samples of V, and either the logarithm of the density of log V or
+    formulas for density and radius.
+    """
+
+    projection: Any
+
+    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Return samples of V."""
+        raise NotImplementedError
+
+    def log_mixing(self, logs: np.ndarray) -> np.ndarray:
+        """Return the logarithm of the density of log V."""
+        raise NotImplementedError
 
     @property
-    @abc.abstractmethod
     def variance_factor(self) -> float:
         """alpha_g: the covariance is alpha_g Sigma; infinite where there is none."""
+        variance = float(self.projection.var())
+        return variance if math.isfinite(variance) else math.inf
 
-    @abc.abstractmethod
     def upper_quantile(self, eta: float) -> float:
-        """The u with Prob(U >= u) = eta for the standard member of dimension one."""
+        """Return the u with Prob(U >= u) = eta."""
+        return float(self.projection.isf(eta))
 
-    @abc.abstractmethod
     def tail(self, u: float) -> float:
-        """Prob(U >= u) for the standard member of dimension one."""
+        """Return Prob(U >= u)."""
+        return float(self.projection.sf(u))
 
-    @abc.abstractmethod
     def log_density(self, square: float, n: int) -> float:
-        """The logarithm of the standard density in n dimensions at ||x||^2 = square; decreasing."""
+        """Return the logarithm of the standard density in n dimensions at ||x||^2 = square; decreasing."""
+        if n == 1:
+            return float(self.projection.logpdf(math.sqrt(square)))
 
-    @abc.abstractmethod
+        #  int (2 pi v)^(-n/2) exp(-s / (2v)) p(v) dv
+        def log_integrand(logs: np.ndarray) -> np.ndarray:
+            return self.log_mixing(logs) - 0.5 * n * (math.log(2.0 * math.pi) + logs) - 0.5 * square * np.exp(-logs)
+
+        logs = _around_the_bell(log_integrand)
+        return float(special.logsumexp(log_integrand(logs)) + math.log(logs[1] - logs[0]))
+
     def radius(self, probability: float, n: int) -> float:
-        """The r with Prob(||X|| <= r) = probability for the standard member of dimension n."""
+        """Return the r with Prob(||X|| <= r) = probability for the standard member of dimension n."""
+        #  Prob(V chi_n^2 <= r^2) = int Prob(chi_n^2 <= r^2 / v) p(v) dv
+        logs = _around_the_bell(self.log_mixing)
+        weights = special.softmax(self.log_mixing(logs))
+        inverse = np.exp(-logs)
 
-    @abc.abstractmethod
+        def excess(log_square: float) -> float:
+            return float(weights @ special.chdtr(n, math.exp(log_square) * inverse)) - probability
+
+        return math.exp(0.5 * optimize.brentq(excess, -2.0 * FARTHEST, FARTHEST, xtol=1e-13))
+
     def sample(self, rng: np.random.Generator, size: int, n: int) -> np.ndarray:
-        """Samples (size, n) of the standard member."""
+        """Return samples (size, n) of the standard member."""
+        return np.sqrt(self.variances(rng, size))[:, None] * rng.normal(size=(size, n))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
 class Gaussian(Elliptical):
-    """g(s) = exp(-s/2); alpha_g = 1."""
+    """g(s) = exp(-s/2); V = alpha_g = 1."""
 
-    variance_factor = 1.0
+    projection = stats.norm()
 
-    def upper_quantile(self, eta: float) -> float:
-        return float(special.ndtri(1.0 - eta)) if eta > 0.5 else float(-special.ndtri(eta))
-
-    def tail(self, u: float) -> float:
-        return float(special.ndtr(-u))
+    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return np.ones(size)
 
     def log_density(self, square: float, n: int) -> float:
         return -0.5 * (n * math.log(2.0 * math.pi) + square)
@@ -71,25 +98,15 @@ class Gaussian(Elliptical):
     def radius(self, probability: float, n: int) -> float:
         return math.sqrt(stats.chi2.ppf(probability, n))
 
-    def sample(self, rng: np.random.Generator, size: int, n: int) -> np.ndarray:
-        return rng.normal(size=(size, n))
-
 
 class StudentT(Elliptical):
-    """g(s) = (1 + s/nu)^(-(nu + n)/2); alpha_g = nu / (nu - 2), infinite for nu <= 2."""
+    """g(s) = (1 + s/nu)^(-(nu + n)/2); alpha_g = nu / (nu - 2), infinite for nu <= 2; nu / V has nu degrees."""
 
     def __init__(self, nu: float) -> None:
-        self.nu = nu
+        self.nu, self.projection = nu, stats.t(nu)
 
-    @property
-    def variance_factor(self) -> float:
-        return self.nu / (self.nu - 2.0) if self.nu > 2.0 else math.inf
-
-    def upper_quantile(self, eta: float) -> float:
-        return float(stats.t.isf(eta, self.nu))
-
-    def tail(self, u: float) -> float:
-        return float(stats.t.sf(u, self.nu))
+    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return self.nu / rng.chisquare(self.nu, size)
 
     def log_density(self, square: float, n: int) -> float:
         half = 0.5 * (self.nu + n)
@@ -98,9 +115,6 @@ class StudentT(Elliptical):
 
     def radius(self, probability: float, n: int) -> float:
         return math.sqrt(n * stats.f.ppf(probability, n, self.nu))
-
-    def sample(self, rng: np.random.Generator, size: int, n: int) -> np.ndarray:
-        return rng.normal(size=(size, n)) / np.sqrt(rng.chisquare(self.nu, (size, 1)) / self.nu)
 
     def __repr__(self) -> str:
         return f"StudentT(nu={self.nu:g})"
@@ -116,119 +130,49 @@ class Cauchy(StudentT):
         return "Cauchy()"
 
 
-class _Mixture(Elliptical):
-    """A family without a formula for its density in n dimensions, by integrals over l = log V."""
-
-    @abc.abstractmethod
-    def _log_mixing(self, logs: np.ndarray) -> np.ndarray:
-        """The logarithm of the density of log V."""
-
-    @abc.abstractmethod
-    def _variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Samples of V."""
-
-    def log_density(self, square: float, n: int) -> float:
-        #  int (2 pi v)^(-n/2) exp(-s / (2v)) p(v) dv
-        def log_integrand(logs: np.ndarray) -> np.ndarray:
-            return self._log_mixing(logs) - 0.5 * n * (math.log(2.0 * math.pi) + logs) - 0.5 * square * np.exp(-logs)
-
-        if square == 0.0 and not self._bounded(n):
-            return math.inf
-        logs = _around_the_bell(log_integrand)
-        return float(special.logsumexp(log_integrand(logs)) + math.log(logs[1] - logs[0]))
-
-    @abc.abstractmethod
-    def _bounded(self, n: int) -> bool:
-        """Whether the density in n dimensions is finite at the centre."""
-
-    def radius(self, probability: float, n: int) -> float:
-        #  Prob(V chi_n^2 <= r^2) = int Prob(chi_n^2 <= r^2 / v) p(v) dv
-        logs = _around_the_bell(self._log_mixing)
-        weights = special.softmax(self._log_mixing(logs))
-        inverse = np.exp(-logs)
-
-        def excess(log_square: float) -> float:
-            return float(weights @ special.chdtr(n, math.exp(log_square) * inverse)) - probability
-
-        low, high = -2.0 * FARTHEST, FARTHEST
-        return math.exp(0.5 * optimize.brentq(excess, low, high, xtol=1e-13))
-
-    def sample(self, rng: np.random.Generator, size: int, n: int) -> np.ndarray:
-        return np.sqrt(self._variances(rng, size))[:, None] * rng.normal(size=(size, n))
-
-
-class Laplace(_Mixture):
+class Laplace(Elliptical):
     """V / 2 exponential: in one dimension g(s) = exp(-sqrt(s)), the usual Laplace distribution; alpha_g = 2.
 
     In n dimensions the density is (2 pi)^(-n/2) ||x||^(1 - n/2) K_(n/2 - 1)(||x||), unbounded at the centre from n = 2.
     """
 
-    variance_factor = 2.0
+    projection = stats.laplace()
 
-    def upper_quantile(self, eta: float) -> float:
-        return -math.log(2.0 * eta) if eta <= 0.5 else math.log(2.0 * (1.0 - eta))
-
-    def tail(self, u: float) -> float:
-        return 0.5 * math.exp(-u) if u >= 0.0 else 1.0 - 0.5 * math.exp(u)
-
-    def log_density(self, square: float, n: int) -> float:
-        return -math.sqrt(square) - math.log(2.0) if n == 1 else super().log_density(square, n)
-
-    def _log_mixing(self, logs: np.ndarray) -> np.ndarray:
-        return logs - 0.5 * np.exp(logs) - math.log(2.0)
-
-    def _variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
+    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
         return 2.0 * rng.exponential(size=size)
 
-    def _bounded(self, n: int) -> bool:
-        return n < 2
+    def log_mixing(self, logs: np.ndarray) -> np.ndarray:
+        return logs - 0.5 * np.exp(logs) - math.log(2.0)
+
+    def log_density(self, square: float, n: int) -> float:
+        return math.inf if square == 0.0 and n > 1 else super().log_density(square, n)
 
 
-class Logistic(_Mixture):
+class Logistic(Elliptical):
     """V = 4 K^2 with K of Kolmogorov's law: every projection has the logistic distribution; alpha_g = pi^2 / 3.
 
     The generator exp(-s) / (1 + exp(-s))^2, also called logistic, gives other projections in every dimension, so that
     its beta would not be a constant of g and eta; it is not meant here.
     """
 
-    variance_factor = math.pi**2 / 3.0
+    projection = stats.logistic()
 
-    def upper_quantile(self, eta: float) -> float:
-        return math.log1p(-eta) - math.log(eta)
+    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return 4.0 * stats.kstwobign.ppf(rng.random(size)) ** 2
 
-    def tail(self, u: float) -> float:
-        return float(special.expit(-u))
-
-    def log_density(self, square: float, n: int) -> float:
-        u = math.sqrt(square)
-        return -u - 2.0 * math.log1p(math.exp(-u)) if n == 1 else super().log_density(square, n)
-
-    def _log_mixing(self, logs: np.ndarray) -> np.ndarray:
+    def log_mixing(self, logs: np.ndarray) -> np.ndarray:
         #  K = sqrt(V) / 2, so that the density of log V is k f(k) / 2
         k = 0.5 * np.exp(0.5 * logs)
         return log_kolmogorov(k) + np.log(0.5 * k)
 
-    def _variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        return 4.0 * stats.kstwobign.ppf(rng.random(size)) ** 2
-
-    def _bounded(self, n: int) -> bool:
-        return True
-
 
 def log_kolmogorov(k: np.ndarray) -> np.ndarray:
-    r"""The logarithm of the density of Kolmogorov's law, from the derivatives of its two series.
+    r"""Return the logarithm of the density of Kolmogorov's law, from the derivatives of its two series.
 
     .. math::
         f(k) = 8 k \sum_j (-1)^{j+1} j^2 e^{-2 j^2 k^2}
              = \frac{\sqrt{2\pi}}{k^2} \sum_{j \text{ odd}}
                \Bigl(\frac{j^2 \pi^2}{4 k^2} - 1\Bigr) e^{-j^2 \pi^2 / (8 k^2)}
-
-    Examples
-    --------
-    >>> from scipy import stats
-    >>> k = np.array([0.3, 0.79, 0.81, 2.0])
-    >>> bool(np.allclose(log_kolmogorov(k), stats.kstwobign.logpdf(k), rtol=1e-9))
-    True
     """
     found = np.empty_like(k)
     small = k < SMALL
@@ -243,7 +187,7 @@ def log_kolmogorov(k: np.ndarray) -> np.ndarray:
 
 
 def _around_the_bell(log_integrand: Any) -> np.ndarray:
-    """Equidistant points over where the integrand is not negligible, found by halving the spacing of a grid."""
+    """Return equidistant points over where the integrand is not negligible, found by halving a grid's spacing."""
     low, high = -FARTHEST, FARTHEST
     for _ in range(60):
         logs = np.linspace(low, high, POINTS)

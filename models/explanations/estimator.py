@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -9,19 +10,22 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import keeps_parameters
-from ..base.multiclass import Scheme, spread, stratified_folds, two_class_problems, winners
-from ..base.validation import ClassWeight, check_choice, check_number
+from ..base.groups import InterceptParameters, WeightParameters
+from ..base.multiclass import spread, stratified_folds, two_class_problems, winners
+from ..base.parameters import fitted, parameters
+from ..base.validation import check_choice, check_number
 from ..svm.coordinate_descent import Answer
+from ..svm.groups import MachineParameters
 from ..svm.kernel_expansion import KernelClassifier
-from ..svm.kernels import Gamma, KernelChoice, make_kernel
+from ..svm.kernels import KernelChoice, make_kernel
 from .dual import ExplainedMachine, ExplainedMargin, Products
 from .given import explained_examples
 
 SERIES = tuple(4.0 ** np.arange(-4, 5))
 
 
-class ExplanationAugmentedSVC(KernelClassifier):
+@parameters
+class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParameters, InterceptParameters):
     r"""Support vector classifier that should treat an example and its explanation alike.
 
     An explained example v_j keeps the important features of an example x_i and leaves out the others.  The machine is
@@ -52,15 +56,15 @@ class ExplanationAugmentedSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default 1.0
+    C
         The price of a violated margin; ``inf`` forbids it.
-    Q : float or "cv", default 1.0
+    Q : float or "cv"
         The confidence in the explanations: 0 is the plain support vector machine, ``inf`` perfect explanations.
         "cv" is the paper's rule: a geometric series around the mean alpha of the plain machine, by five-fold
-        cross-validation; among equals the smallest.
-    penalty : {"l1", "l2"}, default "l1"
+        cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.
+    penalty
         Of delta: its sum, or its sum of squares.
-    kernel, degree, gamma, coef0
+    kernel
         As in `models.SVC`, without "precomputed".  A feature is left out by zero; of a callable with an attribute
         `absent`, as `models.MismatchKernel`, by that.
     explain : callable, optional
@@ -68,15 +72,13 @@ class ExplanationAugmentedSVC(KernelClassifier):
     Q_series : array_like, optional
         For "cv", factors of the mean alpha; 4^-4, ..., 4^4 by default.  With 0 among them the plain machine is a
         candidate, and the choice where no other does better.
-    scoring : {"accuracy", "f1"}, default "accuracy"
+    scoring
         What "cv" compares: the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), which is 0 where that is 0 / 0,
         of the second of two classes, the mean of all classes where there are more.
-    fit_intercept, class_weight, multi_class, decision_function_shape, tol, max_iter, time_limit, threads, verbose
-        As in `models.SVC`.
 
     Attributes
     ----------
-    classes_, n_support_, support_kinds_, intercept_, margin_, program_, solution_, n_iter_
+    n_support_, margin_, program_, solution_
         As in `models.SVC`.
     support_ : array of int
         The samples with alpha_i > 0 in any machine.
@@ -93,9 +95,9 @@ class ExplanationAugmentedSVC(KernelClassifier):
     coef_ : array, shape (machines, features)
         w, for the linear kernel.
     Q_ : float
-        Q, or what cross-validation chose.
+        Q, or what cross-validation chose; 0 where there is no explanation to choose it by.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
-        For "cv": what was tried, and its `scoring` on each fold.
+        For "cv" and explanations: what was tried, and its `scoring` on each fold.
 
     Raises
     ------
@@ -117,49 +119,31 @@ class ExplanationAugmentedSVC(KernelClassifier):
     [[1. 0.]]
     """
 
-    owner_: np.ndarray
-    alpha_: np.ndarray
-    lambda_: np.ndarray
-    deviation_: np.ndarray
-    Q_: float
-    Q_candidates_: np.ndarray
-    Q_scores_: np.ndarray
-    n_iter_: int
-    program_: qp.QuadraticProgram
-    solution_: qp.Solution | Answer
+    C: float = 1.0
+    Q: Any = "cv"
+    _: KW_ONLY
+    penalty: Literal["l1", "l2"] = "l1"
+    kernel: KernelChoice = "linear"
+    explain: Any = None
+    Q_series: Any = None
+    scoring: Literal["accuracy", "f1"] = "accuracy"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        Q: Any = 1.0,
-        *,
-        penalty: Literal["l1", "l2"] = "l1",
-        kernel: KernelChoice = "linear",
-        explain: Any = None,
-        Q_series: Any = None,
-        scoring: Literal["accuracy", "f1"] = "accuracy",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
-        multi_class: Scheme = "ovo",
-        decision_function_shape: Scheme = "ovr",
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    owner_: np.ndarray = fitted()
+    alpha_: np.ndarray = fitted()
+    lambda_: np.ndarray = fitted()
+    deviation_: np.ndarray = fitted()
+    Q_: float = fitted()
+    Q_candidates_: np.ndarray = fitted()
+    Q_scores_: np.ndarray = fitted()
+    n_iter_: int = fitted()
+    program_: qp.QuadraticProgram = fitted()
+    solution_: qp.Solution | Answer = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, explanations: Any = None) -> ExplanationAugmentedSVC:
         """Solve the programs of all machines.
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
-        y : array_like, shape (samples,)
         sample_weight : array_like, shape (samples,), optional
             Factors of C, and of Q for the sample's explanations.
         explanations : optional
@@ -169,7 +153,12 @@ class ExplanationAugmentedSVC(KernelClassifier):
         settings = self._check_parameters()
         check_choice("penalty", self.penalty, ("l1", "l2"))
         check_choice("scoring", self.scoring, ("accuracy", "f1"))
-        if not isinstance(self.Q, str) or self.Q != "cv":
+        if isinstance(self.Q, str) and self.Q == "cv":
+            factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
+            if factors.size == 0 or not np.isfinite(factors).all() or (factors < 0.0).any():
+                raise ValueError(f"Q_series must hold numbers of at least 0, but {self.Q_series!r} came")
+        else:
+            factors = np.empty(0)
             check_number("Q", self.Q, 0.0)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
@@ -181,7 +170,10 @@ class ExplanationAugmentedSVC(KernelClassifier):
         V, self.owner_ = V[kept], owner[kept]
         products, used = Products(X, V, self.owner_, self.kernel_), np.flatnonzero(weights > 0.0)
         samples = _Samples(products, codes, C, weights, settings)
-        self.Q_ = self._choose(samples, used) if self.Q == "cv" else float(self.Q)
+        if factors.size == 0:
+            self.Q_ = float(self.Q)
+        else:
+            self.Q_ = self._choose(samples, used, factors) if kept.size else 0.0
         self._keep(X, V, codes, [margin.machine(self.Q_) for margin in self._margins(samples, used)])
         return self
 
@@ -206,11 +198,10 @@ class ExplanationAugmentedSVC(KernelClassifier):
             )
         return found
 
-    def _choose(self, samples: _Samples, used: np.ndarray) -> float:
-        """Q by cross-validation, and the attributes that show it."""
-        factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
-        if factors.size == 0 or not np.isfinite(factors).all() or (factors < 0.0).any():
-            raise ValueError(f"Q_series must hold numbers of at least 0, but {self.Q_series!r} came")
+    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray) -> float:
+        """Return Q by cross-validation, and set the attributes that show it."""
+        if np.bincount(samples.codes[used]).min() < 2:
+            raise ValueError('Q="cv" needs at least two samples of every class for its folds: give Q a number')
         plain = [margin.machine(0.0).alpha for margin in self._margins(samples, used)]
         self.Q_candidates_ = np.concatenate(plain).mean() * np.sort(factors)
         folds = stratified_folds(samples.codes[used])

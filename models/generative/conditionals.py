@@ -1,7 +1,7 @@
-"""Distributions of features that are independent given the class, and the statistics that they are estimated from.
+"""Distributions of features that are independent given the class.
 
-Statistics are sums over samples i with responsibilities r_ik (a known label: its sample's weight, in one column), so
-samples can come in several batches.  A missing entry (NaN) has no term in the sums and none in log p(x | k).
+Their statistics are sums over samples i with responsibilities r_ik (a known label: its sample's weight, in one column).
+A missing entry (NaN) has no term in the sums and none in log p(x | k).
 """
 
 from __future__ import annotations
@@ -19,48 +19,29 @@ MOST_BINS = 100
 
 
 class Features:
-    """Columns of X with one kind of distribution.
-
-    A subclass keeps its statistics as arrays, named in `_statistics`, whose first axis is the class.
-    """
-
-    _statistics: tuple[str, ...]
-
-    def clear(self, classes: int, features: int) -> None:
-        """Forget all samples."""
-        for name in self._statistics:
-            setattr(self, name, np.zeros((classes, features)))
-
-    def insert_class(self, position: int) -> None:
-        """Make room for a class before class `position`."""
-        for name in self._statistics:
-            setattr(self, name, np.insert(getattr(self, name), position, 0.0, axis=0))
+    """Columns of X with one kind of distribution."""
 
     def check(self, X: Any, who: str) -> None:
         """Refuse samples that the distribution cannot have."""
 
-    def add(self, X: Any, responsibilities: np.ndarray) -> None:
-        """Add samples, r_ik in `responsibilities`, to the statistics."""
-        raise NotImplementedError
-
-    def estimate(self) -> None:
-        """Set the parameters from the statistics."""
+    def fit(self, X: Any, responsibilities: np.ndarray) -> None:
+        """Estimate the parameters from samples, r_ik in `responsibilities`."""
         raise NotImplementedError
 
     def log_likelihood(self, X: Any) -> np.ndarray:
-        """log p(x | k), shape (samples, classes)."""
+        """Return log p(x | k), shape (samples, classes)."""
         raise NotImplementedError
 
     def log_terms(self, X: Any) -> np.ndarray:
-        """log p(x_j | k), shape (samples, classes, features); `log_likelihood` is their sum over the features."""
+        """Return log p(x_j | k), shape (samples, classes, features), whose sum over j is `log_likelihood`."""
         raise NotImplementedError
 
     def training_log_likelihood(self, X: Any) -> np.ndarray:
-        """The term of a sample in what `estimate` maximizes, beside `log_prior`."""
+        """Return the term of a sample in what `fit` maximizes, beside `log_prior`."""
         return self.log_likelihood(X)
 
     def log_prior(self) -> float:
-        """The log prior density of the parameters, constants left out."""
+        """Return the log prior density of the parameters, constants left out."""
         return 0.0
 
 
@@ -74,40 +55,26 @@ class GaussianFeatures(Features):
     the mean log-likelihood of samples that are blurred by noise of variance epsilon_j.
     """
 
-    _statistics = ("weight", "mean", "square")
-    weight: np.ndarray
-    mean: np.ndarray
-    square: np.ndarray  # sums of squared deviations from the mean
-
     def __init__(self, smoothing: float) -> None:
         self.smoothing = smoothing
 
-    def add(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
+    def fit(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
         seen = ~np.isnan(X)
         known = np.where(seen, X, 0.0)
         weight = responsibilities.T @ seen
-        mean = np.divide(responsibilities.T @ known, weight, out=np.zeros_like(weight), where=weight > 0.0)
+        own = weight > 0.0  # a class of which a feature was never seen has the distribution of all classes
+        mean = np.divide(responsibilities.T @ known, weight, out=np.zeros_like(weight), where=own)
         square = np.array([r @ np.where(seen, X - m, 0.0) ** 2 for r, m in zip(responsibilities.T, mean)])
-        both = self.weight + weight
-        share = np.divide(weight, both, out=np.zeros_like(both), where=both > 0.0)
-        step = mean - self.mean
-        self.square += square + self.weight * share * step**2
-        self.mean += share * step
-        self.weight = both
-
-    def estimate(self) -> None:
-        total = self.weight.sum(axis=0)
+        total = weight.sum(axis=0)
         count = np.where(total > 0.0, total, 1.0)
-        centre = (self.weight * self.mean).sum(axis=0) / count
-        spread = (self.square + self.weight * (self.mean - centre) ** 2).sum(axis=0) / count
+        centre = (weight * mean).sum(axis=0) / count
+        spread = (square + weight * (mean - centre) ** 2).sum(axis=0) / count
         rounding = 10.0 * np.finfo(float).eps * np.abs(centre)
         spread = np.where(spread > rounding**2, spread, 0.0)
         self.epsilon = self.smoothing * spread
-        own = self.weight > 0.0  # a class of which a feature was never seen has the distribution of all classes
-        count = np.where(own, self.weight, 1.0)
-        variances = np.where(own, self.square / count, spread) + self.epsilon
+        variances = np.where(own, square / np.where(own, weight, 1.0), spread) + self.epsilon
         self.variances = np.maximum(variances, LEAST_VARIANCE * np.where(spread > 0.0, spread, 1.0))
-        self.means = np.where(own, self.mean, centre)
+        self.means = np.where(own, mean, centre)
 
     def log_likelihood(self, X: np.ndarray) -> np.ndarray:
         return np.stack([terms.sum(axis=1) for terms in self._terms(X)], axis=1)
@@ -116,7 +83,7 @@ class GaussianFeatures(Features):
         return np.stack(list(self._terms(X)), axis=1)
 
     def _terms(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """Those of one class after the other, shape (samples, features)."""
+        """Yield those of one class after the other, shape (samples, features)."""
         seen = ~np.isnan(X)
         for m, s in zip(self.means, self.variances):
             yield np.where(seen, -0.5 * ((X - m) ** 2 / s + np.log(2.0 * np.pi * s)), 0.0)
@@ -128,10 +95,6 @@ class GaussianFeatures(Features):
 
 class BernoulliFeatures(Features):
     """P(x_j = 1 | k) = (sum_i r_ik x_ij + alpha) / (sum_i r_ik + 2 alpha), of entries above a threshold."""
-
-    _statistics = ("ones", "seen")
-    ones: np.ndarray
-    seen: np.ndarray
 
     def __init__(self, alpha: float, threshold: float | None) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
@@ -148,23 +111,20 @@ class BernoulliFeatures(Features):
             raise ValueError(f"{who} with binarize=None needs entries 0 and 1 in X; binarize may be a threshold")
 
     def _split(self, X: Any) -> tuple[Any, Any]:
-        """Which entries are ones, which are there (None: all), as matrices of 0 and 1."""
+        """Return which entries are ones, and which are there (None: all), as matrices of 0 and 1."""
         threshold = 0.0 if self.threshold is None else self.threshold
         if sp.issparse(X):
             return sp.csr_array(((X.data > threshold).astype(np.float64), X.indices, X.indptr), shape=X.shape), None
         with np.errstate(invalid="ignore"):
             return (X > threshold).astype(np.float64), (~np.isnan(X)).astype(np.float64)
 
-    def add(self, X: Any, responsibilities: np.ndarray) -> None:
-        ones, seen = self._split(X)
-        self.ones += (ones.T @ responsibilities).T
-        self.seen += responsibilities.sum(axis=0)[:, None] if seen is None else responsibilities.T @ seen
-
-    def estimate(self) -> None:
-        total = np.log(self.seen + 2.0 * self.alpha)
-        self.log_one = np.log(self.ones + self.alpha) - total
-        zeros = np.maximum(self.seen - self.ones, 0.0)
-        self.log_zero = np.log(zeros + self.alpha) - total
+    def fit(self, X: Any, responsibilities: np.ndarray) -> None:
+        ones, there = self._split(X)
+        counts = (ones.T @ responsibilities).T
+        seen = responsibilities.sum(axis=0)[:, None] if there is None else responsibilities.T @ there
+        total = np.log(seen + 2.0 * self.alpha)
+        self.log_one = np.log(counts + self.alpha) - total
+        self.log_zero = np.log(np.maximum(seen - counts, 0.0) + self.alpha) - total
 
     def log_likelihood(self, X: Any) -> np.ndarray:
         ones, seen = self._split(X)
@@ -190,9 +150,6 @@ class MultinomialFeatures(Features):
         log p(x | k) = log G(a) - log G(a + n) + sum_j [log G(a_j + x_j) - log G(a_j)],  a = sum_j a_j, n = sum_j x_j
     """
 
-    _statistics = ("counts",)
-    counts: np.ndarray
-
     def __init__(self, alpha: float, integrates: bool = False) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
         self.integrates = integrates
@@ -204,10 +161,8 @@ class MultinomialFeatures(Features):
         if (values < 0.0).any():
             raise ValueError(f"Negative values in data passed to {who}: they must be counts")
 
-    def add(self, X: Any, responsibilities: np.ndarray) -> None:
-        self.counts += (X.T @ responsibilities).T
-
-    def estimate(self) -> None:
+    def fit(self, X: Any, responsibilities: np.ndarray) -> None:
+        self.counts = (X.T @ responsibilities).T
         smoothed = self.counts + self.alpha
         self.log_probabilities = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
 
@@ -236,122 +191,73 @@ class MultinomialFeatures(Features):
 
 
 def _log_rising(a: Any, x: np.ndarray) -> np.ndarray:
-    """log G(a + x) - log G(a), the logarithm of a (a + 1) ... (a + x - 1)."""
+    """Return log G(a + x) - log G(a), the logarithm of a (a + 1) ... (a + x - 1)."""
     return gammaln(a + x) - gammaln(a)
 
 
-class CategoricalFeatures(Features):
-    """P(x_j = v | k) = (sum_i r_ik [x_ij = v] + alpha) / (sum_i r_ik + alpha m_j), m_j values of column j seen so far.
+class FeatureByFeature(Features):
+    """Distributions that are estimated from the entries of one feature after the other, without the missing ones."""
 
-    The categories are numbers.  One that was never seen is taken as missing.  These P are the means of the Dirichlet
-    posterior too: a sample has one draw of each column, and integrating the probabilities out changes nothing.
-    """
-
-    _statistics = ()
-
-    def __init__(self, alpha: float) -> None:
+    def __init__(self, alpha: float = 0.0) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
 
-    def clear(self, classes: int, features: int) -> None:
-        self.values = [np.zeros(0) for _ in range(features)]
-        self.counts = [np.zeros((classes, 0)) for _ in range(features)]
+    def fit(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
+        self.classes, seen = responsibilities.shape[1], ~np.isnan(X)
+        self.columns = [self._column(x[on], responsibilities[on]) if on.any() else None for x, on in zip(X.T, seen.T)]
 
-    def insert_class(self, position: int) -> None:
-        self.counts = [np.insert(counts, position, 0.0, axis=0) for counts in self.counts]
+    def _column(self, x: np.ndarray, weights: np.ndarray) -> Any:
+        """Return what `_terms_of` needs of one feature's samples, of which none is missing."""
+        raise NotImplementedError
 
-    def add(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
-        for j, column in enumerate(X.T):
-            seen = ~np.isnan(column)
-            values, of_entry = np.unique(np.r_[self.values[j], column[seen]], return_inverse=True)
-            old = self.values[j].size
-            counts = np.zeros((responsibilities.shape[1], values.size))
-            counts[:, of_entry[:old]] = self.counts[j]
-            np.add.at(counts.T, of_entry[old:], responsibilities[seen])
-            self.values[j], self.counts[j] = values, counts
-
-    def estimate(self) -> None:
-        smoothed = [counts + self.alpha for counts in self.counts]
-        self.log_probabilities = [np.log(s) - np.log(s.sum(axis=1, keepdims=True)) for s in smoothed]
+    def _terms_of(self, x: np.ndarray, column: Any) -> np.ndarray:
+        """Return log p(x | k) of values of one feature, shape (samples, classes)."""
+        raise NotImplementedError
 
     def log_likelihood(self, X: np.ndarray) -> np.ndarray:
-        total = np.zeros((X.shape[0], self.counts[0].shape[0]))
-        for terms in self._terms(X):
-            total += terms
-        return total
+        return sum(self._terms(X), np.zeros((X.shape[0], self.classes)))
 
     def log_terms(self, X: np.ndarray) -> np.ndarray:
         return np.stack(list(self._terms(X)), axis=2)
 
     def _terms(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """Those of one feature after the other, shape (samples, classes)."""
-        for column, values, log_probabilities in zip(X.T, self.values, self.log_probabilities):
-            if values.size:
-                place = np.minimum(np.searchsorted(values, column), values.size - 1)
-                yield np.where((values[place] == column)[:, None], log_probabilities.T[place], 0.0)
-            else:
-                yield np.zeros((X.shape[0], log_probabilities.shape[0]))
-
-    def log_prior(self) -> float:
-        return float(self.alpha * sum(log_probabilities.sum() for log_probabilities in self.log_probabilities))
+        """Yield those of one feature after the other, shape (samples, classes)."""
+        for x, column in zip(X.T, self.columns):
+            terms, seen = np.zeros((x.size, self.classes)), ~np.isnan(x)
+            if column is not None and seen.any():
+                terms[seen] = self._terms_of(x[seen], column)
+            yield terms
 
 
-class SampledFeatures(Features):
-    """Densities without parameters, of which all samples are the statistics; x_j is a number.
+class CategoricalFeatures(FeatureByFeature):
+    """P(x_j = v | k) = (sum_i r_ik [x_ij = v] + alpha) / (sum_i r_ik + alpha m_j), m_j the values of column j.
 
-    Their estimates do not maximize the likelihood that expectation maximization raises, which is therefore refused.
+    The categories are numbers.  One that was never seen is taken as missing.  These P are the means of the Dirichlet
+    posterior too: a sample has one draw of each column, and integrating the probabilities out changes nothing.
     """
 
-    _statistics = ()
-    samples: np.ndarray
-    weights: np.ndarray  # r_ik
+    def _column(self, x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, of_entry = np.unique(x, return_inverse=True)
+        smoothed = np.full((values.size, weights.shape[1]), self.alpha)
+        np.add.at(smoothed, of_entry, weights)
+        return values, np.log(smoothed) - np.log(smoothed.sum(axis=0))
 
-    def clear(self, classes: int, features: int) -> None:
-        self.samples, self.weights = np.zeros((0, features)), np.zeros((0, classes))
+    def _terms_of(self, x: np.ndarray, column: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        values, logs = column
+        place = np.minimum(np.searchsorted(values, x), values.size - 1)
+        return np.where((values[place] == x)[:, None], logs[place], 0.0)
 
-    def insert_class(self, position: int) -> None:
-        self.weights = np.insert(self.weights, position, 0.0, axis=1)
-
-    def add(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
-        self.samples = np.concatenate([self.samples, X])
-        self.weights = np.concatenate([self.weights, responsibilities])
-
-    def estimate(self) -> None:
-        seen = ~np.isnan(self.samples)
-        self.columns = [self._column(x[on], self.weights[on]) for x, on in zip(self.samples.T, seen.T)]
-
-    def _column(self, x: np.ndarray, weights: np.ndarray) -> Any:
-        """What `_terms_of` needs of one feature's samples, of which none is missing."""
-        raise NotImplementedError
-
-    def _terms_of(self, x: np.ndarray, column: Any) -> np.ndarray:
-        """log p(x | k) of values of one feature, shape (samples, classes)."""
-        raise NotImplementedError
-
-    def log_likelihood(self, X: np.ndarray) -> np.ndarray:
-        return np.asarray(self.log_terms(X).sum(axis=2))
-
-    def log_terms(self, X: np.ndarray) -> np.ndarray:
-        terms = np.zeros((X.shape[0], self.weights.shape[1], X.shape[1]))
-        for j, (x, column) in enumerate(zip(X.T, self.columns)):
-            seen = np.flatnonzero(~np.isnan(x))
-            if column is not None and seen.size:
-                terms[seen, :, j] = self._terms_of(x[seen], column)
-        return terms
+    def log_prior(self) -> float:
+        return float(self.alpha * sum(column[1].sum() for column in self.columns if column is not None))
 
 
-class HistogramFeatures(SampledFeatures):
+class HistogramFeatures(FeatureByFeature):
     """p(x_j | k) = (N_kjb + alpha) / (N_kj + alpha B_j) / h_j of the bin b that holds x_j; N_kjb = sum_i r_ik there.
 
     The B_j bins of one width h_j cover the range of the samples; h_j is near 3.49 s_j n^(-1/3) (Scott), s_j the
     standard deviation and n the number of all samples.  Beyond the range the density is that of an empty bin.
     """
 
-    def __init__(self, alpha: float) -> None:
-        self.alpha = max(alpha, LEAST_ALPHA)
-
-    def _column(self, x: np.ndarray, weights: np.ndarray) -> tuple[float, float, np.ndarray] | None:
-        if x.size == 0:
-            return None
+    def _column(self, x: np.ndarray, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
         low, high = float(x.min()), float(x.max())
         wanted = 3.49 * _spread(x, weights.sum(axis=1)) * max(weights.sum(), 1.0) ** (-1.0 / 3.0)
         bins = int(np.clip(np.ceil((high - low) / wanted), 1, MOST_BINS)) if wanted > 0.0 else 1
@@ -371,16 +277,14 @@ class HistogramFeatures(SampledFeatures):
         return np.where((place < 0) | (place > bins), bins, place).astype(np.int64)
 
 
-class KernelFeatures(SampledFeatures):
+class KernelFeatures(FeatureByFeature):
     """p(x_j | k) = sum_i r_ik N(x_j; x_ij, h_kj^2) / sum_i r_ik, a normal density around every sample of the class.
 
     h_kj = 1.06 s_kj N_kj^(-1/5), which is best where the density is normal (Silverman); s_kj is the standard deviation
     of the class.  A class of which a feature was never seen has the density of all classes.
     """
 
-    def _column(self, x: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]] | None:
-        if x.size == 0:
-            return None
+    def _column(self, x: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]]:
         whole = _spread(x, weights.sum(axis=1)) or 1.0
         found = []
         for w in weights.T:
@@ -402,6 +306,6 @@ class KernelFeatures(SampledFeatures):
 
 
 def _spread(x: np.ndarray, weights: np.ndarray) -> float:
-    """The standard deviation."""
+    """Return the standard deviation."""
     mean = np.average(x, weights=weights)
     return float(np.sqrt(np.average((x - mean) ** 2, weights=weights)))

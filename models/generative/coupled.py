@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from ..base.estimator import convergence_warning, keeps_parameters
-from ..base.validation import ClassWeight, as_matrix, check_number
-from .generative import GenerativeClassifier
+from ..base.validation import ClassWeight, check_number
+from .generative import GenerativeClassifier, unlabelled_samples
 
 SMOOTHING = 1e-6  # imaginary samples with covariance I, as a share of the samples, which keep the density bounded
 
@@ -103,11 +103,7 @@ class CoupledDiscriminant(GenerativeClassifier):
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
-        others = np.zeros((0, X.shape[1]))
-        if X_unlabelled is not None:
-            others = as_matrix(X_unlabelled, type(self).__name__, False, False)
-            if others.shape[1] != X.shape[1]:
-                raise ValueError(f"X_unlabelled has {others.shape[1]} features, but X has {X.shape[1]}")
+        others = unlabelled_samples(self, X_unlabelled, X)
         centre = np.average(X, axis=0, weights=weights)
         scale = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
         scale = np.where(scale > 1e-12 * np.abs(centre), scale, 1.0)

@@ -7,8 +7,18 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ..base.estimator import keeps_parameters
-from ..base.validation import as_matrix, as_weights, check_choice, check_number
-from .generative import GenerativeClassifier, check_dirichlet, check_priors, log_posteriors, priors_after, with_label
+from ..base.validation import as_weights, check_choice, check_number
+from .generative import (
+    GenerativeClassifier,
+    check_dirichlet,
+    check_priors,
+    log_posteriors,
+    priors_after,
+    quiet_log,
+    unlabelled_samples,
+    warn_unless_converged,
+    with_label,
+)
 from .normal import conjugate_prior, groups_of
 from .normal_classes import (
     UNLABELLED,
@@ -95,7 +105,7 @@ class NormalDiscriminant(GenerativeClassifier):
         history = self._history("log-likelihood")
         self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter, history)
         self.log_likelihoods_ = np.array(history)
-        self._warn_unless_converged(converged, max_iter)
+        warn_unless_converged(type(self).__name__, converged, max_iter)
         self._keep(model, shrinkage)
         return self
 
@@ -115,11 +125,7 @@ class NormalDiscriminant(GenerativeClassifier):
             raise ValueError("predictive must be 'plug-in' when entries or labels are missing, but 'bayes' came")
 
     def _sample(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray, X_unlabelled: Any) -> Sample:
-        if X_unlabelled is None:
-            return Sample(X, codes, weights)
-        others = as_matrix(X_unlabelled, type(self).__name__, nan=True)
-        if others.shape[1] != X.shape[1]:
-            raise ValueError(f"X_unlabelled has {others.shape[1]} features, but X has {X.shape[1]}")
+        others = unlabelled_samples(self, X_unlabelled, X)
         unknown = np.full(len(others), UNLABELLED)
         return Sample(np.vstack([X, others]), np.r_[codes, unknown], np.r_[weights, np.ones(len(others))])
 
@@ -171,7 +177,7 @@ class NormalDiscriminant(GenerativeClassifier):
         new = NormalClasses(old.kind, old.shared, old.prior, None, dirichlet, old.scale, old.varies)
         new.start(sample)
         _, converged = maximize_likelihood(new, sample, tol, max_iter, self._history("log-likelihood", f", {label!r}"))
-        self._warn_unless_converged(converged, max_iter)
+        warn_unless_converged(type(self).__name__, converged, max_iter)
         if self.predictive == "bayes" and not self._shared:
             new.predictive()
         old.add(new, position, priors)
@@ -216,8 +222,7 @@ class NormalDiscriminant(GenerativeClassifier):
         precisions = np.linalg.inv(covariances)
         precisions = np.broadcast_to(precisions, (self.classes_.size, *precisions.shape[1:]))
         slopes = np.einsum("kij,kj->ki", precisions, self.means_)
-        with np.errstate(divide="ignore"):
-            offsets = np.log(self.priors_) - 0.5 * (slopes * self.means_).sum(axis=1)
+        offsets = quiet_log(self.priors_) - 0.5 * (slopes * self.means_).sum(axis=1)
         offsets = offsets - 0.5 * np.linalg.slogdet(covariances)[1]
         return offsets - offsets[-1], slopes - slopes[-1], -0.5 * (precisions - precisions[-1])
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from ..base.estimator import Classifier, convergence_warning
-from ..base.validation import check_number
+from ..base.estimator import Classifier, Estimator, convergence_warning
+from ..base.validation import as_matrix, check_number
 
 
 class GenerativeClassifier(Classifier):
@@ -42,14 +42,31 @@ class GenerativeClassifier(Classifier):
         joint = self._log_joint(self._matrix_to_predict(X))
         return self.classes_[log_posteriors(joint, self.priors_).argmax(axis=1)]
 
-    def _warn_unless_converged(self, converged: bool, max_iter: int) -> None:
-        if not converged:
-            warnings.warn(
-                f"{type(self).__name__}: expectation maximization did not converge in {max_iter} steps; raise max_iter "
-                "or tol.",
-                convergence_warning(),
-                stacklevel=3,
-            )
+
+def warn_unless_converged(who: str, converged: bool, max_iter: int) -> None:
+    """Warn if expectation maximization did not converge in so many steps."""
+    if not converged:
+        warnings.warn(
+            f"{who}: expectation maximization did not converge in {max_iter} steps; raise max_iter or tol.",
+            convergence_warning(),
+            stacklevel=3,
+        )
+
+
+def unlabelled_samples(estimator: Estimator, X_unlabelled: Any, X: Any) -> Any:
+    """Return `X_unlabelled` as a checked matrix with the features of X; without samples where it is None."""
+    if X_unlabelled is None:
+        return X[:0]
+    others = as_matrix(X_unlabelled, type(estimator).__name__, estimator._takes_sparse, estimator._takes_nan)
+    if others.shape[1] != X.shape[1]:
+        raise ValueError(f"X_unlabelled has {others.shape[1]} features, but X has {X.shape[1]}")
+    return others
+
+
+def quiet_log(values: np.ndarray) -> np.ndarray:
+    """Return the logarithms, minus infinity of zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(values)
 
 
 def log_posteriors(joint: np.ndarray, priors: np.ndarray) -> np.ndarray:
@@ -66,6 +83,12 @@ def estimated_priors(counts: np.ndarray, given: np.ndarray | None, dirichlet: np
         return given
     weight = counts + dirichlet - 1.0
     return weight / weight.sum()
+
+
+def log_dirichlet(priors: np.ndarray, given: np.ndarray | None, dirichlet: np.ndarray) -> float:
+    """Return the log prior density of the class priors, constants left out; 0 where they were given."""
+    counts = dirichlet > 1.0
+    return float((dirichlet[counts] - 1.0) @ np.log(priors[counts])) if given is None else 0.0
 
 
 def check_priors(priors: Any, classes: int) -> np.ndarray | None:

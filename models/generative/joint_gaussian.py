@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from ..base.estimator import Regressor, convergence_warning, keeps_parameters
-from ..base.validation import as_matrix, as_targets, as_weights, check_number
+from ..base.estimator import Regressor, keeps_parameters
+from ..base.validation import as_targets, as_weights, check_number
+from .generative import unlabelled_samples, warn_unless_converged
 from .normal import complete, conjugate_prior, groups_of, is_singular, ledoit_wolf, raise_eigenvalues, shrink
 from .normal_classes import NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
 
@@ -95,24 +95,15 @@ class JointGaussianRegressor(Regressor):
         shrinkage = check_shrinkage(self.shrinkage)
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
         joint, weights = joint[weights > 0.0], weights[weights > 0.0]
-        if X_unlabelled is not None:
-            others = as_matrix(X_unlabelled, type(self).__name__, nan=True)
-            if others.shape[1] != X.shape[1]:
-                raise ValueError(f"X_unlabelled has {others.shape[1]} features, but X has {X.shape[1]}")
-            joint = np.vstack([joint, np.c_[others, np.full(len(others), np.nan)]])
-            weights = np.r_[weights, np.ones(len(others))]
+        others = unlabelled_samples(self, X_unlabelled, X)
+        joint = np.vstack([joint, np.c_[others, np.full(len(others), np.nan)]])
+        weights = np.r_[weights, np.ones(len(others))]
         sample = Sample(joint, np.zeros(len(joint), np.int64), weights)
         prior = conjugate_prior(self.mean_prior, self.covariance_prior, joint.shape[1], "full")
         model = normal_classes(sample, "full", True, prior, None, np.ones(1))
         history = self._history("log-likelihood")
         self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter, history)
-        if not converged:
-            warnings.warn(
-                f"JointGaussianRegressor: expectation maximization did not converge in {max_iter} steps; raise "
-                "max_iter or tol.",
-                convergence_warning(),
-                stacklevel=2,
-            )
+        warn_unless_converged(type(self).__name__, converged, max_iter)
         self.log_likelihoods_ = np.array(history)
         self._keep(model, shrinkage)
         return self

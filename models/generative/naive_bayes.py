@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from ..base.ascent import ascend
 from ..base.estimator import keeps_parameters
-from ..base.validation import as_matrix, as_weights, check_choice, check_number, check_same_length
+from ..base.validation import check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,
     CategoricalFeatures,
@@ -19,19 +20,22 @@ from .conditionals import (
     HistogramFeatures,
     KernelFeatures,
     MultinomialFeatures,
-    SampledFeatures,
 )
 from .generative import (
     GenerativeClassifier,
     check_dirichlet,
     check_priors,
     estimated_priors,
+    log_dirichlet,
     log_posteriors,
-    priors_after,
-    with_label,
+    quiet_log,
+    unlabelled_samples,
+    warn_unless_converged,
 )
 
 AnyNaiveBayes = TypeVar("AnyNaiveBayes", bound="NaiveBayes")
+WITHOUT_LIKELIHOOD = (HistogramFeatures, KernelFeatures)
+"""Estimates that do not maximize the likelihood, which expectation maximization therefore would not raise."""
 KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kde")
 
 
@@ -81,159 +85,57 @@ class NaiveBayes(GenerativeClassifier):
         codes = self._labels_to_fit(y, X.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
-        self._begin(X.shape[1])
-        if X_unlabelled is not None and any(isinstance(part, SampledFeatures) for _, part in self._parts):
-            raise ValueError("kinds must be none of 'histogram' and 'kde' when X_unlabelled is given")
-        self._check_samples(X)
-        labelled = weights[:, None] * (codes[:, None] == np.arange(self.classes_.size))
-        self._add(X, labelled)
-        self._estimate()
-        self.n_iter_, self.log_likelihoods_ = 1, np.empty(0)
-        if X_unlabelled is not None:
-            others = as_matrix(X_unlabelled, type(self).__name__, self._takes_sparse, self._takes_nan)
-            if others.shape[1] != X.shape[1]:
-                raise ValueError(f"X_unlabelled has {others.shape[1]} features, but X has {X.shape[1]}")
-            self._check_samples(others)
-            for columns, part in self._parts:  # their categories belong to the model from its first step on
-                part.add(_columns(others, columns), np.zeros((others.shape[0], self.classes_.size)))
-            self._estimate()
-            self._maximize_expectation(X, labelled, others, tol, max_iter)
-        return self
-
-    def partial_fit(
-        self: AnyNaiveBayes, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> AnyNaiveBayes:
-        """Go on with further samples; in all the result is that of one `fit`.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        classes : array_like, shape (classes,)
-            All labels; needed at the first call.
-
-        Returns
-        -------
-        self
-        """
-        first = not hasattr(self, "_parts")
-        X = self._matrix_to_fit(X) if first else self._matrix_to_predict(X)
-        if first:
-            if classes is None:
-                raise ValueError("classes must be given at the first call of partial_fit: all labels there will be")
-            self.classes_ = np.unique(np.asarray(classes))
-            self._begin(X.shape[1])
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(f"classes must be those of the first call, {self.classes_.tolist()}; see add_class")
-        y = np.asarray(y).ravel()
-        check_same_length("y", y, X.shape[0])
-        self._check_samples(X)
-        unknown = set(y.tolist()) - set(self.classes_.tolist())
-        if unknown:
-            raise ValueError(f"y must hold labels of classes only, but {sorted(unknown, key=str)[0]!r} came")
-        weights = as_weights(sample_weight, X.shape[0])
-        self._add(X, weights[:, None] * (y[:, None] == self.classes_))
-        self._estimate()
-        self.n_iter_ = 1
-        return self
-
-    def add_class(
-        self: AnyNaiveBayes, X: Any, label: Any, sample_weight: Any = None, prior: float | None = None
-    ) -> AnyNaiveBayes:
-        """Take in a new class from its samples alone; the statistics of the others stay as they are.
-
-        Parameters
-        ----------
-        X : array_like, shape (samples, features)
-        label : int or str
-            A label that is not in `classes_` yet.
-        sample_weight : array_like, shape (samples,), optional
-        prior : float, optional
-            Its prior probability, needed when the priors were given as numbers; the others are scaled by 1 - prior.
-
-        Returns
-        -------
-        self
-        """
-        X = self._matrix_to_predict(X)
-        self._check_samples(X)
-        classes, position = with_label(self.classes_, label)
-        self._given_priors = priors_after(self.priors, self.priors_, position, prior)
-        weights = as_weights(sample_weight, X.shape[0])
-        self.classes_ = classes
-        self.class_count_ = np.insert(self.class_count_, position, 0.0)
-        self._dirichlet = np.insert(self._dirichlet, position, self._dirichlet.mean())
-        for _, part in self._parts:
-            part.insert_class(position)
-        self._add(X, weights[:, None] * (np.arange(classes.size) == position))
-        self._estimate()
-        return self
-
-    def _begin(self, features: int) -> None:
         classes = self.classes_.size
         self._given_priors = check_priors(self.priors, classes)
         self._dirichlet = check_dirichlet(self.dirichlet, classes)
-        self._parts = self._features(features)
-        self._clear()
+        self._parts = self._features(X.shape[1])
+        if X_unlabelled is not None and any(isinstance(part, WITHOUT_LIKELIHOOD) for _, part in self._parts):
+            raise ValueError("kinds must be none of 'histogram' and 'kde' when X_unlabelled is given")
+        self._check_samples(X)
+        others = unlabelled_samples(self, X_unlabelled, X)
+        self._check_samples(others)
+        used = weights > 0.0
+        if not used.all():
+            X, codes, weights = X[used], codes[used], weights[used]
+        labelled = weights[:, None] * (codes[:, None] == np.arange(classes))
+        self.n_iter_, self.log_likelihoods_ = 1, np.empty(0)
+        if X_unlabelled is None:
+            self._estimate(X, labelled)
+            return self
+        both = sp.vstack([X, others], format="csr") if sp.issparse(X) else np.vstack([X, others])
 
-    def _clear(self) -> None:
-        self.class_count_ = np.zeros(self.classes_.size)
-        for columns, part in self._parts:
-            part.clear(self.classes_.size, self.n_features_in_ if columns is None else columns.size)
+        def maximize(responsibilities: np.ndarray) -> None:
+            self._estimate(both, np.vstack([labelled, responsibilities]))
+
+        maximize(np.zeros((others.shape[0], classes)))
+        history = self._history("objective")
+        converged = ascend(lambda _: self._expect(both, labelled), maximize, history, tol, max_iter)
+        warn_unless_converged(type(self).__name__, converged, max_iter)
+        self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
+        return self
 
     def _check_samples(self, X: Any) -> None:
         for columns, part in self._parts:
             part.check(_columns(X, columns), type(self).__name__)
 
-    def _add(self, X: Any, responsibilities: np.ndarray) -> None:
-        used = responsibilities.any(axis=1)
-        if not used.all():
-            X, responsibilities = X[used], responsibilities[used]
-        self.class_count_ = self.class_count_ + responsibilities.sum(axis=0)
-        for columns, part in self._parts:
-            part.add(_columns(X, columns), responsibilities)
-
-    def _estimate(self) -> None:
+    def _estimate(self, X: Any, responsibilities: np.ndarray) -> None:
+        self.class_count_ = responsibilities.sum(axis=0)
         self.priors_ = estimated_priors(self.class_count_, self._given_priors, self._dirichlet)
-        for _, part in self._parts:
-            part.estimate()
+        for columns, part in self._parts:
+            part.fit(_columns(X, columns), responsibilities)
         self._keep()
 
-    def _maximize_expectation(self, X: Any, labelled: np.ndarray, others: Any, tol: float, max_iter: int) -> None:
-        """EM: the unlabelled samples' classes by their posteriors, then all statistics anew."""
-
-        def maximize(responsibilities: np.ndarray) -> None:
-            self._clear()
-            self._add(X, labelled)
-            self._add(others, responsibilities)
-            self._estimate()
-
-        history = self._history("objective")
-        converged = ascend(lambda _: self._expect(X, labelled, others), maximize, history, tol, max_iter)
-        self._warn_unless_converged(converged, max_iter)
-        self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
-
-    def _expect(self, X: Any, labelled: np.ndarray, others: Any) -> tuple[np.ndarray, float]:
-        """The posteriors of the unlabelled samples, and what EM maximizes."""
-        known, unknown = (
-            sum(
-                (part.training_log_likelihood(_columns(A, columns)) for columns, part in self._parts),
-                self._log_priors(),
-            )
-            for A in (X, others)
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            dirichlet = np.where(self._dirichlet > 1.0, (self._dirichlet - 1.0) * np.log(self.priors_), 0.0)
+    def _expect(self, X: Any, labelled: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the posteriors of the samples behind the labelled ones, and what EM maximizes."""
+        joint = quiet_log(self.priors_)
+        for columns, part in self._parts:
+            joint = joint + part.training_log_likelihood(_columns(X, columns))
+        known, unknown = np.split(joint, [len(labelled)])
         of_parameters = sum(part.log_prior() for _, part in self._parts)
-        if self._given_priors is None:
-            of_parameters += float(dirichlet.sum())
-        of_known = float(np.where(labelled > 0.0, labelled * np.where(labelled > 0.0, known, 0.0), 0.0).sum())
+        of_parameters += log_dirichlet(self.priors_, self._given_priors, self._dirichlet)
+        of_known = float((labelled * np.where(labelled > 0.0, known, 0.0)).sum())
         value = of_known + float(logsumexp(unknown, axis=1).sum()) + of_parameters
         return np.exp(log_posteriors(unknown, self.priors_)), value
-
-    def _log_priors(self) -> np.ndarray:
-        with np.errstate(divide="ignore"):
-            return np.log(self.priors_)
 
     def log_odds_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         r"""a and T of log P(k | x) / P(K | x) = a_k + sum_j T_kj(x_j), with K the last class.
@@ -272,12 +174,12 @@ class NaiveBayes(GenerativeClassifier):
         terms = np.zeros((X.shape[0], self.classes_.size, X.shape[1]))
         for columns, part in self._parts:
             terms[:, :, slice(None) if columns is None else columns] = part.log_terms(_columns(X, columns))
-        offsets = self._log_priors()
+        offsets = quiet_log(self.priors_)
         return offsets - offsets[-1], terms - terms[:, -1:]
 
     def _log_joint(self, X: Any) -> np.ndarray:
         self._check_samples(X)
-        total = self._log_priors()
+        total = quiet_log(self.priors_)
         for columns, part in self._parts:
             total = total + part.log_likelihood(_columns(X, columns))
         return total

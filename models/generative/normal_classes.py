@@ -25,7 +25,7 @@ from scipy.special import logsumexp
 from ..base.ascent import ascend
 from ..base.progress import History
 from ..base.validation import check_number
-from .generative import estimated_priors
+from .generative import estimated_priors, log_dirichlet, quiet_log
 from .normal import (
     ConjugatePrior,
     Groups,
@@ -114,8 +114,7 @@ class NormalClasses:
 
     def log_joint(self, X: np.ndarray, groups: Groups) -> np.ndarray:
         """log pi_k N(x_o; k), shape (samples, K)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.priors) + log_densities(X, self.means, self.covariances, groups)
+        return quiet_log(self.priors) + log_densities(X, self.means, self.covariances, groups)
 
     def predictive(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scales S_n, degrees of freedom df and factors (kappa_n + 1) / (kappa_n df) of the classes' posterior t.
@@ -144,8 +143,7 @@ class NormalClasses:
     def log_joint_predictive(self, X: np.ndarray, groups: Groups) -> np.ndarray:
         """log pi_k p(x_o | k, the samples), means and covariances integrated out, shape (samples, K)."""
         scales, degrees, factors = self.predictive()
-        with np.errstate(divide="ignore"):
-            return np.log(self.priors) + log_t_densities(X, self.means, scales, degrees, factors, groups)
+        return quiet_log(self.priors) + log_t_densities(X, self.means, scales, degrees, factors, groups)
 
     def expect(self, sample: Sample) -> tuple[np.ndarray, float]:
         """The responsibilities, and l(theta)."""
@@ -156,12 +154,9 @@ class NormalClasses:
             unlabelled[:, None], np.exp(joint - marginal[:, None]), sample.one_hot(joint.shape[1])
         )
         own = np.where(unlabelled, marginal, np.take_along_axis(joint, np.maximum(sample.codes, 0)[:, None], 1)[:, 0])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            dirichlet = np.where(self.dirichlet > 1.0, (self.dirichlet - 1.0) * np.log(self.priors), 0.0)
-        of_priors = 0.0 if self.given_priors is not None else float(dirichlet.sum())
-        return responsibilities, float(sample.weights @ own) + of_priors + self.prior.log_density(
-            self.means, self.covariances
-        )
+        of_priors = log_dirichlet(self.priors, self.given_priors, self.dirichlet)
+        prior = of_priors + self.prior.log_density(self.means, self.covariances)
+        return responsibilities, float(sample.weights @ own) + prior
 
     def maximize(self, sample: Sample, responsibilities: np.ndarray) -> None:
         """The M step; the covariances are the modes, without shrinkage."""

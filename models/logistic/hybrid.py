@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,8 +14,10 @@ from scipy.special import log_softmax
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 
-from ..base.estimator import Classifier, convergence_warning, keeps_parameters
+from ..base.estimator import Classifier, convergence_warning
+from ..base.groups import IterationParameters
 from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
+from ..base.parameters import parameters
 from ..base.validation import check_choice, check_number
 from .separation import least_loss
 
@@ -29,7 +32,8 @@ class LeaveOneOutDeviation(NamedTuple):
     deviation: Any  # their distance
 
 
-class HybridNaiveBayes(Classifier):
+@parameters
+class HybridNaiveBayes(Classifier, IterationParameters):
     r"""Multinomial naive Bayes with a weight for the evidence of each region of a document.
 
     A document x has regions x^1, ..., x^R of n_1, ..., n_R words.  With the word probabilities of naive Bayes (eq. 3),
@@ -52,29 +56,27 @@ class HybridNaiveBayes(Classifier):
     regions : int or sequence of int
         How many blocks of the same number of columns X consists of; or the number of columns of each block.
         With one region this calibrates naive Bayes (section 5).
-    normalize : bool
+    normalize
         Whether b has the factor 1 / n_r ("normalized hybrid").
-    shared_words : bool
+    shared_words
         Whether column j stands for the same word in every region, with one probability (eqs. 5 and 6); otherwise
         each region has words and probabilities of its own.
-    alpha : float
+    alpha
         Positive; 1 is Laplace's smoothing.
-    C : float
+    C
         Positive; sum_r (s_r theta_r)^2 / (2 C), s_r the root mean square of b_rk around its mean over the classes, is
         subtracted from the log-likelihood.  Infinity, as in the paper, subtracts nothing.
-    tol, max_iter : float, int
+    tol, max_iter
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
-    verbose : int, default 0
+    verbose
         1 prints a line for each of them.
-    theta : {"loo", "training"}, default "loo"
+    theta
         Which log-likelihood theta maximizes: that of leave-one-out, or that of the training documents under the word
         probabilities of all of them (eq. 10), sum_i log P_theta(y_i | x_i).  The latter is biased: a document speaks
         for its own class even where the words are noise.
 
     Attributes
     ----------
-    classes_ : array, shape (classes,)
-        The labels, sorted.
     theta_ : array, shape (regions,)
         theta_1, ..., theta_R.  Of the normalized hybrid they are effective lengths (footnote 4): a region counts as
         theta_r independent words, however many it has, and theta_r = n_r is naive Bayes.
@@ -117,20 +119,15 @@ class HybridNaiveBayes(Classifier):
 
     _takes_sparse = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        regions: Any = 1,
-        normalize: bool = True,
-        *,
-        shared_words: bool = True,
-        alpha: float = 1.0,
-        C: float = math.inf,
-        tol: float = 1e-12,
-        max_iter: int = 100,
-        verbose: int = 0,
-        theta: Literal["loo", "training"] = "loo",
-    ) -> None: ...
+    regions: Any = 1
+    normalize: bool = True
+    _: KW_ONLY
+    shared_words: bool = True
+    alpha: float = 1.0
+    C: float = math.inf
+    tol: float = 1e-12
+    max_iter: int = 100
+    theta: Literal["loo", "training"] = "loo"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -144,7 +141,6 @@ class HybridNaiveBayes(Classifier):
         Parameters
         ----------
         X : array_like or sparse, shape (samples, words of all regions)
-        y : array_like, shape (samples,)
         sample_weight : array_like, shape (samples,), optional
             A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
             log-likelihood are weighted, and what is held out is one copy (or a weight below one).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import entr, expit, log_softmax, softmax
 
-from ..base.estimator import Classifier, convergence_warning, keeps_parameters
+from ..base.estimator import Classifier, convergence_warning
+from ..base.groups import IterationParameters, WeightParameters
 from ..base.newton_minimizer import (
     Minimum,
     factored,
@@ -23,8 +25,9 @@ from ..base.newton_minimizer import (
     solve_conjugate_gradients,
     weighted_gram,
 )
+from ..base.parameters import parameters
 from ..base.rows import rows_of
-from ..base.validation import ClassWeight, as_dense, check_choice, check_number
+from ..base.validation import as_dense, check_choice, check_number
 from .elastic_net import SmoothPart, minimize_with_absolute_values
 from .logistic_kernels import bend, evaluate, multiply_hessian, multiply_two_class_hessian
 from .separation import least_loss
@@ -38,7 +41,8 @@ SEPARABLE = "the classes are separable, so that without regularization there is 
 LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
 
 
-class LogisticRegression(Classifier):
+@parameters
+class LogisticRegression(Classifier, WeightParameters, IterationParameters):
     r"""Logistic regression, regularized by the squares of the weights or their absolute values.
 
     Of two classes, with t = 1 for the second one, and of K classes,
@@ -54,29 +58,27 @@ class LogisticRegression(Classifier):
 
     Parameters
     ----------
-    C : float
+    C
         Positive; infinity switches regularization off.
-    fit_intercept : bool
-    class_weight : dict, "balanced" or None
-        Factors of C, as in `models.SVC`.
-    quadratic : bool
+    fit_intercept
+        Whether there is an intercept b.
+    quadratic
         Whether the products of every two features, and the squares, are features too: x'A x + w'x + b, with A in
         `quadratic_`.  Of dense samples with few features; A is regularized like w.
-    l1_ratio : float, default 0.0
+    l1_ratio
         The share a of absolute values in the penalty, from 0 to 1; with any, a Newton step is a quadratic program.
-    solver : {"auto", "cholesky", "conjugate_gradients"}
+    solver
         How, without absolute values, the Newton system is solved: by a Cholesky factor of the Hessian, or by products
         with X and its transpose; "auto" decides by the number of unknowns.
-    tol : float
+    tol
         Newton's method ends when the objective is known to within tol (1 + its value).
-    max_iter : int
-    verbose : int, default 0
+    max_iter
+        Steps of Newton's method.
+    verbose
         1 prints a line for each step of Newton's method.
 
     Attributes
     ----------
-    classes_ : array, shape (classes,)
-        The labels, sorted.
     coef_ : array, shape (1, features) of two classes, otherwise (classes, features)
         w, the coefficients of the log-odds.
     intercept_ : array, shape (1,) or (classes,)
@@ -124,20 +126,14 @@ class LogisticRegression(Classifier):
 
     _takes_sparse = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        *,
-        solver: Literal["auto", "cholesky", "conjugate_gradients"] = "auto",
-        tol: float = 1e-12,
-        max_iter: int = 100,
-        verbose: int = 0,
-        class_weight: ClassWeight = None,
-        quadratic: bool = False,
-        l1_ratio: float = 0.0,
-    ) -> None: ...
+    C: float = 1.0
+    fit_intercept: bool = True
+    _: KW_ONLY
+    solver: Literal["auto", "cholesky", "conjugate_gradients"] = "auto"
+    tol: float = 1e-12
+    max_iter: int = 100
+    quadratic: bool = False
+    l1_ratio: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""

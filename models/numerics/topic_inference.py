@@ -161,44 +161,11 @@ def infer_documents(
 
 
 @kernel
-def gibbs_sweep(
-    documents: Ints, words: Ints, prior: Floats, smoothing: float, uniforms: Floats, topic: Ints,
-    in_document: IntMatrix, in_topic: IntMatrix, totals: Ints,
-) -> None:  # fmt: skip
-    """Every token's topic drawn given all others (Griffiths and Steyvers 2004):
-
-        P(z = k | rest) ~ (n_kw + smoothing) / (n_k + V smoothing) * (n_dk + prior_k)
-
-    documents, words, uniforms, topic: one a token;  in_document (documents, topics), in_topic (words, topics), totals
-    (topics) are the counts of the present topics and are kept up to date.
-    """
-    K = prior.size
-    spread = smoothing * in_topic.shape[0]
-    cumulative = np.empty(K)
-    for n in range(words.size):
-        d, w, old = documents[n], words[n], topic[n]
-        in_document[d, old] -= 1
-        in_topic[w, old] -= 1
-        totals[old] -= 1
-        total = 0.0
-        for k in range(K):
-            total += (in_topic[w, k] + smoothing) / (totals[k] + spread) * (in_document[d, k] + prior[k])
-            cumulative[k] = total
-        target, new = uniforms[n] * total, 0
-        while new < K - 1 and cumulative[new] <= target:
-            new += 1
-        topic[n] = new
-        in_document[d, new] += 1
-        in_topic[w, new] += 1
-        totals[new] += 1
-
-
-@kernel
 def sample_topics(
     owner: Ints, entry: Ints, weights: Matrix, prior: Floats, uniforms: Floats, topic: Ints, in_document: IntMatrix,
     sums: Matrix,
 ) -> None:  # fmt: skip
-    """Every token's topic drawn given the others of its document, the topics' words being given:
+    """Draw every token's topic given the others of its document (Griffiths and Steyvers 2004), the topics' words given:
 
         P(z = k | rest) ~ (n_dk + prior_k) weights_ek
 

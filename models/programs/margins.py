@@ -45,6 +45,16 @@ def dual_program(P: Any, s: np.ndarray, C: np.ndarray, bias: bool, q: np.ndarray
     return p.program()
 
 
+def adaptive_dual(P: Any, y: np.ndarray, C: np.ndarray, f: np.ndarray) -> qp.QuadraticProgram:
+    """Return the dual of the adaptive machine (Yang, Yan and Hauptmann 2007): f(x_i) are an older machine's values.
+
+    min  1/2 |w|^2 + sum_i C_i xi_i   s.t.   y_i (f(x_i) + w'phi(x_i)) >= 1 - xi_i,   xi >= 0
+
+    The new machine is f + w'phi, near the old one where C is small.
+    """
+    return dual_program(P, y, C, False, y * f - 1.0)
+
+
 def linear_dual(F: Any, damping: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray) -> qp.QuadraticProgram:
     """Return the dual of a linear machine whose losses may be squared (Hsieh and others 2008), d_k = 1 / 2 C_k or 0.
 

@@ -30,6 +30,24 @@ def minimax_program(d: np.ndarray, roots: Sequence[Any]) -> socp.Blocks:
     return p
 
 
+def biased_minimax_program(d: np.ndarray, roots: Sequence[Any], kappa: float) -> socp.Blocks:
+    """Return the program of the minimum-error minimax machine (Huang, Yang, King, Lyu and Chan 2004).
+
+    With `kappa` given for the second class, the first class's greatest one is the optimal value, with a minus:
+
+        max  kappa_1   s.t.   w'd >= kappa_1 |R_1 w| + kappa |R_2 w|
+        min  kappa r - w'd   s.t.   r >= |R_2 w|,   1 >= |R_1 w|
+
+    The minimum-error machine maximizes theta a(kappa_1) + (1 - theta) a(kappa), a(k) = k^2 / (1 + k^2) the least share
+    of right answers in a class of prior probability theta or 1 - theta: a search over the one number `kappa`.
+    """
+    p = socp.Blocks(w=d.size, r=1)
+    p.minimize(w=-d, r=kappa)
+    p.cone(None, 1.0, w=roots[0])
+    p.cone("r", w=roots[1])
+    return p
+
+
 class Uncertain(NamedTuple):
     """Samples by their means (m, k), the roots R_j with R_j'R_j = Sigma_j, and which one each has; -1 for none."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.estimator import keeps_parameters
-from ..generative.generative import GenerativeClassifier, check_priors, estimated_priors
+from ..generative.generative import GenerativeClassifier, check_priors, estimated_priors, quiet_log
 from ..topics.topics import LatentDirichletAllocation
 from .sufficient_statistics import OnGenerativeModel, count_samples, fresh, models_of_classes
 
@@ -90,5 +90,4 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
         return super()._matrix_to_predict(X) if isinstance(self.models_[0], LatentDirichletAllocation) else X
 
     def _log_joint(self, X: Any) -> np.ndarray:
-        with np.errstate(divide="ignore"):  # a prior may be 0
-            return np.column_stack([model.score_samples(X) for model in self.models_]) + np.log(self.priors_)
+        return np.column_stack([model.score_samples(X) for model in self.models_]) + quiet_log(self.priors_)

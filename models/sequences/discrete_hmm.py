@@ -8,8 +8,9 @@ import numpy as np
 
 from ..base.estimator import keeps_parameters
 from ..base.validation import check_number
+from ..generative.generative import quiet_log
 from ..numerics import recursions
-from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, quiet_log, scaled, shares
+from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, scaled, shares
 from .sequences import MISSING, Sequences, as_symbols
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from ..base.ascent import ascend
 from ..base.estimator import Estimator
 from ..base.validation import as_generator, as_weights, check_choice, check_number
+from ..generative.generative import quiet_log
 from ..numerics import recursions
 from .sequences import Sequences
 
@@ -372,12 +373,6 @@ def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> n
     if not (array >= 0.0).all() or not np.allclose(array.sum(axis=-1), 1.0, rtol=0.0, atol=1e-8):
         raise ValueError(f"{name} must be nonnegative with rows that sum to one, but {array!r} came")
     return array
-
-
-def quiet_log(values: np.ndarray) -> np.ndarray:
-    """The logarithms, minus infinity of zero."""
-    with np.errstate(divide="ignore"):
-        return np.log(values)
 
 
 def scaled(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,21 +8,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.estimator import Classifier
-from ..base.multiclass import SCHEMES, scores, winners
-from ..base.validation import as_dense, as_weights, check_choice, check_number
-from .kernels import Gamma, Kernel
+from ..base.multiclass import SCHEMES, Scheme, scores, winners
+from ..base.validation import ClassWeight, as_dense, as_weights, check_choice, check_number
+from .kernels import Gamma, Kernel, make_kernel
 from .multipliers import KINDS
 
 
 class KernelExpansion:
     """Functions f(x) = sum_j c_j k(x_j, x) + b of kept samples.
 
-    A subclass's `fit` sets, with one row a machine,
+    A subclass's `fit` sets, with one row a machine, the attributes.
 
-    dual_coef_ : array, shape (machines, vectors)
+    Attributes
+    ----------
     support_ : array of int, shape (vectors,)
+        The support vectors, of which a machine has a coefficient that is not zero, as rows of X.
     support_vectors_ : array or CSR, shape (vectors, features)
+        Without rows for a precomputed kernel.
+    dual_coef_ : array, shape (machines, vectors)
+        A machine is f(x) = dual_coef_ k(support_vectors_, x) + intercept_.
     kernel_ : Kernel
+        The kernel, with all its parameters.
+    coef_ : array, shape (machines, features)
+        w, for the linear kernel.
     """
 
     kernel: Any
@@ -37,6 +45,12 @@ class KernelExpansion:
 
     def _is_pairwise(self) -> bool:
         return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"
+
+    def _kernel_to_fit(self, X: Any, weights: np.ndarray) -> np.ndarray:
+        """Make the kernel of the samples; returns the rows of those that have a weight."""
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
+        self.kernel_.check_samples(X)
+        return np.flatnonzero(weights > 0.0)
 
     def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
         """The samples of one machine; of a precomputed kernel its matrix between them."""
@@ -73,18 +87,25 @@ class KernelExpansion:
 class KernelClassifier(KernelExpansion, Classifier):
     """What support vector classifiers share: parameters and samples checked, the expansion evaluated, the classes.
 
-    A subclass's `fit` sets, with one row a two-class machine, what `KernelExpansion` asks for and
-
+    Attributes
+    ----------
+    dual_coef_ : array, shape (machines, vectors)
+        alpha_i y_i; a machine is f(x) = dual_coef_ k(support_vectors_, x) + intercept_.  One machine for two classes,
+        else one a pair of classes (positive for the first) or one a class.
+    support_kinds_ : array of str, shape (machines, vectors)
+        "margin": on a supporting hyperplane, 0 < alpha_i < C_i.  "inside": alpha_i = C_i, in the margin region but on
+        the right side, xi_i <= 1.  "wrong": alpha_i = C_i, on the wrong side, xi_i > 1.  "none": alpha_i = 0.
     intercept_ : array, shape (machines,)
+        b from the KKT conditions: the mean over the vectors on the margin, or if there is none, the middle of the
+        interval that the other samples leave.
     """
 
     _takes_sparse = True
 
     C: float
-    class_weight: Any
-    fit_intercept: bool
-    multi_class: str
-    decision_function_shape: str
+    class_weight: ClassWeight
+    multi_class: Scheme
+    decision_function_shape: Scheme
 
     intercept_: np.ndarray
     _kinds: np.ndarray  # of the vectors that `support_kinds_` names

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import keeps_parameters
-from ..base.validation import ClassWeight, as_dense, check_number
+from ..base.groups import EngineParameters, WeightParameters
+from ..base.parameters import parameters
+from ..base.validation import as_dense, check_number
 from ..programs.successors import Region, knowledge_program
 from .linear_programs import ProgramClassifier, check_price
 
 
-class KnowledgeSVC(ProgramClassifier):
+@parameters
+class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
     r"""Linear support vector classifier that is told regions, not only samples, of its two classes.
 
     .. math::
@@ -27,33 +30,18 @@ class KnowledgeSVC(ProgramClassifier):
 
     Parameters
     ----------
-    knowledge : list of (D, d, label), default ()
+    knowledge : list of (D, d, label)
         All x with D x <= d have the label; D of shape (rows, features).  "x_1 >= 3 and x_2 <= 1 is malign" has the rows
         (-1, 0) and (0, 1), and d = (-3, 1).  A region that is empty says nothing.
-    C : float, default 1.0
+    C
         The price of a violated margin, times the sample's weight; finite.
-    Q : float, default inf
+    Q
         The price of missing a region; ``inf`` forbids it.
-    class_weight : dict, "balanced" or None
-        Factors of C, as in `models.SVC`.
-    tol, max_iter, time_limit, threads, verbose
-        Of the engine, as in `models.SVC`.
-
-    Attributes
-    ----------
-    classes_ : array
-        The labels, sorted.
-    coef_ : array, shape (machines, features)
-        w, the normal of the hyperplane of each machine.
-    intercept_ : array, shape (machines,)
-        b, the constant term of each machine.
-    program_, solution_, n_iter_
-        Of the last machine; the most iterations of any.
 
     Raises
     ------
     ValueError
-        Something does not fit, which the message names; or Q is infinite and no hyperplane respects all regions.
+        Q is infinite and no hyperplane respects all regions.
 
     Examples
     --------
@@ -71,20 +59,10 @@ class KnowledgeSVC(ProgramClassifier):
     _multiclass = False
     infeasible = "no hyperplane respects all of the knowledge, as Q=inf asks for: give a finite Q"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        knowledge: Any = (),
-        C: float = 1.0,
-        *,
-        Q: float = math.inf,
-        class_weight: ClassWeight = None,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    knowledge: Any = ()
+    C: float = 1.0
+    _: KW_ONLY
+    Q: float = math.inf
 
     def _check_parameters(self) -> None:
         check_price(self.C)

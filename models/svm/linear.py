@@ -3,35 +3,74 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import Regressor, convergence_warning, keeps_parameters
+from ..base.estimator import Estimator, Regressor, convergence_warning
+from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
 from ..base.linear import LinearClassifier
-from ..base.validation import ClassWeight, as_generator, as_targets, as_weights, check_choice, check_number
+from ..base.parameters import fitted, parameters
+from ..base.validation import as_generator, as_targets, as_weights, check_choice, check_number
 from .coordinate_descent import Answer, Dual, solve
 
 ENGINE_TOL = 1e-10
 FINITE = "C must be finite: a hard margin has no bound on its multipliers; use SVC(C=inf) or SVR(C=inf)"
 
 
-class _Machine:
+@parameters
+class LinearParameters(InterceptParameters, EngineParameters):
+    """Parameters of the two machines.
+
+    Parameters
+    ----------
+    C
+        The price of the loss, times the sample's weight; finite.
+    loss
+        Whether what misses the margin, or leaves the tube, costs its size or the square of that.
+    intercept_scaling
+        The value of the feature whose weight is b: the larger, the less b is regularized.
+    random_state : int, generator or None
+        Of the order of the samples, which has an influence below `tol` alone.
+    tol
+        Relative gap.
+    max_iter
+        Passes over the samples.
+    time_limit
+        Seconds for a program that is left to the engine.
+    verbose
+        1 prints a line for each time the gap is measured.
+
+    Attributes
+    ----------
+    objective_, dual_objective_ : float
+        The sums over the machines.
+    n_iter_ : int
+        Passes, the most of any machine.
+    program_, solution_ : qp.QuadraticProgram, Answer
+        Of the last machine; not in a pickle.
+    """
+
+    _: KW_ONLY
+    tol: float = 1e-8
+    intercept_scaling: float = 1.0
+    random_state: Any = 0
+    max_iter: int = 1000
+
+
+class LinearMachine(Estimator):
     """What the two machines share: their parameters checked, their dual solved, and what is kept of it.
 
     The program is stated when somebody asks for it, from the data of the fit; they do not go into a pickle.
     """
 
     C: float
-    tol: float
-    max_iter: int
     fit_intercept: bool
     intercept_scaling: float
     random_state: Any
-    _limits: Callable[[], dict[str, Any]]
     n_iter_: int
     objective_: float
     dual_objective_: float
@@ -58,7 +97,7 @@ class _Machine:
         damping = 0.5 / C if is_squared else np.zeros(q.size)
         dual = Dual(X, bias, q, epsilon, damping, low, high)
         settings = {**self._limits(), "tol": min(float(self.tol), ENGINE_TOL)}
-        history = self._history("objective")  # type: ignore[attr-defined]
+        history = self._history("objective")
         answer = solve(dual, float(self.tol), int(self.max_iter), self._seed, settings, history)
         history.end(answer.converged)
         if not answer.converged:
@@ -91,7 +130,8 @@ class _Machine:
         return self.__dict__[name]
 
 
-class LinearSVC(_Machine, LinearClassifier):
+@parameters
+class LinearSVC(LinearMachine, LinearClassifier, LinearParameters, WeightParameters):
     r"""Linear support vector classifier, its intercept regularized: for sparse samples, many samples or features.
 
     .. math::
@@ -101,43 +141,6 @@ class LinearSVC(_Machine, LinearClassifier):
     with C_i = C * class weight * sample weight and s = `intercept_scaling`.  By dual coordinate descent, from where it
     is slow by the interior point (few features) or by Newton's method on the free multipliers; the gap of primal and
     dual objective is measured, and at most `tol` times 1 plus their size.  More than two classes one against the rest.
-
-    Parameters
-    ----------
-    C : float, default 1.0
-    loss : {"squared_hinge", "hinge"}
-    tol : float, default 1e-8
-        Relative gap.
-    fit_intercept : bool, default True
-    intercept_scaling : float, default 1.0
-        The value of the feature whose weight is b: the larger, the less b is regularized.
-    class_weight : dict, "balanced" or None
-        Factors of C, as in `models.SVC`.
-    random_state : int, generator or None, default 0
-        Of the order of the samples, which has an influence below `tol` alone.
-    max_iter : int, default 1000
-        Passes over the samples.
-    time_limit : float, optional
-        Seconds for a program that is left to the engine.
-    threads : int, default 1
-        As in `models.SVC`.
-    verbose : int, default 0
-        1 prints a line for each time the gap is measured.
-
-    Attributes
-    ----------
-    classes_ : array
-        The labels, sorted.
-    coef_ : array, shape (machines, features)
-        w, the normal of the hyperplane of each machine.
-    intercept_ : array, shape (machines,)
-        b, the constant term of each machine.
-    objective_, dual_objective_ : float
-        The sums over the machines.
-    n_iter_ : int
-        Passes, the most of any machine.
-    program_, solution_ : qp.QuadraticProgram, Answer
-        Of the last machine; not in a pickle.
 
     See Also
     --------
@@ -155,22 +158,8 @@ class LinearSVC(_Machine, LinearClassifier):
     True
     """
 
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
-        *,
-        tol: float = 1e-8,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: ClassWeight = None,
-        random_state: Any = 0,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    C: float = 1.0
+    loss: Literal["hinge", "squared_hinge"] = "squared_hinge"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Learn from samples X, dense or sparse, with labels y; weights of samples are factors of C."""
@@ -184,7 +173,8 @@ class LinearSVC(_Machine, LinearClassifier):
         return [self._solve(X, y, 0.0, self.C * weights, is_squared, y) for y in self._signs(codes)]
 
 
-class LinearSVR(_Machine, Regressor):
+@parameters
+class LinearSVR(LinearMachine, Regressor, LinearParameters):
     r"""Linear support vector regression, its intercept regularized: for sparse samples, many samples or features.
 
     .. math::
@@ -195,13 +185,8 @@ class LinearSVR(_Machine, Regressor):
 
     Parameters
     ----------
-    epsilon : float, default 0.0
+    epsilon
         Half the width of the tube.
-    C : float, default 1.0
-        Times the sample's weight.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
-    tol, fit_intercept, intercept_scaling, random_state, max_iter, time_limit, threads, verbose
-        As in `LinearSVC`.
 
     Attributes
     ----------
@@ -209,8 +194,6 @@ class LinearSVR(_Machine, Regressor):
         w, the coefficients of the features.
     intercept_ : array, shape (1,)
         b, the constant term.
-    objective_, dual_objective_, n_iter_, program_, solution_
-        As in `LinearSVC`.
 
     See Also
     --------
@@ -228,25 +211,13 @@ class LinearSVR(_Machine, Regressor):
 
     _takes_sparse = True
 
-    coef_: np.ndarray
-    intercept_: np.ndarray
+    epsilon: float = 0.0
+    C: float = 1.0
+    _: KW_ONLY
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        epsilon: float = 0.0,
-        C: float = 1.0,
-        *,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        tol: float = 1e-8,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        random_state: Any = 0,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    coef_: np.ndarray = fitted()
+    intercept_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Learn from samples X, dense or sparse, with targets y; weights of samples are factors of C."""

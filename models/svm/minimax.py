@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.estimator import keeps_parameters
+from ..base.groups import EngineParameters
+from ..base.parameters import fitted, parameters
 from ..base.validation import as_dense, check_number
 from ..generative.normal import total_variances
 from ..programs.moments import minimax_program
@@ -15,7 +16,8 @@ from .linear_programs import ProgramClassifier
 APART = 1e-9  # the least r_1 + r_2, of sides of length one, that is not nil
 
 
-class MinimaxProbabilityClassifier(ProgramClassifier):
+@parameters
+class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
     r"""Linear classifier with the least worst-case error over all distributions with the classes' moments.
 
     .. math::
@@ -29,34 +31,26 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
 
     Parameters
     ----------
-    rho : float, default 1e-6
+    rho
         How far the covariances may be off, of every feature in units of its variance within the classes (of all
         samples, where that is zero).  With zero, classes that a direction without any variance parts have kappa = inf,
         and w is along the means' difference there.
-    nu : float, default 0.0
+    nu
         How far the means may be off, in standard deviations; it changes the error told, and not the machine.
-    tol, max_iter, time_limit, threads, verbose
-        Of the engine, as in `models.SVC`.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
     coef_ : array, shape (machines, features)
         w, scaled to w'(mu_2 - mu_1) = 1.
-    intercept_ : array, shape (machines,)
-        b, the constant term of each machine.
     kappa_ : array, shape (machines,)
         Less nu, and at least zero.
     worst_case_error_ : array, shape (machines,)
         1 / (1 + kappa^2): of either class, under the worst distribution with these moments.
-    program_, solution_, n_iter_
-        Of the last machine; the most iterations of any.
 
     Raises
     ------
     ValueError
-        Something does not fit, which the message names; or two classes have the same mean.
+        Two classes have the same mean.
 
     See Also
     --------
@@ -74,35 +68,23 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
     True
     """
 
-    kappa_: np.ndarray
-    worst_case_error_: np.ndarray
+    rho: float = 1e-6
+    nu: float = 0.0
 
-    @keeps_parameters
-    def __init__(
-        self,
-        rho: float = 1e-6,
-        nu: float = 0.0,
-        *,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    kappa_: np.ndarray = fitted()
+    worst_case_error_: np.ndarray = fitted()
 
     def _check_parameters(self) -> None:
         check_number("rho", self.rho, 0.0)
         check_number("nu", self.nu, 0.0)
 
-    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._kappas: list[float] = []
-        super()._fit_programs(X, y, sample_weight)
-        self.kappa_ = np.maximum(np.array(self._kappas) - self.nu, 0.0)
+    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        self.kappa_ = np.maximum(super()._fit_programs(X, y, sample_weight) - self.nu, 0.0)
         self.worst_case_error_ = 1.0 / (1.0 + self.kappa_**2)
-        del self._kappas
+        return self.kappa_
 
-    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        """w and b of the machine with signs y."""
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """w, b and kappa of the machine with signs y."""
         means, roots, scale = self._moments(as_dense(X), y, weights)
         d = (means[1] - means[0]) / scale
         length = float(np.linalg.norm(d))
@@ -116,9 +98,8 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
             w, radii = self._direction(d / length, [R / unit for R in roots])
             w, radii = w / length, radii * unit / length
         kappa = 1.0 / radii.sum() if radii.sum() > 0.0 else np.inf
-        self._kappas.append(kappa)
         share = radii[0] / radii.sum() if radii.sum() > 0.0 else 0.5
-        return w / scale, float(-(w / scale) @ means[0] - share)
+        return w / scale, float(-(w / scale) @ means[0] - share), kappa
 
     def _direction(self, d: np.ndarray, roots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """w and the |Sigma_i^(1/2) w| with w'd = 1."""

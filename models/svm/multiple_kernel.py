@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 import socp
 
-from ..base.estimator import keeps_parameters
-from ..base.validation import ClassWeight
+from ..base.groups import EngineParameters, WeightParameters
+from ..base.parameters import fitted, parameters
 from ..programs.successors import kernel_choice_program
+from .groups import KernelParameters
 from .kernel_expansion import KernelClassifier
-from .kernels import Gamma, Kernel, make_kernel
+from .kernels import Kernel, make_kernel
 from .margin import NOT_SEPARABLE, features_of
 from .svc import SVC
 
@@ -36,7 +37,8 @@ class Combination:
         return total
 
 
-class MultipleKernelSVC(KernelClassifier):
+@parameters
+class MultipleKernelSVC(KernelClassifier, KernelParameters, WeightParameters, EngineParameters):
     r"""Support vector classifier with the best convex combination of kernels.
 
     .. math::
@@ -49,31 +51,23 @@ class MultipleKernelSVC(KernelClassifier):
 
     Parameters
     ----------
-    kernels : sequence of {"linear", "poly", "rbf"}, Kernel or callable, default ("linear", "poly", "rbf")
+    kernels : sequence of {"linear", "poly", "rbf"}, Kernel or callable
         Words have the parameters below; ``Kernel("rbf", gamma=0.1)`` its own.
-    C : float, default 1.0
+    C
         The price of a violated margin, times the class's and the sample's weight; ``inf`` forbids it.
     degree, gamma, coef0
         Of the kernels that are words, as in `models.SVC`.
-    normalize : bool, default True
+    normalize
         Whether every kernel is divided by its mean over the pairs (x_i, x_i).
-    class_weight : dict, "balanced" or None
-        Factors of C, as in `models.SVC`.
-    tol, max_iter, time_limit, threads, verbose
-        Of the engine, as in `models.SVC`.
 
     Attributes
     ----------
-    classes_ : array, shape (2,)
-        The labels, sorted.
     weights_ : array, shape (kernels,)
         d, which sums to one.
     scales_ : array, shape (kernels,)
         What every kernel was divided by.
     machine_ : SVC
         The machine of the kernel that was found; its program's value is that of this one.
-    support_, support_vectors_, n_support_, dual_coef_, support_kinds_, intercept_, margin_
-        As in `models.SVC`.
     program_, solution_ : socp.ConeProgram, socp.Solution
         The program above, and the engine's answer.
     n_iter_ : int
@@ -82,7 +76,7 @@ class MultipleKernelSVC(KernelClassifier):
     Raises
     ------
     ValueError
-        Something does not fit, which the message names; or C is infinite and no kernel parts the classes.
+        C is infinite and no kernel parts the classes.
 
     Examples
     --------
@@ -100,44 +94,22 @@ class MultipleKernelSVC(KernelClassifier):
     decision_function_shape = "ovr"
     fit_intercept = True
 
-    weights_: np.ndarray
-    scales_: np.ndarray
-    machine_: SVC
-    n_support_: np.ndarray
-    margin_: np.ndarray
-    n_iter_: int
-    program_: socp.ConeProgram
-    solution_: socp.Solution
+    kernels: Any = ("linear", "poly", "rbf")
+    C: float = 1.0
+    _: KW_ONLY
+    normalize: bool = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        kernels: Any = ("linear", "poly", "rbf"),
-        C: float = 1.0,
-        *,
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        normalize: bool = True,
-        class_weight: ClassWeight = None,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    weights_: np.ndarray = fitted()
+    scales_: np.ndarray = fitted()
+    machine_: SVC = fitted()
+    n_support_: np.ndarray = fitted()
+    margin_: np.ndarray = fitted()
+    n_iter_: int = fitted()
+    program_: socp.ConeProgram = fitted()
+    solution_: socp.Solution = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultipleKernelSVC:
-        """Find the weights of the kernels, and the machine of their sum.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-        y : array_like, shape (samples,)
-            Labels of two classes.
-        sample_weight : array_like, shape (samples,), optional
-            Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
-        """
+        """Find the weights of the kernels, and the machine of their sum."""
         settings = self._check_parameters()
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)

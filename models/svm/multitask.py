@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import KW_ONLY
 from typing import Any, cast
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import Classifier, keeps_parameters
-from ..base.validation import ClassWeight, as_dense, as_weights, check_number, check_same_length
+from ..base.estimator import Classifier
+from ..base.groups import EngineParameters, WeightParameters
+from ..base.parameters import fitted, parameters
+from ..base.validation import as_dense, as_weights, check_number, check_same_length
 from ..programs.successors import multi_task_dual, of_tasks
-from .kernels import Gamma, Kernel, KernelChoice, make_kernel
+from .groups import KernelParameters
+from .kernels import Kernel, KernelChoice, make_kernel
 from .margin import MarginDual, intercept_of, low_rank_pays, product_of
 from .multipliers import KINDS
 
@@ -29,7 +33,8 @@ def _asks_for_tasks(fit: Any) -> Any:
     return checked
 
 
-class MultiTaskSVC(Classifier):
+@parameters
+class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParameters):
     r"""Regularized multi-task learning (Evgeniou and Pontil 2004; (5.3)-(5.5) of Epshteyn and DeJong 2006).
 
     Task t has its own classifier w_t'x + b_t; all w_t are kept near a common w_0:
@@ -56,20 +61,16 @@ class MultiTaskSVC(Classifier):
 
     Parameters
     ----------
-    C1 : float, default 1.0
+    C1
         The price of the margin: larger is flatter (the C of `models.SVC` is 1 / (2 C_1)).
-    C2 : float, default 1000.0
+    C2
         The freedom of the tasks; the defaults are those of the paper's experiments.
-    kernel, degree, gamma, coef0, class_weight, tol, max_iter, time_limit, threads, verbose
-        As in `models.SVC`, without "precomputed".
-    task_column : int, optional
+    task_column
         The column of X that holds the task, a number, where it is not given to `fit` and `predict` by itself: inside
         pipelines and searches.
 
     Attributes
     ----------
-    classes_ : array, shape (2,)
-        The labels, sorted.
     tasks_ : array
         The tasks; one, 0, when none were given.
     common_coef_ : array, shape (features,)
@@ -88,8 +89,6 @@ class MultiTaskSVC(Classifier):
         See `models.SVC`.
     dual_coef_ : array, shape (vectors,)
         alpha_i y_i.
-    program_, solution_, n_iter_
-        The program, the engine's answer and its iterations.
 
     Examples
     --------
@@ -108,38 +107,25 @@ class MultiTaskSVC(Classifier):
     _takes_sparse = True
     _multiclass = False
 
-    @keeps_parameters
-    def __init__(
-        self,
-        C1: float = 1.0,
-        C2: float = 1000.0,
-        *,
-        kernel: KernelChoice = "linear",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        class_weight: ClassWeight = None,
-        task_column: int | None = None,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    C1: float = 1.0
+    C2: float = 1000.0
+    _: KW_ONLY
+    kernel: KernelChoice = "linear"
+    task_column: int | None = None
 
-    kernel_: Kernel
-    tasks_: np.ndarray
-    common_coef_: np.ndarray
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    program_: qp.QuadraticProgram
-    solution_: qp.Solution
-    n_iter_: int
-    support_: np.ndarray
-    support_vectors_: Any
-    support_tasks_: np.ndarray
-    support_kinds_: np.ndarray
-    dual_coef_: np.ndarray
+    kernel_: Kernel = fitted()
+    tasks_: np.ndarray = fitted()
+    common_coef_: np.ndarray = fitted()
+    coef_: np.ndarray = fitted()
+    intercept_: np.ndarray = fitted()
+    program_: qp.QuadraticProgram = fitted()
+    solution_: qp.Solution = fitted()
+    n_iter_: int = fitted()
+    support_: np.ndarray = fitted()
+    support_vectors_: Any = fitted()
+    support_tasks_: np.ndarray = fitted()
+    support_kinds_: np.ndarray = fitted()
+    dual_coef_: np.ndarray = fitted()
 
     @_asks_for_tasks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> MultiTaskSVC:
@@ -147,7 +133,6 @@ class MultiTaskSVC(Classifier):
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
         y : array_like, shape (samples,)
             Labels of two classes, the same two in every task.
         sample_weight : array_like, shape (samples,), optional

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import keeps_parameters, warn_unless_good
-from ..base.multiclass import Scheme
+from ..base.estimator import warn_unless_good
+from ..base.groups import EngineParameters
+from ..base.parameters import fitted, parameters
 from ..base.validation import check_number
 from ..programs.margins import dual_program, nu_classifier, nu_regression
-from .kernels import Gamma, KernelChoice
+from .groups import KernelParameters, MachineParameters
+from .kernels import KernelChoice
 from .margin import Machine, Margin, MarginDual, machine_of
 from .series import Problem
 from .share import solve_share
-from .svc import SVC
-from .svr import SVR
+from .svc import MarginClassifier
+from .svr import TubeRegressor
 
 ZERO = 1e-7  # a margin below this share of the values of f counts as none
 TOO_LARGE = "nu is too large for these classes: it can be at most twice the (weighted) share of the smaller one, {:.6g}"
@@ -30,7 +32,8 @@ TOO_SMALL = (
 NO_TUBE = "the program of NuSVR has no solution, which should not happen"
 
 
-class NuSVC(SVC):
+@parameters
+class NuSVC(MarginClassifier, MachineParameters):
     r"""Support vector classifier with nu, a share of the samples, in place of C.
 
     .. math::
@@ -43,26 +46,20 @@ class NuSVC(SVC):
 
     Parameters
     ----------
-    nu : float, default 0.25
+    nu
         In (0, 1], at most twice the share of the smaller class.
-    kernel, degree, gamma, coef0, multi_class, decision_function_shape
-        As in `models.SVC`.
-    tol, max_iter, time_limit, threads, verbose
-        As in `models.SVC`.
 
     Attributes
     ----------
     rho_ : array, shape (machines,)
         The margin's value before the division by it: C = 1 / rho gives the same machine.
-    classes_, support_, support_vectors_, n_support_, dual_coef_, support_kinds_, coef_, intercept_, margin_, n_iter_
-        As in `models.SVC`.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         Of the last machine.
 
     Raises
     ------
     ValueError
-        Something does not fit, which the message names; or nu is too large for the classes' sizes.
+        nu is too large for the classes' sizes.
 
     Warns
     -----
@@ -82,30 +79,10 @@ class NuSVC(SVC):
     array([[1., 1.]])
     """
 
-    C = 1.0  # the weights by themselves
-    fit_intercept = True
-    solver = "auto"
-    cache_size = 200.0
-    shrinking = True
-    rho_: np.ndarray
+    nu: float = 0.25
+    kernel: KernelChoice = "rbf"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        nu: float = 0.25,
-        kernel: KernelChoice = "rbf",
-        *,
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        multi_class: Scheme = "ovo",
-        decision_function_shape: Scheme = "ovr",
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    rho_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
         """Solve the programs of all machines.
@@ -114,10 +91,6 @@ class NuSVC(SVC):
         ----------
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
-        y : array_like, shape (samples,)
-            Labels of two or more classes.
-        sample_weight : array_like, shape (samples,), optional
-            An integer is as good as so many copies, zero as leaving the sample out.
         """
         check_number("nu", self.nu, 0.0, 1.0, open_low=True)
         self._rhos: list[float] = []
@@ -154,7 +127,8 @@ class NuSVC(SVC):
         return divided(margin, P, program, solution, rho)
 
 
-class NuSVR(SVR):
+@parameters
+class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
     r"""Support vector regression with nu, a share of the samples, in place of the width epsilon of the tube.
 
     .. math::
@@ -167,24 +141,15 @@ class NuSVR(SVR):
 
     Parameters
     ----------
-    nu : float, default 0.5
+    nu
         In (0, 1].
-    C : float, default 1.0
+    C
         The price of leaving the tube, times the sample's weight; finite.
-    kernel, degree, gamma, coef0, tol, max_iter, time_limit, threads, verbose
-        As in `models.SVC`.
 
     Attributes
     ----------
     epsilon_ : float
         Half the width of the tube.
-    support_, support_vectors_, dual_coef_, coef_, intercept_, program_, solution_, n_iter_
-        As in `models.SVR`.
-
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names.
 
     Examples
     --------
@@ -196,29 +161,12 @@ class NuSVR(SVR):
     (array([[0.95]]), array([0.125]), 0.125)
     """
 
-    epsilon = 0.0  # what the program finds
-    fit_intercept = True
-    solver = "auto"
-    cache_size = 200.0
-    shrinking = True
-    epsilon_: float
+    nu: float = 0.5
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: KernelChoice = "rbf"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        nu: float = 0.5,
-        C: float = 1.0,
-        *,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    epsilon_: float = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
         """Solve the program.
@@ -227,9 +175,6 @@ class NuSVR(SVR):
         ----------
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
-        y : array_like, shape (samples,)
-        sample_weight : array_like, shape (samples,), optional
-            Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
         """
         check_number("nu", self.nu, 0.0, 1.0, open_low=True)
         check_number("C", self.C, 0.0, open_low=True)

@@ -9,11 +9,14 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import Estimator, keeps_parameters
+from ..base.estimator import Estimator
+from ..base.groups import EngineParameters
+from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
 from ..programs.margins import one_class
+from .groups import KernelParameters
 from .kernel_expansion import KernelExpansion
-from .kernels import Gamma, KernelChoice, make_kernel
+from .kernels import KernelChoice
 from .margin import Margin, MarginDual, intercept_of
 
 CACHE = 200.0  # megabytes
@@ -25,7 +28,8 @@ NO_SIDE = (
 NO_REGION = "the program of OneClassSVM has no solution, which should not happen"
 
 
-class OneClassSVM(KernelExpansion, Estimator):
+@parameters
+class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters):
     r"""The half-space of the kernel's features, farthest from zero, that holds all samples but the share nu.
 
     .. math::
@@ -37,17 +41,13 @@ class OneClassSVM(KernelExpansion, Estimator):
 
     Parameters
     ----------
-    nu : float, default 0.5
+    nu
         In (0, 1].
-    kernel, degree, gamma, coef0, tol, max_iter, time_limit, threads, verbose
-        As in `models.SVC`.
 
     Attributes
     ----------
     support_ : array of int
         The samples on the edge of the region or outside.
-    support_vectors_ : array or CSR, shape (vectors, features)
-        Without rows for a precomputed kernel.
     dual_coef_ : array, shape (1, vectors)
         alpha.
     coef_ : array, shape (1, features)
@@ -56,13 +56,6 @@ class OneClassSVM(KernelExpansion, Estimator):
         rho, less 1e-9 of it, which puts samples on the edge inside; ``decision_function`` is ``score_samples`` less it.
     intercept_ : array, shape (1,)
         ``-offset_``.
-    program_, solution_, n_iter_
-        The program, the engine's answer and its iterations.
-
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names.
 
     Warns
     -----
@@ -82,27 +75,14 @@ class OneClassSVM(KernelExpansion, Estimator):
     _kind = "outlier_detector"
     _takes_sparse = True
 
-    intercept_: np.ndarray
-    offset_: float
-    n_iter_: int
-    program_: qp.QuadraticProgram
-    solution_: qp.Solution
+    nu: float = 0.5
+    kernel: KernelChoice = "rbf"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        nu: float = 0.5,
-        kernel: KernelChoice = "rbf",
-        *,
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    intercept_: np.ndarray = fitted()
+    offset_: float = fitted()
+    n_iter_: int = fitted()
+    program_: qp.QuadraticProgram = fitted()
+    solution_: qp.Solution = fitted()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Solve the program.
@@ -112,15 +92,12 @@ class OneClassSVM(KernelExpansion, Estimator):
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
         y : ignored
-        sample_weight : array_like, shape (samples,), optional
-            An integer is as good as so many copies, zero as leaving the sample out.
         """
         check_number("nu", self.nu, 0.0, 1.0, open_low=True)
         settings = self._engine_settings()
         X = self._matrix_to_fit(X)
         weights = as_weights(sample_weight, X.shape[0])
-        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
-        rows = np.flatnonzero(weights > 0.0)
+        rows = self._kernel_to_fit(X, weights)
         part = self._samples_of(X, rows)
         ones, c = np.ones(rows.size), weights[rows]
         K = Margin(part, self.kernel_, ones, -ones, c, False).hessian(CACHE)

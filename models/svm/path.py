@@ -14,26 +14,27 @@ machine is not too large, only its own samples come into its programs, and all i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import keeps_parameters
+from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import (
-    SCHEMES,
-    Scheme,
     check_classes_left,
     class_weights,
     stratified_folds,
     two_class_problems,
     winners,
 )
-from ..base.validation import ClassWeight, as_weights, check_choice, check_number
+from ..base.parameters import fitted, parameters
+from ..base.validation import as_weights, check_number
 from ..programs.margins import dual_program
-from .kernels import Gamma, Kernel, KernelChoice, make_kernel
+from .groups import MachineParameters, WorkingSetParameters
+from .kernel_expansion import KernelClassifier
+from .kernels import Kernel, KernelChoice
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
@@ -47,20 +48,7 @@ NO_JOBLIB = "n_jobs={} needs joblib, which is not installed: pip install joblib,
 
 @dataclass(frozen=True)
 class Samples:
-    """What the machines of a path have in common.
-
-    Attributes
-    ----------
-    X : array or CSR
-    codes, weights : arrays, shape (samples,)
-        The class of every sample as a number, and its weight.
-    classes : array
-    kernel : Kernel
-    bias : bool
-    class_weight
-    scheme : {"ovo", "ovr"}
-    cache_size : float
-    """
+    """What the machines of a path have in common; `codes` has the number of the class of every sample."""
 
     X: Any
     codes: np.ndarray
@@ -174,17 +162,6 @@ class Entries:
         return self.K[np.ix_(a[:, 0], b[:, 0])]  # type: ignore[no-any-return]
 
 
-def samples_of(
-    X: Any, codes: np.ndarray, weights: np.ndarray, classes: np.ndarray, kernel: Kernel, bias: Any, class_weight: Any,
-    scheme: str, cache_size: float,
-) -> Samples:  # fmt: skip
-    """`Samples`, with what is left of the parameters checked."""
-    kernel.check_samples(X)
-    check_choice("multi_class", scheme, SCHEMES)
-    check_number("cache_size", cache_size, 0.0, open_low=True)
-    return Samples(X, codes, weights, classes, kernel, bool(bias), class_weight, scheme, float(cache_size))
-
-
 def checked_Cs(Cs: Any) -> np.ndarray:
     """The values of C as an array, positive and finite."""
     values = np.asarray(Cs, dtype=np.float64).ravel()
@@ -208,7 +185,8 @@ def fold_scores(
     return found
 
 
-class SVCCV(SVC):
+@parameters
+class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptParameters, WorkingSetParameters):
     r"""`SVC` whose C is chosen by cross-validation, along paths that begin each machine at the one before.
 
     The C with the largest mean share of right answers on held-out samples is taken, the smallest of those that tie, and
@@ -216,17 +194,15 @@ class SVCCV(SVC):
 
     Parameters
     ----------
-    Cs : array_like, default from 0.01 to 1000
+    Cs : array_like
         The values of C, positive and finite.
-    cv : int or iterable of (train, test), default 5
+    cv : int or iterable of (train, test)
         How many stratified folds, dealt out in the order of the samples; or the places of each fold's samples.
-    n_jobs : int, optional
+    n_jobs
         Processes that share the folds, by joblib (-1: one a processor).  One keeps the kernel's rows for all folds.
         The scores are the same.
-    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, decision_function_shape, break_ties, tol
-        As in `SVC`; gamma is that of all samples in the folds, too.
-    max_iter, time_limit, threads, cache_size, shrinking, random_state, verbose
-        As in `SVC`.
+    gamma
+        As in `SVC`: that of all samples, in the folds too.
 
     Attributes
     ----------
@@ -236,13 +212,11 @@ class SVCCV(SVC):
         In ascending order.
     scores_ : array, shape (values, folds)
         The (weighted) share of right answers on each fold.
-    classes_, support_, dual_coef_, intercept_, ...
-        As in `SVC`, of the machine of all samples.
+    n_support_, margin_, program_, solution_
+        Of the machine of all samples, as in `SVC`.
 
     Raises
     ------
-    ValueError
-        Something does not fit, which the message names.
     ImportError
         n_jobs asks for processes, and joblib is not installed.
 
@@ -258,35 +232,17 @@ class SVCCV(SVC):
     (100.0, (3, 5), True)
     """
 
-    C_: float
-    Cs_: np.ndarray
-    scores_: np.ndarray
+    Cs: Any = CS
+    kernel: KernelChoice = "rbf"
+    _: KW_ONLY
+    cv: Any = 5
+    n_jobs: int | None = None
+    break_ties: bool = False
+    random_state: Any = None
 
-    @keeps_parameters
-    def __init__(
-        self,
-        Cs: Any = CS,
-        kernel: KernelChoice = "rbf",
-        *,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
-        multi_class: Scheme = "ovo",
-        decision_function_shape: Scheme = "ovr",
-        break_ties: bool = False,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        cache_size: float = 200.0,
-        shrinking: bool = True,
-        random_state: Any = None,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    C_: float = fitted()
+    Cs_: np.ndarray = fitted()
+    scores_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVCCV:
         """Choose C, and solve the programs of all machines with it.
@@ -295,8 +251,6 @@ class SVCCV(SVC):
         ----------
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
-        y : array_like, shape (samples,)
-            Labels of two or more classes.
         sample_weight : array_like, shape (samples,), optional
             Factors of C and of right answers; zero is as good as leaving the sample out.
         """
@@ -308,10 +262,10 @@ class SVCCV(SVC):
         codes = self._labels_to_fit(y, matrix.shape[0])
         weights = as_weights(sample_weight, codes.size)
         check_classes_left(self.classes_, codes, weights)
-        kernel = make_kernel(self.kernel, matrix, weights, self.gamma, self.degree, self.coef0)
-        samples = samples_of(
-            matrix, codes, weights, self.classes_, kernel, self.fit_intercept, self.class_weight, self.multi_class,
-            self.cache_size,
+        self._kernel_to_fit(matrix, weights)
+        samples = Samples(
+            matrix, codes, weights, self.classes_, self.kernel_, bool(self.fit_intercept), self.class_weight,
+            self.multi_class, check_number("cache_size", self.cache_size, 0.0, open_low=True),
         )  # fmt: skip
         settings = {**settings, "tol": max(self.tol, FOLD_TOL), "verbose": False}
         self.Cs_, self.scores_ = Cs, in_parallel(samples, Cs, folds_of(self.cv, codes, weights), settings, self.n_jobs)
@@ -329,7 +283,8 @@ def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.n
         held_out = stratified_folds(codes[used], check_number("cv", cv, 2, whole=True))
         return [(np.delete(used, places), used[places]) for places in held_out]
     try:
-        folds = [(as_places(train, codes.size), as_places(test, codes.size)) for train, test in cv]
+        places = np.arange(codes.size)
+        folds = [(places[np.asarray(train)], places[np.asarray(test)]) for train, test in cv]
     except (TypeError, ValueError, IndexError) as error:
         what = f"a number of folds or pairs (train, test) of places among {codes.size} samples"
         raise ValueError(f"cv must be {what}, but {cv!r} came") from error
@@ -337,11 +292,6 @@ def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.n
     if not folds or any(test.size == 0 for _, test in folds):
         raise ValueError("cv must have folds, and each must hold out samples whose weight is not zero")
     return folds
-
-
-def as_places(which: Any, size: int) -> np.ndarray:
-    """Places among `size`, from places or a mask."""
-    return np.arange(size)[np.asarray(which)]  # type: ignore[no-any-return]
 
 
 def in_parallel(

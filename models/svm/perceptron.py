@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from ..base.copies import merge_copies
-from ..base.estimator import convergence_warning, keeps_parameters
+from ..base.estimator import convergence_warning
+from ..base.groups import InterceptParameters, WeightParameters
 from ..base.linear import LinearClassifier
 from ..base.multiclass import two_class_problems
+from ..base.parameters import fitted, parameters
 from ..base.rows import rows_of
-from ..base.validation import ClassWeight, as_dense, as_generator, check_number
+from ..base.validation import as_dense, as_generator, check_number
 from ..numerics.first_order_kernels import Stochastic, learn_from_mistakes
 from .svc import SVC
 
 
-class Perceptron(LinearClassifier):
+@parameters
+class Perceptron(LinearClassifier, InterceptParameters, WeightParameters):
     r"""The perceptron, a linear classifier that learns from its mistakes.
 
     Stochastic sub-gradient descent with step length 1 on
@@ -34,33 +38,25 @@ class Perceptron(LinearClassifier):
 
     Parameters
     ----------
-    margin : float, default 0.0
+    margin
         gamma: below this y_n w'x_n counts as a mistake.
-    fit_intercept : bool, default True
+    fit_intercept
         b as the weight of a feature that is always one.
-    class_weight : dict, "balanced" or None
-        Factors of the samples' weights, as in `models.SVC`.
-    max_iter : int, default 1000
+    max_iter
         Passes over the samples.
-    n_iter_no_change : int or None, default 20
+    n_iter_no_change
         So many passes without fewer mistakes, each counted by its weight, than ever before end it; None goes on to
         `max_iter`.
-    average : {"auto", True, False}, default "auto"
+    average : {"auto", True, False}
         Whether the answer is the average of w over all samples seen since the pass with the fewest mistakes, as far as
         there are any; "auto" where w has not come to rest.
-    random_state : int or None, default 0
+    random_state
         Of the order of the samples; that in which they come has no influence.
-    verbose : int, default 0
+    verbose
         1 prints a line a pass.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
-    coef_ : array, shape (machines, features)
-        w, the normal of the hyperplane of each machine.
-    intercept_ : array, shape (machines,)
-        b, the constant term of each machine.
     mistakes_ : array of int, shape (machines, samples)
         How often each sample was mistaken: w = sum_n mistakes_n s_n y_n x_n where it is not averaged.
     converged_ : bool
@@ -82,30 +78,22 @@ class Perceptron(LinearClassifier):
     (True, 1.0)
     """
 
-    mistakes_: np.ndarray
-    converged_: bool
+    margin: float = 0.0
+    _: KW_ONLY
+    max_iter: int = 1000
+    n_iter_no_change: int | None = 20
+    average: bool | str = "auto"
+    random_state: int | None = 0
+    verbose: int = 0
 
-    @keeps_parameters
-    def __init__(
-        self,
-        margin: float = 0.0,
-        *,
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
-        max_iter: int = 1000,
-        n_iter_no_change: int | None = 20,
-        average: bool | str = "auto",
-        random_state: int | None = 0,
-        verbose: int = 0,
-    ) -> None: ...
+    mistakes_: np.ndarray = fitted()
+    converged_: bool = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
         """Learn from samples X, shape (samples, features), with labels y.
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
-        y : array_like, shape (samples,)
         sample_weight : array_like, shape (samples,), optional
             Factors of the losses; an integer is as good as so many copies, zero as leaving the sample out.
         """

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import keeps_parameters
-from ..base.validation import ClassWeight, as_matrix, check_number, check_same_length
+from ..base.groups import EngineParameters, WeightParameters
+from ..base.parameters import fitted, parameters
+from ..base.validation import as_matrix, check_number, check_same_length
 from ..programs.successors import privileged_program
+from .groups import KernelParameters
 from .kernel_expansion import KernelClassifier
-from .kernels import Gamma, Kernel, KernelChoice, make_kernel
+from .kernels import Kernel, KernelChoice, make_kernel
 from .linear_programs import check_price
 from .margin import Margin, MarginDual, features_of, largest_margin
 
 ZERO = 1e-8  # multipliers below this share of the largest are zero
 
 
-class PrivilegedSVC(KernelClassifier):
+@parameters
+class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, EngineParameters):
     r"""Support vector classifier whose training samples have features that no later sample will have (SVM+).
 
     .. math::
@@ -31,37 +35,24 @@ class PrivilegedSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default 1.0
+    C
         The price of the slack, times the sample's weight; finite.
-    gamma_star : float, default 1.0
+    gamma_star
         The price of w*: a large one makes all slacks equal, with one near zero they are as free as x* tells the
         samples apart.
     kernel, degree, gamma, coef0
         Of x, as in `models.SVC`, without "precomputed".
-    privileged_kernel : {"linear", "poly", "rbf"} or callable, default "linear"
+    privileged_kernel
         Of x*, with the same degree, gamma and coef0.
-    class_weight : dict, "balanced" or None
-        Factors of C, as in `models.SVC`.
-    tol, max_iter, time_limit, threads, verbose
-        Of the engine, as in `models.SVC`.
 
     Attributes
     ----------
-    classes_ : array, shape (2,)
-        The labels, sorted.
-    support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_
-        As in `models.SVC`; alpha_i has no upper bound here.
     slacks_ : array, shape (samples,)
         xi_i of every sample that has a weight, and zero of the others.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The program that was solved, and the engine's answer.
     n_iter_ : int
         Iterations of the engine.
-
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names.
 
     Examples
     --------
@@ -81,41 +72,23 @@ class PrivilegedSVC(KernelClassifier):
     decision_function_shape = "ovr"
     fit_intercept = True
 
-    slacks_: np.ndarray
-    n_support_: np.ndarray
-    n_iter_: int
-    program_: qp.QuadraticProgram
-    solution_: qp.Solution
+    C: float = 1.0
+    gamma_star: float = 1.0
+    _: KW_ONLY
+    kernel: KernelChoice = "linear"
+    privileged_kernel: KernelChoice = "linear"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        gamma_star: float = 1.0,
-        *,
-        kernel: KernelChoice = "linear",
-        privileged_kernel: KernelChoice = "linear",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        class_weight: ClassWeight = None,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    slacks_: np.ndarray = fitted()
+    n_support_: np.ndarray = fitted()
+    n_iter_: int = fitted()
+    program_: qp.QuadraticProgram = fitted()
+    solution_: qp.Solution = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, privileged: Any = None) -> PrivilegedSVC:
         """Solve the program.
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
-        y : array_like, shape (samples,)
-            Labels of two classes.
-        sample_weight : array_like, shape (samples,), optional
-            Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
         privileged : array_like or sparse, shape (samples, privileged features), optional
             x*_i of every sample.
         """

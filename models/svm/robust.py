@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
@@ -9,13 +10,15 @@ import scipy.sparse as sp
 
 import socp
 
-from ..base.estimator import keeps_parameters
-from ..base.validation import ClassWeight, as_dense
+from ..base.groups import EngineParameters, WeightParameters
+from ..base.parameters import fitted, parameters
+from ..base.validation import as_dense
 from ..programs.moments import Uncertain, robust_program
 from .linear_programs import ProgramClassifier, chance_factor, check_price
 
 
-class RobustSVC(ProgramClassifier):
+@parameters
+class RobustSVC(ProgramClassifier, WeightParameters, EngineParameters):
     r"""Linear support vector classifier of samples that are known up to a mean and a covariance.
 
     .. math::
@@ -27,38 +30,21 @@ class RobustSVC(ProgramClassifier):
 
     Parameters
     ----------
-    C : float, default 1.0
+    C
         The price of a violated margin, times the sample's weight; finite.
-    epsilon : float, default 0.1
+    epsilon
         The probability with which a margin may fail, in (0, 1].
-    noise : float or array_like of shape (features,), default 0.1
+    noise : float or array_like of shape (features,)
         The standard deviation of the measurement of every feature, in units of X.
-    distribution : {"any", "gaussian"}, default "any"
+    distribution
         kappa = sqrt((1 - epsilon) / epsilon), good for all distributions, or the normal one's quantile.
-    class_weight : dict, "balanced" or None
-        Factors of C, as in `models.SVC`.
-    tol, max_iter, time_limit, threads, verbose
-        Of the engine, as in `models.SVC`.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
-    coef_ : array, shape (machines, features)
-        w, the normal of the hyperplane of each machine.
-    intercept_ : array, shape (machines,)
-        b, the constant term of each machine.
     kappa_ : float
         kappa, from epsilon and the distribution.
     means_ : array, shape (features,)
         Of every feature over the samples that have it: what stands for a missing one.
-    program_, solution_, n_iter_
-        Of the last machine; the most iterations of any.
-
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names.
 
     Notes
     -----
@@ -80,24 +66,14 @@ class RobustSVC(ProgramClassifier):
 
     _takes_nan = True
 
-    kappa_: float
-    means_: np.ndarray
+    C: float = 1.0
+    epsilon: float = 0.1
+    _: KW_ONLY
+    noise: Any = 0.1
+    distribution: Literal["any", "gaussian"] = "any"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        *,
-        noise: Any = 0.1,
-        distribution: Literal["any", "gaussian"] = "any",
-        class_weight: ClassWeight = None,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    kappa_: float = fitted()
+    means_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariance: Any = None) -> RobustSVC:
         """Solve the programs of all machines.
@@ -108,8 +84,6 @@ class RobustSVC(ProgramClassifier):
             The means; NaN is a missing feature, of dense X.
         y : array_like, shape (samples,)
             Labels of two or more classes; of more than two, one against the rest.
-        sample_weight : array_like, shape (samples,), optional
-            An integer is as good as so many copies, zero as leaving the sample out.
         covariance : array_like, shape (samples, features) or (samples, features, features), optional
             The variances of every sample's features, or their covariances, beside `noise`.
         """

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
 
 from ..base.copies import merge_copies
-from ..base.estimator import keeps_parameters
+from ..base.groups import InterceptParameters, IterationParameters, WeightParameters
 from ..base.linear import LinearClassifier
+from ..base.parameters import fitted, parameters
 from ..base.rows import rows_of
-from ..base.validation import ClassWeight, as_generator, check_choice, check_number
+from ..base.validation import as_generator, check_choice, check_number
 from ..numerics.first_order_kernels import Descent, Stochastic, descend_by_polyak, descend_by_samples
 
 AT_ONCE = 100  # steps in compiled code, between which an interrupt is heard
 
 
-class SubgradientSVC(LinearClassifier):
+@parameters
+class SubgradientSVC(LinearClassifier, InterceptParameters, WeightParameters, IterationParameters):
     r"""Linear support vector classifier by sub-gradient descent on the primal hinge loss, to be read and compared.
 
     .. math::
@@ -41,31 +44,23 @@ class SubgradientSVC(LinearClassifier):
 
     Parameters
     ----------
-    C : float, default 1.0
+    C
         The price of a violated margin, times the sample's weight.
-    fit_intercept : bool, default True
-    method : {"batch", "stochastic"}, default "batch"
-    max_iter : int, default 10000
+    max_iter
         Steps; stochastic passes are at most `passes`.
-    tol : float, default 1e-6
+    tol
         Batch descent ends when delta is below this share of f.
-    class_weight : dict, "balanced" or None
-        Factors of C, as in `models.SVC`.
-    passes : int, default 20
+    method
+        All samples at each step, or one after another.
+    passes
         Of the stochastic method over the samples.
-    random_state : int, generator or None, default 0
+    random_state : int, generator or None
         Of the order of the samples in stochastic passes.
-    verbose : int, default 0
+    verbose
         1 prints a line for a hundred steps.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
-    coef_ : array, shape (machines, features)
-        w, the normal of the hyperplane of each machine.
-    intercept_ : array, shape (machines,)
-        b, the constant term of each machine.
     objectives_ : list of arrays
         f at every step, for each machine; of the stochastic method after every pass.
     n_iter_ : int
@@ -85,22 +80,15 @@ class SubgradientSVC(LinearClassifier):
     True
     """
 
-    objectives_: list[np.ndarray]
+    C: float = 1.0
+    _: KW_ONLY
+    max_iter: int = 10000
+    tol: float = 1e-6
+    method: Literal["batch", "stochastic"] = "batch"
+    passes: int = 20
+    random_state: Any = 0
 
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
-        max_iter: int = 10000,
-        tol: float = 1e-6,
-        method: Literal["batch", "stochastic"] = "batch",
-        passes: int = 20,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None: ...
+    objectives_: list[np.ndarray] = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubgradientSVC:
         """Learn from samples X, shape (samples, features), with labels y."""

@@ -2,131 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import keeps_parameters, warn_unless_good
-from ..base.multiclass import Scheme, spread, two_class_problems
-from ..base.validation import ClassWeight, check_choice, check_number
+from ..base.estimator import warn_unless_good
+from ..base.groups import InterceptParameters, WeightParameters
+from ..base.multiclass import spread, two_class_problems
+from ..base.parameters import parameters
+from ..base.validation import check_choice, check_number
+from .groups import MachineParameters, WorkingSetParameters
 from .kernel_expansion import KernelClassifier
-from .kernels import Gamma, KernelChoice, make_kernel
+from .kernels import KernelChoice
 from .margin import FORMS, Form, Machine, Margin, largest_margin, low_rank_pays
 from .series import RANKS, Machines, Problem, fits_in_series, solve_in_series
 
 
-class SVC(KernelClassifier):
-    r"""Support vector classifier.
-
-    Between two classes, with signs y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``, the primal and the dual are
-
-    .. math::
-        \min_{w, b, \xi}\; \tfrac12 \|w\|^2 + \sum_i C_i \xi_i
-        \quad\text{s.t. } y_i (w^\top \phi(x_i) + b) \ge 1 - \xi_i,\; \xi \ge 0
-
-        \max_\alpha\; 1^\top\alpha - \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j k(x_i, x_j)
-        \quad\text{s.t. } y^\top\alpha = 0,\; 0 \le \alpha_i \le C_i
-
-    with C_i = C * class weight * sample weight.  With C infinite the margin is hard: no xi, no upper bound on alpha.
-    Without `fit_intercept`, b and the equality are left out.
-
-    Parameters
-    ----------
-    C : float, default 1.0
-        The price of a violated margin; ``inf`` forbids it.
-    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default "rbf"
-        See `models.Kernel`.  A callable gets two matrices of samples; with "precomputed" X is the kernel matrix.
-    degree, gamma, coef0
-        Of the kernel, as in scikit-learn: gamma is "scale", "auto" or a number.
-    fit_intercept : bool, default True
-    class_weight : dict, "balanced" or None
-        The weight of every class, a factor of its samples' weights; "balanced": samples / (classes * samples of it).
-    multi_class : {"ovo", "ovr"}, default "ovo"
-        More than two classes: one against one with votes, or one against the rest.
-    decision_function_shape : {"ovr", "ovo"}, default "ovr"
-        Whether one-against-one gives a column a class or a column a pair.
-    break_ties : bool, default False
-        Whether `predict` breaks ties between votes by the sums of the decision values, and else takes the first class,
-        as scikit-learn.
-    solver : {"auto", "dual", "primal"}, default "auto"
-        The program that is solved.  The primal of a kernel other than the linear one is solved in the features of a
-        factor of the kernel matrix.  "auto" takes the dual, of low rank for a linear kernel and few features,
-        and the primal for many sparse samples of few features or where the dual misses its tolerance.
-    tol : float, default 1e-10
-        Of the engine, see `socp.Settings`.  It bounds the objective's error, and so ||w||'s by sqrt(2 tol |objective|);
-        on scaled data that is mostly far better, and the forms agree to about 1e-6 in the decision values too.
-        A warning comes only above 1e-8.
-    max_iter
-        Of the engine.
-    time_limit : float, optional
-        Seconds for each program that is solved; the best machine found by then is kept, with a warning.
-    threads : int, default 1
-        Threads of BLAS in the engine's large factorizations.
-    cache_size : float, default 200
-        Megabytes for rows of the kernel, made when they are needed: nothing of the size of its matrix is kept.
-        Only a kernel that is not known to be positive semidefinite (a callable without ``is_semidefinite = True``, a
-        "precomputed" or indefinite polynomial one) has its matrix made, and tested.
-    shrinking : bool, default True
-        Whether the engine may work on the variables that matter instead of all at once; the answer is the same.
-    random_state
-        As scikit-learn has it; nothing here is random.
-    verbose : int, default 0
-        1 prints the engine's iterations.
+class MarginClassifier(KernelClassifier):
+    """Support vector classifiers of which every two-class machine is a margin; a subclass declares the parameters.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
-    support_ : array of int, shape (vectors,)
-        The support vectors (alpha_i > 0 in any machine), as rows of X.
-    support_vectors_ : array or CSR, shape (vectors, features)
-        Without rows for a precomputed kernel.
     n_support_ : array of int, shape (classes,)
         How many support vectors each class has.
-    dual_coef_ : array, shape (machines, vectors)
-        alpha_i y_i; a machine is f(x) = dual_coef_ k(support_vectors_, x) + intercept_.  One machine for two classes,
-        else one a pair of classes (positive for the first) or one a class.
-    support_kinds_ : array of str, shape (machines, vectors)
-        "margin": on a supporting hyperplane, 0 < alpha_i < C_i.  "inside": alpha_i = C_i, in the margin region but on
-        the right side, xi_i <= 1.  "wrong": alpha_i = C_i, on the wrong side, xi_i > 1.  "none": alpha_i = 0.
-    coef_ : array, shape (machines, features)
-        w, for the linear kernel.
-    intercept_ : array, shape (machines,)
-        b from the KKT conditions: the mean over the vectors on the margin, or if there is none, the middle of the
-        interval that the other samples leave.
     margin_ : array, shape (machines,)
         1 / ||w||.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
-    n_iter_ : int
-        Iterations of the engine, the most of any machine.
-
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names; or the margin is hard and the classes cannot be separated.
-
-    See Also
-    --------
-    SubgradientSVC : the same linear machine by descent on the hinge loss.
-
-    Notes
-    -----
-    There is no `predict_proba`: calibrate with ``CalibratedClassifierCV(svc)``.  Nothing is random.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from models import SVC
-    >>> X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), ["no", "no", "yes", "yes"]
-    >>> svc = SVC(C=np.inf, kernel="linear").fit(X, y)
-    >>> svc.coef_.round(4), svc.intercept_.round(4), svc.support_, svc.margin_.round(4)
-    (array([[1., 1.]]), array([-1.]), array([0, 1, 2]), array([0.7071]))
-    >>> svc.predict([[1.5, 0.0]])
-    array(['yes'], dtype='<U3')
     """
+
+    C: float = 1.0
+    fit_intercept: bool = True
+    break_ties: bool = False
+    solver: Form = "auto"
+    cache_size: float = 200.0
+    shrinking: bool = True
 
     n_support_: np.ndarray
     margin_: np.ndarray
@@ -134,50 +47,19 @@ class SVC(KernelClassifier):
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        kernel: KernelChoice = "rbf",
-        *,
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
-        multi_class: Scheme = "ovo",
-        decision_function_shape: Scheme = "ovr",
-        break_ties: bool = False,
-        solver: Form = "auto",
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        cache_size: float = 200.0,
-        shrinking: bool = True,
-        random_state: Any = None,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Solve the programs of all machines.
 
         Parameters
         ----------
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
-        y : array_like, shape (samples,)
-            Labels of two or more classes.
-        sample_weight : array_like, shape (samples,), optional
-            Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
         """
         settings = {**self._check_parameters(), "active_set": bool(self.shrinking)}
         check_choice("solver", self.solver, FORMS)
         check_number("cache_size", self.cache_size, 0.0, open_low=True)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
-        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
-        self.kernel_.check_samples(X)
-        used = np.flatnonzero(weights > 0.0)
+        used = self._kernel_to_fit(X, weights)
         problems = [
             Problem(used[rows], signs, C[used[rows]])
             for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class)
@@ -214,7 +96,7 @@ class SVC(KernelClassifier):
         machine = largest_margin(
             self._margin(X, problem, bool(self.fit_intercept)), self.solver, settings, cache_size=float(self.cache_size)
         )
-        warn_unless_good("SVC", machine.solution)
+        warn_unless_good(type(self).__name__, machine.solution)
         return machine
 
     def _margin(self, X: Any, problem: Problem, bias: bool) -> Margin:
@@ -230,3 +112,61 @@ class SVC(KernelClassifier):
         self.intercept_, self.margin_ = machines.intercepts, machines.margins
         self.n_iter_ = machines.iterations
         self.program_, self.solution_ = machines.program, machines.solution
+
+
+@parameters
+class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParameters, WorkingSetParameters):
+    r"""Support vector classifier.
+
+    Between two classes, with signs y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``, the primal and the dual are
+
+    .. math::
+        \min_{w, b, \xi}\; \tfrac12 \|w\|^2 + \sum_i C_i \xi_i
+        \quad\text{s.t. } y_i (w^\top \phi(x_i) + b) \ge 1 - \xi_i,\; \xi \ge 0
+
+        \max_\alpha\; 1^\top\alpha - \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j k(x_i, x_j)
+        \quad\text{s.t. } y^\top\alpha = 0,\; 0 \le \alpha_i \le C_i
+
+    with C_i = C * class weight * sample weight.  With C infinite the margin is hard: no xi, no upper bound on alpha.
+    Without `fit_intercept`, b and the equality are left out.
+
+    Parameters
+    ----------
+    C
+        The price of a violated margin; ``inf`` forbids it.
+    tol
+        Of the engine, see `socp.Settings`.  It bounds the objective's error, and so ||w||'s by sqrt(2 tol |objective|);
+        on scaled data that is mostly far better, and the forms agree to about 1e-6 in the decision values too.
+        A warning comes only above 1e-8.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names; or the margin is hard and the classes cannot be separated.
+
+    See Also
+    --------
+    SubgradientSVC : the same linear machine by descent on the hinge loss.
+
+    Notes
+    -----
+    There is no `predict_proba`: calibrate with ``CalibratedClassifierCV(svc)``.  Nothing is random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import SVC
+    >>> X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), ["no", "no", "yes", "yes"]
+    >>> svc = SVC(C=np.inf, kernel="linear").fit(X, y)
+    >>> svc.coef_.round(4), svc.intercept_.round(4), svc.support_, svc.margin_.round(4)
+    (array([[1., 1.]]), array([-1.]), array([0, 1, 2]), array([0.7071]))
+    >>> svc.predict([[1.5, 0.0]])
+    array(['yes'], dtype='<U3')
+    """
+
+    C: float = 1.0
+    kernel: KernelChoice = "rbf"
+    _: KW_ONLY
+    break_ties: bool = False
+    solver: Form = "auto"
+    random_state: Any = None

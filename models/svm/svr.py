@@ -2,22 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 import qp
 
-from ..base.estimator import Regressor, keeps_parameters
+from ..base.estimator import Regressor
+from ..base.groups import EngineParameters, InterceptParameters
+from ..base.parameters import parameters
 from ..base.validation import as_targets, as_weights, check_choice, check_number
+from .groups import KernelParameters, WorkingSetParameters
 from .kernel_expansion import KernelExpansion
-from .kernels import Gamma, KernelChoice, make_kernel
+from .kernels import KernelChoice
 from .margin import FORMS, Form, Machine, Margin, largest_margin
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
 
-class SVR(KernelExpansion, Regressor):
+class TubeRegressor(KernelExpansion, Regressor):
+    """Support vector regressions, functions within a tube around the targets; a subclass declares the parameters.
+
+    Attributes
+    ----------
+    support_ : array of int
+        The samples on the edge of the tube or outside.
+    dual_coef_ : array, shape (1, vectors)
+        alpha - alpha*.
+    coef_ : array, shape (1, features)
+        w, for the linear kernel.
+    intercept_ : array, shape (1,)
+        b, the constant term.
+    """
+
+    _takes_sparse = True
+
+    C: float = 1.0
+    epsilon: float = 0.0
+    fit_intercept: bool = True
+    solver: Form = "auto"
+    cache_size: float = 200.0
+    shrinking: bool = True
+
+    intercept_: np.ndarray
+    n_iter_: int
+    program_: qp.QuadraticProgram
+    solution_: qp.Solution
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Solve the program.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+            Or (samples, samples) for a precomputed kernel.
+        """
+        check_number("C", self.C, 0.0, open_low=True)
+        check_number("epsilon", self.epsilon, 0.0)
+        check_choice("solver", self.solver, FORMS)
+        check_number("cache_size", self.cache_size, 0.0, open_low=True)
+        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
+        X = self._matrix_to_fit(X)
+        y = as_targets(y, X.shape[0], type(self).__name__)
+        weights = as_weights(sample_weight, X.shape[0])
+        rows = self._kernel_to_fit(X, weights)
+        machine = self._fit_samples(self._samples_of(X, rows), y[rows], self.C * weights[rows], settings)
+        coefficients = machine.coefficients
+        self.intercept_ = np.array([machine.intercept])
+        self._keep_answer(machine.program, machine.solution)
+        kept = coefficients != 0.0
+        self._keep_vectors(X, rows[kept], coefficients[None, kept])
+        return self
+
+    def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
+        """The machine of samples that have a weight, of which C has the factor."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The values of the function at the rows of X (of a precomputed kernel: its values at the samples of fit)."""
+        X = self._matrix_to_predict(X)
+        return self._expansions(X)[:, 0] + self.intercept_[0]
+
+
+@parameters
+class SVR(TubeRegressor, KernelParameters, InterceptParameters, WorkingSetParameters, EngineParameters):
     r"""Support vector regression with the epsilon-insensitive loss.
 
     .. math::
@@ -33,34 +102,15 @@ class SVR(KernelExpansion, Regressor):
 
     Parameters
     ----------
-    C : float, default 1.0
+    C
         The price of leaving the tube, times the sample's weight; ``inf`` forbids it.
-    epsilon : float, default 0.1
+    epsilon
         Half the width of the tube, in the unit of y.
-    kernel, degree, gamma, coef0, fit_intercept, solver, tol, max_iter, time_limit, threads
-        As in `models.SVC`.
-    cache_size, shrinking, verbose
-        As in `models.SVC`.
-
-    Attributes
-    ----------
-    support_ : array of int
-        The samples on the edge of the tube or outside.
-    support_vectors_ : array or CSR, shape (vectors, features)
-        Without rows for a precomputed kernel.
-    dual_coef_ : array, shape (1, vectors)
-        alpha - alpha*.
-    coef_ : array, shape (1, features)
-        w, for the linear kernel.
-    intercept_ : array, shape (1,)
-        b, the constant term.
-    program_, solution_, n_iter_
-        The program, the engine's answer and its iterations.
 
     Raises
     ------
     ValueError
-        Something does not fit, which the message names; or C is infinite and the tube too narrow.
+        C is infinite and the tube too narrow.
 
     Examples
     --------
@@ -72,63 +122,11 @@ class SVR(KernelExpansion, Regressor):
     (array([[0.75]]), array([0.5]), array([0, 4]))
     """
 
-    _takes_sparse = True
-
-    intercept_: np.ndarray
-    n_iter_: int
-    program_: qp.QuadraticProgram
-    solution_: qp.Solution
-
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        *,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        solver: Form = "auto",
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        cache_size: float = 200.0,
-        shrinking: bool = True,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
-        """Solve the program.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        y : array_like, shape (samples,)
-        sample_weight : array_like, shape (samples,), optional
-            Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
-        """
-        check_number("C", self.C, 0.0, open_low=True)
-        check_number("epsilon", self.epsilon, 0.0)
-        check_choice("solver", self.solver, FORMS)
-        check_number("cache_size", self.cache_size, 0.0, open_low=True)
-        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
-        X = self._matrix_to_fit(X)
-        y = as_targets(y, X.shape[0], "SVR")
-        weights = as_weights(sample_weight, X.shape[0])
-        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
-        rows = np.flatnonzero(weights > 0.0)
-        part = self._samples_of(X, rows)
-        machine = self._fit_samples(part, y[rows], self.C * weights[rows], settings)
-        coefficients = machine.coefficients
-        self.intercept_ = np.array([machine.intercept])
-        self._keep_answer(machine.program, machine.solution)
-        kept = coefficients != 0.0
-        self._keep_vectors(X, rows[kept], coefficients[None, kept])
-        return self
+    C: float = 1.0
+    epsilon: float = 0.1
+    _: KW_ONLY
+    kernel: KernelChoice = "rbf"
+    solver: Form = "auto"
 
     def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
         """Every sample twice: s = 1 asks for f(x) >= y - epsilon, s = -1 for f(x) <= y + epsilon."""
@@ -136,8 +134,3 @@ class SVR(KernelExpansion, Regressor):
         q = np.concatenate([epsilon - y, epsilon + y])
         margin = Margin(X, self.kernel_, sides, q, np.concatenate([C, C]), bool(self.fit_intercept))
         return largest_margin(margin, self.solver, settings, NOT_IN_TUBE, float(self.cache_size))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The values of the function at the rows of X (of a precomputed kernel: its values at the samples of fit)."""
-        X = self._matrix_to_predict(X)
-        return self._expansions(X)[:, 0] + self.intercept_[0]

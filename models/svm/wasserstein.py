@@ -9,13 +9,15 @@ import numpy as np
 
 import socp
 
-from ..base.estimator import keeps_parameters
-from ..base.validation import ClassWeight, check_number
+from ..base.groups import EngineParameters, WeightParameters
+from ..base.parameters import fitted, parameters
+from ..base.validation import check_number
 from ..programs.moments import wasserstein_program
 from .linear_programs import ProgramClassifier
 
 
-class WassersteinSVC(ProgramClassifier):
+@parameters
+class WassersteinSVC(ProgramClassifier, WeightParameters, EngineParameters):
     r"""Linear classifier with the least worst-case hinge loss over all distributions near the samples.
 
     .. math::
@@ -28,32 +30,15 @@ class WassersteinSVC(ProgramClassifier):
 
     Parameters
     ----------
-    epsilon : float, default 0.1
+    epsilon
         The radius of the ball, in units of X.  From the length of sum_i y_i x_i / m of balanced classes on, w is zero.
-    label_cost : float, default inf
+    label_cost
         kappa: what it costs to turn a label, in units of X.
-    class_weight : dict, "balanced" or None
-        Factors of the samples' weights, as in `models.SVC`.
-    tol, max_iter, time_limit, threads, verbose
-        Of the engine, as in `models.SVC`.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
-    coef_ : array, shape (machines, features)
-        w, the normal of the hyperplane of each machine.
-    intercept_ : array, shape (machines,)
-        b, the constant term of each machine.
     worst_case_loss_ : array, shape (machines,)
         The value: the largest mean hinge loss over the ball, and so a bound on the share of errors there.
-    program_, solution_, n_iter_
-        Of the last machine; the most iterations of any.
-
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names.
 
     Examples
     --------
@@ -66,21 +51,10 @@ class WassersteinSVC(ProgramClassifier):
     True
     """
 
-    worst_case_loss_: np.ndarray
+    epsilon: float = 0.1
+    label_cost: float = math.inf
 
-    @keeps_parameters
-    def __init__(
-        self,
-        epsilon: float = 0.1,
-        label_cost: float = math.inf,
-        *,
-        class_weight: ClassWeight = None,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    worst_case_loss_: np.ndarray = fitted()
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, 0.0, open_low=True)
@@ -88,16 +62,9 @@ class WassersteinSVC(ProgramClassifier):
             raise ValueError(f"epsilon must be finite, but {self.epsilon!r} came")
         check_number("label_cost", self.label_cost, 0.0)
 
-    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._losses: list[float] = []
-        super()._fit_programs(X, y, sample_weight)
-        self.worst_case_loss_ = np.array(self._losses)
-        del self._losses
+    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        self.worst_case_loss_ = super()._fit_programs(X, y, sample_weight)
+        return self.worst_case_loss_
 
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks:
         return wasserstein_program(X, y, weights / weights.sum(), float(self.epsilon), float(self.label_cost))
-
-    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        found = super()._machine(X, y, weights)
-        self._losses.append(self.solution_.objective)
-        return found

@@ -2,17 +2,17 @@ r"""The topic model of Blei, Ng and Jordan: latent Dirichlet allocation."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, polygamma
 
 from ..base.ascent import ascend
 from ..base.estimator import keeps_parameters
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
-from ..base.validation import as_generator, check_choice, check_number
+from ..base.validation import as_generator, check_number
 from ..numerics import topic_inference
 
 INNER_ROUNDS = 200  # of a document's coordinate ascent
@@ -26,29 +26,26 @@ class LatentDirichletAllocation(Transformer):
     .. math::
         P(w, z, \theta) = \mathrm{Dir}(\theta;\, \alpha) \prod_n \theta_{z_n} \beta_{z_n w_n}
 
-    "variational" (Blei, Ng and Jordan 2003): EM on the lower bound of sum_d log P(w_d) with
+    `fit` is the variational EM of Blei, Ng and Jordan (2003) on the lower bound of sum_d log P(w_d) with
     q(theta) q(z) = Dir(gamma) prod_n phi_n, plus eta sum log beta_kw, which keeps beta above zero.  The documents'
     coordinate ascent goes on from where the last iteration left it, so that the bound never goes down.
-    "gibbs" (Griffiths and Steyvers 2004): theta and beta ~ Dir(eta) are integrated out, the topics of the words are
-    sampled in turn, and beta is the mean of its posterior over the sweeps of the second half.
 
     Parameters
     ----------
     n_topics : int, default 10
-    method : "variational" or "gibbs", default "variational"
     doc_topic_prior : float or array_like of shape (n_topics,), optional
         alpha; 1 / n_topics when None.
     topic_word_prior : float, default 0.01
         eta, added to each count of a word in a topic; above zero.
     learn_prior : bool, default False
-        Whether the variational method also fits alpha (Minka's fixed point).
+        Whether alpha is fitted, too (Minka's fixed point).
     max_iter : int, default 100
-        EM iterations, or sweeps.
+        EM iterations.
     tol : float, default 1e-5
         EM stops when an iteration gains no more than this for a word.
     random_state : None, int or Generator
     verbose : int, default 0
-        1 prints a line an iteration or a sweep.
+        1 prints a line an iteration.
 
     Attributes
     ----------
@@ -57,15 +54,11 @@ class LatentDirichletAllocation(Transformer):
     doc_topic_prior_ : array, shape (n_topics,)
         The Dirichlet parameters of a document's topics.
     objectives_ : array
-        The bound (with the prior of beta) after each iteration; for "gibbs", log P(w, z) after each sweep.
+        The bound (with the prior of beta) after each iteration.
     n_iter_ : int
-        Iterations of the method, or sweeps of the sampler.
+        EM iterations.
     converged_ : bool
-        Whether the objective settled before `max_iter`; always of "gibbs".
-
-    Notes
-    -----
-    `transform` gives the mean of theta under the variational posterior, whichever method has found beta.
+        Whether the objective settled before `max_iter`.
 
     Examples
     --------
@@ -89,9 +82,8 @@ class LatentDirichletAllocation(Transformer):
     def __init__(
         self,
         n_topics: int = 10,
-        method: Literal["variational", "gibbs"] = "variational",
-        *,
         doc_topic_prior: Any = None,
+        *,
         topic_word_prior: float = 0.01,
         learn_prior: bool = False,
         max_iter: int = 100,
@@ -110,19 +102,14 @@ class LatentDirichletAllocation(Transformer):
         return self._fit(X, None)
 
     def _fit(self, X: Any, weight: np.ndarray | None) -> LatentDirichletAllocation:
-        """`fit` with the documents' log-likelihoods weighted (by the variational method)."""
-        check_choice("method", self.method, ("variational", "gibbs"))
+        """`fit` with the documents' log-likelihoods weighted."""
         check_number("n_topics", self.n_topics, 1, whole=True)
         check_number("topic_word_prior", self.topic_word_prior, 0.0, open_low=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
         documents = self._counts(self._matrix_to_fit(X))
         self.doc_topic_prior_ = self._prior()
-        rng = as_generator(self.random_state)
-        if self.method == "gibbs":
-            self._sample(documents, rng)
-        else:
-            self._expectation_maximization(documents, weight, rng)
+        self._expectation_maximization(documents, weight, as_generator(self.random_state))
         return self
 
     def _counts(self, X: Any) -> sp.csr_array:
@@ -140,8 +127,6 @@ class LatentDirichletAllocation(Transformer):
                 f"doc_topic_prior must be a number above 0, or {topics} of them, but {self.doc_topic_prior!r} came"
             )
         return np.full(topics, float(prior)) if prior.ndim == 0 else prior.copy()
-
-    # -- the variational method
 
     def _infer(
         self,
@@ -221,32 +206,6 @@ class LatentDirichletAllocation(Transformer):
     def _log_prior(self) -> float:
         return float(self.topic_word_prior * np.log(self.components_).sum())
 
-    # -- the sampler
-
-    def _sample(self, documents: sp.csr_array, rng: np.random.Generator) -> None:
-        owner, entry = tokens(documents)
-        words = documents.indices.astype(np.int64)[entry]
-        topics = int(self.n_topics)
-        topic = rng.integers(topics, size=words.size)
-        in_document, in_topic = (np.zeros((size, topics), dtype=np.int64) for size in documents.shape)
-        np.add.at(in_document, (owner, topic), 1)
-        np.add.at(in_topic, (words, topic), 1)
-        totals, mean = in_topic.sum(axis=0), np.zeros(in_topic.shape)
-        objectives = self._history("log P(w, z)", first=1)
-        prior = np.ascontiguousarray(self.doc_topic_prior_, dtype=np.float64)
-        for sweep in range(self.max_iter):
-            topic_inference.gibbs_sweep(
-                owner, words, prior, float(self.topic_word_prior), rng.random(words.size),
-                topic, in_document, in_topic, totals,
-            )  # fmt: skip
-            objectives.append(self._log_joint(in_document, in_topic))
-            if sweep >= self.max_iter // 2:
-                rows = in_topic + self.topic_word_prior
-                mean += rows / rows.sum(axis=0)
-        objectives.end(True)
-        self.components_ = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
-        self.objectives_, self.n_iter_, self.converged_ = np.array(objectives), self.max_iter, True
-
     def _sample_given(
         self, documents: sp.csr_array, bend: np.ndarray, strength: np.ndarray, sweeps: int, rng: np.random.Generator
     ) -> np.ndarray:
@@ -273,11 +232,6 @@ class LatentDirichletAllocation(Transformer):
                 owner, entry, weights, prior, rng.random(owner.size), topic, in_document, into
             )
         return sums / sweeps
-
-    def _log_joint(self, in_document: np.ndarray, in_topic: np.ndarray) -> float:
-        """log P(w, z), theta and beta integrated out."""
-        words = np.full(in_topic.shape[0], self.topic_word_prior)
-        return float(_log_polya(in_document, self.doc_topic_prior_).sum() + _log_polya(in_topic.T, words).sum())
 
     # -- what is asked of a fitted model
 
@@ -309,12 +263,6 @@ def tokens(documents: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
     counts = documents.data.astype(np.int64)
     rows = np.repeat(np.arange(documents.shape[0]), np.diff(documents.indptr))
     return np.repeat(rows, counts), np.repeat(np.arange(counts.size), counts)
-
-
-def _log_polya(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """log P of draws with these counts in each row, shares ~ Dirichlet(prior) integrated out."""
-    whole = gammaln(prior.sum()) - gammaln(prior.sum() + counts.sum(axis=1))
-    return whole + (gammaln(prior + counts) - gammaln(prior)).sum(axis=1)
 
 
 def dirichlet_step(prior: np.ndarray, expected_log: np.ndarray) -> np.ndarray:

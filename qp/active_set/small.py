@@ -34,7 +34,7 @@ from ..problem.derivatives import linearize as linearize_program
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution
 from ..problem.stopping import Point
-from ..reduce.cone_form import EQUAL, ConeForm, gather_rhs
+from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
 from .dual import MOST_PROXIMAL, DualSet, load_dual, solve_dual
 
@@ -254,9 +254,9 @@ def cone_answer(
 ) -> ConeSolution:
     """The answer to the cone program, from that to the program."""
     form, (x, y, z_bounds) = ConeForm(program), point
-    cone_program, b, z = form.program(program), np.empty(form.p), np.empty(form.m)
-    gather_rhs(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0), form.kinds, b, z)
-    x, y = x[form.kinds[y.size :] != EQUAL], y[form.kinds[: y.size] == EQUAL]
+    cone_program, is_equal = form.program(program), program.l == program.u
+    _, z = form.gather(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0))
+    x, y = x[form.is_free(program)], y[is_equal]
     s, found = np.full(form.m, np.nan), None
     if status is OPTIMAL:
         s = (cone_program.h - cone_program.G @ x).clip(0.0)

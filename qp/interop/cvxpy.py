@@ -30,48 +30,39 @@ class CentralPathQP(Interface, QpSolver):  # type: ignore[misc]
     (5.0, array([0., 1.]))
     """
 
-    def solve_via_data(
-        self, data: Any, warm_start: bool, verbose: bool, solver_opts: Any, solver_cache: Any = None
-    ) -> Solution:
-        """Solve cvxpy's data, min 1/2 x'Px + q'x s.t. Ax = b, Fx <= g; presolve makes bounds of rows of one entry."""
-        settings = self.settings(verbose, solver_opts)
-        self.refuse_bounds(data)
+    solver = Solver
+
+    def program(self, data: Any) -> QuadraticProgram:
+        """Return min 1/2 x'Px + q'x s.t. Ax = b, Fx <= g; presolve makes bounds of rows of one entry."""
         rows = sp.vstack([data[names.A], data[names.F]], format="csc")
         lower = np.concatenate([data[names.B], np.full(data[names.G].size, -np.inf)])
         upper = np.concatenate([data[names.B], data[names.G]])
-        program = QuadraticProgram(data[names.P], data[names.Q], rows, lower, upper)
-        solver = self.kept(Solver, settings, warm_start, solver_cache)
-        if solver is None or not _goes_on(solver, program):
-            solver = Solver.of_checked(program, settings)
-        if solver_cache is not None:
-            solver_cache[self.name()] = solver
-        return solver.solve(warm_start=warm_start)
+        return QuadraticProgram(data[names.P], data[names.Q], rows, lower, upper)
 
     def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
         """Those of cvxpy's equalities, and those of its inequalities."""
         return solution.y[:equalities], solution.y[equalities:]
 
-
-def _goes_on(solver: Solver, program: QuadraticProgram) -> bool:
-    """Whether the solver's program has the same pattern; then it is updated with what differs."""
-    old = solver.program
-    new: dict[str, Any] = {}
-    matrices: list[tuple[str, Any, Any]] = [("P_data", old.P, program.P), ("A_data", old.A, program.A)]
-    for name, one, other in matrices:
-        if type(one) is not type(other) or np.shape(one) != np.shape(other):
-            return False
-        if sp.issparse(one):
-            if not (np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)):
+    def goes_on(self, solver: Solver, program: QuadraticProgram) -> bool:
+        """Update a solver whose program has the same pattern with what differs."""
+        old = solver.program
+        new: dict[str, Any] = {}
+        matrices: list[tuple[str, Any, Any]] = [("P_data", old.P, program.P), ("A_data", old.A, program.A)]
+        for name, one, other in matrices:
+            if type(one) is not type(other) or np.shape(one) != np.shape(other):
                 return False
-            one, other = one.data, other.data
-        if not np.array_equal(one, other):
-            new[name] = other
-    for name in ("q", "l", "u", "lb", "ub"):
-        if not np.array_equal(getattr(old, name), getattr(program, name)):
-            new[name] = getattr(program, name)
-    if new:
-        solver.update(**new)
-    return True
+            if sp.issparse(one):
+                if not (np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)):
+                    return False
+                one, other = one.data, other.data
+            if not np.array_equal(one, other):
+                new[name] = other
+        for name in ("q", "l", "u", "lb", "ub"):
+            if not np.array_equal(getattr(old, name), getattr(program, name)):
+                new[name] = getattr(program, name)
+        if new:
+            solver.update(**new)
+        return True
 
 
 register(CentralPathQP(), defines.SOLVER_MAP_QP, defines.QP_SOLVERS)

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.interop.names import in_our_names
-from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc
+from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector
 from socp.problem.lowrank import LowRank
+from socp.problem.program import check_pair
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 
@@ -142,23 +143,15 @@ def _settings(verbose: bool, settings: dict[str, Any]) -> Settings:
 
 def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> QuadraticProgram:
     """The equalities, then the inequalities, as rows between two sides."""
-    if (G is None) != (h is None) or (A is None) != (b is None):
-        raise ProgramError("G and h, and A and b, come in pairs, but one of a pair is missing")
     if not isinstance(P, LowRank) and not sp.issparse(P):
         P = np.atleast_2d(P)
-    rows, lower, upper = [], [], []
-    for name, matrix, side, least in (("A", A, b, None), ("G", G, h, -np.inf)):
-        if matrix is None:
-            continue
-        rows.append(as_csc(name, matrix) if sp.issparse(matrix) else np.atleast_2d(matrix))
-        upper.append(np.atleast_1d(np.asarray(side, dtype=np.float64)).ravel())
-        if rows[-1].shape[0] != upper[-1].size:
-            names = "b must have an entry a row of A" if name == "A" else "h must have an entry a row of G"
-            raise ProgramError(f"{names}, {rows[-1].shape[0]}, but {upper[-1].size} came")
-        lower.append(upper[-1] if least is None else np.full(upper[-1].size, least))
+    rows, lower, upper, n = [], [], [], np.size(q)
+    for name, matrix, side, sides in (("A", A, "b", b), ("G", G, "h", h)):
+        check_pair(name, matrix, side, sides)
+        if matrix is not None:
+            rows.append(as_csc(name, matrix, (None, n), f" ({n} variables in q)"))
+            upper.append(as_vector(side, sides, rows[-1].shape[0], f" (the rows of {name})"))
+            lower.append(upper[-1] if name == "A" else np.full(upper[-1].size, -np.inf))
     if not rows:
         return QuadraticProgram(P, q, lb=lb, ub=ub)
-    if len(rows) == 2 and rows[0].shape[1] != rows[1].shape[1]:
-        raise ProgramError(f"A and G must have as many columns, but {rows[0].shape[1]} and {rows[1].shape[1]} came")
-    stacked = rows[0] if len(rows) == 1 else sp.vstack([sp.csr_array(part) for part in rows], format="csc")
-    return QuadraticProgram(P, q, stacked, np.concatenate(lower), np.concatenate(upper), lb, ub)
+    return QuadraticProgram(P, q, sp.vstack(rows, format="csc"), np.concatenate(lower), np.concatenate(upper), lb, ub)

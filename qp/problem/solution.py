@@ -19,6 +19,8 @@ from .derivatives import Gradient, Tangent, linearize
 from .program import QuadraticProgram
 from .stopping import Point
 
+NAMED, NEGLIGIBLE = 5, 1e-6  # how many sides in conflict a message names; multipliers below this share are left out
+
 
 @dataclass(repr=False)
 class Solution(Answer):
@@ -172,6 +174,27 @@ def solution_at(
     """
     x, y, z = point
     x, (y, z), figures = answer_at(program, status, x, (y, z), found)
+    if status is Status.PRIMAL_INFEASIBLE:
+        rest["message"] += f"; in conflict: {conflict(program, y, z)}; qp.relax finds the nearest feasible program"
     solution = Solution(status, x, y, z, *figures, **rest)
     solution._linearize = functools.partial(linearize, program)
     return solution
+
+
+def conflict(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> str:
+    """Return the sides with the largest multipliers of a certificate of infeasibility, as "l[0], ub[3] and 2 others".
+
+    Examples
+    --------
+    >>> program = QuadraticProgram(None, [0.0], A=[[1.0], [1.0]], l=[4.0, 0.0], ub=1.0)
+    >>> conflict(program, np.array([-1.0, 0.0]), np.array([1.0]))
+    'l[0], ub[0]'
+    """
+    v, m = np.concatenate([y, z]), program.m
+    finite = np.isfinite(np.where(v > 0.0, np.append(program.u, program.ub), np.append(program.l, program.lb)))
+    size = np.where(finite, np.abs(v), 0.0)
+    count = int(np.count_nonzero(size > NEGLIGIBLE * size.max(initial=0.0)))
+    largest = sorted(np.argsort(-size, kind="stable")[: min(count, NAMED)])
+    names = [("u" if v[k] > 0.0 else "l") + (f"[{k}]" if k < m else f"b[{k - m}]") for k in largest]
+    others = count - len(names)
+    return ", ".join(names) + (f" and {others} other{'s' * (others > 1)}" if others else "")

@@ -10,8 +10,8 @@ row of the nonnegative orthant, in the order
 of which the engine's KKT system sees only the distinct rows of A: the two sides of a row share one, and
 bounds none.
 
-What a row or variable is (its kind) follows from its sides alone.  All kernels go over the kinds in the order of the
-program and count places as they meet them; nothing else has to be kept.
+The places of all sides among the rows of [A; G] are found once and say the rest: which sides are infinite, which rows
+are equalities, which variables are fixed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.kernels import deferred_kernel, inner, kernel, leaf
+from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
@@ -37,7 +37,8 @@ from socp.verify.stopping import LOST
 from ..problem.program import QuadraticProgram
 from .presolve import Presolve, presolve, rows_kept
 
-UPPER, LOWER, EQUAL = (1 << bit for bit in range(3))  # what a kind is the sum of
+NO_MULTIPLIERS = np.zeros(2)  # of sides without a place
+NONE, FIXED = range(-1, -3, -1)  # in place of the place of a side that is infinite, or of a fixed variable
 
 
 class ConeForm:
@@ -49,9 +50,10 @@ class ConeForm:
 
     Attributes
     ----------
-    kinds : array of int64, shape (program.m + program.n,)
-        Of each row, then each variable: `EQUAL` where its sides are equal, else the sum of `UPPER` and `LOWER` where it
-        has such a finite side.
+    places : array of int64, shape (2 * (program.m + program.n),)
+        The row of [A; G] for the upper side of each row, then of each variable, and behind these for the lower sides:
+        `NONE` where a side is infinite.  Equal sides of a row have one place, among the upper; a variable with equal
+        bounds is `FIXED` there.
     n, p, m : int
         The sizes of the cone program: free variables, equalities, other finite sides.
     has_fixed : bool
@@ -60,14 +62,18 @@ class ConeForm:
 
     def __init__(self, program: QuadraticProgram) -> None:
         A, l, lb, counts = program.A, program.l, program.lb, np.empty(4, INT)
-        self.kinds = np.empty(l.size + lb.size, INT)
-        classify(A.indptr, A.indices, l, program.u, lb, program.ub, self.kinds, counts)
+        self.places = np.empty(2 * (l.size + lb.size), INT)
+        classify(A.indptr, A.indices, l, program.u, lb, program.ub, self.places, counts)
         self.n, self.p, self.m, self._entries = counts.tolist()
         self.has_fixed = self.n < lb.size
 
     def fits(self, program: QuadraticProgram) -> bool:
-        """Whether the program has the same equalities, fixed variables and finite sides."""
-        return same_kinds(program.l, program.u, program.lb, program.ub, self.kinds)
+        """Return True if `program` has the same equalities, fixed variables and finite sides."""
+        return same_sides(program.l, program.u, program.lb, program.ub, self.places, self.p)
+
+    def is_free(self, program: QuadraticProgram) -> np.ndarray:
+        """Return the mask of the variables of `program` that are not fixed."""
+        return self.places[program.m : program.m + program.n] != FIXED
 
     @property
     def sizes(self) -> Sizes:
@@ -79,39 +85,50 @@ class ConeForm:
         P = program.P
         if self.has_fixed:
             check_semidefinite(hessian_of(program.P, program.n))  # the engine sees no more than what is left of it
-            P = program.hessian.among(np.flatnonzero(self.kinds[program.m :] != EQUAL))
+            P = program.hessian.among(np.flatnonzero(self.is_free(program)))
         return SidesProgram(self, program, P)
+
+    def gather(self, l: np.ndarray, u: np.ndarray, lb: np.ndarray, ub: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (b, h): the equal sides, and (u, -l, ub, -lb) where they are finite."""
+        sides = np.empty(self.p + self.m)
+        gather_sides(l, u, lb, ub, self.places, sides)
+        return sides[: self.p], sides[self.p :]
+
+    def spread(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (y, z_bounds): the multiplier of each upper side less that of the lower one."""
+        upper, lower = self.places.reshape(2, -1)
+        v = np.concatenate([y, z, NO_MULTIPLIERS])
+        v = v[upper] - v[lower]
+        return v[: program.m], v[program.m :]
 
     def lift(
         self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(x, y, z_bounds) of the quadratic program; a fixed variable's multiplier is what stationarity leaves."""
-        n, m = program.q.size, program.l.size
-        own_x, own_y, own_z = np.empty(n), np.empty(m), np.empty(n)
-        spread(x, y, z, program.lb, self.kinds, own_x, own_y, own_z)
+        """Return (x, y, z_bounds) of the quadratic program; stationarity gives the multipliers of fixed variables."""
+        own_x, (own_y, own_z) = x.copy(), self.spread(program, y, z)
         if self.has_fixed:
+            own_x = program.lb.copy()
+            own_x[self.is_free(program)] = x
             self._fix_multipliers(program, program.q + program.hessian.product(own_x), own_y, own_z)
         return own_x, own_y, own_z
 
     def lift_primal_ray(self, program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
-        """A direction of the quadratic program's x, in which fixed variables stay."""
+        """Return the direction in x of the quadratic program; fixed variables stay."""
         own_x = np.zeros(program.n)
-        own_x[self.kinds[program.m :] != EQUAL] = x
+        own_x[self.is_free(program)] = x
         return own_x
 
     def lift_dual_ray(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(y, z_bounds) of a certificate of infeasibility, in which the objective has no part."""
-        own_y, own_z, own_x = np.empty(program.m), np.empty(program.n), np.empty(program.n)
-        spread(np.zeros(self.n), y, z, program.lb, self.kinds, own_x, own_y, own_z)
+        """Return (y, z_bounds) of a certificate of infeasibility, in which the objective has no part."""
+        own_y, own_z = self.spread(program, y, z)
         if self.has_fixed:
             self._fix_multipliers(program, np.zeros(program.n), own_y, own_z)
         return own_y, own_z
 
-    def _fix_multipliers(
-        self, program: QuadraticProgram, gradient: np.ndarray, own_y: np.ndarray, own_z: np.ndarray
-    ) -> None:
-        A = program.A
-        fix_multipliers(A.indptr, A.indices, A.data, self.kinds, gradient, own_y, own_z)
+    def _fix_multipliers(self, program: QuadraticProgram, gradient: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
+        """Set z of the fixed variables to -(gradient + A'y), where `gradient` is that of the objective."""
+        fixed = ~self.is_free(program)
+        z[fixed] = -(gradient + program.A.T @ y)[fixed]
 
 
 def reduced(program: QuadraticProgram, settings: Settings) -> tuple[Presolve, ConeForm]:
@@ -139,8 +156,7 @@ class SidesProgram(StackedProgram):
         q, l, u, self.offset = program.q, program.l, program.u, program.offset
         if form.has_fixed:
             q, l, u = self._substituted(program)
-        self.c, self.b, self.h = q, np.empty(form.p), np.empty(form.m)
-        gather_rhs(l, u, program.lb, program.ub, form.kinds, self.b, self.h)
+        self.c, (self.b, self.h) = q, form.gather(l, u, program.lb, program.ub)
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
         """The cone program of another quadratic one that has the same matrices and other vectors."""
@@ -156,31 +172,35 @@ class SidesProgram(StackedProgram):
         return other
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q of the free variables, l and u without what is fixed, which goes to the other side."""
-        A, q, l, u, value = program.A, program.q, program.l.copy(), program.u.copy(), np.empty(program.n)
-        substitute(A.indptr, A.indices, A.data, program.lb, program.ub, value, l, u)
+        """Return q of the free variables, and l and u less what the fixed ones add to A x.
+
+        A side that only rounding keeps from 0 is 0: a row 0 x = 1e-16 has a solution.
+        """
+        A, q, free = program.A, program.q, self._form.is_free(program)
+        value = np.where(free, 0.0, program.lb)
+        shift, lost = A @ value, LOST * (abs(A) @ np.abs(value))
+        l, u = (np.where(np.abs(side - shift) <= lost, 0.0, side - shift) for side in (program.l, program.u))
         Pv = program.hessian.product(value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
-        return (q + Pv)[self._form.kinds[l.size :] != EQUAL], l, u
+        return (q + Pv)[free], l, u
 
     def stack(self, form: StandardForm) -> None:
         """See `StackedProgram`."""
         A = self._matrix
-        stack_quadratic(form, self._form.kinds, A.indptr, A.indices, A.data, self.c, self.b, self.h)
+        stack_quadratic(form, self._form.places, A.indptr, A.indices, A.data, self.c, self.b, self.h)
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
         """See `StackedProgram`."""
-        if not isinstance(other, SidesProgram) or not np.array_equal(self._form.kinds, other._form.kinds):
+        if not isinstance(other, SidesProgram) or self.sizes != other.sizes:
             return False
-        A, B = self._matrix, other._matrix
-        return same_places(A, B)
+        return np.array_equal(self._form.places, other._form.places) and same_places(self._matrix, other._matrix)
 
     @functools.cached_property
     def _rows(self) -> tuple[sp.csc_array, sp.csc_array]:
         """A and G."""
         (n, p, m, *_, entries), A = self.sizes, self._matrix
         indptr, indices, data = np.empty(n + 1, INT), np.empty(entries, INT), np.empty(entries)
-        stack_rows(A.indptr, A.indices, A.data, self._form.kinds, p, indptr, indices, data)
+        stack_rows(A.indptr, A.indices, A.data, self._form.places, p, indptr, indices, data)
         M, equalities = csc(data, indices, indptr, (p + m, n)), np.arange(p + m) < p
         return rows_kept(M, equalities, p), rows_kept(M, ~equalities, m)
 
@@ -195,168 +215,108 @@ def orthant(dim: int) -> tuple[tuple[Cone, ...], Layout]:
     return cones, layout_of(cones)
 
 
-@leaf
-def kind_of(lower: float, upper: float) -> int:
-    """The kind of a row or variable between two sides."""
-    if lower == upper:
-        return EQUAL
-    return (UPPER if math.isfinite(upper) else 0) + (LOWER if math.isfinite(lower) else 0)
-
-
-@leaf
-def sides_of(kind: int) -> int:
-    """The finite sides of a row or variable that is not `EQUAL`; 0 where it is."""
-    return (kind & UPPER) + ((kind & LOWER) >> 1)
+@kernel
+def classify(
+    A_indptr: Ints, A_indices: Ints, l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, counts: Ints
+) -> None:
+    """Write `ConeForm.places`; counts := free variables, equalities, sides, entries of [A; G]."""
+    m, size, free, entries = l.size, l.size + lb.size, 0, 0
+    at = np.zeros(5, np.int64)  # of equalities, upper and lower sides of rows, upper and lower bounds
+    for turn in range(2):
+        for k in range(size):
+            lower, upper, group = (l[k], u[k], 1) if k < m else (lb[k - m], ub[k - m], 3)
+            places[k], places[size + k] = NONE, NONE
+            if lower == upper:
+                places[k] = at[0] if k < m else FIXED
+                at[0] += int(k < m)
+                continue
+            if math.isfinite(upper):
+                places[k] = at[group]
+                at[group] += 1
+            if math.isfinite(lower):
+                places[size + k] = at[group + 1]
+                at[group + 1] += 1
+        if turn == 0:  # it has counted: each group begins where the one before ends
+            begin = 0
+            for group in range(at.size):
+                at[group], begin = begin, begin + at[group]
+    for j in range(lb.size):
+        if places[m + j] == FIXED:
+            continue
+        free += 1
+        entries += int(places[m + j] >= 0) + int(places[size + m + j] >= 0)
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            i = A_indices[k]
+            entries += int(places[i] >= 0) + int(places[size + i] >= 0)
+    counts[0], counts[1], counts[2], counts[3] = free, at[0], at[4] - at[0], entries
 
 
 @kernel
-def classify(
-    A_indptr: Ints, A_indices: Ints, l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, counts: Ints
-) -> None:
-    """kinds := those of rows and variables; counts := free variables, equalities, sides, entries of [A; G]."""
-    m, free, equalities, sides, entries = l.size, 0, 0, 0, 0
-    for i in range(m):
-        kinds[i] = kind_of(l[i], u[i])
-        equalities += int(kinds[i] == EQUAL)
-        sides += sides_of(kinds[i])
-    for j in range(lb.size):
-        kinds[m + j] = kind_of(lb[j], ub[j])
-        if kinds[m + j] == EQUAL:
-            continue
-        free += 1
-        sides += sides_of(kinds[m + j])
-        entries += sides_of(kinds[m + j])
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            kind = kinds[A_indices[k]]
-            entries += int(kind == EQUAL) + sides_of(kind)
-    counts[0], counts[1], counts[2], counts[3] = free, equalities, sides, entries
-
-
-@deferred_kernel
-def same_kinds(l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints) -> bool:
-    """Whether rows and variables are of these kinds."""
-    m = l.size
-    if m + lb.size != kinds.size:
+def same_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, p: int) -> bool:
+    """Return True if the sides that `places` tells of, with p equalities, are finite and equal here, too."""
+    m, size = l.size, l.size + lb.size
+    if 2 * size != places.size:
         return False
-    for i in range(m):
-        if kinds[i] != kind_of(l[i], u[i]):
+    for k in range(size):
+        lower, upper, place = l[k] if k < m else lb[k - m], u[k] if k < m else ub[k - m], places[k]
+        if (lower == upper) != (place == FIXED or (k < m and 0 <= place < p)):
             return False
-    for j in range(lb.size):
-        if kinds[m + j] != kind_of(lb[j], ub[j]):
+        if lower != upper and (math.isfinite(upper), math.isfinite(lower)) != (place >= 0, places[size + k] >= 0):
             return False
     return True
 
 
-@inner
-def first_rows(kinds: Ints, m: int) -> tuple[int, int, int]:
-    """The rows of G that the lower sides of A, the upper and the lower bounds begin at; upper sides begin at 0."""
-    lower, above, below = 0, 0, 0
-    for i in range(m):
-        lower += int(kinds[i] & UPPER != 0)
-        above += sides_of(kinds[i])
-    below = above
-    for j in range(m, kinds.size):
-        below += int(kinds[j] & UPPER != 0)
-    return lower, above, below
-
-
 @kernel
-def gather_rhs(l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, b: Floats, h: Floats) -> None:
-    """b := the equal sides, h := (u, -l, ub, -lb) where they are finite."""
-    m, upper, equal = l.size, 0, 0
-    lower, above, below = first_rows(kinds, m)
-    for i in range(m):
-        if kinds[i] == EQUAL:
-            b[equal] = l[i]
-            equal += 1
-        if kinds[i] & UPPER != 0:
-            h[upper] = u[i]
-            upper += 1
-        if kinds[i] & LOWER != 0:
-            h[lower] = -l[i]
-            lower += 1
-    for j in range(lb.size):
-        if kinds[m + j] & UPPER != 0:
-            h[above] = ub[j]
-            above += 1
-        if kinds[m + j] & LOWER != 0:
-            h[below] = -lb[j]
-            below += 1
-
-
-@deferred_kernel
-def substitute(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: Floats, value: Floats, l: Floats, u: Floats
-) -> None:
-    """value := that of the fixed variables, zero for the others; l and u -= A value.
-
-    What rounding leaves of terms that cancel is 0: a row 0 x = 1e-16 has a solution.
-    """
-    m = l.size
-    shift, size = np.zeros(m), np.zeros(m)
-    for j in range(value.size):
-        value[j] = lb[j] if lb[j] == ub[j] else 0.0
-        if value[j] == 0.0:
-            continue
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            shift[A_indices[k]] += A_data[k] * value[j]
-            size[A_indices[k]] += abs(A_data[k] * value[j])
-    for i in range(m):
-        if size[i] > 0.0:
-            l[i] = 0.0 if abs(l[i] - shift[i]) <= LOST * size[i] else l[i] - shift[i]
-            u[i] = 0.0 if abs(u[i] - shift[i]) <= LOST * size[i] else u[i] - shift[i]
+def gather_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, sides: Floats) -> None:
+    """sides := (equal sides, u, -l, ub, -lb), where they have a place."""
+    m, size = l.size, l.size + lb.size
+    for k in range(size):
+        if places[k] >= 0:
+            sides[places[k]] = u[k] if k < m else ub[k - m]
+        if places[size + k] >= 0:
+            sides[places[size + k]] = -(l[k] if k < m else lb[k - m])
 
 
 @kernel
 def stack_rows(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, p: int, indptr: Ints, indices: Ints, data: Floats
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, places: Ints, p: int, indptr: Ints, indices: Ints, data: Floats
 ) -> None:
     """M = [ A_=; A_u; -A_l; I_ub; -I_lb ] in the free variables, the rows of each column ascending; p rows are A_=."""
-    n = A_indptr.size - 1
-    m, equal, upper, free, at = kinds.size - n, 0, p, 0, 0
-    lower, above, below = first_rows(kinds, m)
-    lower, above, below = p + lower, p + above, p + below
-    row, lower_row = np.empty(m, np.int64), np.empty(m, np.int64)  # of M, of an equality or an upper side, and a lower
-    for i in range(m):
-        row[i], lower_row[i] = equal if kinds[i] == EQUAL else upper, lower
-        equal += int(kinds[i] == EQUAL)
-        upper += int(kinds[i] & UPPER != 0)
-        lower += int(kinds[i] & LOWER != 0)
+    n, size = A_indptr.size - 1, places.size // 2
+    m, free, at = size - n, 0, 0
     for j in range(n):
-        if kinds[m + j] == EQUAL:
+        if places[m + j] == FIXED:
             continue
         indptr[free] = at
         free += 1
-        for kind in (EQUAL, UPPER):
+        for is_equality in (True, False):
             for k in range(A_indptr[j], A_indptr[j + 1]):
-                place = A_indices[k]
-                if kinds[place] & kind != 0:
-                    indices[at], data[at] = row[place], A_data[k]
+                row = places[A_indices[k]]
+                if row >= 0 and (row < p) == is_equality:
+                    indices[at], data[at] = row, A_data[k]
                     at += 1
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            place = A_indices[k]
-            if kinds[place] & LOWER != 0:
-                indices[at], data[at] = lower_row[place], -A_data[k]
+            row = places[size + A_indices[k]]
+            if row >= 0:
+                indices[at], data[at] = row, -A_data[k]
                 at += 1
-        if kinds[m + j] & UPPER != 0:
-            indices[at], data[at] = above, 1.0
-            at, above = at + 1, above + 1
-        if kinds[m + j] & LOWER != 0:
-            indices[at], data[at] = below, -1.0
-            at, below = at + 1, below + 1
+        for row, sign in ((places[m + j], 1.0), (places[size + m + j], -1.0)):
+            if row >= 0:
+                indices[at], data[at] = row, sign
+                at += 1
     indptr[free] = at
 
 
 @kernel
 def stack_quadratic(
-    form: StandardForm, kinds: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, c: Floats, b: Floats, h: Floats
+    form: StandardForm, places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, c: Floats, b: Floats, h: Floats
 ) -> None:
     """M and the vectors of the cone program of a quadratic one, in whose order nothing is to be sorted."""
     p, rows = form.p, form.rows
     form.ptr[0] = rows.size
     for i in range(rows.size):
         rows[i] = i
-    stack_rows(A_indptr, A_indices, A_data, kinds, p, form.M_indptr, form.M_indices, form.raw_M)
+    stack_rows(A_indptr, A_indices, A_data, places, p, form.M_indptr, form.M_indices, form.raw_M)
     transpose(p + rows.size, form.M_indptr, form.M_indices, form.Mt_indptr, form.Mt_indices, form.Mt_source)
     indices, source, equal, other = form.M_indices, form.M_source, 0, form.Mt_indptr[p]
     for k in range(indices.size):
@@ -367,51 +327,3 @@ def stack_quadratic(
             source[k] = other
             other += 1
     read_vectors(form, c, b, h)
-
-
-@kernel
-def spread(
-    x: Floats, y: Floats, z: Floats, fixed: Floats, kinds: Ints, own_x: Floats, own_y: Floats, own_z: Floats
-) -> None:
-    """own_x := x for the free variables, `fixed` for the others; own_y, own_z := the multipliers of rows and variables.
-
-    That of two sides is the upper one's less the lower one's.
-    """
-    m, upper, equal, free = own_y.size, 0, 0, 0
-    lower, above, below = first_rows(kinds, m)
-    for i in range(m):
-        own_y[i] = 0.0
-        if kinds[i] == EQUAL:
-            own_y[i] = y[equal]
-            equal += 1
-        if kinds[i] & UPPER != 0:
-            own_y[i] += z[upper]
-            upper += 1
-        if kinds[i] & LOWER != 0:
-            own_y[i] -= z[lower]
-            lower += 1
-    for j in range(own_z.size):
-        own_x[j], own_z[j] = fixed[j], 0.0
-        if kinds[m + j] != EQUAL:
-            own_x[j] = x[free]
-            free += 1
-        if kinds[m + j] & UPPER != 0:
-            own_z[j] += z[above]
-            above += 1
-        if kinds[m + j] & LOWER != 0:
-            own_z[j] -= z[below]
-            below += 1
-
-
-@deferred_kernel
-def fix_multipliers(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, gradient: Floats, own_y: Floats, own_z: Floats
-) -> None:
-    """own_z of the fixed variables := -(gradient + A'y), `gradient` being that of the objective."""
-    m = own_y.size
-    for j in range(own_z.size):
-        if kinds[m + j] == EQUAL:
-            total = gradient[j]
-            for k in range(A_indptr[j], A_indptr[j + 1]):
-                total += A_data[k] * own_y[A_indices[k]]
-            own_z[j] = -total

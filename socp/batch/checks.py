@@ -11,7 +11,7 @@ from ..compiled.memory import check_room
 from ..compiled.signatures import Floats, Matrix
 from ..form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
 from ..linalg.cholesky import cholesky
-from ..problem.checks import ProgramError, as_dense, check_symmetric, symmetric_part
+from ..problem.checks import ProgramError, as_dense, as_symmetric
 from ..problem.hessian import Hessian, as_hessian, hessian_of
 
 
@@ -32,8 +32,7 @@ def matrices(
     if shape[0] is not None:
         stack = found if found.ndim == 3 else found[None]
         for i in np.flatnonzero((stack != np.swapaxes(stack, 1, 2)).any(axis=(1, 2))):
-            check_symmetric(f"{name}[{i}]" if found.ndim == 3 else name, stack[i])
-            stack[i] = symmetric_part(stack[i])
+            stack[i] = as_symmetric(f"{name}[{i}]" if found.ndim == 3 else name, stack[i])
     return found
 
 
@@ -83,18 +82,18 @@ class BatchData:
                 setattr(self, name, getattr(self, name)[None])
 
     def own(self, name: str, i: int) -> np.ndarray:
-        """An argument of program i."""
+        """Return the argument `name` of program `i`."""
         array: np.ndarray = getattr(self, name)
         return array[min(i, len(array) - 1)]
 
 
 def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The rows of some programs, or the one that all share."""
+    """Return the rows of the programs `chosen`, or the one row that all share."""
     return array if len(array) == 1 else array[chosen]
 
 
 def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
-    """Refuse matrices, of shape (1 or k, n, n), of which one is not semidefinite, by its number."""
+    """Refuse matrices of shape (1 or k, n, n) if one is not semidefinite; the message has its number."""
     n, i = P.shape[1], -1
     if n == 0:
         return
@@ -108,7 +107,7 @@ def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
 
 @kernel
 def next_doubtful(n: int, P: Matrix, first: int, room: Floats) -> int:
-    """The first matrix from there on of which a Cholesky factor does not show that it is semidefinite, or -1."""
+    """Return the number of the first matrix from `first` on that Cholesky does not show to be semidefinite, or -1."""
     for p in range(first, P.shape[0]):
         largest = 0.0
         for i in range(n * n):

@@ -7,7 +7,6 @@ take kernels from one list, the longest first.
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import json
 import logging
@@ -92,30 +91,18 @@ def _compiled(kernel: Kernel) -> MachineCode:
     return code
 
 
-@functools.cache
 def _check_numba() -> None:
-    """Raise RuntimeError if kernels do not work with this numba; one that is not `KNOWN` is tried in a child process.
+    """Raise RuntimeError if kernels were never tried with this numba.
 
-    Kernels lean on numba's calling convention and on the inner names in `machine`: where another version changed them,
-    a process may end by it.
+    They lean on its calling convention and on the inner names in `machine`: where another version changed them, a
+    process may end by it.
     """
-    if KNOWN[0] <= numba.version_info.short <= KNOWN[1] or cache.is_proven():
-        return
-    try:
-        tried = subprocess.run(
-            _command("probe"), input=json.dumps(_search_path()) + "\n", text=True, capture_output=True,
-            start_new_session=os.name == "posix", check=False,
-        )  # fmt: skip
-    except (OSError, ValueError):  # no process can be started
-        return
-    if tried.returncode != 0:
-        logger.debug("%s", tried.stderr)
+    if not KNOWN[0] <= numba.version_info.short <= KNOWN[1]:
         first, last = (".".join(map(str, version)) for version in KNOWN)
         raise RuntimeError(
             f"kernels do not work with numba {numba.__version__}: install a numba from {first} to {last}, or set "
             "NUMBA_DISABLE_JIT=1, which does without compilation, slowly"
         )
-    cache.prove()
 
 
 kernels.load[:] = [prepare]
@@ -286,16 +273,13 @@ class Helper(threading.Thread):
             self.process.stdout.close()
 
 
-def _command(module: str = "worker") -> list[str]:
-    """What starts a helper or the probe: isolated, with the search path that it is sent and no other imports."""
+def _command() -> list[str]:
+    """Return the command that starts a helper: isolated, with the search path that it is sent and no other imports."""
     if not Path(sys.executable).name.lower().startswith("python"):
         raise ValueError(f"{sys.executable!r} is a program that Python is part of, and would start once more")
     flags = ["-I", *["-O"] * sys.flags.optimize, *["-B"] * sys.flags.dont_write_bytecode]
-    code = (
-        "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
-        f"from {__package__} import {module}; {module}.main()"
-    )
-    return [sys.executable, *flags, "-c", code]
+    path = "import json, sys; sys.path[:] = json.loads(sys.stdin.readline())"
+    return [sys.executable, *flags, "-c", f"{path}; from {__package__} import worker; worker.main()"]
 
 
 def _search_path() -> list[str]:

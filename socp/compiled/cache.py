@@ -42,7 +42,6 @@ from .target import CHECKS, MachineCode
 
 logger = logging.getLogger("socp")
 
-PROVEN = "symbols-work"  # a mark in the folder: kernels that call each other through symbols were tried
 UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, or another version of a kernel, counts as unused
 ABANDONED = 24 * 3600.0  # seconds after which a file that is not complete never will be
 MARK = "last-use"
@@ -148,19 +147,6 @@ def package(kernels: Iterable[Any], path: Path, processor: str) -> None:
         "version": version(processor),
     }  # fmt: skip
     (path / packaged.MADE_FOR).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-
-
-def is_proven() -> bool:
-    """Whether kernels of this version were seen to call each other by symbols: here, or where a wheel was built."""
-    return any(not place.is_cache or (place.path / PROVEN).exists() for place in _places())
-
-
-def prove() -> None:
-    """Note that they were."""
-    place = ready()
-    if place is not None:
-        with contextlib.suppress(OSError):
-            (place / PROVEN).touch()
 
 
 def ready() -> Path | None:

@@ -3,8 +3,8 @@
 numba types and lowers a function, LLVM optimizes it and emits an object file, which is all that is kept.  Loading is
 LLVM's linker alone, a fraction of a millisecond; numba's own way would read back modules and link them again.
 
-Most of what numba does not promise to keep is imported here, when a kernel is first compiled or loaded: `build` tries a
-version that it does not know in another process before.
+Most of what numba does not promise to keep is imported here, when a kernel is first compiled or loaded: `build` refuses
+a version that it does not know before.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import functools
 import json
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "kernels"
+FOLDER = Path(__file__).parents[1].joinpath("kernels")
 MADE_FOR = "made_for.json"
 X86_64_V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 X86_64_V3 = (*X86_64_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")

@@ -22,13 +22,13 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..linalg.dense import multiply_symmetric_dense
 from ..linalg.refinement import SLOW
 from ..linalg.vectors import dot_within
-from .saddle import EQUATION, PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
+from .saddle import PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
 from .sides import Sides, begin_at, project, reflect
 
 SAME = 1e-10  # relative difference of points that have the same factors, and of residuals that are none
-NEWTON_STEPS, LEAST_SHARE, FALL = 100, 1e-6, 1e-4
+NEWTON_STEPS, LEAST_SHARE = 100, 1e-6  # of a step, the smallest part that is tried
 ON_PATH, OFF_PATH = 1e-12, 1e-6  # residual of a point of the path, relative to the data, and of one that is not
-HARD = 1.0 / EQUATION  # the weight from which on the factors take a row for an equation
+HARD = 1e12  # the weight from which on the factors take a row for an equation
 
 
 class Conditions(Structure):
@@ -86,7 +86,10 @@ def find_point(w: Conditions, i: int) -> None:
     is_strict = begin_at(sides, limits[:r], limits[r:], answer[n + 2 * r : last], w.v)
     answer[last + 1] = 1.0 if is_strict or sides.mu > 0.0 else 0.0
     size = conditions_at(w, i, w.x, w.v, w.values)
-    scale = 1.0 + max(largest_of(w.c[min(i, w.c.shape[0] - 1)]), largest_term(w))
+    scale = 1.0 + max(largest_of(w.c[min(i, w.c.shape[0] - 1)]), largest_of(w.image))
+    for j in range(r):
+        if sides.low[j] > -math.inf or sides.up[j] < math.inf:
+            scale = max(scale, 1.0 + abs(w.values[j]), 1.0 + abs(sides.origin[j]))
     factor_conditions(w, i)
     for _ in range(NEWTON_STEPS):
         if not (size > ON_PATH * scale and w.pivot > PIVOT):
@@ -96,7 +99,7 @@ def find_point(w: Conditions, i: int) -> None:
         while share >= LEAST_SHARE:
             advance(w, i, share)
             now = conditions_at(w, i, w.new_x, w.new_v, w.new_values)
-            if now <= (1.0 - FALL * share) * size:
+            if now < size:
                 break
             share *= 0.5
         if not now < size:
@@ -332,16 +335,6 @@ def correct(w: Conditions, i: int) -> None:
     left = w.left_v
     for j in range(w.r):
         right[j] = dual[j] - left[j]
-
-
-@inner
-def largest_term(w: Conditions) -> float:
-    """Return the largest size of the terms of the conditions: image, and what is in rows that are not free."""
-    low, up, origin, values, largest = w.sides.low, w.sides.up, w.sides.origin, w.values, largest_of(w.image)
-    for j in range(w.r):
-        if low[j] > -math.inf or up[j] < math.inf:
-            largest = max(largest, max(abs(values[j]), abs(origin[j])))
-    return largest
 
 
 @leaf

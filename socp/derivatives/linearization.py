@@ -29,7 +29,6 @@ from ..linalg.csc import csc
 from ..problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite
 from ..problem.hessian import expand
 from .conditions import (
-    FALL,
     LEAST_SHARE,
     NEWTON_STEPS,
     OFF_PATH,
@@ -190,7 +189,7 @@ class Linearization:
             dv, size, share = w + self._rows_of(u) - left[1], norm_of(left), 1.0
             while True:
                 now = self._residual(x + share * u, v + share * dv)
-                if norm_of(now) <= (1.0 - FALL * share) * size or share < LEAST_SHARE:
+                if norm_of(now) < size or share < LEAST_SHARE:
                     break
                 share *= 0.5
             if not norm_of(now) < size:

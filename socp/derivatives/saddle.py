@@ -34,7 +34,6 @@ from ..linalg.dense import ENTRIES, gram, multiply_tall
 from ..linalg.ldl.factorization import LDL
 
 SPECTRAL_UP_TO = 400  # the order up to which a singular system is solved by its eigenvectors
-EQUATION = 1e-12  # an E_i up to which dense factors take it for zero
 PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that a dense system is regular
 PROBED, PROBES = 1e-2, 3  # of a probe, the residual that a regular system leaves, by 1 / order^(1/2); its solves
 DELTA = 1e-11  # static regularization of the equilibrated matrix

@@ -21,7 +21,6 @@ WEAK = 1e-3  # of a slack and its multiplier, the smaller over the larger: neith
 AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
 NEAR = 0.5  # slack, relative to its side, up to which values are measured from there
 TIE = 1e-14  # multiplier, relative to the side of its row, that may be rounding: the row is not active
-SLACK_STEPS, ROUNDING = 50, 1e-16
 
 
 class Sides(Structure):
@@ -191,16 +190,14 @@ def reflect(sides: Sides, unit: Floats, X: Floats, columns: int, back: bool) -> 
 def slack_on_path(inside: float, width: float, mu: float) -> float:
     """Return the s with s - mu / s + mu / (width - s) = inside, at most width / 2.
 
-    The left side is concave there: Newton's method from below rises to the root.
+    The left side is concave there: Newton's method from below rises to the root, and ends where it rises no more.
     """
-    s = raised(inside - 2.0 * mu / width, mu)
-    for _ in range(SLACK_STEPS):
-        rest = width - s
-        step = (inside - s + mu / s - mu / rest) / (1.0 + mu / s / s + mu / rest / rest)
-        s = min(s + max(step, 0.0), 0.5 * width)
-        if step <= ROUNDING * s:
-            break
-    return s
+    s, before = raised(inside - 2.0 * mu / width, mu), 0.0
+    while s > before:
+        rest, before = width - s, s
+        s += (inside - s + mu / s - mu / rest) / (1.0 + mu / s / s + mu / rest / rest)
+        s = min(s, 0.5 * width)
+    return max(s, before)
 
 
 @leaf

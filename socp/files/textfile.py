@@ -19,7 +19,6 @@ MAX_BYTES = 2**29
 """Bytes that a reader takes from one file by default, counted after decompression."""
 BLOCK = 2**20  # bytes decompressed at once; a line may not be longer
 UNMENTIONED = 10**6  # rows and columns that a file may declare and not speak of, beside those that its size allows
-DIGITS = 18  # of an integer; more do not fit into 64 bits
 
 
 def check_max_bytes(max_bytes: int) -> None:
@@ -153,5 +152,5 @@ def _is_table(table: np.ndarray, rows: int, columns: int) -> bool:
 
 
 def is_integer(text: str) -> bool:
-    """Return True if `text` is a nonnegative integer of 64 bits in decimal digits."""
-    return text.isascii() and text.isdigit() and len(text) <= DIGITS
+    """Return True if `text` is a nonnegative integer of at most 18 decimal digits: more may not fit into 64 bits."""
+    return text.isascii() and text.isdigit() and len(text) <= 18

@@ -128,3 +128,50 @@ def weigh_rows(groups: RowGroups, w: Floats, diagonal: Floats) -> None:
         if theta[merged] == 0.0 or weight > scaled[heaviest[merged]] ** 2:
             heaviest[merged] = i
         theta[merged] += weight
+
+
+@inner
+def reduce_orthant(groups: RowGroups, at: int, rhs: Floats, t: Floats, out: Floats) -> None:
+    """out := (r1 + the bounds' share of G'W^-1 r3, r2, t / theta), where rhs = (r1, r2, r3) and r3 begins at `at`."""
+    variable, group, scaled, theta = groups.variable, groups.group, groups.scaled, groups.theta
+    for i in range(at):
+        out[i] = rhs[i]
+    for r in range(t.size):
+        t[r] = 0.0
+    rz, merged = rhs[at:], out[at:]
+    for i in range(variable.size):
+        value = scaled[i] * rz[i]
+        if group[i] < 0:
+            out[variable[i]] += value
+        else:
+            t[group[i]] += value
+    for r in range(t.size):
+        merged[r] = t[r] / theta[r]
+
+
+@inner
+def recover_orthant(groups: RowGroups, at: int, rhs: Floats, t: Floats, reduced: Floats, out: Floats) -> None:
+    """out += (dx, dy, W dz) but for the cones, where reduced = (dx, dy, v), which is used up, and so is t.
+
+    The heaviest row of a group takes what the others leave.
+    """
+    variable, group, scaled, theta, heaviest = (
+        groups.variable, groups.group, groups.scaled, groups.theta, groups.heaviest
+    )  # fmt: skip
+    for i in range(at):
+        out[i] += reduced[i]
+    dz, rz, merged = out[at:], rhs[at:], reduced[at:]
+    for i in range(variable.size):
+        if group[i] < 0:
+            dz[i] += scaled[i] * reduced[variable[i]] - rz[i]
+            continue
+        r = group[i]
+        if heaviest[r] != i:
+            # rho dx = (v + t) / theta; what the lighter rows take is moved from v to t
+            step = scaled[i] * (merged[r] + t[r]) / theta[r] - rz[i]
+            dz[i] += step
+            merged[r] -= scaled[i] * step
+            t[r] += scaled[i] * step
+    for k in range(t.size):
+        last = heaviest[k]
+        dz[last] += merged[k] / scaled[last]

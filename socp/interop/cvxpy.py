@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from importlib.metadata import entry_points
-from typing import Any, TypeVar
+from typing import Any
 
 try:
     import cvxpy.settings as names
@@ -45,12 +45,11 @@ CITATION = """@misc{centralpath,
 }
 """
 
-Kind = TypeVar("Kind", bound=SetUpOnce)
-
 
 class Interface(CvxpySolver):  # type: ignore[misc]
     """What the interface of cone programs and that of quadratic programs share."""
 
+    solver: type[SetUpOnce]
     MIP_CAPABLE = False
     BOUNDED_VARIABLES = False  # cvxpy 1.9 would derive bounds of its own, which are wrong where 0 meets infinity
     REQUIRES_CONSTR = False
@@ -92,10 +91,28 @@ class Interface(CvxpySolver):  # type: ignore[misc]
             if data.get(name) is not None:
                 raise ProgramError(f"{name} must be None, for bounds are rows here, but {data[name]!r} came")
 
-    def kept(self, kind: type[Kind], settings: Settings, warm_start: bool, solver_cache: Any) -> Kind | None:
-        """The solver of the solve before, where that can go on."""
-        kept = solver_cache.get(self.name()) if warm_start and solver_cache else None
-        return kept if isinstance(kept, kind) and kept.settings == settings else None
+    @abc.abstractmethod
+    def program(self, data: Any) -> Any:
+        """Return the program of cvxpy's data."""
+
+    @abc.abstractmethod
+    def goes_on(self, solver: Any, program: Any) -> bool:
+        """Let the solver of the solve before take the program; return False if it needs another one."""
+
+    def solve_via_data(
+        self, data: Any, warm_start: bool, verbose: bool, solver_opts: Any, solver_cache: Any = None
+    ) -> Any:
+        """Solve cvxpy's data, by the solver of the solve before where that can go on."""
+        settings = self.settings(verbose, solver_opts)
+        self.refuse_bounds(data)
+        program = self.program(data)
+        solver: Any = solver_cache.get(self.name()) if warm_start and solver_cache else None
+        is_kept = isinstance(solver, self.solver) and solver.settings == settings
+        if not is_kept or not self.goes_on(solver, program):
+            solver = self.solver.of_checked(program, settings)
+        if solver_cache is not None:
+            solver_cache[self.name()] = solver
+        return solver.solve(warm_start=warm_start)
 
     def invert(self, solution: Any, inverse_data: Any) -> CvxpySolution:
         """cvxpy's answer from the engine's."""
@@ -159,36 +176,26 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
     (16.0, array([0.6, 0.8]))
     """
 
+    solver = Solver
     SUPPORTED_CONSTRAINTS = [*ConicSolver.SUPPORTED_CONSTRAINTS, SOC]  # noqa: RUF012, as the base has it
 
-    def solve_via_data(
-        self, data: Any, warm_start: bool, verbose: bool, solver_opts: Any, solver_cache: Any = None
-    ) -> Solution:
-        """Solve cvxpy's data, min 1/2 x'Px + c'x s.t. Ax + s = b, the rows of A being those of the zero cone, of the
-        orthant and of the second-order cones in this order."""
-        settings = self.settings(verbose, solver_opts)
-        self.refuse_bounds(data)
-        program = _program(data)
-        solver = self.kept(Solver, settings, warm_start, solver_cache)
-        if solver is not None:
-            solver.replace(program)
-        else:
-            solver = Solver.of_checked(program, settings)
-        if solver_cache is not None:
-            solver_cache[self.name()] = solver
-        return solver.solve(warm_start=warm_start)
+    def program(self, data: Any) -> ConeProgram:
+        """Return min 1/2 x'Px + c'x s.t. Ax + s = b; A has the rows of the zero cone, the orthant, the other cones."""
+        dims = data[ConicSolver.DIMS]
+        A, b, zero = data[names.A].tocsr(), data[names.B], dims.zero
+        cones: list[NonNeg | SecondOrder] = [NonNeg(int(dims.nonneg)), *(SecondOrder(int(size)) for size in dims.soc)]
+        return ConeProgram(
+            c=data[names.C], A=A[:zero], b=b[:zero], G=A[zero:], h=b[zero:], cones=cones, P=data.get(names.P)
+        )
+
+    def goes_on(self, solver: Solver, program: ConeProgram) -> bool:
+        """Replace the program, whatever its pattern."""
+        solver.replace(program)
+        return True
 
     def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
         """Those of cvxpy's equalities, and those of its other constraints."""
         return solution.y, solution.z
-
-
-def _program(data: Any) -> ConeProgram:
-    dims = data[ConicSolver.DIMS]
-    A, b, equalities = data[names.A].tocsr(), data[names.B], dims.zero
-    G, h = A[equalities:], b[equalities:]
-    cones: list[NonNeg | SecondOrder] = [NonNeg(int(dims.nonneg)), *(SecondOrder(int(size)) for size in dims.soc)]
-    return ConeProgram(c=data[names.C], A=A[:equalities], b=b[:equalities], G=G, h=h, cones=cones, P=data.get(names.P))
 
 
 def register(solver: CvxpySolver, solvers: dict[str, Any], *lists: list[str]) -> None:

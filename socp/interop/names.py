@@ -10,9 +10,8 @@ from ..problem.checks import ProgramError
 from ..problem.settings import CHECKS
 
 TOLERANCES = ("tol", "eps", "eps_rel", "abstol", "reltol", "feastol", "tol_gap_abs", "tol_gap_rel", "tol_feas")
-LIMITS = ("max_iter", "max_iters", "maxiters")
-THREADS = ("threads", "max_threads")
-FAMILIAR = tuple(name for name in (*TOLERANCES, "eps_abs", *LIMITS, *THREADS) if name not in CHECKS)
+OTHERS = {"max_iter": ("max_iters", "maxiters"), "threads": ("max_threads",), "tol_abs": ("eps_abs",)}
+FAMILIAR = (*TOLERANCES[1:], *(name for names in OTHERS.values() for name in names))
 
 
 def in_our_names(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,8 +37,8 @@ def in_our_names(options: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("eps_rel", "eps_abs", "max_threads"):
         if _is_zero(settings.get(name)):
             del settings[name]
-    for ours, names in (("max_iter", LIMITS), ("threads", THREADS)):
-        given = {name: settings.pop(name) for name in names if name in settings}
+    for ours, names in OTHERS.items():
+        given = {name: settings.pop(name) for name in (ours, *names) if name in settings}
         if len(given) > 1:
             raise ProgramError(f"{' and '.join(given)} are one setting: give one of them")
         for name, value in given.items():
@@ -47,10 +46,6 @@ def in_our_names(options: Mapping[str, Any]) -> dict[str, Any]:
     tolerances = [CHECKS["tol"](name, settings.pop(name)) for name in TOLERANCES if name in settings]
     if tolerances:
         settings["tol"] = min(tolerances)
-    if "eps_abs" in settings:
-        if "tol_abs" in settings:
-            raise ProgramError("eps_abs and tol_abs are one setting: give one of them")
-        settings["tol_abs"] = CHECKS["tol_abs"]("eps_abs", settings.pop("eps_abs"))
     return settings
 
 

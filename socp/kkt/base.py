@@ -49,7 +49,6 @@ from .policy import (
     PRECISE,
     RETRY_INTERVAL,
     Policy,
-    reset,
 )
 
 
@@ -164,10 +163,13 @@ def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) 
 
 @kernel
 def restart(kkt: KKT) -> None:
-    """Forget the last run."""
+    """Forget the last run, so that it does not change the bits of the next one; begin with the first delta."""
+    policy = kkt.policy
+    policy.delta, policy.retry_in, policy.good_excess, policy.trusted = policy.deltas[0], 0, 1.0, False
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
     kkt.refinements, kkt.replaced_pivots = 0, 0
-    reset(kkt.policy)
+    for k in range(policy.block_limits.size):
+        policy.block_limits[k] = policy.caller_limits[k] = 0.0
 
 
 @inner

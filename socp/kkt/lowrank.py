@@ -17,7 +17,7 @@ from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, structure
-from ..form.row_groups import weigh_rows
+from ..form.row_groups import recover_orthant, reduce_orthant, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from ..problem.lowrank import LowRank
@@ -42,12 +42,12 @@ class LowRankKKT(KKT):
     k = integer()
     B, BD, S = floats("order * n"), floats("order * n"), floats("order * order")
     D, r, t = floats("n"), floats("n"), floats("2 * order")
-    t_again, rest_of_groups = floats("order"), floats("order")
+    of_groups, reduced = floats("groups"), floats("n + p + groups")  # as in `row_groups`, for one right-hand side
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         rows, n, (F, d) = DenseRows(form), form.n, form.P.low_rank_form()
         order = F.shape[1] + form.p + rows.count
-        super().__init__(form, regularization, refinement_steps, order=order)
+        super().__init__(form, regularization, refinement_steps, order=order, groups=form.groups.count)
         self.rows, self.k, self.order = rows, F.shape[1], order
         form.bind_hessian(LowRank.of_checked(F, d))
         self.flops, self.factor_entries = order**2 * (n + order / 3.0), order * (n + 0.5 * order)
@@ -100,14 +100,13 @@ def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
 @inner
 def apply_low_rank(kkt: LowRankKKT, count: int, rhs: Floats, out: Floats) -> None:
     """out += the solution, not refined, for `count` right-hand sides one after the other."""
-    form, D, B, r, t = kkt.form, kkt.D, kkt.B, kkt.r, kkt.t
-    n, rows, size = form.n, kkt.t.size // 2, kkt.product.size
+    t, n, rows, size = kkt.t, kkt.form.n, kkt.t.size // 2, kkt.product.size
     for c in range(count):
         v = t[c * rows : (c + 1) * rows]
-        condense(kkt, rhs[c * size : (c + 1) * size], r, v)
+        condense(kkt, rhs[c * size : (c + 1) * size], v)
         for j in range(n):
-            r[j] /= D[j]
-        gemv(TRANSPOSE, n, rows, 1.0, B, 0, n, r, 0, -1.0, v, 0)
+            kkt.reduced[j] /= kkt.D[j]
+        gemv(TRANSPOSE, n, rows, 1.0, kkt.B, 0, n, kkt.reduced, 0, -1.0, v, 0)
     solve_lower(rows, kkt.S, count, t)
     solve_lower_transposed(rows, kkt.S, count, t)
     for c in range(count):
@@ -115,54 +114,32 @@ def apply_low_rank(kkt: LowRankKKT, count: int, rhs: Floats, out: Floats) -> Non
 
 
 @inner
-def condense(kkt: LowRankKKT, rhs: Floats, r: Floats, t: Floats) -> None:
-    """r := r1 and the bounds' share of G'W^-1 r3, t := (0, r2, what stays of r3)."""
-    form, groups, w, k = kkt.form, kkt.form.groups, kkt.w, kkt.k
-    n, p, l, theta, coefficient = form.n, form.p, form.l, groups.theta, groups.coefficient
-    merged, cones = k + p, k + p + groups.count
-    for j in range(n):
-        r[j] = rhs[j]
+def condense(kkt: LowRankKKT, rhs: Floats, t: Floats) -> None:
+    """reduced[:n] := r, that is r1 and the bounds' share of G'W^-1 r3, and t := (0, r2, what stays of r3)."""
+    form, reduced, k, theta = kkt.form, kkt.reduced, kkt.k, kkt.form.groups.theta
+    n, p, first = form.n, form.p, k + form.p
+    cones = first + form.groups.count
+    reduce_orthant(form.groups, n + p, rhs, kkt.of_groups, reduced)
     for i in range(cones):
-        t[i] = rhs[n + i - k] if k <= i < merged else 0.0
-    for i in range(l):
-        value = coefficient[i] * rhs[n + p + i] / w[i]
-        if groups.variable[i] >= 0:
-            r[groups.variable[i]] += value
-        else:
-            t[merged + groups.group[i]] += value / math.sqrt(theta[groups.group[i]])
+        t[i] = reduced[n + i - k] if i >= k else 0.0
+    for i in range(first, cones):
+        t[i] *= math.sqrt(theta[i - first])
     for i in range(cones, t.size):
-        t[i] = rhs[n + p + l + i - cones]
+        t[i] = rhs[n + p + form.l + i - cones]
 
 
 @inner
 def expand(kkt: LowRankKKT, rhs: Floats, v: Floats, out: Floats) -> None:
-    """out += (dx, dy, W dz).  The lighter rows of a group take d_i rho dx / w_i - r_i, the heaviest what is left of
-    sum d_i (W dz)_i / w_i = sqrt(theta) v."""
-    form, groups, w, k, r, D, t = kkt.form, kkt.form.groups, kkt.w, kkt.k, kkt.r, kkt.D, kkt.t_again
-    n, p, l, theta, coefficient, heaviest = form.n, form.p, form.l, groups.theta, groups.coefficient, groups.heaviest
-    merged, at = k + p, n + p
-    condense(kkt, rhs, r, t)
-    gemv(NO_TRANSPOSE, n, v.size, -1.0, kkt.B, 0, n, v, 0, 1.0, r, 0)
+    """out += (dx, dy, W dz) for dx = D^-1 (r - B'v)."""
+    form, reduced, k, theta = kkt.form, kkt.reduced, kkt.k, kkt.form.groups.theta
+    n, p, first = form.n, form.p, k + form.p
+    cones = first + form.groups.count
+    reduce_orthant(form.groups, n + p, rhs, kkt.of_groups, reduced)
+    gemv(NO_TRANSPOSE, n, v.size, -1.0, kkt.B, 0, n, v, 0, 1.0, reduced, 0)
     for j in range(n):
-        r[j] /= D[j]
-        out[j] += r[j]
-    for i in range(p):
-        out[n + i] += v[k + i]
-    rest = kkt.rest_of_groups
-    for g in range(groups.count):
-        rest[g] = math.sqrt(theta[g]) * v[merged + g]
-    for i in range(l):
-        g = groups.group[i]
-        if g < 0:
-            out[at + i] += coefficient[i] * r[groups.variable[i]] / w[i] - rhs[at + i]
-        elif heaviest[g] != i:
-            along = (v[merged + g] + t[merged + g]) / math.sqrt(theta[g])  # rho dx
-            step = coefficient[i] * along / w[i] - rhs[at + i]
-            out[at + i] += step
-            rest[g] -= coefficient[i] * step / w[i]
-    for g in range(groups.count):
-        i = heaviest[g]
-        out[at + i] += w[i] * rest[g] / coefficient[i]
-    cones = merged + groups.count
+        reduced[j] /= kkt.D[j]
+    for i in range(k, cones):
+        reduced[n + i - k] = v[i] * math.sqrt(theta[i - first]) if i >= first else v[i]
+    recover_orthant(form.groups, n + p, rhs, kkt.of_groups, reduced, out)
     for i in range(cones, v.size):
-        out[at + l + i - cones] += v[i]
+        out[n + p + form.l + i - cones] += v[i]

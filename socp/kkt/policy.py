@@ -17,7 +17,6 @@ measure, and to retry:
 
 from __future__ import annotations
 
-from ..compiled.kernels import kernel
 from ..compiled.structures import Structure, flag, floats, integer, number
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
@@ -66,11 +65,3 @@ class Policy(Structure):
     delta, retry_in, good_excess = number(), integer(), number()
     trusted = flag()
     block_limits, caller_limits = floats("6"), floats("6")
-
-
-@kernel
-def reset(policy: Policy) -> None:
-    """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
-    policy.delta, policy.retry_in, policy.good_excess, policy.trusted = policy.deltas[0], 0, 1.0, False
-    for k in range(policy.block_limits.size):
-        policy.block_limits[k] = policy.caller_limits[k] = 0.0

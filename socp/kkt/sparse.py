@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, structure
+from ..form.row_groups import recover_orthant, reduce_orthant
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
 from ..linalg.ldl.factors import Factors, factor, solve
@@ -46,7 +47,7 @@ class SparseKKT(KKT):
         self._use(factor_sparse, apply_sparse)
 
     def analysis_seconds(self) -> tuple[float, float]:
-        """What the ordering and the symbolic analysis took."""
+        """Return the seconds of the ordering and of the symbolic analysis."""
         return self.ldl.ordering_time, self.ldl.symbolic_time
 
     @property
@@ -56,11 +57,11 @@ class SparseKKT(KKT):
         return f"sparse LDL' by {KERNELS[ldl.method]}, {ldl.ordering}, order {order}, {ldl.nnz:,} entries in L"
 
     def refresh(self) -> None:
-        """Take the values of P and M from the form anew."""
+        """Copy the current values of P and M from the standard form."""
         self.matrix.refresh()
 
     def still_fits(self) -> bool:
-        """Whether the merged rows are still parallel."""
+        """Return True if the merged rows are still parallel."""
         return self.form.groups_hold()
 
 
@@ -79,7 +80,7 @@ def apply_sparse(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
     w = kkt.w[form.l :]
     for r in range(count):
         b, reduced = rhs[r * size : (r + 1) * size], kkt.reduced_rhs[r * order : (r + 1) * order]
-        reduce_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced)
+        reduce_orthant(form.groups, form.n + form.p, b, kkt.t[r * groups : (r + 1) * groups], reduced)
         if cones > 0:
             f = kkt.f[r * cones : (r + 1) * cones]
             reduce_cones(form, kkt.matrix.cones, w, kkt.eta, b[first:], f, reduced)
@@ -87,52 +88,7 @@ def apply_sparse(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
     for r in range(count):
         b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
         reduced = kkt.reduced[r * order : (r + 1) * order]
-        recover_orthant(kkt, b, kkt.t[r * groups : (r + 1) * groups], reduced, u)
+        recover_orthant(form.groups, form.n + form.p, b, kkt.t[r * groups : (r + 1) * groups], reduced, u)
         if cones > 0:
             f = kkt.f[r * cones : (r + 1) * cones]
             recover_cones(form, kkt.matrix.cones, w, kkt.eta, f, reduced, kkt.work, u[first:])
-
-
-@inner
-def reduce_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, out: Floats) -> None:
-    """out := (r1 + the bounds' share of G'W^-1 r3, r2, t / theta)."""
-    groups, at = kkt.matrix.groups, kkt.form.n + kkt.form.p
-    variable, group, scaled, theta = groups.variable, groups.group, groups.scaled, groups.theta
-    for i in range(at):
-        out[i] = rhs[i]
-    for r in range(t.size):
-        t[r] = 0.0
-    rz, merged = rhs[at:], out[at:]
-    for i in range(variable.size):
-        value = scaled[i] * rz[i]
-        if group[i] < 0:
-            out[variable[i]] += value
-        else:
-            t[group[i]] += value
-    for r in range(t.size):
-        merged[r] = t[r] / theta[r]
-
-
-@inner
-def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out: Floats) -> None:
-    """out += (dx, dy, W dz) but for the cones; the heaviest row of a group takes what the others leave."""
-    groups, at = kkt.matrix.groups, kkt.form.n + kkt.form.p
-    variable, group, scaled = groups.variable, groups.group, groups.scaled
-    theta, heaviest = groups.theta, groups.heaviest
-    for i in range(at):
-        out[i] += reduced[i]
-    dz, rz, merged = out[at:], rhs[at:], reduced[at:]
-    for i in range(variable.size):
-        if group[i] < 0:
-            dz[i] += scaled[i] * reduced[variable[i]] - rz[i]
-            continue
-        r = group[i]
-        if heaviest[r] != i:
-            # rho dx = (v + t) / theta; what the lighter rows take is moved from v to t
-            step = scaled[i] * (merged[r] + t[r]) / theta[r] - rz[i]
-            dz[i] += step
-            merged[r] -= scaled[i] * step
-            t[r] += scaled[i] * step
-    for k in range(t.size):
-        last = heaviest[k]
-        dz[last] += merged[k] / scaled[last]

@@ -446,7 +446,7 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
 
 @inner
 def round_inside(point: Point, ptr: Ints) -> None:
-    """Round s_0 and z_0 up where s or z is on the boundary of a second-order cone but for rounding.
+    """Increase s_0 and z_0 by a few ulps where rounding has left s or z on the boundary of its cone.
 
     Near the end s_0 - |s_1| is about mu / z_0, and may be below the rounding of s_0 while mu is far from zero.
     """

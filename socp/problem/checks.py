@@ -359,8 +359,11 @@ def asymmetry(P: Matrix, found: Floats) -> None:
                     found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
 
 
-def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
-    """Refuse a matrix whose asymmetry is above `tol` relative to its largest entry."""
+def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
+    """Return P if it is symmetric to the bit, else 1/2 (P + P') with no stored entry lost.
+
+    Refuses a matrix whose asymmetry is above `tol` relative to its largest entry.
+    """
     if sp.issparse(P):
         difference, size, worst = (P - P.T).tocoo(), np.abs(P.data).max(initial=0.0), 0.0
         if difference.nnz:
@@ -370,29 +373,20 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
         found = np.zeros(4)
         asymmetry(np.ascontiguousarray(P, np.float64), found)
         (i, j), (worst, size) = found[:2].astype(int), found[2:]
+    if worst == 0.0:
+        return P
+    coo = sp.coo_array(P)
     if worst > tol * size:
-        hint = ""
-        entries = sp.coo_array(P)
-        if (entries.row <= entries.col).all() or (entries.row >= entries.col).all():
-            hint = "; it is triangular: give the full matrix, for instance T + T.T - diag(T)"
+        is_triangle = (coo.row <= coo.col).all() or (coo.row >= coo.col).all()
+        hint = "; it is triangular: give the full matrix, for instance T + T.T - diag(T)" if is_triangle else ""
         raise ProgramError(
             f"{name} must be symmetric, but {name}[{i}, {j}] and {name}[{j}, {i}] differ by {worst:g} "
             f"(largest entry {size:g}){hint}"
         )
-
-
-def symmetric_part(P: Any) -> Any:
-    """1/2 (P + P'), which has the same x'Px, with no stored entry lost; P itself when it is symmetric to the bit."""
     if not sp.issparse(P):
-        found = np.zeros(4)
-        asymmetry(np.ascontiguousarray(P, np.float64), found)
-        return P if found[2] == 0.0 else 0.5 * (P + P.T)
-    if (P != P.T).nnz == 0:
-        return P
-    coo = P.tocoo()
-    rows, columns = np.concatenate([coo.row, coo.col]), np.concatenate([coo.col, coo.row])
-    both = sp.coo_array((np.concatenate([0.5 * coo.data, 0.5 * coo.data]), (rows, columns)), shape=P.shape)
-    return as_csc("P", both)
+        return 0.5 * (P + P.T)
+    places = np.concatenate([coo.row, coo.col]), np.concatenate([coo.col, coo.row])
+    return as_csc("P", sp.coo_array((np.tile(0.5 * coo.data, 2), places), shape=P.shape))
 
 
 @deferred_kernel

@@ -25,12 +25,11 @@ from .checks import (
     ProgramError,
     as_csc,
     as_dense,
+    as_symmetric,
     as_vector,
     check_finite,
-    check_symmetric,
     is_plain_dense,
     is_symmetric,
-    symmetric_part,
 )
 
 FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
@@ -201,8 +200,7 @@ class SparseHessian(Hessian):
         new = csc(values, self.indices, self.indptr, self.source.shape)
         if is_symmetric(self.indptr, self.indices, values, np.empty(self.order, INT)):
             return new
-        check_symmetric("P", new)
-        return symmetric_part(new)
+        return as_symmetric("P", new)
 
     def empty_like(self) -> SparseHessian:
         """The same pattern with room for values."""
@@ -265,9 +263,7 @@ class DenseHessian(Hessian):
         return self.source[which[:, None], which]
 
     def with_data(self, data: Any) -> Any:
-        dense = as_dense("P_data", data, self.source.shape)
-        check_symmetric("P_data", dense)
-        return symmetric_part(dense)
+        return as_symmetric("P_data", as_dense("P_data", data, self.source.shape))
 
     def dense(self) -> np.ndarray:
         return self.source  # type: ignore[no-any-return]
@@ -339,9 +335,8 @@ class DenseHessian(Hessian):
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC."""
         n = self.order
-        indices, data = np.empty(n * (n + 1) // 2, dtype=np.int64), np.empty(n * (n + 1) // 2)
-        pack_upper(self.source, indices, data)
-        return np.cumsum(np.arange(n + 1, dtype=np.int64)), indices, data
+        columns, indices = np.tril_indices(n)  # the rows of the lower triangle are the columns of the upper one
+        return np.cumsum(np.arange(n + 1, dtype=INT)), indices, self.source[columns, indices]
 
 
 def hessian_of(P: Any, n: int) -> Hessian:
@@ -399,19 +394,15 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
     if not sp.issparse(P):
         dense = as_dense(name, P, (n, n), why)
         if np.count_nonzero(dense) > FULL * n * n:
-            check_symmetric(name, dense)
-            return symmetric_part(dense)
+            return as_symmetric(name, dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
     full = FULL * n * n  # what it is stored as says nothing of what it is
     if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
-        dense = np.ascontiguousarray(matrix.toarray())
-        check_symmetric(name, dense)
-        return symmetric_part(dense)
+        return as_symmetric(name, np.ascontiguousarray(matrix.toarray()))
     if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
         return matrix
-    check_symmetric(name, matrix)
-    return symmetric_part(matrix)
+    return as_symmetric(name, matrix)
 
 
 @deferred_kernel
@@ -429,16 +420,6 @@ def expand(indptr: Ints, indices: Ints, data: Floats, full: Matrix) -> None:
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
             full[indices[k], j] += data[k]
-
-
-@deferred_kernel
-def pack_upper(array: Matrix, indices: Ints, data: Floats) -> None:
-    """The upper triangle of a symmetric array, by columns."""
-    at = 0
-    for j in range(array.shape[0]):
-        for i in range(j + 1):
-            indices[at], data[at] = i, array[j, i]
-            at += 1
 
 
 @deferred_kernel

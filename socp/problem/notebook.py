@@ -1,23 +1,13 @@
-"""In a notebook: the tables of `verbose`, which grow in place, and the picture of a solution's convergence.
-
-IPython is used where it runs already, matplotlib where a notebook asks for the picture and it is installed.
-"""
+"""The tables of `verbose`, which grow in place in a notebook: IPython is used where it runs already."""
 
 from __future__ import annotations
 
-import base64
 import html
-import importlib.util
-import io
 import re
 import sys
 import time
 from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
-
-CURVES = {"primal_residual": "primal residual", "dual_residual": "dual residual", "gap": "gap", "mu": "mu"}
 
 
 class Sheet:
@@ -81,24 +71,3 @@ def display() -> Any:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return ipython.display.display if ipython is not None and getattr(shell, "kernel", None) is not None else None
-
-
-def convergence(trace: np.ndarray) -> str:
-    """Residuals, gap and mu against the iteration as an image in HTML; empty without matplotlib or a run to show."""
-    curves = {name: np.where(trace[field] > 0, trace[field], np.nan) for field, name in CURVES.items()}
-    curves = {name: values for name, values in curves.items() if np.count_nonzero(np.isfinite(values)) > 1}
-    if not curves or importlib.util.find_spec("matplotlib") is None:
-        return ""
-    from matplotlib.figure import Figure  # without pyplot: the user's figures and backend stay as they are
-
-    figure = Figure(figsize=(5.2, 3.0), layout="constrained")
-    axes = figure.add_subplot()
-    for name, values in curves.items():
-        axes.semilogy(trace["iteration"], values, ".-", label=name)
-    axes.set_xlabel("iteration")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=100)
-    data = base64.b64encode(stream.getvalue()).decode("ascii")
-    return f"<img alt='convergence' src='data:image/png;base64,{data}'/>"

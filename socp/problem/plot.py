@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from typing import Any
 
 import numpy as np
 
 from .checks import ProgramError
 
-SIZES = {
-    "primal_residual": "primal residual", "dual_residual": "dual residual", "gap": "gap", "mu": "mu",
-}  # fmt: skip
+SIZES = {"primal_residual": "primal residual", "dual_residual": "dual residual", "gap": "gap", "mu": "mu"}
 STEPS = {"alpha_affine": "affine step", "alpha": "step", "sigma": "sigma"}
 LEAST = 1e-18  # what is drawn of a residual of 0
 
@@ -45,3 +45,14 @@ def plot(solution: Any) -> Any:
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
     return figure
+
+
+def image(solution: Any) -> str:
+    """Return the plot of a solution as HTML, or "" if there is no matplotlib or no trace."""
+    stream = io.BytesIO()
+    try:
+        plot(solution).savefig(stream, format="png", dpi=100)
+    except (ImportError, ProgramError):
+        return ""
+    data = base64.b64encode(stream.getvalue()).decode("ascii")
+    return f"<img alt='convergence' src='data:image/png;base64,{data}'/>"

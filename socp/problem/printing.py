@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import notebook
+from .plot import image
 
 COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu    sec"
 _told = threading.local()  # .sheet: of the solve that prints in this thread
@@ -95,4 +96,4 @@ def html_summary(solution: Any) -> str:
     )
     rows["iterations"] = str(solution.iterations)
     rows["seconds"] = f"{solution.solve_time:.3g} after {solution.setup_time:.3g} of set-up"
-    return f"<div>{html_table('Solution', rows)}{notebook.convergence(solution.trace)}</div>"
+    return f"<div>{html_table('Solution', rows)}{image(solution)}</div>"

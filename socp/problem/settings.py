@@ -24,34 +24,8 @@ Way = Literal["auto", "ldl", "dense", "lowrank"]
 WAYS = get_args(Way)
 
 
-class ConeSettings(TypedDict, total=False):
-    """The settings of cone programs as keyword arguments, for type checkers."""
-
-    tol: float
-    tol_abs: float | None
-    tol_infeasible: float | None
-    max_iter: int
-    time_limit: float | None
-    verbose: bool
-    callback: Callable[[Any], Any] | None
-    kkt: Way
-    equilibrate: bool
-    step_fraction: float
-    regularization: float | None
-    refinement_steps: int
-    threads: int
-
-
-class QuadraticSettings(ConeSettings, total=False):
-    """Those of quadratic programs."""
-
-    active_set: bool
-    check_convexity: bool
-    presolve: bool
-
-
 class BatchSettings(TypedDict, total=False):
-    """Those of many cone programs."""
+    """The settings of many cone programs as keyword arguments, for type checkers."""
 
     tol: float
     tol_abs: float | None
@@ -62,9 +36,29 @@ class BatchSettings(TypedDict, total=False):
 
 
 class QuadraticBatchSettings(BatchSettings, total=False):
-    """Those of many quadratic programs."""
+    """The settings of many quadratic programs."""
 
     check_convexity: bool
+
+
+class ConeSettings(BatchSettings, total=False):
+    """The settings of a cone program."""
+
+    verbose: bool
+    callback: Callable[[Any], Any] | None
+    kkt: Way
+    equilibrate: bool
+    step_fraction: float
+    regularization: float | None
+    refinement_steps: int
+
+
+class QuadraticSettings(ConeSettings, total=False):
+    """The settings of a quadratic program."""
+
+    active_set: bool
+    check_convexity: bool
+    presolve: bool
 
 
 def _positive(name: str, value: Any) -> float:
@@ -253,16 +247,7 @@ _kept = functools.lru_cache(maxsize=64, typed=True)(Settings)  # typed: True is 
 
 ELSEWHERE = {
     "tol": (
-        "eps",
-        "eps_rel",
-        "eps_abs",
-        "epsilon",
-        "tolerance",
-        "reltol",
-        "feastol",
-        "rtol",
-        "tol_gap_rel",
-        "tol_feas",
+        "eps", "eps_rel", "eps_abs", "epsilon", "tolerance", "reltol", "feastol", "rtol", "tol_gap_rel", "tol_feas",
     ),
     "tol_abs": ("abstol", "atol", "tol_gap_abs"),
     "tol_infeasible": ("eps_infeas", "eps_prim_inf", "eps_dual_inf", "tol_infeas_rel", "tol_infeas_abs"),
@@ -273,7 +258,7 @@ ELSEWHERE = {
     "kkt": ("kktsolver", "linear_solver", "direct_solve_method", "linsys_solver"),
     "regularization": ("reg", "delta", "static_regularization_constant"),
     "equilibrate": ("scaling", "scale", "equilibrate_enable"),
-}
+}  # fmt: skip
 """What other solvers call the settings."""
 OURS = {other: name for name, others in ELSEWHERE.items() for other in others}
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..verify.certificates import Ray, dual_certificate, primal_certificate
 from ..verify.stopping import Residuals
 from .checks import ArrayLike, ProgramError
+from .plot import plot
 from .printing import html_summary
 from .status import Status
 
@@ -94,8 +95,6 @@ class Answer(KeepsProgram):
 
         A notebook shows it; ``sol.plot().savefig("trace.svg")`` writes it to a file.
         """
-        from .plot import plot  # whose matplotlib is an extra
-
         return plot(self)
 
     def __repr__(self) -> str:

@@ -17,10 +17,9 @@ from bench import __main__ as command
 from bench import experiments, peers, tour
 from bench.answers import answer
 from bench.answers.verify import Verification, verify
-from bench.compare import anatomy, kernel_machines, suite
+from bench.compare import ablation, anatomy, kernel_machines, suite
 from bench.fuzz import catalogue as families
 from bench.programs import catalogue, generate, sets
-from bench.teaching import ablation
 from qp.files.mat import read_mat
 from socp import Status
 from tests.support.data import data_folder

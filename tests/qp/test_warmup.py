@@ -30,7 +30,7 @@ def test_what_a_first_small_program_does_not_call_is_deferred():
     warmup = importlib.import_module("socp.kernel_groups")
     named = {kernel.name for kernel in warmup.members("every", "dense")}
     assert "socp.method.loop.follow" in named
-    for deferred in ("socp.derivatives.conditions.differentiate", "socp.batch.verify.verify"):
+    for deferred in ("socp.derivatives.conditions.find_point", "socp.batch.verify.verify"):
         assert deferred not in named and any(kernel.name == deferred for kernel in kernels())
 
 

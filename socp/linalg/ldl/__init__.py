@@ -1,9 +1,8 @@
 """Sparse LDL' factorization of symmetric quasi-definite matrices, room by room.
 
-    rows/uplooking.py    the whole idea in one page: row by row, scalar operations; read this first
     order/               a permutation with little fill: minimum degree, dense blocks, nested dissection
     symbolic/            the elimination tree, the entries of L, and which columns go together
-    rows/                four columns at a time, and columns that stay from one factorization to the next
+    rows/                row by row: single columns, four at a time, and columns that stay as they were
     panels/              dense panels by BLAS, for factors with much fill
     factorization.py     which of them serves a matrix
 

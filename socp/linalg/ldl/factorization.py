@@ -4,8 +4,8 @@ L is unit lower triangular and D diagonal.  A quasi-definite matrix has such a f
 permutation P, and the signs of D are those of the diagonal blocks (Vanderbei 1995), so that they are known
 beforehand: a pivot that comes out with the wrong sign, or too small, is replaced.
 
-Three methods give the same L and D up to rounding: row by row with scalar operations (`rows.uplooking`), by supernodes
-of four columns (`rows.factor`), and by dense panels (`panels`), each for columns of L with more entries than the last.
+Two methods give the same L and D up to rounding: row by row (`rows`), by single columns or by supernodes of four where
+these pay, and by dense panels (`panels`), each for columns of L with more entries than the last.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from .order.dissection import dissection
 from .order.minimum_degree import amd
 from .panels.left_looking import panel_factors
 from .rows.factor import four_wide_factor
-from .rows.four_wide import FourWideFactors, Supernodes, supernodes_of
+from .rows.four_wide import FourWideFactors, supernodes_of
 from .rows.solve import four_wide_solve
 from .rows.static import static_first
-from .rows.uplooking import ScalarFactors
 from .symbolic import amalgamation
 from .symbolic.analysis import Analysis, IntArray, analyze
-from .symbolic.assembly_tree import AssemblyTree, assembly_tree
+from .symbolic.assembly_tree import assembly_tree
 from .symbolic.siblings import siblings_together
 
 FloatArray = NDArray[np.float64]
@@ -37,7 +36,7 @@ FloatArray = NDArray[np.float64]
 NO_COLUMN, NO_TRIANGLE, NO_SIGN = range(1, 4)  # faults of a pattern
 NAMES = {"auto": "minimum degree", "amd": "minimum degree", "natural": "natural order"}
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
-SCALAR = 10  # operations for each entry of L up to which scalar ones do: the better method but for 1 % of the time
+SCALAR = 10  # operations for each entry of L up to which single columns are the better method but for 1 % of the time
 COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.045  # nanoseconds of a factorization by rows and three solves, a fit to all sets
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 
@@ -136,7 +135,7 @@ class LDL:
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 
     def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> tuple[str, Factors]:
-        """The method that suits the operations for each entry of L, and its factors."""
+        """Return the method that suits the operations for each entry of L, and the memory for its factors."""
         n, nnz, flops = analysis.perm.size, analysis.nnz, analysis.flops
         self.nnz, self.flops, self._given = nnz, flops, int(indptr[-1])
         self.times = expected_times(n, nnz, flops)
@@ -144,26 +143,19 @@ class LDL:
             by_panels = self.times["panels"] < self.times["strips"]
             method = "scalar" if flops <= SCALAR * nnz else "supernodal" if by_panels else "four-wide"
         self.time = self.times["panels" if method == "supernodal" else "strips"]
-        if method == "scalar":
-            return method, self._scalar(analysis)
-        if method == "four-wide":
-            by_rows, static = static_first(siblings_together(analysis), self._static)
-            return method, self._four_wide(by_rows, supernodes_of(by_rows, static))
-        return method, self._panels(assembly_tree(indptr, indices, analysis))
-
-    def _scalar(self, analysis: Analysis) -> Factors:
-        _check_room(analysis.perm.size, 3 * self.nnz, self.nnz)
-        return ScalarFactors(analysis, self._given_signs)
-
-    def _four_wide(self, analysis: Analysis, supernodes: Supernodes) -> Factors:
+        if method == "supernodal":
+            tree = assembly_tree(indptr, indices, analysis)
+            words = int(tree.panel_start[-1])
+            _check_room(n, words, words)
+            return method, panel_factors(tree, self._given_signs)
+        static, are_wide = 0, method == "four-wide"
+        if are_wide:
+            analysis, static = static_first(siblings_together(analysis), self._static)
+        supernodes = supernodes_of(analysis, static, are_wide)
         words = (1 + int(supernodes.static > 0)) * supernodes.entries + 2 * supernodes.rows
-        _check_room(analysis.perm.size, words, self.nnz)
-        return FourWideFactors(supernodes, analysis, self._given_signs).use(four_wide_factor, four_wide_solve)
-
-    def _panels(self, tree: AssemblyTree) -> Factors:
-        words = int(tree.panel_start[-1])
-        _check_room(tree.perm.size, words, words)
-        return panel_factors(tree, self._given_signs)
+        _check_room(n, words, nnz)
+        factors = FourWideFactors(supernodes, analysis, self._given_signs)
+        return method, factors.use(four_wide_factor, four_wide_solve)
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
         """Factorize.

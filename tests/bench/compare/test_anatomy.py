@@ -1,9 +1,13 @@
 """The table of where the time goes."""
 
+import numpy as np
 import pytest
 
+import qp
 from bench.__main__ import main
 from bench.compare import anatomy
+from qp.files import mat
+from socp.problem.solution import TIMINGS
 
 
 @pytest.mark.full
@@ -29,3 +33,18 @@ def test_every_program_of_the_table_is_there():
 
 def test_the_rate_is_that_of_this_machine():
     assert 1e8 < anatomy.dgemm_rate(200) < 1e13
+
+
+def test_the_page_of_a_file_has_plan_times_and_trace(tmp_path):
+    program, page = tmp_path / "two <rows>.qps", tmp_path / "page.html"
+    mat.write(qp.QuadraticProgram(np.eye(2), [1.0, -1.0], A=[[1.0, 1.0], [1.0, -1.0]], l=[-1.0, -1.0], u=1.0), program)
+    assert main(["anatomy", str(program), "--out", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "two &lt;rows&gt;.qps" in text and "QuadraticProgram(n=2, m=2)" in text and "optimal" in text
+    assert all(part in text for part in TIMINGS) and "primal_residual" in text
+    assert "nan" not in text.split("<h2>Trace")[0]
+
+
+def test_a_page_of_no_program_is_an_error(tmp_path, capsys):
+    assert main(["anatomy", str(tmp_path / "none.qps"), "--out", str(tmp_path / "page.html")]) == 2
+    assert "none.qps" in capsys.readouterr().err and not (tmp_path / "page.html").exists()

@@ -1,7 +1,9 @@
 """The frame of the experiments, on one that throws a die."""
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from dask import distributed
 from bench import __main__ as command_line
 from bench import experiments
 from bench.compare.tables import Table
-from bench.experiments import conduct, pages
+from bench.experiments import conduct, confirm, digest, pages
 from bench.experiments.experiment import Experiment, Part, Protocol, verdict_of
 from bench.programs.sets import DataError
 from socp.version import __version__
@@ -161,7 +163,7 @@ def test_pages_are_made_anew_from_the_runs(tmp_path, dice, monkeypatch):
     assert command_line.main(["experiment", "dice", "--quick", "--repeats", "2", "--out", str(tmp_path)]) == 0
     before = json.loads((tmp_path / "dice" / "summary.json").read_text())
     monkeypatch.setattr(Dice, "claim", "the mean is 10")
-    monkeypatch.setattr(conduct, "code_of", lambda experiment: "of other code")
+    monkeypatch.setattr(digest, "code_of", lambda experiment: "of other code")
     assert command_line.main(["report", str(tmp_path)]) == 0
     assert json.loads((tmp_path / "dice" / "summary.json").read_text()) == {**before, "claim": "the mean is 10"}
     assert "the mean is 10" in (tmp_path / "dice" / "page.html").read_text()
@@ -239,17 +241,90 @@ def spoil(value, rng):
     return value * rng.uniform() if isinstance(value, float) else value
 
 
-def test_pages_of_other_code_are_told(tmp_path, dice, monkeypatch, capsys):
-    monkeypatch.setattr(conduct, "code_of", lambda experiment: "of this code")
-    assert command_line.main(["experiment", "dice", "--quick", "--repeats", "2", "--out", str(tmp_path)]) == 0
+def check(folder, capsys, *options):
+    """The exit code of --check, and what it says."""
     capsys.readouterr()
-    assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path)]) == 0
-    assert "of the present code" in capsys.readouterr().out
-    monkeypatch.setattr(conduct, "code_of", lambda experiment: "of that code")
-    assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path)]) == 1
-    assert "dice: of code of this code (" in capsys.readouterr().out
+    code = command_line.main(["experiment", "all", "--check", "--out", str(folder), *options])
+    return code, capsys.readouterr().out
+
+
+def test_a_page_of_other_code_is_confirmed_by_runs_that_are_computed_again(tmp_path, dice, monkeypatch, capsys):
+    monkeypatch.setattr(digest, "code_of", lambda experiment: "of this code")
+    assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
+    assert check(tmp_path, capsys) == (0, "dice: of this code\n")
+    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
+    code, said = check(tmp_path, capsys)
+    assert code == 0 and "12 of 12 runs computed again by code that on " in said and said.endswith(": equal\n")
+    assert said.strip().partition("; ")[2] in (tmp_path / "dice" / "page.html").read_text()
+    monkeypatch.setattr(Dice, "breaks_at", {"sides": 6, "seed": 0})  # nothing is run again for the same code
+    assert check(tmp_path, capsys) == (0, said)
     assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path / "elsewhere")]) == 2
     assert "no results of experiments" in capsys.readouterr().err
+
+
+def test_a_spoiled_run_and_spoiled_code_are_found(tmp_path, dice, monkeypatch, capsys):
+    assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
+    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
+    path = tmp_path / "dice" / conduct.RUNS
+    text = path.read_text()
+    kept = json.loads(text.splitlines()[1])
+    spoiled = json.dumps({**kept, "result": {**kept["result"], "mean": kept["result"]["mean"] + 0.01}})
+    path.write_text(text.replace(text.splitlines()[1], spoiled))
+    code, said = check(tmp_path, capsys)
+    assert code == 1 and "different in 1 of 12 runs computed again by code that" in said
+    assert not (tmp_path / "dice" / conduct.CONFIRMED).exists()
+    path.write_text(text)
+    run = Dice.run
+    monkeypatch.setattr(Dice, "run", lambda self, *given: {"mean": run(self, *given)["mean"] * (1.0 + 1e-4)})
+    code, said = check(tmp_path, capsys)
+    assert code == 1 and "different in 12 of 12 runs" in said
+    monkeypatch.setattr(Dice, "run", lambda self, *given: {"mean": run(self, *given)["mean"] * (1.0 + 1e-9)})
+    assert check(tmp_path, capsys)[0] == 0
+
+
+def test_a_page_that_cannot_be_confirmed_fails(tmp_path, dice, monkeypatch, capsys):
+    assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
+    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
+
+    def without(experiment, data, quick, parameters):
+        raise DataError("the dice are lost")
+
+    monkeypatch.setattr(confirm, "perform", without)
+    code, said = check(tmp_path, capsys)
+    assert code == 1 and "cannot be confirmed: the dice are lost" in said
+
+
+def test_a_page_whose_runs_are_all_beyond_the_budget_is_not_confirmed(tmp_path, dice, monkeypatch, capsys):
+    assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
+    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
+    path = tmp_path / "dice" / conduct.RUNS
+    head, *lines = map(json.loads, path.read_text().splitlines())
+    slow = [{**line, "result": {**line["result"], "seconds": 100.0}} for line in lines]
+    path.write_text("\n".join(map(json.dumps, [head, *slow])) + "\n")
+    code, said = check(tmp_path, capsys)
+    assert code == 1 and "cannot be confirmed: each run took more than 30 s; see --budget" in said
+    assert check(tmp_path, capsys, "--budget", "250")[0] == 0  # one of each number of sides
+
+
+def test_spoiled_models_do_not_confirm_a_page(tmp_path):
+    """A copy of the packages, whose EA-SVM is changed in its words, and then in what it answers."""
+    root, page = Path(__file__).parents[3], Path("docs") / "results" / "experiments" / "easvm-digits"
+    for name in ("bench", "models", "qp", "socp", page):
+        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def checked(line):
+        with (tmp_path / "models" / "explanations" / "estimator.py").open("a") as file:
+            file.write(line)
+        command = [sys.executable, "-m", "bench", "experiment", "easvm-digits", "--check", "--budget", "1.5"]
+        return subprocess.run(
+            [*command, "--out", str(page.parent)], cwd=tmp_path, capture_output=True, text=True, env=environment
+        )
+
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    found = checked("\nWITHOUT_A_MEANING = 1\n")
+    assert found.returncode == 0 and found.stdout.endswith(": equal\n"), found.stdout + found.stderr
+    found = checked("ExplanationAugmentedSVC.predict = lambda self, X: self.classes_[:1].repeat(len(X))\n")
+    assert found.returncode == 1 and "different in " in found.stdout, found.stdout + found.stderr
 
 
 def test_a_page_leaves_no_run_out_that_stands_apart(tmp_path, dice, monkeypatch):
@@ -265,8 +340,8 @@ def test_a_page_leaves_no_run_out_that_stands_apart(tmp_path, dice, monkeypatch)
 def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch):
     packages = tmp_path / "checkout"
     for name in ("bench", "models"):
-        shutil.copytree(conduct.PACKAGES / name, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(conduct, "PACKAGES", packages)
+        shutil.copytree(digest.PACKAGES / name, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(digest, "PACKAGES", packages)
     experiment = experiments.find("transfer")
 
     def changed(file, before, after):
@@ -274,11 +349,11 @@ def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch)
         text = path.read_text()
         assert before in text
         path.write_text(text.replace(before, after, 1))
-        found = conduct.code_of(experiment)
+        found = digest.code_of(experiment)
         path.write_text(text)
         return found
 
-    now = conduct.code_of(experiment)
+    now = digest.code_of(experiment)
     own = "bench/experiments/transfer.py"
     assert (
         changed(own, "seed: int", "seed: float")

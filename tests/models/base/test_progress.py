@@ -43,7 +43,6 @@ ITERATIVE = [
     (models.DiscreteHMM(2, **HMM), (SEQUENCES,), {}, "objectives_"),
     (models.GaussianHMM(2, **HMM), ([X[:9], X[9:]],), {}, "objectives_"),
     (models.LatentDirichletAllocation(2, **HMM), (COUNTS,), {}, "objectives_"),
-    (models.LatentDirichletAllocation(2, "gibbs", **HMM), (COUNTS,), {}, "objectives_"),
     (models.MedLDA(2, random_state=0, max_iter=3), (COUNTS, TWO), {}, "objectives_"),
     (models.BilevelClassifier(), (X, TWO), {}, None),
     (models.FisherKernelLearning(2, **HMM), (SEQUENCES, LABELS), {}, "objectives_"),

@@ -78,6 +78,17 @@ def test_a_set_that_is_shattered_is_not_larger_than_the_bound(cosine):
     assert bound.value < bounds.large_margin_dimension(gamma, R) or cosine < 0.8
 
 
+def least_alignment(length, tau, sharp=False):
+    """B.2: the least cosine between t and mu; the paper's is loose, the sharp one is attained."""
+    return math.sqrt(1.0 - (tau / length) ** 2) if sharp else 1.0 - tau / length
+
+
+def least_alignment_of_w(cosine, length, tau, sharp=False):
+    """B.3: the least cosine between w and t; twice the greater angle, or `sharp` the sum of both."""
+    other = least_alignment(length, tau, sharp)
+    return math.cos(math.acos(cosine) + math.acos(other)) if sharp else 2.0 * min(cosine, other) ** 2 - 1.0
+
+
 def test_the_propositions_on_angles_hold_and_the_sharp_ones_are_attained():
     rng = np.random.default_rng(0)
     least = {"B.1": 9.0, "B.2": 9.0, "B.3": 9.0}
@@ -86,19 +97,19 @@ def test_the_propositions_on_angles_hold_and_the_sharp_ones_are_attained():
         v, w1, w2 = (x / np.linalg.norm(x) for x in (v, w1, w2))
         alpha = min(w1 @ v, w2 @ v)
         if alpha >= 0.0:
-            product, distance = bounds.widest_rotation(alpha)
+            product, distance = 2.0 * alpha**2 - 1.0, 2.0 * math.sqrt(1.0 - alpha**2)  # B.1
             assert w1 @ w2 >= product - 1e-12 and np.linalg.norm(w1 - w2) <= distance + 1e-7
             least["B.1"] = min(least["B.1"], w1 @ w2 - product)
         t, tau = 2.0 * v, 1.2 * rng.random()
         mu = t + tau * step / np.linalg.norm(step)
         cosine = t @ mu / (2.0 * np.linalg.norm(mu))
-        sharp = bounds.least_alignment(2.0, tau, sharp=True)
-        assert cosine >= sharp - 1e-12 and sharp >= bounds.least_alignment(2.0, tau) - 1e-12
+        sharp = least_alignment(2.0, tau, sharp=True)
+        assert cosine >= sharp - 1e-12 and sharp >= least_alignment(2.0, tau) - 1e-12
         least["B.2"] = min(least["B.2"], cosine - sharp)
         known = w1 @ mu / np.linalg.norm(mu)
         if known >= 0.0:
-            sharp = bounds.least_alignment_of_w(known, 2.0, tau, sharp=True)
-            assert w1 @ v >= sharp - 1e-7 and sharp >= bounds.least_alignment_of_w(known, 2.0, tau) - 1e-12
+            sharp = least_alignment_of_w(known, 2.0, tau, sharp=True)
+            assert w1 @ v >= sharp - 1e-7 and sharp >= least_alignment_of_w(known, 2.0, tau) - 1e-12
             least["B.3"] = min(least["B.3"], w1 @ v - sharp)
     assert max(least.values()) < 1e-3
 

@@ -258,7 +258,8 @@ def test_what_cannot_be_had_says_so():
     with pytest.raises(ValueError, match="cannot be separated"):  # the feature that separates is said not to matter
         ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, explanations=np.arange(X.shape[1]) > 0)
     with pytest.raises(ValueError, match="at least two samples of every class"):
-        ExplanationAugmentedSVC(Q="cv").fit(X[:3], [0, 0, 1])
+        ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1], explanations=np.arange(X.shape[1]) > 0)
+    assert ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1]).Q_ == 0.0  # there is nothing to choose
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -1,4 +1,4 @@
-"""Naive Bayes: its four forms against their definitions, missing entries, batches, EM, new classes, hard cases."""
+"""Naive Bayes: its four forms against their definitions, missing entries, EM, hard cases."""
 
 import itertools
 
@@ -114,27 +114,6 @@ def test_what_is_missing_is_integrated_out(model):
     assert np.allclose(np.exp(model.predict_joint_log_proba(sample))[0], integral, rtol=1e-9)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_batches_give_what_one_fit_gives(model):
-    X, y = samples()
-    weights = np.random.default_rng(0).random(60)
-    whole = type(model)(**model.get_params()).fit(X, y, sample_weight=weights)
-    parts = type(model)(**model.get_params())
-    for batch in np.split(np.arange(60), [1, 7, 30]):
-        assert parts.partial_fit(X[batch], y[batch], classes=["c", "a", "b"], sample_weight=weights[batch]) is parts
-    assert np.allclose(parts.predict_log_proba(X), whole.predict_log_proba(X), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_a_new_class_gives_what_fit_on_all_gives(model):
-    X, y = samples()
-    grown = type(model)(**model.get_params()).fit(X[y != "b"], y[y != "b"]).add_class(X[y == "b"], "b")
-    order = np.argsort(y == "b", kind="stable")
-    whole = type(model)(**model.get_params()).fit(X[order], y[order])
-    assert grown.classes_.tolist() == ["a", "b", "c"]
-    assert np.allclose(grown.predict_log_proba(X), whole.predict_log_proba(X), rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize("model", [model for model in MODELS if model.predictive == "plug-in"], ids=repr)
 def test_em_never_lowers_the_likelihood_and_unlabelled_samples_count(model):
     X, y = samples(count=30)
@@ -165,7 +144,6 @@ def test_sparse_is_dense(model, form):
     dense = model.fit(X, y, X_unlabelled=X[:5]).predict_log_proba(X)
     thin = model.fit(form(X), y, X_unlabelled=form(X[:5]))
     assert np.allclose(thin.predict_log_proba(form(X)), dense, rtol=0, atol=1e-11)
-    assert np.allclose(thin.partial_fit(form(X), y).predict_log_proba(X), model.predict_log_proba(form(X)))
 
 
 HARD = {
@@ -191,13 +169,6 @@ def test_posteriors_are_never_nan(model, case):
         P = model.predict_proba(at)
         assert np.isfinite(P).all() and np.allclose(P.sum(axis=1), 1.0)
         assert not np.isnan(model.predict_log_proba(at)).any()
-
-
-def test_classes_without_samples_so_far():
-    X, y = samples()
-    for model in (GaussianNaiveBayes(), BernoulliNaiveBayes(), MultinomialNaiveBayes(), MixedNaiveBayes(MIXED)):
-        model.partial_fit(X[:1], y[:1], classes=["a", "b", "c"])
-        assert model.predict_proba(X).tolist() == [[0.0, 1.0, 0.0]] * 60
 
 
 def test_weights_are_counts():
@@ -234,14 +205,7 @@ def test_weights_are_counts():
         (lambda X, y: BernoulliNaiveBayes().fit(sp.csr_array(X + np.nan), y), "missing entries in dense X only"),
         (lambda X, y: MixedNaiveBayes(["gaussian"]).fit(X, y), "kinds must be one word or one for each of the 6"),
         (lambda X, y: MixedNaiveBayes("normal").fit(X, y), "kinds must be one of 'gaussian', 'bernoulli'"),
-        (lambda X, y: GaussianNaiveBayes().partial_fit(X, y), "classes must be given at the first call"),
-        (
-            lambda X, y: GaussianNaiveBayes().partial_fit(X, y, classes=["a", "b"]),
-            "y must hold labels of classes only, ",
-        ),
-        (lambda X, y: GaussianNaiveBayes().fit(X, y).partial_fit(X, y, ["a"]), "classes must be those of the first"),
         (lambda X, y: GaussianNaiveBayes().fit(X, y, X_unlabelled=X[:, :2]), "X_unlabelled has 2 features"),
-        (lambda X, y: GaussianNaiveBayes().fit(X, y).add_class(X, "a"), "label must be one that"),
     ],
 )
 def test_bad_input_is_refused_by_name(call, words):
@@ -308,7 +272,7 @@ def test_the_predictive_probability_is_a_product_of_one_word_after_the_other():
         assert np.isclose(by_bayes, plug_in, rtol=1e-12)
         total += plug_in
         X, y = np.vstack([X, one]), np.r_[y, ["a"]]
-        model.partial_fit(one, ["a"])
+        model = model.fit(X, y)
     model = MultinomialNaiveBayes(predictive="bayes").fit(X[:-4], y[:-4])
     document = np.bincount(words, minlength=6)[None].astype(float)
     assert np.isclose(model.predict_joint_log_proba(document)[0, 0] - np.log(model.priors_[0]), total, rtol=1e-12)
@@ -372,8 +336,6 @@ def test_densities_without_parameters(kind):
     copied = MixedNaiveBayes(kind).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     weighted = MixedNaiveBayes(kind).fit(X, y, sample_weight=weights)
     assert weighted.predict_joint_log_proba(T) == pytest.approx(copied.predict_joint_log_proba(T), abs=1e-9)
-    parts = MixedNaiveBayes(kind).partial_fit(X[:100], y[:100], classes=[0, 1]).partial_fit(X[100:], y[100:])
-    assert parts.predict_joint_log_proba(T) == pytest.approx(model.predict_joint_log_proba(T), abs=1e-9)
     missing = model.predict_joint_log_proba([[np.nan, np.nan]])
     assert missing == pytest.approx(np.log([[0.5, 0.5]]))
     with pytest.raises(ValueError, match="'histogram' and 'kde' when X_unlabelled is given"):

@@ -10,7 +10,6 @@ from scipy.special import digamma, gammaln
 
 from models import LatentDirichletAllocation
 from models.numerics.topic_inference import digamma as own_digamma
-from models.numerics.topic_inference import gibbs_sweep
 from models.topics.topics import dirichlet_step
 from tests.support.topic_models import bound_by_definition, corpus, fitted
 
@@ -101,43 +100,13 @@ def test_a_learned_prior_is_that_of_the_data():
     np.testing.assert_allclose(prior, truth, rtol=0.05)
 
 
-@pytest.mark.full
-def test_the_sampler_visits_topics_as_often_as_their_posterior_says():
-    # the document-topic and the topic-word shares are integrated out: enumerate all topics of all words
-    documents, words = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])
-    prior, smoothing = np.array([0.4, 0.8]), 0.3
-    weights = []
-    for z in itertools.product(range(2), repeat=4):
-        z = np.array(z)
-        log = 0.0
-        for d in range(2):
-            log += (gammaln(prior + np.bincount(z[documents == d], minlength=2)) - gammaln(prior)).sum()
-        for k in range(2):
-            counts = np.bincount(words[z == k], minlength=2)
-            log += gammaln(2 * smoothing) - gammaln(2 * smoothing + counts.sum())
-            log += (gammaln(smoothing + counts) - gammaln(smoothing)).sum()
-        weights.append(log)
-    expected = np.exp(np.array(weights) - np.logaddexp.reduce(weights))
-    rng, topic = np.random.default_rng(0), np.zeros(4, dtype=np.int64)
-    in_document, in_topic = np.zeros((2, 2), dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
-    np.add.at(in_document, (documents, topic), 1)
-    np.add.at(in_topic, (words, topic), 1)
-    totals, visits, sweeps = in_topic.sum(axis=0), np.zeros(16), 100_000
-    for uniforms in rng.random((sweeps, 4)):
-        gibbs_sweep(documents, words, prior, smoothing, uniforms, topic, in_document, in_topic, totals)
-        visits[topic @ [8, 4, 2, 1]] += 1
-    assert abs(visits / sweeps - expected).max() < 0.01
-    assert expected.max() > 5 * expected.min()
-
-
-@pytest.mark.parametrize("method", ["variational", "gibbs"])
-def test_topics_that_share_no_word_are_found(method):
+def test_topics_that_share_no_word_are_found():
     rng = np.random.default_rng(1)
     X = np.zeros((40, 9), dtype=int)
     for d in range(40):
         block = 3 * (d % 3)
         X[d, block : block + 3] = rng.multinomial(30, np.ones(3) / 3)
-    model = LatentDirichletAllocation(3, method=method, doc_topic_prior=0.1, random_state=1).fit(X)
+    model = LatentDirichletAllocation(3, doc_topic_prior=0.1, random_state=1).fit(X)
     shares = model.transform(X)
     assert (shares.max(axis=1) > 0.95).all()
     assert [len(set(shares[k::3].argmax(axis=1))) for k in range(3)] == [1, 1, 1]
@@ -145,11 +114,10 @@ def test_topics_that_share_no_word_are_found(method):
     assert model.components_.reshape(3, 3, 3).sum(axis=2).max(axis=1).min() > 0.95
 
 
-@pytest.mark.parametrize("method", ["variational", "gibbs"])
-def test_seeds_sparse_counts_and_pickles(method):
+def test_seeds_sparse_counts_and_pickles():
     X = corpus(5)
-    one = LatentDirichletAllocation(3, method=method, max_iter=20, random_state=3).fit(X)
-    two = LatentDirichletAllocation(3, method=method, max_iter=20, random_state=3).fit(sp.csc_matrix(X))
+    one = LatentDirichletAllocation(3, max_iter=20, random_state=3).fit(X)
+    two = LatentDirichletAllocation(3, max_iter=20, random_state=3).fit(sp.csc_matrix(X))
     np.testing.assert_array_equal(one.components_, two.components_)
     again = pickle.loads(pickle.dumps(one))
     np.testing.assert_array_equal(again.transform(X), one.transform(sp.csr_array(X)))
@@ -165,15 +133,9 @@ def test_explicit_zeros_say_nothing_and_stay_in_the_callers_matrix():
         np.testing.assert_array_equal(part, old)
 
 
-def test_the_sampler_needs_whole_numbers():
-    with pytest.raises(ValueError, match="X must hold whole numbers"):
-        LatentDirichletAllocation(2, method="gibbs").fit([[0.5, 1.0]])
-
-
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        ({"method": "em"}, "method must be one of 'variational', 'gibbs'"),
         ({"n_topics": 0}, "n_topics must be a whole number"),
         ({"topic_word_prior": 0.0}, "topic_word_prior must be a number above 0"),
         ({"doc_topic_prior": [1.0, 2.0]}, "doc_topic_prior must be a number above 0, or 3 of them"),

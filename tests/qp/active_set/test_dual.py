@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import qp
 from bench.programs import tiny
-from bench.teaching.faces import dual_active_set
+from docs.teaching.faces import dual_active_set
 from qp.active_set.dual import UPPER, DualSet, add, append, drop, load_dual, settle
 from qp.active_set.small import DualActiveSet
 from qp.solver import KNOWN

@@ -11,7 +11,7 @@ import types
 import pytest
 
 from socp.compiled import build, kernels
-from socp.compiled.probe import probe, probe_sum
+from socp.linalg.vectors import dot_within, norm_tail
 from tests.socp.compiled.test_kernels import files, run
 
 pytestmark = pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")
@@ -83,12 +83,12 @@ def test_without_helpers_all_is_compiled_here(tmp_path, more):
 
 
 def test_a_helper_that_died_gives_its_kernel_back_and_is_stopped_quietly():
-    compilation = build.Compilation([probe_sum])
+    compilation = build.Compilation([dot_within])
     helper = build.Helper(compilation)
     pipe = subprocess.PIPE
     helper.process = subprocess.Popen([sys.executable, "-c", "input(); input()"], stdin=pipe, stdout=pipe)
     helper.run()
-    assert compilation.waiting == [probe_sum] and compilation.done == 0
+    assert compilation.waiting == [dot_within] and compilation.done == 0
     helper.stop()
     assert helper.process.stdin.closed and helper.process.stdout.closed
 
@@ -115,7 +115,7 @@ def test_a_helper_runs_as_this_process_does(monkeypatch, optimize):
 def test_no_helper_is_started_by_a_program_that_is_not_python(monkeypatch):
     for name in ("", "/usr/bin/uwsgi"):
         monkeypatch.setattr(sys, "executable", name)
-        assert not build.Helper(build.Compilation([probe_sum])).start()
+        assert not build.Helper(build.Compilation([dot_within])).start()
 
 
 def test_callees_come_first():
@@ -210,7 +210,7 @@ def test_an_interrupt_says_that_what_is_done_is_kept(monkeypatch, caplog):
     monkeypatch.setattr(build, "_processors", lambda: 1)
     monkeypatch.setattr(build, "_compiled", compiled_up_to(2))
     with pytest.raises(KeyboardInterrupt):
-        build.Compilation([probe_sum, probe] * 2).run()
+        build.Compilation([dot_within, norm_tail] * 2).run()
     assert caplog.messages[-1].startswith("interrupted: 2 of 4 kernels are compiled and kept")
 
 
@@ -219,7 +219,7 @@ def test_progress_is_told_on_a_terminal_and_in_a_notebook(monkeypatch, kind):
     monkeypatch.setattr(build, "_processors", lambda: 1)
     monkeypatch.setattr(build, "_compiled", compiled_up_to(12))
     monkeypatch.setattr(build.sys, "stderr", kind())
-    build.Compilation([probe_sum, probe] * 6).run()
+    build.Compilation([dot_within, norm_tail] * 6).run()
     lines = sys.stderr.getvalue().split("\r\x1b[K")
     assert lines[1].startswith("compiling kernels: 1 of 12, 0 s, about ") and len(lines) == 14 and lines[-1] == ""
 
@@ -228,11 +228,11 @@ def test_no_progress_is_told_to_a_file(monkeypatch):
     monkeypatch.setattr(build, "_processors", lambda: 1)
     monkeypatch.setattr(build, "_compiled", compiled_up_to(12))
     monkeypatch.setattr(build.sys, "stderr", io.StringIO())
-    build.Compilation([probe_sum, probe] * 6).run()
+    build.Compilation([dot_within, norm_tail] * 6).run()
     assert "\r" not in sys.stderr.getvalue()
 
 
 def test_the_seconds_expected_are_by_instruction_on_every_python():
-    for kernel in (probe_sum, probe, *kernels.kernels()[:50]):
+    for kernel in (dot_within, norm_tail, *kernels.kernels()[:50]):
         instructions = sum(1 for _ in dis.get_instructions(kernel.py_func))  # without Python's inline caches
         assert build.expected_seconds(kernel) == pytest.approx(0.05 + 5.2e-4 * instructions)

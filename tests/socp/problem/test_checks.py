@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import socp
 from socp import LowRank, ProgramError
-from socp.problem.checks import as_csc, as_dense, as_number, as_vector, check_finite, check_symmetric, symmetric_part
+from socp.problem.checks import as_csc, as_dense, as_number, as_symmetric, as_vector, check_finite
 
 DENSE = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
 FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
@@ -137,7 +137,7 @@ def test_asymmetry_says_where_and_by_how_much(form):
     P = np.diag([1.0, 2.0, 4.0])
     P[0, 2], P[2, 0], P[0, 1], P[1, 0] = 1.0, 0.75, 3.0, 2.875
     with pytest.raises(ProgramError, match=r"P must be symmetric, but P\[[02], [02]\] and .* differ by 0.25 ") as e:
-        check_symmetric("P", form(P))
+        as_symmetric("P", form(P))
     assert "(largest entry 4)" in str(e.value) and "triangular" not in str(e.value)
 
 
@@ -145,29 +145,28 @@ def test_asymmetry_says_where_and_by_how_much(form):
 @pytest.mark.parametrize("half", [np.triu, np.tril])
 def test_a_triangle_is_recognized(form, half):
     with pytest.raises(ProgramError, match="it is triangular: give the full matrix"):
-        check_symmetric("P", form(half(np.ones((3, 3)))))
+        as_symmetric("P", form(half(np.ones((3, 3)))))
 
 
 def test_asymmetry_below_rounding_is_taken_out():
     P = np.array([[1.0, 0.5 + 1e-13], [0.5, 1.0]])
     for form in (np.asarray, sp.csc_array):
-        check_symmetric("P", form(P))
-        part = symmetric_part(form(P))
+        part = as_symmetric("P", form(P))
         part = part.toarray() if sp.issparse(part) else part
         np.testing.assert_array_equal(part, part.T)
         np.testing.assert_allclose(part, P, atol=1e-13)
     symmetric = sp.csc_array(np.ones((2, 2)))
-    assert symmetric_part(symmetric) is symmetric
+    assert as_symmetric("P", symmetric) is symmetric
     # stored zeros stay
     one_sided = sp.csc_array((np.array([1.0, 1e-14, 0.0, 1.0]), np.array([0, 1, 2, 2]), np.array([0, 3, 3, 4])))
-    assert symmetric_part(one_sided).nnz == 6
+    assert as_symmetric("P", one_sided).nnz == 6
 
 
 def test_symmetric_of_size_zero_and_of_zeros():
-    check_symmetric("P", np.zeros((0, 0)))
-    check_symmetric("P", sp.csc_array((0, 0)))
-    check_symmetric("P", sp.csc_array((3, 3)))
-    check_symmetric("P", np.zeros((3, 3)))
+    as_symmetric("P", np.zeros((0, 0)))
+    as_symmetric("P", sp.csc_array((0, 0)))
+    as_symmetric("P", sp.csc_array((3, 3)))
+    as_symmetric("P", np.zeros((3, 3)))
 
 
 SPOILED = {

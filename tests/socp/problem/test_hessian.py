@@ -44,7 +44,7 @@ def test_new_values_in_the_places_of_the_old_ones(name, monkeypatch):
     rows, columns = old.indices, np.repeat(np.arange(N), np.diff(old.indptr))
     symmetric = 1.0 + rows + columns + (rows == columns)
     with monkeypatch.context() as patch:
-        patch.setattr("socp.problem.hessian.check_symmetric", None)
+        patch.setattr("socp.problem.hessian.as_symmetric", None)
         new = old.with_data(symmetric)
     assert new.data is not symmetric and not np.shares_memory(new.data, old.values)
     np.testing.assert_array_equal(new.toarray()[rows, columns], symmetric)

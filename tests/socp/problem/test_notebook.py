@@ -1,5 +1,6 @@
 """`verbose` and solutions in a notebook, with a stand-in for IPython and for real."""
 
+import dataclasses
 import os
 import sys
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ import pytest
 
 import qp
 import socp
-from socp.problem import notebook
+from socp.problem.plot import image
 from tests.support.notebooks import handles as handles
 
 
@@ -59,8 +60,8 @@ def test_a_solution_shows_its_convergence_where_matplotlib_is(monkeypatch):
     program = socp.ConeProgram(c=[1, 1], G=[[0, 0], [-1, 0], [0, -1]], h=[1, 0, 0], cones=[socp.SecondOrder(3)])
     solution = socp.solve(program)
     assert "<img alt='convergence' src='data:image/png;base64," in solution._repr_html_()
-    assert notebook.convergence(solution.trace[:1]) == ""
-    monkeypatch.setattr(notebook.importlib.util, "find_spec", lambda name: None)
+    assert image(dataclasses.replace(solution, trace=solution.trace[:1])) == ""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert "<img" not in solution._repr_html_() and "optimal" in solution._repr_html_()
 
 

@@ -12,14 +12,13 @@ SIDE_BY_SIDE = True  # equal operations beside each other become vector instruct
 @inner
 def eliminate(ldl: FourWideFactors, from_link: int, to_link: int, row: int, count: int) -> None:
     """So many rows, from `row` on, in the supernodes that some of their links lead to."""
-    table, linked = ldl.table, ldl.columns
+    linked = ldl.columns
     q, last = from_link, to_link
     while q < last:
-        t = linked[q]
-        if table[(t << 2) + 4] - table[t << 2] == 1:
+        if linked[q] & 1 == 0:
             q = eliminate_ones(ldl, q, last, row, count)
         else:
-            eliminate_four(ldl, t, row, count)
+            eliminate_four(ldl, linked[q] & ~3, row, count)
             q += 1
 
 
@@ -33,10 +32,10 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
     work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, row + count
     base, based = ldl.base, ldl.base.size > 0
     for q in range(from_link, to_link):
-        t = linked[q] << 2
-        column, begin, end, stop = table[t], table[t + 1], table[t + 3], table[t + 5]
-        if table[t + 4] - column != 1:
+        t = linked[q]
+        if t & 1 != 0:
             return int(q)
+        column, begin, end, stop = table[t], table[t + 1], table[t + 3], table[t + 5]
         at, factor, i = table[t + 2] - begin, inverse[column], column << 2
         while end < stop and rows[end] < end_row:
             place = i + (rows[end] - k)
@@ -55,14 +54,9 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
 
 
 @inner
-def eliminate_four(ldl: FourWideFactors, first: int, row: int, count: int) -> None:
+def eliminate_four(ldl: FourWideFactors, place_in_table: int, row: int, count: int) -> None:
     """`eliminate_ones` for one supernode of four columns."""
-    t, k, table, rows = (
-        first << 2,
-        row,
-        ldl.table,
-        ldl.rows,
-    )
+    t, k, table, rows = place_in_table, row, ldl.table, ldl.rows
     work, values, inverse = ldl.work_four, ldl.values, ldl.inverse
     j, begin, at, end, stop = table[t], table[t + 1], table[t + 2], table[t + 3], table[t + 5]
     i, place, first, rows_held = j << 2, at + 6 + ((end - begin) << 2), at + 6, count

@@ -77,12 +77,13 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
         pivot = work[k] - ldl.base_d[k] if based else work[k]
         work[k] = 0.0
         for q in range(link[s], row_start[s + 1]):
-            t = linked[q] << 2
+            code = linked[q]
+            t = code & ~3
             j, begin, at, end = table[t], table[t + 1], table[t + 2], table[t + 3]
             table[t + 3] = end + 1
             y0 = work[j]  # D(j) L(k, j)
             work[j] = 0.0
-            if table[t + 4] - j == 1:
+            if code & 1 == 0:
                 at -= begin
                 if based:
                     y0 -= base[at + end]

@@ -37,25 +37,25 @@ class Supernodes(Structure):
     static_columns, static, kept = integer(), integer(), integer()
 
 
-def supernodes_of(analysis: Analysis, static: int = 0) -> Supernodes:
-    """The supernodes for an order of elimination in which so many columns are static, the first ones."""
+def supernodes_of(analysis: Analysis, static: int = 0, are_wide: bool = True) -> Supernodes:
+    """Return the supernodes for an order whose first `static` columns are static; single columns unless `are_wide`."""
     supernodes = Supernodes(n=analysis.perm.size)
     supernodes.static_columns = static
     if static > 0:
         supernodes.kept = int(np.count_nonzero(analysis.indices < static))
-    find_supernodes(supernodes, analysis)
+    find_supernodes(supernodes, analysis, are_wide)
     return supernodes
 
 
 @kernel
-def find_supernodes(supernodes: Supernodes, analysis: Analysis) -> None:
-    """Four columns where they fit together, else one."""
+def find_supernodes(supernodes: Supernodes, analysis: Analysis, are_wide: bool) -> None:
+    """Find the supernodes: four columns where they fit together and `are_wide`, else one."""
     n, counts, first, count, rows, entries, j = analysis.perm.size, analysis.counts, supernodes.first, 0, 0, 0, 0
     static = supernodes.static_columns
     while j < n:
         first[count] = j
         count += 1
-        if go_together(analysis, j) and not j < static < j + 4:
+        if are_wide and go_together(analysis, j) and not j < static < j + 4:
             rows += counts[j + 3]
             entries += 6 + 4 * counts[j + 3]
             j += 4
@@ -100,7 +100,8 @@ class FourWideFactors(Factors):
     rows, values : arrays
         The rows of each supernode below its triangle; the triangle of each, then its rows.
     row_start, columns : arrays
-        The supernodes that have rows of supernode s are ``columns[row_start[s]:row_start[s + 1]]``.
+        The supernodes that have rows of supernode s, in ``columns[row_start[s]:row_start[s + 1]]``: of supernode t its
+        place in `table`, 4 t, and 1 more for four columns.
     inverse : (n,) array
         1 / D.
     static, static_columns : int
@@ -152,7 +153,7 @@ def four_wide_pattern(ldl: FourWideFactors, supernodes: Supernodes, analysis: An
     for s in range(supernodes.count):
         ldl.link[s] = ldl.row_start[s]
         if s >= ldl.static:
-            while ldl.link[s] < ldl.row_start[s + 1] and ldl.columns[ldl.link[s]] < ldl.static:
+            while ldl.link[s] < ldl.row_start[s + 1] and ldl.columns[ldl.link[s]] < ldl.static << 2:
                 ldl.link[s] += 1
     for i in range(ldl.kept.size):
         ldl.kept[i] = np.nan
@@ -200,7 +201,7 @@ def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
                 if own != before and turn == 0:
                     row_start[own + 1] += 1
                 elif own != before:
-                    linked[fill[own]] = s
+                    linked[fill[own]] = (s << 2) + (ldl.start[s] & 1)
                     fill[own] += 1
                 before = own
         if turn == 0:

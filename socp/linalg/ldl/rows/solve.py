@@ -74,10 +74,11 @@ def solve_upper(ldl: FourWideFactors) -> None:
         if code & 1 == 0:
             j -= 1
             last -= end
+            x0 = work[j]
             for p in range(begin, end):
-                x0 += values[last + p] * work[rows[p]]
+                x0 -= values[last + p] * work[rows[p]]
             last += begin
-            work[j] -= x0
+            work[j] = x0
             end = begin
             continue
         j -= 4
@@ -149,12 +150,12 @@ def solve_upper_two(ldl: FourWideFactors) -> None:
         if code & 1 == 0:
             j -= 2
             last -= end
+            x0, y0 = work[j], work[j + 1]
             for p in range(begin, end):
                 i, l = rows[p] << 1, values[last + p]
-                x0, y0 = x0 + l * work[i], y0 + l * work[i + 1]
+                x0, y0 = x0 - l * work[i], y0 - l * work[i + 1]
             last += begin
-            work[j] -= x0
-            work[j + 1] -= y0
+            work[j], work[j + 1] = x0, y0
             end = begin
             continue
         j -= 8

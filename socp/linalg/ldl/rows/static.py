@@ -88,7 +88,7 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
                 work[(indices[p] << 2) + c] = data[source[p]]
         eliminate(ldl, row_start[s], link[s], k, count)
         for q in range(link[s], row_start[s + 1]):
-            note_base(ldl, linked[q], k, count)
+            note_base(ldl, linked[q] & ~3, k, count)
         place = table[(s << 2) + 2]  # what is in the triangle of the supernode, and on its diagonal
         for c in range(count):
             for i in range(c):
@@ -100,14 +100,9 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
 
 
 @deferred
-def note_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
+def note_base(ldl: FourWideFactors, place_in_table: int, row: int, count: int) -> None:
     """The part of base of so many rows, from `row` on, in one supernode; the rows leave as zeros there."""
-    t, k, table, rows = (
-        at_supernode << 2,
-        row,
-        ldl.table,
-        ldl.rows,
-    )
+    t, k, table, rows = place_in_table, row, ldl.table, ldl.rows
     begin, end, stop, end_row = table[t + 1], table[t + 3], table[t + 5], k + count
     width, i, work = table[t + 4] - table[t], table[t] << 2, ldl.work_four
     place = table[t + 2] + ((width * (width - 1)) >> 1) + width * (end - begin)

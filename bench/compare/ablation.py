@@ -18,8 +18,8 @@ from qp.reduce.cone_form import ConeForm
 from socp.textbook import Switches, solve
 from socp.textbook.switches import dense
 
-from ..compare.tables import Table
 from ..programs import generate
+from .tables import Table
 
 WHOLE = Switches(equilibration=True)
 PARTS = tuple(field.name for field in fields(Switches))

@@ -3,7 +3,7 @@
 import pytest
 
 import socp
-from bench.teaching.coordinate_ascent import coordinate_ascent
+from docs.teaching.coordinate_ascent import coordinate_ascent
 from models import SVC
 from tests.support.svm_data import two_classes
 

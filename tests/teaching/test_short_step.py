@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import socp
-from bench.teaching import short_step
+from docs.teaching import short_step
 from socp import ConeProgram, NonNeg, SecondOrder, textbook
 
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 import socp
 from bench.programs import generate
-from bench.teaching import elimination
+from docs.teaching import elimination
 
 
 def pattern():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import socp
-from bench.teaching import faces
+from docs.teaching import faces
 
 
 @pytest.mark.parametrize("free", [0, 7, 20])

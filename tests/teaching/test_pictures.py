@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 import socp
-from bench.teaching import barrier, neighbourhoods, pictures
+from docs.teaching import barrier, neighbourhoods, pictures
 from models import SVC, BilevelClassifier, GenerativePrior, LinearDiscriminant
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, textbook
 
@@ -83,7 +83,7 @@ def test_the_iterates_that_start_on_the_path_are_central_and_stay_near_it():
 
 
 def test_the_readmes_picture_shows_iterates_that_start_on_the_path():
-    path = Path(__file__).resolve().parents[3] / "docs" / "images" / "path.py"
+    path = Path(__file__).resolve().parents[2] / "docs" / "images" / "path.py"
     spec = importlib.util.spec_from_file_location("path_picture", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

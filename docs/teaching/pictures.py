@@ -146,7 +146,7 @@ def plane(
         Two variables and no equations.
     window : (left, right, bottom, top)
     path : array, shape (k, 2), optional
-        Points of the central path, see `bench.teaching.barrier.central_path`.
+        Points of the central path, see `docs.teaching.barrier.central_path`.
     iterates : array, shape (k, 2), or mapping of such by name, optional
         See `points`.
     ellipses : triples (centre, M, radius)

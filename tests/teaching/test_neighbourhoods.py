@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import socp
-from bench.teaching import neighbourhoods
-from bench.teaching.neighbourhoods import advance, direction, distance, longest_step, predictor_corrector
+from docs.teaching import neighbourhoods
+from docs.teaching.neighbourhoods import advance, direction, distance, longest_step, predictor_corrector
 from socp import ConeProgram, NonNeg, SecondOrder
 from socp.textbook import Cone
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import socp
-from bench.teaching.derivatives import Change, Sensitivity
+from docs.teaching.derivatives import Change, Sensitivity
 from socp import ConeProgram, NonNeg, SecondOrder
 
 P, q = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, 0.2], [0.0, 0.2, 1.5]]), np.array([-1.0, 0.4, -3.0])

@@ -30,7 +30,7 @@ def factor_pattern(upper: sp.csc_array, ordering: Any) -> tuple[np.ndarray, sp.c
     arrays = upper.indptr.astype(np.int64), upper.indices.astype(np.int64)
     ldl = LDL(*arrays, np.ones(n, np.int64), ordering=ordering, method="scalar")
     factors: Any = ldl.factors
-    L = sp.csc_array((np.ones(factors.rows.size), factors.rows, factors.start), shape=(n, n))
+    L = sp.csc_array((np.ones(factors.rows.size), factors.rows, factors.start // 2), shape=(n, n))
     return ldl.perm, sp.csc_array(L + sp.eye_array(n))
 
 

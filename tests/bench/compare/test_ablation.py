@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.__main__ import main
-from bench.teaching import ablation
+from bench.compare import ablation
 from socp import Status, textbook
 
 

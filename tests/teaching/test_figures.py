@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bench.teaching import figures
+from docs.teaching import figures
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, textbook
 
 

@@ -1,0 +1,157 @@
+"""Check pages by their results: a sample of the kept runs is computed again by the present code and compared.
+
+A page of the present code needs no run.  What is found equal is written beside the runs, with the digest of the code
+that found it, so that the next check of this code reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..programs.sets import DataError
+from . import conduct, digest
+from .experiment import Experiment, Parameters, Result, key, perform
+
+BUDGET = 30.0
+"""Seconds a page, by those that its runs took."""
+FEW = 2
+"""Runs that are computed again for each value of each parameter, where the budget allows."""
+SEED = 20061
+TOLERANCE = 1e-6
+"""Relative.  A count moves by far more, so a test sample on the other side of a boundary is a difference, too."""
+
+
+class Check(NamedTuple):
+    """Whether a page is confirmed, the sentence that says how, and whether this was found now."""
+
+    name: str
+    holds: bool
+    words: str
+    is_new: bool = False
+
+
+def pages(folder: Path, name: str = "all") -> list[Path]:
+    """Return the files of runs of one experiment, or of all.
+
+    Raises
+    ------
+    DataError
+        There are none.
+    """
+    paths = sorted(folder.glob(f"{'*' if name == 'all' else name}/{conduct.RUNS}"))
+    if not paths:
+        raise DataError(f"no results of experiments in {folder}; give their folder by --out")
+    return paths
+
+
+def check(experiment: Experiment, folder: Path, data: str | None = None, budget: float = BUDGET) -> Check:
+    """Return whether the runs of a folder are those of the present code; write down that they are.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : path
+        Of the runs.
+    data : str, optional
+        The data folder.
+    budget : float
+        Seconds of runs that are computed again, by the seconds that they took.
+    """
+    head, runs = conduct.read(folder / conduct.RUNS)
+    now, made = digest.code_of(experiment), f"of code {head['code']} ({head['date']})"
+    if head["code"] == now:
+        return Check(experiment.name, True, "of this code")
+    before = conduct.confirmation(folder)
+    if before.get("code") == now:
+        return Check(experiment.name, True, f"{made}; {in_words(before)}")
+    chosen, left_out = sample(list(map(json.loads, runs)), [run["seconds"] for run in runs.values()], budget)
+    try:
+        if not chosen:
+            raise DataError(f"each run took more than {budget:g} s; see --budget")
+        moved = {key(one): words for one in chosen if (words := _moved(experiment, data, head, one, runs[key(one)]))}
+    except DataError as error:
+        return Check(experiment.name, False, f"{made}; cannot be confirmed: {error}")
+    if moved:
+        which = "; ".join(f"{one}: {words}" for one, words in moved.items())
+        words = f"different in {len(moved)} of {len(chosen)} runs computed again by code {now}: {which}"
+        return Check(experiment.name, False, f"{made}; {words}")
+    found = {
+        "code": now,
+        "date": conduct.today(),
+        "computed": len(chosen),
+        "runs": len(runs),
+        "left_out": left_out,
+    }
+    (folder / conduct.CONFIRMED).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return Check(experiment.name, True, f"{made}; {in_words(found)}", is_new=True)
+
+
+def in_words(found: dict[str, Any]) -> str:
+    """Return a confirmation as words of its page."""
+    without = f", none with {', '.join(found['left_out'])}" if found["left_out"] else ""
+    return f"{found['computed']} of {found['runs']} runs computed again by code {found['code']} on {found['date']}" + (
+        f"{without}: equal"
+    )
+
+
+def sample(runs: list[Parameters], seconds: list[float], budget: float) -> tuple[list[Parameters], list[str]]:
+    """Return runs that have each value of each parameter some times, within the budget, and values that none has.
+
+    Examples
+    --------
+    >>> runs = [{"model": name, "seed": seed} for name in ("quick", "slow") for seed in range(5)]
+    >>> chosen, left_out = sample(runs, [1.0] * 5 + [100.0] * 5, 30.0)
+    >>> [run["model"] for run in chosen], left_out
+    (['quick', 'quick', 'quick', 'quick', 'quick'], ['model slow'])
+    """
+    order = np.random.default_rng(SEED).permutation(len(runs))
+    seen: Counter[str] = Counter()
+    chosen: dict[int, Parameters] = {}
+    for enough in (1, FEW, math.inf):
+        for i in map(int, order):
+            values = _values(runs[i])
+            if i not in chosen and seconds[i] <= budget and any(seen[value] < enough for value in values):
+                chosen[i], budget = runs[i], budget - seconds[i]
+                seen.update(values)
+    every = dict.fromkeys(value for run in runs for value in _values(run))
+    return list(chosen.values()), [value for value in every if not seen[value]]
+
+
+def _values(parameters: Parameters) -> list[str]:
+    return [f"{name} {value}" for name, value in parameters.items() if name != "seed"] or ["all"]
+
+
+def _moved(experiment: Experiment, data: str | None, head: dict[str, Any], parameters: Parameters, kept: Result) -> str:
+    """Return the first number that is another one now, with both; nothing where all are equal."""
+    both = perform(experiment, data, head["quick"], parameters), kept
+    found, before = ({name: run[name] for name in run if name not in experiment.incidental} for run in both)
+    return next(differences(found, before), "")
+
+
+def differences(found: Any, kept: Any, name: str = "") -> Iterator[str]:
+    """Yield a sentence for each number of two results that differs by more than rounding.
+
+    Examples
+    --------
+    >>> list(differences({"area": 0.5, "errors": [1, 2]}, {"area": 0.5 + 1e-9, "errors": [1, 3]}))
+    ['errors 3 became 2']
+    """
+    if isinstance(found, dict) and isinstance(kept, dict):
+        for one in (one for one in kept if one in found):
+            yield from differences(found[one], kept[one], f"{name} {one}".strip())
+        yield from (f"{name} {one} is not on both sides".strip() for one in sorted(kept.keys() ^ found.keys()))
+    elif isinstance(found, list) and isinstance(kept, list) and len(found) == len(kept):
+        for one, other in zip(found, kept):
+            yield from differences(one, other, name)
+    elif isinstance(found, (int, float)) and isinstance(kept, (int, float)):
+        if not math.isclose(found, kept, rel_tol=TOLERANCE, abs_tol=1e-12):
+            yield f"{name} {kept:.6g} became {found:.6g}"
+    elif found != kept:
+        yield f"{name} has another form"

@@ -1,0 +1,82 @@
+"""Twelve digits of the code that makes an experiment's runs."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from pathlib import Path
+
+from .experiment import Experiment
+
+PACKAGES = Path(__file__).resolve().parents[2]
+TOLD = {"tables", "figure", "finding", "verdict", "title", "source", "claim", "protocol", "apart"}
+"""What an experiment says of its runs, which can be made anew from them."""
+ROOMS = "models", "bench/experiments", "bench/data"
+FRAME = {"experiment.py", "conduct.py", "confirm.py", "digest.py", "pages.py", "shares.py"}
+
+
+def code_of(experiment: Experiment) -> str:
+    """Return twelve digits of the code that makes the runs: the experiment, and what it imports of `ROOMS`.
+
+    Comments, docstrings and what is `TOLD` of the runs are left out.  So is the engine, whose answers are the same to
+    its tolerance: its own tests hold them.
+    """
+    found, waiting = set(), [_file_of(type(experiment).__module__)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += _imported(path)
+    digest = hashlib.sha256()
+    for path in sorted(found):
+        digest.update(f"{path.relative_to(PACKAGES).as_posix()}\n{_code(path)}".encode())
+    return digest.hexdigest()[:12]
+
+
+def _file_of(module: str) -> Path:
+    return PACKAGES.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def _imported(path: Path) -> list[Path]:
+    """The files of `ROOMS` that a file imports from, but for frame and statistics of experiments."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            base = path.parents[node.level - 1] if node.level else PACKAGES
+            place = base.joinpath(*(node.module or "").split("."))
+            found += [one for alias in node.names for one in _file_with(place, alias.name)]
+    rooms = tuple(f"{PACKAGES / room}{os.sep}" for room in ROOMS)
+    return [one for one in found if str(one).startswith(rooms) and one.name not in FRAME]
+
+
+def _file_with(place: Path, name: str) -> list[Path]:
+    """The file of a module, or the one of a package's that has a name which is imported from it."""
+    for one in (place.with_suffix(".py"), place / f"{name}.py"):
+        if one.is_file():
+            return [one]
+    init = place / "__init__.py"
+    for node in ast.walk(ast.parse(init.read_text(encoding="utf-8"))) if init.is_file() else ():
+        if isinstance(node, ast.ImportFrom) and node.level and any(name in (a.name, a.asname) for a in node.names):
+            return _file_with(place.joinpath(*(node.module or "").split(".")), name)
+    return []
+
+
+def _code(path: Path) -> str:
+    """The lines of a file without comments and docstrings, and of classes without what they tell."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        for one in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else ():
+            if _is_told(one, node):
+                for k in range(one.lineno - 1, one.end_lineno or one.lineno):
+                    lines[k] = "#"
+    return "\n".join(line for line in map(str.strip, lines) if line and not line.startswith("#"))
+
+
+def _is_told(node: ast.stmt, within: ast.AST) -> bool:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return True
+    names = [node.name] if isinstance(node, ast.FunctionDef) else []
+    if isinstance(node, ast.Assign):
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return isinstance(within, ast.ClassDef) and bool(TOLD & set(names))

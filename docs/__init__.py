@@ -1,0 +1,1 @@
+"""The documentation, and in `docs.teaching` what its chapters import and show."""

@@ -1,0 +1,43 @@
+"""When the bilevel classifier helps: few samples, and a published table of the classes' means and deviations.
+
+The data are scikit-learn's breast cancer samples.  One half is a study of which only the table is known: means,
+standard deviations and numbers of both classes.  Of the other half few samples are at hand.  This is what the prior of
+Epshteyn and DeJong (2006) is made for, and the reason why these data were chosen.  Each split draws both halves anew.
+"""
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+
+from models import SVC, BilevelClassifier, GenerativePrior
+
+
+def gains(samples, splits=20):
+    """Accuracy of `BilevelClassifier` less that of `SVC`, both at default settings, on every split."""
+    X, y = load_breast_cancer(return_X_y=True)
+    found = []
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(y.size)
+        study, own = order[: y.size // 2], order[y.size // 2 :]
+        table = GenerativePrior.from_samples(X[study], y[study])  # t, Omega and Sigma, and no sample
+        deviations = np.sqrt(table.Sigma[0].value)
+        prior = GenerativePrior(table.t / deviations, [Omega.value / deviations**2 for Omega in table.Omega])
+        train = np.concatenate([own[y[own] == k][: samples // 2] for k in (0, 1)])
+        test = np.setdiff1d(own, train)
+        scores = [
+            model.fit(X[train] / deviations, y[train]).score(X[test] / deviations, y[test])
+            for model in (BilevelClassifier(prior), SVC())
+        ]
+        found.append(scores[0] - scores[1])
+    return np.array(found)
+
+
+def main():
+    found = {samples: gains(samples) for samples in (6, 20, 160)}
+    for samples, gain in found.items():
+        error = gain.std(ddof=1) / np.sqrt(gain.size)
+        print(f"{samples} samples: {100 * gain.mean():+.1f} points over SVC(), standard error {100 * error:.1f}")
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Parameters that estimators share, in groups: an estimator names those that it takes among its base classes."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+from .parameters import parameters
+from .validation import ClassWeight
+
+
+@parameters
+class IterationParameters:
+    """Parameters of a method that iterates.
+
+    Parameters
+    ----------
+    verbose
+        1 prints a line for each iteration.
+    """
+
+    _: KW_ONLY
+    tol: float = 1e-10
+    max_iter: int = 1000
+    verbose: int = 0
+
+
+@parameters
+class EngineParameters:
+    """Parameters of the engine that solves the programs.
+
+    Parameters
+    ----------
+    tol
+        Of the engine, see `socp.Settings`.
+    max_iter
+        Of the engine, for each program.
+    time_limit
+        Seconds for each program that is solved; the best answer found by then is kept, with a warning.
+    threads
+        Threads of BLAS in the engine's large factorizations.
+    verbose
+        1 prints the engine's iterations.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Iterations of the engine, the most of any program.
+    """
+
+    _: KW_ONLY
+    tol: float = 1e-10
+    max_iter: int = 200
+    time_limit: float | None = None
+    threads: int = 1
+    verbose: int = 0
+
+
+@parameters
+class WeightParameters:
+    """Parameter of classifiers that weigh the errors of one class against those of another.
+
+    Parameters
+    ----------
+    class_weight
+        The weight of every class, a factor of its samples' weights; "balanced": samples / (classes * samples of it).
+    """
+
+    _: KW_ONLY
+    class_weight: ClassWeight = None
+
+
+@parameters
+class InterceptParameters:
+    """Parameter of machines with an intercept.
+
+    Parameters
+    ----------
+    fit_intercept
+        Whether the machine has an intercept b.
+    """
+
+    _: KW_ONLY
+    fit_intercept: bool = True
+
+
+@parameters
+class SeedParameters:
+    """Parameter of estimators in which something is random.
+
+    Parameters
+    ----------
+    random_state : None, int or generator
+        The seed of what is random.
+    """
+
+    _: KW_ONLY
+    random_state: Any = None

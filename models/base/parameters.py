@@ -1,0 +1,219 @@
+"""Parameters of estimators, declared as the fields of a class, from which its `__init__` and its docstring are made."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+
+from socp.problem.settings import did_you_mean
+
+Class = TypeVar("Class", bound=type)
+FITTED = object()
+ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "penalty": "l1_ratio", "reg_param": "shrinkage"}
+"""What scikit-learn calls some parameters."""
+FIRST_SECTION = re.compile(r"^(?=[A-Z][\w ]*\n-{3,}$)", re.MULTILINE)
+ITEM = re.compile(r"^(\S.*)\n?((?:[ \t].*\n?|\n)*)", re.MULTILINE)
+RAISES = "ValueError\n    The samples or a parameter cannot be taken, as the message says."
+TYPES = {
+    "Any": "",
+    "ClassWeight": 'dict, "balanced" or None',
+    "Gamma": '{"scale", "auto"} or float',
+    "KernelChoice": '{"linear", "poly", "rbf", "precomputed"}, Kernel or callable',
+}
+"""Annotations, as docstrings write them."""
+
+
+class Field(NamedTuple):
+    """A parameter, with its type as the docstring writes it."""
+
+    parameter: inspect.Parameter
+    kind: str
+
+
+def fitted(*, init: Literal[False] = False) -> Any:
+    """Declare what `fit` sets, with its type for type checkers: no parameter, and no attribute before `fit`."""
+    return FITTED
+
+
+def initializer(signature: inspect.Signature) -> Callable[..., None]:
+    """Return the `__init__` of a signature (with `self`) that keeps each argument under its own name, unchecked."""
+    by_position = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values()) - 1
+
+    def __init__(self: Any, *values: Any, **named: Any) -> None:
+        who = type(self).__name__
+        for name in named:
+            if name not in signature.parameters:
+                raise TypeError(f"{who}() got an unexpected keyword argument {name!r}{instead(type(self), name)}")
+        if len(values) > by_position:
+            most = f"{by_position} argument{'s' * (by_position != 1)}"
+            raise TypeError(f"{who}() takes {most} by position, but {len(values)} came: give the others by their names")
+        given = signature.bind(self, *values, **named)
+        given.apply_defaults()
+        vars(self).update(list(given.arguments.items())[1:])
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+def parameter_names(cls: type) -> list[str]:
+    """Return the sorted names of the arguments of `__init__`."""
+    if cls.__init__ is object.__init__:  # type: ignore[misc]
+        return []
+    return sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")  # type: ignore[misc]
+
+
+def instead(who: type, name: str) -> str:
+    """Return the end of a message on an unknown parameter: what serves in its place."""
+    if name == "probability" and not hasattr(who, "predict_proba"):
+        return f"; for predict_proba use sklearn.calibration.CalibratedClassifierCV({who.__name__}(...))"
+    known = parameter_names(who)
+    return f"; did you mean {ELSEWHERE[name]!r}?" if ELSEWHERE.get(name) in known else did_you_mean(name, known)
+
+
+def _parameters(cls: Any) -> Any:
+    fields, kinds = {}, inspect.Parameter
+    kind: Any = kinds.POSITIONAL_OR_KEYWORD
+    for name, annotation in inspect.get_annotations(cls).items():
+        value = vars(cls).get(name, kinds.empty)
+        if annotation in ("KW_ONLY", KW_ONLY):
+            kind = kinds.KEYWORD_ONLY
+        elif value is FITTED:
+            delattr(cls, name)
+        elif not str(annotation).startswith("ClassVar"):
+            parameter = kinds(name, kind, default=value, annotation=annotation)
+            fields[name] = Field(parameter, _kind_of(annotation, cls))
+    cls._fields = fields
+    found = fields_of(cls)
+    own = [kinds("self", kinds.POSITIONAL_OR_KEYWORD), *(field.parameter for field in found.values())]
+    cls.__init__ = initializer(inspect.Signature(own))
+    cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    cls._told = cls.__doc__ or ""
+    cls.__doc__ = _completed(cls, found)
+    return cls
+
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+
+    @dataclass_transform(eq_default=False, field_specifiers=(fitted,))
+    def parameters(cls: Class) -> Class:
+        """Decorate an estimator, or a group of parameters that estimators share.
+
+        Each annotated name of the class body is a parameter, as in a dataclass: those before ``_: KW_ONLY`` may be
+        given by position, the value is the default, and those of decorated base classes are inherited.  `fitted()`
+        declares what is none.  `__init__` is made of them, and the docstring completed: its sections "Parameters" and
+        "Attributes" take what they do not tell from those of the base classes, and the types and defaults from here.
+        """
+        return cls
+
+else:
+    parameters = _parameters
+
+
+def fields_of(cls: type) -> dict[str, Field]:
+    """The parameters of a class and its bases in the order of `__init__`: the class's own before inherited ones."""
+    nearest: dict[str, Field] = {}
+    for base in cls.__mro__:
+        for name, field in vars(base).get("_fields", {}).items():
+            nearest.setdefault(name, field)
+    by_position = [
+        name
+        for base in reversed(cls.__mro__)
+        for name in vars(base).get("_fields", {})
+        if nearest[name].parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+    return {name: nearest[name] for name in [*by_position, *nearest]}
+
+
+# ---- docstrings
+
+
+class Item(NamedTuple):
+    """An item of a section: its names, the type that follows them, and the indented lines."""
+
+    names: list[str]
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.names)}{' : ' * bool(self.kind)}{self.kind}\n{self.text}"
+
+
+def sections(doc: str) -> tuple[str, dict[str, str]]:
+    """Return the text of a docstring before its sections, and each section's body."""
+    summary, *rest = FIRST_SECTION.split(inspect.cleandoc(doc))
+    parts = [text.split("\n", 2) for text in rest]
+    return summary.rstrip(), {part[0]: part[2] if len(part) > 2 else "" for part in parts}
+
+
+def complete_method(method: Any, told: str) -> None:
+    """Complete a docstring by the items of the text `told` that are arguments of the method, and what it raises."""
+    summary, own = sections(method.__doc__)
+    items = _gather([own.pop("Parameters", ""), told])
+    parameters = _listed(items, inspect.signature(method).parameters)
+    first = {"Parameters": parameters, "Returns": own.pop("Returns", ""), "Raises": RAISES}
+    method.__doc__ = _joined(summary, {**first, **own})
+
+
+def _completed(cls: type, found: dict[str, Field]) -> str:
+    """Return the docstring with an item for each parameter, and each attribute that the class or a base tells of."""
+    summary, own = sections(vars(cls)["_told"])
+    bases = [sections(vars(base).get("_told", base.__doc__) or "")[1] for base in cls.__mro__[1:-1]]
+    parameters, attributes = (
+        _gather([own.pop(title, ""), *(base.get(title, "") for base in bases)])
+        for title in ("Parameters", "Attributes")
+    )
+    for name in found:
+        item = parameters.setdefault(name, Item([name], "", ""))
+        item.names[:] = [one for one in item.names if one in found]
+    for item in list(parameters.values()):
+        kind = _with_default(item.kind, [found[one] for one in item.names if one in found])
+        parameters.update(dict.fromkeys(item.names, item._replace(kind=kind)))
+    told = {"Parameters": _listed(parameters, found), "Attributes": _listed(attributes, attributes)}
+    return _joined(summary, {**told, **own})
+
+
+def _gather(bodies: Iterable[str]) -> dict[str, Item]:
+    """Return the items by each of their names; the first body that tells of a name holds."""
+    gathered: dict[str, Item] = {}
+    for body in bodies:
+        for header, text in ITEM.findall(body):
+            names, _, kind = header.partition(" : ")
+            new = [name for name in names.split(", ") if name not in gathered]
+            gathered.update(dict.fromkeys(new, Item(new, kind, text.rstrip() + "\n" if text.strip() else "")))
+    return gathered
+
+
+def _listed(items: dict[str, Item], names: Iterable[str]) -> str:
+    """Return the items of these names, each once."""
+    return "".join(map(str, {id(items[name].names): items[name] for name in names if name in items}.values()))
+
+
+def _joined(summary: str, bodies: dict[str, str]) -> str:
+    """Return a docstring of its summary and those of its sections that are not empty."""
+    parts = [f"{title}\n{'-' * len(title)}\n{body.rstrip()}" for title, body in bodies.items() if body]
+    return "\n\n".join([summary, *parts]) + "\n"
+
+
+def _kind_of(annotation: Any, cls: type) -> str:
+    """Return a type as docstrings write it."""
+    text = re.sub(r"(?: \| None)$", "", str(annotation))
+    words = () if text in TYPES else get_args(vars(sys.modules[cls.__module__]).get(text))
+    if text.startswith("Literal["):
+        words = tuple(re.findall(r"[\"']([^\"']*)[\"']", text))
+    return "{" + ", ".join(f'"{word}"' for word in words) + "}" if words else TYPES.get(text, text)
+
+
+def _with_default(kind: str, fields: list[Field]) -> str:
+    """Return the type of an item, or those of its fields where it has none, with the defaults if they are missing."""
+    defaults = [field.parameter.default for field in fields]
+    kind = kind or ", ".join(dict.fromkeys(field.kind for field in fields if field.kind))
+    if "default" in kind or "optional" in kind or inspect.Parameter.empty in defaults:
+        return kind
+    shown = ", ".join(f'"{value}"' if isinstance(value, str) else repr(value) for value in defaults)
+    default = "optional" if all(value is None for value in defaults) else f"default {shown}"
+    return f"{kind}, {default}" if kind else default

@@ -1,0 +1,155 @@
+"""The nearest feasible program: the least change of sides after which an infeasible program has solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from socp.problem.checks import ArrayLike, Number, ProgramError, as_vector
+from socp.problem.status import Status
+
+from .problem.program import QuadraticProgram
+from .problem.solution import conflict
+from .solver import solve
+
+SIDES = ("l", "u", "lb", "ub")
+TOL = 1e-9  # of the program that finds the change
+MOVED = 1e-7  # a side that moves by less, relative to its size, stays: ten times what the default tolerance allows
+
+
+class Shift(NamedTuple):
+    """A side that moves: number `entry` of `side` ("l", "u", "lb" or "ub"), by `change` (new less old)."""
+
+    side: str
+    entry: int
+    change: float
+
+
+class Relaxation(NamedTuple):
+    """A program that is feasible, and the sides that moved for it, the largest change first."""
+
+    program: QuadraticProgram
+    shifts: list[Shift]
+
+
+def relax(
+    program: QuadraticProgram, weights: Mapping[str, ArrayLike | Number] | None = None, norm: int = 1
+) -> Relaxation:
+    r"""Find the least change of the sides of a program that makes it feasible.
+
+    .. math::
+        \min_{x,\, t \ge 0} \sum_k w_k t_k^p \quad \text{subject to } l - t_l \le A x \le u + t_u,\;
+        lb - t_{lb} \le x \le ub + t_{ub}
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    weights : mapping, optional
+        What a change of one unit costs: for any of "l", "u", "lb", "ub" a positive number, or one for each entry; 1
+        where nothing is given.  A weight of infinity makes a side hard: it does not move.  Infinite sides never move.
+    norm : {1, 2}, default 1
+        The power p.  With 1 few sides move, which shows where the conflict is (as `feasRelax` in Gurobi); with 2 the
+        change is spread over all sides in conflict (as the closest feasible program of ProxQP).
+
+    Returns
+    -------
+    Relaxation
+        Its fields are `program`, the one with the sides moved, and `shifts`.  Equal sides move together and stay equal.
+        A feasible program is returned as it is, with no shifts.
+
+    Raises
+    ------
+    ProgramError
+        Hard sides contradict each other (the message names them), or a weight is not positive.
+
+    Notes
+    -----
+    P and q play no part.  Where several changes are least, one in the middle of them is taken.
+
+    Examples
+    --------
+    Two variables of at most 1 and 2 cannot have a sum of 4, unless a side gives:
+
+    >>> import qp
+    >>> program = qp.QuadraticProgram(None, [1.0, 1.0], A=[[1.0, 1.0]], l=4.0, u=9.0, ub=[1.0, 2.0])
+    >>> print(qp.solve(program).status)
+    primal_infeasible
+    >>> nearest, shifts = qp.relax(program, weights={"ub": np.inf})
+    >>> print([(side, entry, round(change, 6)) for side, entry, change in shifts], nearest.l.round(6))
+    [('l', 0, -1.0)] [3.]
+    >>> print(qp.solve(nearest).status)
+    optimal
+    """
+    if norm not in (1, 2):
+        raise ProgramError(f"norm must be 1 or 2, but {norm!r} came")
+    costs = _costs(program, weights or {})
+    elastic = _elastic(program, costs, norm)
+    answer = solve(elastic, tol=TOL)
+    if answer.status is Status.PRIMAL_INFEASIBLE:
+        names = conflict(program, answer.y[: program.m], answer.z_bounds[: program.n])
+        raise ProgramError(f"hard sides contradict each other: {names}; give one of them a finite weight")
+    if answer.status not in (Status.OPTIMAL, Status.INACCURATE):
+        raise ProgramError(f"the nearest feasible program was not found: {answer.message}")
+    x, old = answer.x[: program.n], {name: getattr(program, name) for name in SIDES}
+    new = _moved(("l", "u"), old, costs, program.A @ x) | _moved(("lb", "ub"), old, costs, x)
+    shifts = [
+        Shift(name, int(k), float(new[name][k] - old[name][k]))
+        for name in SIDES
+        for k in np.flatnonzero(new[name] != old[name])
+    ]
+    if not shifts:
+        return Relaxation(program, [])
+    shifts.sort(key=lambda shift: -abs(shift.change))
+    return Relaxation(program.with_data(program.P, program.A, **new), shifts)
+
+
+def _costs(program: QuadraticProgram, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the cost of moving each side, infinite where it may not move."""
+    unknown = set(weights) - set(SIDES)
+    if unknown:
+        raise ProgramError(f"weights may have the keys l, u, lb and ub, but {sorted(unknown)} came")
+    costs = {}
+    for name in SIDES:
+        side = getattr(program, name)
+        cost = as_vector(f"weights[{name!r}]", weights.get(name, 1.0), side.size, spread=True)
+        if not (cost > 0.0).all():
+            raise ProgramError(f"weights[{name!r}] must be positive; inf keeps a side where it is")
+        costs[name] = np.where(np.isfinite(side), cost, np.inf)
+    return costs
+
+
+def _elastic(program: QuadraticProgram, costs: dict[str, np.ndarray], norm: int) -> QuadraticProgram:
+    """Return the program in (x, t) whose answer is the least change t; a soft bound of x is a row."""
+    n, soft = program.n, {name: np.isfinite(cost) for name, cost in costs.items()}
+    rows = sp.vstack([program.A, sp.eye_array(n)], format="csc")
+    lower, upper = np.concatenate([soft["l"], soft["lb"]]), np.concatenate([soft["u"], soft["ub"]])
+    one = sp.eye_array(program.m + n, format="csc")
+    A = sp.hstack([rows, one[:, np.flatnonzero(lower)], -one[:, np.flatnonzero(upper)]], format="csc")
+    cost = np.concatenate([costs[name][soft[name]] for name in ("l", "lb", "u", "ub")])
+    none = np.zeros(cost.size)
+    return QuadraticProgram(
+        sp.diags_array(np.concatenate([np.zeros(n), 2.0 * cost])) if norm == 2 else None,
+        np.concatenate([np.zeros(n), cost if norm == 1 else none]),
+        A,
+        np.concatenate([program.l, np.where(soft["lb"], program.lb, -np.inf)]),
+        np.concatenate([program.u, np.where(soft["ub"], program.ub, np.inf)]),
+        np.concatenate([np.where(soft["lb"], -np.inf, program.lb), none]),
+        np.concatenate([np.where(soft["ub"], np.inf, program.ub), none + np.inf]),
+    )
+
+
+def _moved(
+    names: tuple[str, str], old: dict[str, np.ndarray], costs: dict[str, np.ndarray], value: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return both sides, moved to `value` where they may move and it lies beyond them; equal sides stay equal."""
+    lower, upper = (old[name] for name in names)
+    falls = np.isfinite(costs[names[0]]) & (value < lower - MOVED * (1.0 + np.abs(lower)))
+    rises = np.isfinite(costs[names[1]]) & (value > upper + MOVED * (1.0 + np.abs(upper)))
+    together = (lower == upper) & (falls | rises)
+    return {
+        names[0]: np.where(falls | together, value, lower),
+        names[1]: np.where(rises | together, value, upper),
+    }
