@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from socp.verify.stopping import residuals as cone_residuals
 from ..plan.choice import choose_method
 from ..problem.derivatives import linearize as linearize_program
 from ..problem.program import QuadraticProgram
-from ..problem.solution import Solution
+from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
@@ -110,26 +111,26 @@ class DualActiveSet:
 
     def _answer(self, room: Room, message: str, status: Status = OPTIMAL) -> Solution:
         """The answer that is in the room, or a certificate."""
-        program, figures, point = self.program, room.numbers.tolist(), room.point()
+        program, point = self.program, room.point()
+        figures: tuple[float, float, float, float, float] = tuple(room.numbers.tolist())
         iterations: int = room.iterations.item()
         trace = room.copy_of_trace(min(iterations + 1, room.trace.size))
         if program.offset:
-            figures[0], figures[1] = figures[0] + program.offset, figures[1] + program.offset
+            figures = figures[0] + program.offset, figures[1] + program.offset, *figures[2:]
             trace["primal_objective"] += program.offset
             trace["dual_objective"] += program.offset
         if self.settings.verbose:
             for record in trace:
                 printing.line(record)
-        x, y, z = point
-        if status is OPTIMAL:
-            room.has_answer = True
-        else:
-            x, (y, z), figures = answer_at(program, status, x, (y, z), None)
         cone_solution = functools.partial(cone_answer, program, point, status, message, trace, self.plan)
-        solution = Solution(
-            status, x, y, z, *figures, iterations=iterations, setup_time=0.0, solve_time=0.0, message=message,
-            trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan, run=SimpleNamespace(solution=cone_solution),
-        )  # fmt: skip
+        rest: dict[str, Any] = {
+            "iterations": iterations, "setup_time": 0.0, "solve_time": 0.0, "message": message, "trace": trace,
+            "timings": NO_TIMINGS.copy(), "plan": self.plan, "run": SimpleNamespace(solution=cone_solution),
+        }  # fmt: skip
+        if status is not OPTIMAL:
+            return solution_at(program, status, point, None, **rest)
+        room.has_answer = True
+        solution = Solution(status, *point, *figures, **rest)
         solution._linearize = functools.partial(linearize_program, program)
         return solution
 
@@ -219,7 +220,7 @@ class Room:
         self.code, self.iterations, self.numbers, self.trace = (
             batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
         )  # fmt: skip
-        self._records = memoryview(np.ndarray(self.trace.nbytes, np.uint8, self.trace))
+        self._records = np.ndarray(self.trace.nbytes, np.uint8, self.trace).data
         self.words = batch.words + self.test.words + self.work.words
         self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
