@@ -73,6 +73,7 @@ class DiscriminantParameters(PriorParameters):
     covariance: Literal["full", "diagonal", "identity", "spherical"] = "full"
     priors: Any = None
     _: KW_ONLY
+    dirichlet: Any = 1.0
     divisor: Literal["unbiased", "mle"] = "mle"
     shrinkage: Any = "auto"
     mean_prior: Any = None

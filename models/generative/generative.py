@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..base.validation import as_matrix, check_number
 
 @parameters
 class PriorParameters(IterationParameters):
-    """Parameters of generative classifiers that may have samples without labels.
+    """Parameters of generative classifiers that may have samples without labels, `priors` and `dirichlet` among them.
 
     Parameters
     ----------
@@ -44,10 +43,6 @@ class PriorParameters(IterationParameters):
     n_iter_ : int
         Steps of expectation maximization; 1 where nothing is missing.
     """
-
-    _: KW_ONLY
-    priors: Any = None
-    dirichlet: Any = 1.0
 
 
 class GenerativeClassifier(Classifier):

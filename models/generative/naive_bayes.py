@@ -274,6 +274,9 @@ class BernoulliNaiveBayes(NaiveBayes, PriorParameters):
 
     alpha: float = 1.0
     binarize: float | None = 0.0
+    _: KW_ONLY
+    priors: Any = None
+    dirichlet: Any = 1.0
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         return [(None, BernoulliFeatures(check_number("alpha", self.alpha, 0.0), _threshold(self.binarize)))]
@@ -330,6 +333,7 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
     alpha: float = 1.0
     priors: Any = None
     _: KW_ONLY
+    dirichlet: Any = 1.0
     predictive: Literal["plug-in", "bayes"] = "plug-in"
 
     def __sklearn_tags__(self) -> Any:
@@ -386,6 +390,8 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
     _: KW_ONLY
     var_smoothing: float = 1e-9
     binarize: float | None = 0.0
+    priors: Any = None
+    dirichlet: Any = 1.0
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         kinds = [self.kinds] * features if isinstance(self.kinds, str) else list(self.kinds)

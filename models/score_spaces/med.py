@@ -15,10 +15,10 @@ import qp
 from ..base.estimator import Classifier, convergence_warning
 from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
 from ..base.multiclass import scores, spread, two_class_problems
-from ..base.newton_minimizer import minimize, solve_cholesky
 from ..base.parameters import parameters
 from ..base.progress import History
 from ..base.validation import as_dense, check_choice, check_number
+from ..numerics.newton_minimizer import minimize, solve_cholesky
 from ..programs.score_spaces import med_newton_program, med_program
 from ..svm.margin import MarginDual, product_of
 

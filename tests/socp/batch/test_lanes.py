@@ -240,3 +240,17 @@ def test_cone_programs_have_equalities_apart(seed):
         u_i = np.append(u[i], np.full(n, np.inf))
         lanes.append(Lane(P + np.eye(n), q[i], A, l_i, u_i, apart=True, tol=1e-6))
     check(many, lanes)
+
+
+LOOSE = {"tol": 0.1, "tol_infeasible": 1e-8}, {"tol": 1e-3, "tol_abs": 1e-3}
+
+
+@pytest.mark.parametrize("settings", LOOSE)
+@pytest.mark.parametrize("size", [1e-2, 1e3])
+def test_tolerances_far_from_tau_of_one(size, settings):
+    for seed in (0, 3, 6):
+        P, q, A, l, u, lb, ub = programs(seed)
+        sides = size * l, size * u, size * lb, size * ub
+        many = qp.solve_many(P, q, A, *sides, **settings)
+        rows = [(size * np.append(l[i], lb), size * np.append(u[i], ub)) for i in range(len(q))]
+        check(many, [Lane(P, q[i], A, *rows[i], apart=False, **settings) for i in range(len(q))])
