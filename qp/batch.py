@@ -69,7 +69,7 @@ class Solutions(Answers[Solution]):
     z_bounds: np.ndarray
 
     def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:
-        """The gradients of one number of each answer by all data: as `Solution.vjp`, with a leading axis.
+        """Return the vector-Jacobian product of every program: `Solution.vjp` with a leading batch axis.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Solutions(Answers[Solution]):
         self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
         dub: Any = None, smoothing: float = 0.0,
     ) -> Tangent:  # fmt: skip
-        """The derivatives of the answers along a change of the data, with or without a leading axis."""
+        """Return the derivatives of all answers along a change of the data, with or without a leading axis."""
         return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
 
 
@@ -160,11 +160,11 @@ class Programs(BatchData):
         return QuadraticProgram.of_checked(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0)
 
     def sides(self) -> dict[str, np.ndarray]:
-        """l and u of the rows and of the variables behind them."""
+        """Return l and u of the rows, followed by those of the variables."""
         return {"l": side_by_side(self.l, self.lb), "u": side_by_side(self.u, self.ub)}
 
     def subset(self, chosen: np.ndarray) -> Programs:
-        """Some of the programs."""
+        """Return the programs with the numbers `chosen`."""
         part = object.__new__(Programs)
         part.__dict__.update(self.__dict__)
         part.k = chosen.size
@@ -252,7 +252,7 @@ def checked_start(start: Any, programs: Programs) -> Start | None:
 def solve_like(
     solver: Engine, vectors: dict[str, Any], threads: int | None, warm_start: Solutions | None
 ) -> Solutions:  # fmt: skip
-    """`qp.Solver.solve_many`; P was tested when the solver was set up."""
+    """Run `qp.Solver.solve_many`; P was tested when the solver was set up."""
     started, program, settings = time.perf_counter(), solver.program, settings_of_batch(solver.settings, threads)
     data = {name: getattr(program, name) for name in ("q", "l", "u", "lb", "ub")}
     data.update({name: value for name, value in vectors.items() if value is not None})
@@ -261,7 +261,7 @@ def solve_like(
 
 
 def solve_programs(programs: Programs, settings: Settings, started: float, start: Start | None) -> Solutions:
-    """The answers to checked programs."""
+    """Solve checked programs."""
     many = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n)
     many._programs = programs
 
@@ -327,7 +327,7 @@ class QuadraticLot(Lot):
 
 
 def lots_of(programs: Programs, settings: Settings, start: Start | None = None) -> list[QuadraticLot]:
-    """The programs, together where the same sides are finite and equal."""
+    """Group the programs whose sides are finite and equal in the same places."""
     kinds = kinds_of(**programs.sides())
     if len(programs.bounds) > 1:
         kinds = side_by_side(kinds, programs.bounds)

@@ -135,7 +135,7 @@ class Engine(SetUpOnce):
 
     def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> bool:
         """Go over to a program; False, and nothing is done, where it needs another set-up."""
-        if self.dual_active_set is not None and (new_P or new_A or not self.dual_active_set.form.fits(program)):
+        if self.dual_active_set is not None and (new_P or new_A):
             return False
         if self._reduced is None:
             self._keep(program, None)
@@ -205,13 +205,15 @@ class Engine(SetUpOnce):
         """The answer of an active set, or else of the interior-point method."""
         solution = None
         if self.dual_active_set is not None:
-            self._show(self.dual_active_set.plan, self.program, self.dual_active_set.form)
+            if self.settings.verbose:
+                self._show(self.dual_active_set.plan, self.program, self.dual_active_set.form)
             solution = self.dual_active_set.solve(is_warm)
             if solution is not None:
                 return solution
         test = ProgramTest(self.program, self.presolved, self.cone_form)
         if self.active_set is not None:
-            self._show(self.active_set.plan, self.presolved.program, self.cone_form)
+            if self.settings.verbose:
+                self._show(self.active_set.plan, self.presolved.program, self.cone_form)
             solution = self.active_set.solve(start, test)
         if solution is None and self.program.hessian.is_by_rows:
             self._make_hessian()
@@ -219,11 +221,10 @@ class Engine(SetUpOnce):
         return self._follow_path(is_warm, test) if solution is None else solution
 
     def _show(self, plan: Plan, program: QuadraticProgram, form: ConeForm) -> None:
-        """Print the head of a method that is none of the engine's, where that is wanted."""
-        if self.settings.verbose:
-            P = program.hessian
-            entries = P.order**2 if P.is_by_rows else P.entries, program.A.data.size
-            printing.header(plan, self.settings.tol, form.n, form.p, form.m, (), entries)
+        """Print the head of a method that is none of the engine's."""
+        P = program.hessian
+        entries = P.order**2 if P.is_by_rows else P.entries, program.A.data.size
+        printing.header(plan, self.settings.tol, form.n, form.p, form.m, (), entries)
 
     def _start_of(self, warm_start: bool | np.ndarray) -> np.ndarray | None:
         """Where the active set begins."""

@@ -11,6 +11,7 @@ from socp.problem.lowrank import LowRank
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
 from socp.solver import with_values
 
+from .active_set.small import solve_small
 from .batch import Solutions, solve_like
 from .engine import Engine
 from .problem.kernel_matrix import KernelMatrix
@@ -152,10 +153,12 @@ def solve(
     >>> print(sol.status, sol.x.round(6), sol.y.round(6))
     optimal [0.3 0.7] [0.7]
     """
-    checked = Settings.of_call(settings, "solve", KNOWN)
-    solver = Solver.of_checked(program_of(P, q, A, l, u, lb, ub, offset), checked)
-    solution = solver.solve()
-    solver.let_go()
+    checked, program = Settings.of_call(settings, "solve", KNOWN), program_of(P, q, A, l, u, lb, ub, offset)
+    solution = solve_small(program, checked)
+    if solution is None:
+        solver = Solver.of_checked(program, checked)
+        solution = solver.solve()
+        solver.let_go()
     return solution
 
 

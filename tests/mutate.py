@@ -10,7 +10,8 @@ of its package (--reach all: on all): it is caught by the first test that fails 
 printed with file and line: it is a hole in the tests, or a change that changes nothing, which only a reader can tell.
 
 A process that has numba, scikit-learn and the like imported forks for each fault; kernels that no fault changes are
-compiled once.  At the end the tests that caught something run without a fault: what fails there, too, caught nothing.
+compiled once.  At the end the tests that caught something run without a fault: what fails there, too,
+is left out, and what it caught is tried again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -261,13 +262,14 @@ def tests_of(fault: Fault, copy: Path, reach: str) -> list[list[str]]:
     return found or tests_of(fault, copy, "package")
 
 
-def run_tests(copy: Path, stages: list[list[str]], output: Path, first: bool = True) -> None:
+def run_tests(copy: Path, stages: list[list[str]], output: Path, left_out: Iterable[str], first: bool = True) -> None:
     """Run tests in this process, a child, until some fail, and end it with pytest's exit code."""
     os.setsid()
     sys.stdout = sys.stderr = file = output.open("w")
     os.dup2(file.fileno(), 1)
     os.dup2(file.fileno(), 2)
     os.chdir(copy)
+    stages = [[*tests, *(f"--deselect={name}" for name in left_out)] for tests in stages]
     os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     for name in [name for name in sys.modules if name.split(".")[0] in (*PACKAGES, "tests")]:
         del sys.modules[name]
@@ -299,14 +301,14 @@ def run_tests(copy: Path, stages: list[list[str]], output: Path, first: bool = T
 class Trial:
     """The tests of a fault, in a process of its own on a copy of the project."""
 
-    def __init__(self, copy: Path, fault: Fault, limit: float, reach: str) -> None:
+    def __init__(self, copy: Path, fault: Fault, limit: float, reach: str, left_out: Iterable[str] = ()) -> None:
         self.copy, self.fault, self.begun, self.limit = copy, fault, time.monotonic(), limit
         self.path, self.output = copy / fault.file, copy / "output.txt"
         self.code = self.path.read_text(encoding="utf-8")
         self.path.write_text(fault.applied(self.code), encoding="utf-8")
         self.process = os.fork()
         if not self.process:
-            run_tests(copy, tests_of(fault, copy, reach), self.output)
+            run_tests(copy, tests_of(fault, copy, reach), self.output, left_out)
 
     def verdict(self) -> str:
         """By what the fault is caught, "survived", or "" while the tests run."""
@@ -328,12 +330,14 @@ class Trial:
         return failed[0].split(" - ")[0] if failed else f"the tests could not be run ({code})"
 
 
-def tried(drawn: list[Fault], copies: list[Path], limit: float, reach: str) -> Iterator[tuple[Fault, str, float]]:
+def tried(
+    drawn: list[Fault], copies: list[Path], limit: float, reach: str, left_out: Iterable[str] = ()
+) -> Iterator[tuple[Fault, str, float]]:
     """Try faults side by side, one in each copy; yield each with its verdict and seconds."""
     waiting, free, running = list(reversed(drawn)), list(copies), []
     while waiting or running:
         while waiting and free:
-            running.append(Trial(free.pop(), waiting.pop(), limit, reach))
+            running.append(Trial(free.pop(), waiting.pop(), limit, reach, left_out))
         time.sleep(0.05)
         for trial in running[:]:
             if verdict := trial.verdict():
@@ -346,7 +350,7 @@ def failing(copy: Path, tests: list[str]) -> set[str]:
     """The tests that fail without a fault."""
     process = os.fork()
     if not process:
-        run_tests(copy, [tests], copy / "output.txt", first=False)
+        run_tests(copy, [tests], copy / "output.txt", (), first=False)
     os.waitpid(process, 0)
     said = (copy / "output.txt").read_text(errors="replace").splitlines()
     return {line.split(" - ")[0] for line in said if line.startswith(("FAILED", "ERROR"))}
@@ -396,17 +400,22 @@ def main(words: list[str] | None = None) -> int:
     found: dict[Fault, str] = {}
     with tempfile.TemporaryDirectory(prefix="faults-") as work:
         copies = made_copies(asked.processes, Path(work))
-        for fault, by, seconds in tried(drawn, copies, asked.seconds, asked.reach):
-            found[fault] = by
-            print(f"{fault.file}:{fault.line}\t{fault.before!r} -> {fault.after!r}\t{by}\t{seconds:.0f} s", flush=True)
-        tests = sorted({by.split(" ", 1)[1] for by in found.values() if by.startswith(("FAILED", "ERROR tests"))})
-        wrong = failing(copies[0], tests) if tests else set()
-    for by in sorted(wrong):
-        print(f"without a fault, too: {by}")
+        waiting, wrong = drawn, set[str]()
+        while waiting:
+            for fault, by, seconds in tried(waiting, copies, asked.seconds, asked.reach, wrong):
+                found[fault] = by
+                change = f"{fault.before!r} -> {fault.after!r}"
+                print(f"{fault.file}:{fault.line}\t{change}\t{by}\t{seconds:.0f} s", flush=True)
+            tests = {by.split(" ", 1)[1] for by in found.values() if by.startswith(("FAILED", "ERROR tests"))}
+            fails = failing(copies[0], sorted(tests)) if tests else set()
+            waiting = [fault for fault, by in found.items() if by in fails]
+            wrong |= {by.split(" ", 1)[1] for by in fails}
+            for by in sorted(fails):
+                print(f"without a fault, too: {by}", flush=True)
     for room in dict.fromkeys(fault.room for fault in drawn):
-        seen = [by != "survived" and by not in wrong for fault, by in found.items() if fault.room == room]
+        seen = [by != "survived" for fault, by in found.items() if fault.room == room]
         print(f"{room:<24}{sum(seen):4d} of {len(seen)}")
-    share = sum(by != "survived" and by not in wrong for by in found.values()) / max(len(found), 1)
+    share = sum(by != "survived" for by in found.values()) / max(len(found), 1)
     print(f"caught {share:.0%} of {len(found)} faults, seed {asked.seed}")
     return 0 if share >= asked.least else 1
 

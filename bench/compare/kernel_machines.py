@@ -6,7 +6,6 @@ is wrong where it is more than `WORSE` behind the other one.  Times are of the p
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,12 +18,12 @@ from models.base.multiclass import stratified_folds
 
 from .. import peers
 from ..programs.sets import DataError, chosen
+from .shortest import shortest
 
 Data = tuple[np.ndarray, np.ndarray]
 LOOSE, TIGHT = 1e-3, 1e-8  # LIBSVM's tolerances
 WORSE = 1e-6  # relative
 FLIPPED = 2e-3  # of the samples, by LIBSVM's own tolerance in a mean score of folds
-LONG_ENOUGH, RUNS = 1.0, 10  # seconds after which a time is not measured again, and runs at most
 CS = np.logspace(-2.0, 3.0, 20)  # of a path
 AT_ONCE = 256  # samples in a block of the kernel's matrix
 HEADER = (
@@ -115,8 +114,8 @@ def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) ->
         return measure_path(name, X, y, kernel, tol)
     regression = name.startswith("regression")
     ours, theirs = (SVR, svm.SVR) if regression else (SVC, svm.SVC)
-    seconds, found = _best(lambda: ours(kernel=kernel).fit(X, y))
-    libsvm_seconds, other = _best(lambda: theirs(kernel=kernel, tol=tol).fit(X, y))
+    seconds, found = shortest(lambda: ours(kernel=kernel).fit(X, y))
+    libsvm_seconds, other = shortest(lambda: theirs(kernel=kernel, tol=tol).fit(X, y))
     behind = np.nan
     if found.dual_coef_.shape[0] == 1:
         objectives = [dual_objective(machine, found.kernel_, X, y, regression) for machine in (found, other)]
@@ -129,14 +128,14 @@ def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: floa
     from sklearn.model_selection import GridSearchCV, PredefinedSplit
     from sklearn.svm import SVC as LIBSVM
 
-    seconds, found = _best(lambda: SVCCV(CS, kernel).fit(X, y))
+    seconds, found = shortest(lambda: SVCCV(CS, kernel).fit(X, y))
     places = np.empty(y.size, dtype=int)
     for f, held_out in enumerate(stratified_folds(np.unique(y, return_inverse=True)[1])):
         places[held_out] = f
     search = GridSearchCV(
         LIBSVM(kernel=kernel, gamma=found.kernel_.gamma, tol=tol), {"C": CS}, cv=PredefinedSplit(places)
     )
-    libsvm_seconds, other = _best(lambda: search.fit(X, y))
+    libsvm_seconds, other = shortest(lambda: search.fit(X, y))
     behind = float((other.cv_results_["mean_test_score"] - found.scores_.mean(axis=1)).max())
     return Row(name, "SVCCV", kernel, tol, seconds, libsvm_seconds, behind, found.support_.size)
 
@@ -160,19 +159,6 @@ def summary(rows: Sequence[Row]) -> str:
         f"\n{np.exp(np.log(shares).mean()):.2f} of LIBSVM's time in the geometric mean of {shares.size}, "
         f"{shares.max():.2f} at most; {wrong} objectives more than {WORSE:g} behind"
     )
-
-
-def _best(fit: Callable[[], Any]) -> tuple[float, Any]:
-    """The shortest of at least one run after a first that loads what is compiled, and what came of it."""
-    best, spent = np.inf, 0.0
-    for _ in range(RUNS):
-        start = time.process_time()
-        machine = fit()
-        took = time.process_time() - start
-        best, spent = min(best, took), spent + took
-        if spent > LONG_ENOUGH:
-            break
-    return best, machine
 
 
 def many_vectors(size: int) -> Data:

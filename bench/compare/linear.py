@@ -8,8 +8,6 @@ stands the fastest run of any of scikit-learn's solvers whose gradient is at mos
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +20,9 @@ from models import LinearSVC, LinearSVR, LogisticRegression
 from .. import peers
 from ..programs import generate, learning
 from ..programs.sets import DataError, chosen
+from .shortest import shortest
 
 Data = tuple[Any, np.ndarray]
-LONG_ENOUGH = 1.0  # seconds after which a time is not measured again
-RUNS = 10
 PRECISE = 1e-11  # relative gap of the objective to which all others are compared
 LEAST = 1e-10  # relative distance below which the other counts as exact
 TOLS = (1e-4, 1e-6, 1e-8)  # of the solvers of scikit-learn's logistic regression
@@ -139,11 +136,11 @@ def _support_vectors(name: str, X: Any, y: np.ndarray, loss: str) -> Row:
         return objective(X, y, loss, np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]), epsilon)
 
     exact = kind(loss=loss, tol=PRECISE, max_iter=10000, **more).fit(X, y)
-    other_seconds, other = _best(lambda: other_kind(loss=loss, dual=True, random_state=0, **more).fit(X, y))
+    other_seconds, other = shortest(lambda: other_kind(loss=loss, dual=True, random_state=0, **more).fit(X, y), 2)
     least = min(value(exact), value(other))
     other_error = max((value(other) - least) / (1.0 + least), LEAST)
-    seconds, ours = _best(lambda: kind(loss=loss, tol=other_error, **more).fit(X, y))
-    default_seconds, default = _best(lambda: kind(loss=loss, **more).fit(X, y))
+    seconds, ours = shortest(lambda: kind(loss=loss, tol=other_error, **more).fit(X, y), 2)
+    default_seconds, default = shortest(lambda: kind(loss=loss, **more).fit(X, y), 2)
     return Row(
         name, f"{kind.__name__}, {loss}", shape[0], shape[1], seconds, other_seconds,
         (value(ours) - least) / (1.0 + least), other_error,
@@ -157,11 +154,11 @@ def _logistic(name: str, X: Any, y: np.ndarray) -> Row:
     found = []
     for solver in LOGISTIC_SOLVERS[: 3 if X.shape[1] <= MOST_FACTORED else 2]:
         for tol in TOLS:
-            seconds, other = _best(lambda: Other(solver=solver, tol=tol, max_iter=10000).fit(X, y))  # noqa: B023
+            seconds, other = shortest(lambda: Other(solver=solver, tol=tol, max_iter=10000).fit(X, y), 2)  # noqa: B023
             found.append((seconds, _gradient(other, X, y), f"{solver}, {tol:g}"))
     rows = []
     for tol in (1e-4, 1e-6, 1e-9, LogisticRegression().tol):
-        seconds, ours = _best(lambda: LogisticRegression(tol=tol).fit(X, y))  # noqa: B023
+        seconds, ours = shortest(lambda: LogisticRegression(tol=tol).fit(X, y), 2)  # noqa: B023
         rows.append((seconds, _gradient(ours, X, y), ours))
     default_seconds, _, default = rows[-1]
     target = min(gradient for _, gradient, _ in found)
@@ -188,21 +185,6 @@ def _gradient(model: Any, X: Any, y: np.ndarray) -> float:
     R = model.predict_proba(X) - (y[:, None] == model.classes_)
     R = R[:, 1:] if R.shape[1] == 2 else R
     return float(max(np.abs(np.asarray(X.T @ R).T + model.coef_).max(), np.abs(R.sum(axis=0)).max()))
-
-
-def _best(fit: Callable[[], Any]) -> tuple[float, Any]:
-    """The shortest of at least two runs, as many as fit into a second or so, and what came of it."""
-    best, spent = np.inf, 0.0
-    for k in range(RUNS):
-        begin = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = fit()
-        took = time.process_time() - begin
-        best, spent = min(best, took), spent + took
-        if k > 0 and spent > LONG_ENOUGH:
-            break
-    return best, model
 
 
 def _texts(size: int) -> Data:

@@ -70,7 +70,8 @@ def conduct(
     }
     path = folder / RUNS
     found, done = read(path)
-    is_confirmed = confirmation(folder).get("code") == head["code"]
+    checked = confirmation(folder)
+    is_confirmed = checked.get("code") == head["code"] and not checked["different"]
     if found and any(found[name] != head[name] for name in SAME if not (name == "code" and is_confirmed)):
         raise DataError(
             f"{path} holds runs of another form of the experiment, or of other code; give another --out, or --fresh"
@@ -92,7 +93,7 @@ def conduct(
 
 
 def confirmation(folder: Path) -> dict[str, Any]:
-    """Return what the last check wrote beside the runs, if it confirmed them."""
+    """Return what the last check wrote beside the runs; nothing where there was none."""
     path = folder / CONFIRMED
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found

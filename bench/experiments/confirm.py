@@ -1,7 +1,7 @@
 """Check pages by their results: a sample of the kept runs is computed again by the present code and compared.
 
-A page of the present code needs no run.  What is found equal is written beside the runs, with the digest of the code
-that found it, so that the next check of this code reads it.
+A page of the present code needs no run.  What is found is written beside the runs, with the digest of the code that
+found it: the page tells it, and the next check of this code reads where all was equal.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def pages(folder: Path, name: str = "all") -> list[Path]:
 
 
 def check(experiment: Experiment, folder: Path, data: str | None = None, budget: float = BUDGET) -> Check:
-    """Return whether the runs of a folder are those of the present code; write down that they are.
+    """Return whether the runs of a folder are those of the present code, and write it down.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def check(experiment: Experiment, folder: Path, data: str | None = None, budget:
     if head["code"] == now:
         return Check(experiment.name, True, "of this code")
     before = conduct.confirmation(folder)
-    if before.get("code") == now:
+    if before.get("code") == now and not before["different"]:
         return Check(experiment.name, True, f"{made}; {in_words(before)}")
     chosen, left_out = sample(list(map(json.loads, runs)), [run["seconds"] for run in runs.values()], budget)
     try:
@@ -78,27 +78,25 @@ def check(experiment: Experiment, folder: Path, data: str | None = None, budget:
         moved = {key(one): words for one in chosen if (words := _moved(experiment, data, head, one, runs[key(one)]))}
     except DataError as error:
         return Check(experiment.name, False, f"{made}; cannot be confirmed: {error}")
-    if moved:
-        which = "; ".join(f"{one}: {words}" for one, words in moved.items())
-        words = f"different in {len(moved)} of {len(chosen)} runs computed again by code {now}: {which}"
-        return Check(experiment.name, False, f"{made}; {words}")
     found = {
         "code": now,
         "date": conduct.today(),
         "computed": len(chosen),
         "runs": len(runs),
         "left_out": left_out,
+        "different": [f"{one}: {words}" for one, words in moved.items()],
     }
     (folder / conduct.CONFIRMED).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return Check(experiment.name, True, f"{made}; {in_words(found)}", is_new=True)
+    return Check(experiment.name, not moved, f"{made}; {in_words(found)}", is_new=True)
 
 
 def in_words(found: dict[str, Any]) -> str:
-    """Return a confirmation as words of its page."""
+    """Return what a check found as words of its page."""
     without = f", none with {', '.join(found['left_out'])}" if found["left_out"] else ""
-    return f"{found['computed']} of {found['runs']} runs computed again by code {found['code']} on {found['date']}" + (
-        f"{without}: equal"
-    )
+    runs = f"{found['computed']} of {found['runs']} runs computed again by code {found['code']} on {found['date']}"
+    different = found["different"]
+    words = f"different in {len(different)}: {'; '.join(different)}" if different else "equal"
+    return f"{runs}{without}: {words}"
 
 
 def sample(runs: list[Parameters], seconds: list[float], budget: float) -> tuple[list[Parameters], list[str]]:

@@ -53,7 +53,7 @@ class Strings(Experiment):
     source = "Sun and DeJong 2005, experiment 4 (Figure 5A), on other data"
     claim = (
         "EA-SVM out-performs SVM in almost all cases by the area under the ROC curve, with rather flawed domain "
-        "knowledge; and even misleading explanations do not make it much worse."
+        "knowledge; and even misleading explanations do not harm it significantly."
     )
     protocol = Protocol(
         paper="54 problems of protein super-families explained by the motifs of Prosite, mismatch kernel (5, 1), "
@@ -167,10 +167,8 @@ class Strings(Experiment):
             parts.append(
                 Part(f"{name}: EA-SVM is ahead: mean gain in standard errors", standard_errors(gains), ">", 2.0)
             )
-        least = min(values.mean() for values in harm.values())
-        parts.append(
-            Part("misleading explanations cost less than a point: least mean gain of the area", least, ">", -0.01)
-        )
+        least = min(map(standard_errors, harm.values()))
+        parts.append(Part("misleading explanations harm no task: least mean gain in standard errors", least, ">", -2.0))
         return verdict_of(
             parts,
             "No reason was found but that the data are not the paper's: true places are as good as random ones on "

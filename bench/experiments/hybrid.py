@@ -298,7 +298,7 @@ class HybridCoverage(Experiment):
             means = self._means(runs, pair)
             higher = float((means[HYBRID_1] > means[BAYES]).mean())
             area = {method: mean.mean() for method, mean in means.items()}
-            p_value = self._better(runs, pair).p_value
+            p_value = self._against_bayes(runs, pair, HYBRID_1).p_value
             parts.append(
                 f"{pair}: higher than naive Bayes' at {100 * higher:.0f} % of the coverages, mean accuracy "
                 f"{100 * area[HYBRID_1]:.2f} against {100 * area[BAYES]:.2f} (p = {p_value:.2g}), not normalized "
@@ -314,13 +314,12 @@ class HybridCoverage(Experiment):
         pairs = _pairs(runs)
         means = {pair: self._means(runs, pair) for pair in pairs}
         higher = [float((means[p][HYBRID_1] >= means[p][BAYES]).mean()) for p in pairs]
-        area = {p: {method: mean.mean() for method, mean in means[p].items()} for p in pairs}
-        p_values = [self._better(runs, p).p_value for p in pairs]
-        plain = max(abs(a[PLAIN_HYBRID_1] - a[BAYES]) for a in area.values())
+        p_values = [self._against_bayes(runs, p, HYBRID_1).p_value for p in pairs]
+        plain = len(pairs) * min(self._against_bayes(runs, p, PLAIN_HYBRID_1).p_value for p in pairs)
         parts = [
             Part("higher than naive Bayes' almost everywhere: share of coverages", float(np.mean(higher)), ">=", 0.9),
             Part("significantly better on every pair: largest p", float(max(p_values)), "<", LEVEL),
-            Part("not normalized it is as naive Bayes: largest difference of the areas", plain, "<=", 0.002),
+            Part("not normalized it differs from naive Bayes on no pair: least p x pairs", plain, ">=", LEVEL),
         ]
         if QUICK_PAIRS[0] in means:
             ours, bayes = (_covered(means[QUICK_PAIRS[0]][m]) for m in (HYBRID_1, BAYES))
@@ -334,10 +333,10 @@ class HybridCoverage(Experiment):
         own = [run for run in runs if run["pair"] == pair]
         return {method: np.mean([run["accuracies"][method] for run in own], axis=0) for method in self.methods}
 
-    def _better(self, runs: list[Result], pair: str) -> PairedTest:
-        """The mean accuracies over all coverages of the hybrid and of naive Bayes, split by split."""
+    def _against_bayes(self, runs: list[Result], pair: str, method: str) -> PairedTest:
+        """Compare the mean accuracies over all coverages of a method and of naive Bayes, split by split."""
         own = [run["accuracies"] for run in runs if run["pair"] == pair]
-        first, second = ([float(np.mean(found[method])) for found in own] for method in (HYBRID_1, BAYES))
+        first, second = ([float(np.mean(found[name])) for found in own] for name in (method, BAYES))
         return paired_test(first, second, test_to_train=1.0)
 
 

@@ -123,8 +123,8 @@ def fields_of(cls: type) -> dict[str, Field]:
     by_position = [
         name
         for base in reversed(cls.__mro__)
-        for name in vars(base).get("_fields", {})
-        if nearest[name].parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        for name, field in vars(base).get("_fields", {}).items()
+        if field is nearest[name] and field.parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     ]
     return {name: nearest[name] for name in [*by_position, *nearest]}
 

@@ -9,14 +9,17 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-from ..base.estimator import convergence_warning, keeps_parameters
-from ..base.validation import ClassWeight, check_number
+from ..base.estimator import convergence_warning
+from ..base.groups import IterationParameters, WeightParameters
+from ..base.parameters import fitted, parameters
+from ..base.validation import check_number
 from .generative import GenerativeClassifier, unlabelled_samples
 
 SMOOTHING = 1e-6  # imaginary samples with covariance I, as a share of the samples, which keep the density bounded
 
 
-class CoupledDiscriminant(GenerativeClassifier):
+@parameters
+class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParameters):
     r"""Normal classes with one covariance whose parameters are learned twice, and held together.
 
     theta tells the classes apart, theta~ describes the samples, labelled or not, and a normal prior couples them:
@@ -32,19 +35,14 @@ class CoupledDiscriminant(GenerativeClassifier):
 
     Parameters
     ----------
-    coupling : float, default 1.0
+    coupling
         sigma, 0 to infinity.
-    class_weight : dict, "balanced" or None
-        Factors of the samples' weights, as in `models.SVC`.
-    tol : float, default 1e-8
+    tol
         The ascent ends when the gradient, a sample, is at most this large.
-    max_iter : int, default 1000
-    verbose : int, default 0
-        1 prints a line for each of its steps.
 
     Attributes
     ----------
-    classes_, priors_ : arrays, shape (classes,)
+    priors_ : array, shape (classes,)
         pi_k in theta.
     means_ : array, shape (classes, features)
         The class means of theta.
@@ -71,28 +69,17 @@ class CoupledDiscriminant(GenerativeClassifier):
     [0.82, 0.77]
     """
 
-    covariance_: np.ndarray
-    log_likelihoods_: np.ndarray
+    coupling: float = 1.0
+    tol: float = 1e-8
 
-    @keeps_parameters
-    def __init__(
-        self,
-        coupling: float = 1.0,
-        tol: float = 1e-8,
-        *,
-        class_weight: ClassWeight = None,
-        max_iter: int = 1000,
-        verbose: int = 0,
-    ) -> None: ...
+    covariance_: np.ndarray = fitted()
+    log_likelihoods_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> CoupledDiscriminant:
         """Fit to labelled samples, and to samples without labels when there are any.
 
         Parameters
         ----------
-        X : array_like, shape (samples, features)
-        y : array_like, shape (samples,)
-            Any labels.
         sample_weight : array_like, shape (samples,), optional
             Counts of the samples.
         X_unlabelled : array_like, shape (others, features), optional

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from ..base.estimator import keeps_parameters
+from ..base.groups import IterationParameters
+from ..base.parameters import parameters
 from ..base.validation import as_weights, check_choice, check_number
 from .generative import (
     GenerativeClassifier,
+    PriorParameters,
     check_dirichlet,
     check_priors,
     log_posteriors,
@@ -32,6 +35,52 @@ from .normal_classes import (
 Discriminant = TypeVar("Discriminant", bound="NormalDiscriminant")
 
 
+@parameters
+class DiscriminantParameters(PriorParameters):
+    """Parameters of discriminants with estimated covariances.
+
+    Parameters
+    ----------
+    covariance
+        The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S what "full" estimates, the maximum
+        of the likelihood among the multiples of I.
+    divisor
+        The scatter is divided by n, or by n - K; only without `mean_prior` and `covariance_prior`.
+    shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
+        (1 - s) Sigma + s m D, with D the diagonal of the features' total variances and m the mean of Sigma_jj / D_jj.
+        "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear features), with s at
+        least 1 / (n + 1), and takes s = 0 elsewhere.  "spherical" stays what it is whatever s.
+    mean_prior : None or pair (mean, strength)
+        mu_k ~ N(mean, Sigma / strength): MAP in place of MLE.
+    covariance_prior : None or pair (degrees, scale)
+        Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.  For
+        "spherical" the density is that of "diagonal" on the multiples of I.
+    predictive
+        The density of a class: normal with the estimated mean and covariance, or with both integrated out over their
+        posterior.  `covariance_` is the estimate all the same.
+
+    Attributes
+    ----------
+    means_ : array, shape (classes, features)
+        The mean of each class.
+    shrinkage_ : array, shape (covariances,)
+        The shrinkage that was used.
+    log_likelihoods_ : array, shape (n_iter_ + 1,)
+        The observed-data log-likelihood (plus the log priors of the parameters) before and after each step of
+        expectation maximization, at divisor "mle" and shrinkage 0; empty when nothing is missing.
+    """
+
+    covariance: Literal["full", "diagonal", "identity", "spherical"] = "full"
+    priors: Any = None
+    _: KW_ONLY
+    dirichlet: Any = 1.0
+    divisor: Literal["unbiased", "mle"] = "mle"
+    shrinkage: Any = "auto"
+    mean_prior: Any = None
+    covariance_prior: Any = None
+    predictive: Literal["plug-in", "bayes"] = "plug-in"
+
+
 class NormalDiscriminant(GenerativeClassifier):
     """Bayes' rule with a normal density in each class; the base of the classifiers in this module."""
 
@@ -39,34 +88,14 @@ class NormalDiscriminant(GenerativeClassifier):
     _shared: ClassVar[bool]
     _integrates: bool = False  # whether the densities are the posterior's t
 
-    @keeps_parameters
-    def __init__(
-        self,
-        covariance: Literal["full", "diagonal", "identity", "spherical"] = "full",
-        priors: Any = None,
-        *,
-        dirichlet: Any = 1.0,
-        divisor: Literal["unbiased", "mle"] = "mle",
-        shrinkage: Any = "auto",
-        mean_prior: Any = None,
-        covariance_prior: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        verbose: int = 0,
-        predictive: Literal["plug-in", "bayes"] = "plug-in",
-    ) -> None: ...
-
-    covariance: str
+    covariance: Any
     priors: Any = None
     dirichlet: Any = 1.0
-    divisor: str = "mle"
+    divisor: Any = "mle"
     shrinkage: Any = "auto"
     mean_prior: Any = None
     covariance_prior: Any = None
-    tol: float
-    max_iter: int
-    verbose: int
-    predictive: str = "plug-in"
+    predictive: Any = "plug-in"
 
     def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Discriminant:
         """Fit to labelled samples, and to samples without labels when there are any.
@@ -236,7 +265,8 @@ def _as_matrices(covariances: np.ndarray) -> np.ndarray:
     return covariances if covariances.ndim == 3 else np.array([np.diag(diagonal) for diagonal in covariances])
 
 
-class LinearDiscriminant(NormalDiscriminant):
+@parameters
+class LinearDiscriminant(NormalDiscriminant, DiscriminantParameters):
     r"""Linear discriminant analysis: normal classes that share one covariance.
 
     With x | k ~ N(mu_k, Sigma) and class priors pi_k,
@@ -247,54 +277,12 @@ class LinearDiscriminant(NormalDiscriminant):
     (James, Witten, Hastie, Tibshirani, section 4.4).  Missing entries (NaN) are integrated out, in `fit` by expectation
     maximization; so are the labels of ``X_unlabelled``.
 
-    Parameters
-    ----------
-    covariance : {"full", "diagonal", "identity", "spherical"}
-        The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S what "full" estimates, the maximum
-        of the likelihood among the multiples of I.
-    priors : None, "uniform" or array_like, shape (classes,)
-        Class priors in the order of the sorted labels; None estimates them.
-    dirichlet : float or array_like, shape (classes,)
-        The Dirichlet prior of estimated class priors, pi_k = (N_k + dirichlet_k - 1) / sum (N_l + dirichlet_l - 1);
-        1 is maximum likelihood.
-    divisor : {"mle", "unbiased"}
-        The scatter is divided by n, or by n - K; only without `mean_prior` and `covariance_prior`.
-    shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
-        (1 - s) Sigma + s m D, with D the diagonal of the features' total variances and m the mean of Sigma_jj / D_jj.
-        "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear features), with s at
-        least 1 / (n + 1), and takes s = 0 elsewhere.  "spherical" stays what it is whatever s.
-    mean_prior : None or pair (mean, strength)
-        mu_k ~ N(mean, Sigma / strength): MAP in place of MLE.
-    covariance_prior : None or pair (degrees, scale)
-        Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.  For
-        "spherical" the density is that of "diagonal" on the multiples of I.
-    tol : float
-        Expectation maximization ends when a step raises the log-likelihood by less, relatively.
-    max_iter : int
-        The most steps of expectation maximization.
-    verbose : int, default 0
-        1 prints a line for each of them.
-    predictive : {"plug-in", "bayes"}
-        The density of a class: normal with the estimated mean and covariance, or with both integrated out over their
-        posterior (below).  `covariance_` is the estimate all the same.
-
     Attributes
     ----------
-    classes_, priors_, class_count_ : arrays, shape (classes,)
-        The labels, sorted; their probabilities; the sum of the weights of each class.
-    means_ : array, shape (classes, features)
-        The mean of each class.
     covariance_ : array, shape (features, features)
         The covariance that all classes share.
     coef_, intercept_ : arrays, shapes (1, features) and (1,) of two classes, otherwise (classes, features), (classes,)
         Of the log-odds w_2 - w_1 and b_2 - b_1, or w_k and b_k; of "plug-in".
-    shrinkage_ : array, shape (1,)
-        The shrinkage that was used.
-    log_likelihoods_ : array, shape (n_iter_ + 1,)
-        The observed-data log-likelihood (plus the log priors of the parameters) before and after each step of
-        expectation maximization, at divisor "mle" and shrinkage 0; empty when nothing is missing.
-    n_iter_ : int
-        Steps of expectation maximization; 1 where nothing is missing.
 
     Notes
     -----
@@ -331,7 +319,8 @@ class LinearDiscriminant(NormalDiscriminant):
             self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)
 
 
-class QuadraticDiscriminant(NormalDiscriminant):
+@parameters
+class QuadraticDiscriminant(NormalDiscriminant, DiscriminantParameters):
     r"""Quadratic discriminant analysis: normal classes, each with a covariance of its own.
 
     .. math:: \log P(k | x) = -\tfrac12 (x - \mu_k)' \Sigma_k^{-1} (x - \mu_k) - \tfrac12 \log |\Sigma_k| + \log \pi_k
@@ -340,32 +329,21 @@ class QuadraticDiscriminant(NormalDiscriminant):
     With covariance "diagonal" this is Gaussian naive Bayes.  Missing entries (NaN) are integrated out, in `fit` by
     expectation maximization; so are the labels of ``X_unlabelled``.
 
+    The scatter of class k is divided by N_k ("mle", as scikit-learn 1.9 does) or N_k - 1 ("unbiased", as older ones
+    do), and shrinkage is found for each class.  A class whose samples are all alike gets the pooled covariance of all
+    classes when `shrinkage` is "auto" or "ledoit_wolf".
+
     Parameters
     ----------
-    covariance : {"full", "diagonal", "identity", "spherical"}
+    covariance
         The form of every Sigma_k; "identity" fixes them, "spherical" is (tr(S_k) / p) I.
-    priors, dirichlet, divisor, shrinkage, mean_prior, covariance_prior, tol, max_iter, verbose
-        As those of `LinearDiscriminant`, for each class: the scatter of class k is divided by N_k ("mle", as
-        scikit-learn 1.9 does) or N_k - 1 ("unbiased", as older ones do), and shrinkage is found for each class.  A
-        class whose samples are all alike gets the pooled covariance of all classes when `shrinkage` is "auto" or
-        "ledoit_wolf".
-    predictive : {"plug-in", "bayes"}
+    predictive
         As that of `LinearDiscriminant`, with N_k for n and 1 for K in the degrees of freedom.
 
     Attributes
     ----------
-    classes_, priors_, class_count_ : arrays, shape (classes,)
-        The labels, sorted; their probabilities; the sum of the weights of each class.
-    means_ : array, shape (classes, features)
-        The mean of each class.
     covariances_ : array, shape (classes, features, features)
         The covariance of each class.
-    shrinkage_ : array, shape (classes,)
-        The shrinkage of each class that was used.
-    log_likelihoods_ : array, shape (n_iter_ + 1,)
-        As that of `LinearDiscriminant`.
-    n_iter_ : int
-        Steps of expectation maximization; 1 where nothing is missing.
 
     Examples
     --------
@@ -380,7 +358,8 @@ class QuadraticDiscriminant(NormalDiscriminant):
     _shared = False
 
 
-class Prototypes(NormalDiscriminant):
+@parameters
+class Prototypes(NormalDiscriminant, IterationParameters):
     r"""Learning with prototypes: the class of the nearest mean.
 
     .. math:: \hat y = \arg\min_k \| x - \mu_k \|
@@ -390,13 +369,13 @@ class Prototypes(NormalDiscriminant):
 
     Parameters
     ----------
-    tol, max_iter, verbose
-        When expectation maximization ends, which is used when entries or labels are missing, and a line for each step.
+    tol, max_iter
+        When expectation maximization ends, which is used when entries or labels are missing.
 
     Attributes
     ----------
-    classes_, priors_, class_count_ : arrays, shape (classes,)
-        The labels, sorted; their probabilities; the sum of the weights of each class.
+    priors_, class_count_ : arrays, shape (classes,)
+        The probabilities of the classes; the sum of the weights of each class.
     means_ : array, shape (classes, features)
         The prototypes.
     log_likelihoods_, n_iter_
@@ -416,5 +395,5 @@ class Prototypes(NormalDiscriminant):
     covariance = "identity"
     priors = "uniform"
 
-    @keeps_parameters
-    def __init__(self, tol: float = 1e-10, max_iter: int = 1000, *, verbose: int = 0) -> None: ...
+    tol: float = 1e-10
+    max_iter: int = 1000

@@ -9,7 +9,40 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..base.estimator import Classifier, Estimator, convergence_warning
+from ..base.groups import IterationParameters
+from ..base.parameters import parameters
 from ..base.validation import as_matrix, check_number
+
+
+@parameters
+class PriorParameters(IterationParameters):
+    """Parameters of generative classifiers that may have samples without labels, `priors` and `dirichlet` among them.
+
+    Parameters
+    ----------
+    priors : None, "uniform" or array_like, shape (classes,)
+        Class priors in the order of the sorted labels; None estimates them.
+    dirichlet : float or array_like, shape (classes,)
+        The Dirichlet prior of estimated class priors, pi_k = (N_k + dirichlet_k - 1) / sum (N_l + dirichlet_l - 1);
+        1 is maximum likelihood.
+    tol
+        Expectation maximization, used where labels or entries are missing, ends when a step raises its objective by
+        less, relatively.
+    max_iter
+        The most steps of expectation maximization.
+    verbose
+        1 prints a line for each of them.
+
+    Attributes
+    ----------
+    priors_, class_count_ : arrays, shape (classes,)
+        The probabilities of the classes; the sum of the weights of each class.
+    log_likelihoods_ : array
+        The log-likelihood with the log priors of the parameters, before and after each step of expectation
+        maximization; empty where nothing is missing.
+    n_iter_ : int
+        Steps of expectation maximization; 1 where nothing is missing.
+    """
 
 
 class GenerativeClassifier(Classifier):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
-from ..base.estimator import Regressor, keeps_parameters
+from ..base.estimator import Regressor
+from ..base.groups import IterationParameters
+from ..base.parameters import parameters
 from ..base.validation import as_targets, as_weights, check_number
 from .generative import unlabelled_samples, warn_unless_converged
 from .normal import complete, conjugate_prior, groups_of, is_singular, ledoit_wolf, raise_eigenvalues, shrink
 from .normal_classes import NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
 
 
-class JointGaussianRegressor(Regressor):
+@parameters
+class JointGaussianRegressor(Regressor, IterationParameters):
     r"""Regression by the conditional mean of a joint normal density.
 
     With (x, y) ~ N(mu, Sigma), and o the features that a sample has,
@@ -32,8 +36,6 @@ class JointGaussianRegressor(Regressor):
         Priors of the density of (x, y), features first, as in `LinearDiscriminant`.
     tol, max_iter
         When expectation maximization ends.
-    verbose : int, default 0
-        1 prints a line for each of its steps.
 
     Attributes
     ----------
@@ -60,17 +62,10 @@ class JointGaussianRegressor(Regressor):
 
     _takes_nan = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        shrinkage: Any = "auto",
-        mean_prior: Any = None,
-        *,
-        covariance_prior: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        verbose: int = 0,
-    ) -> None: ...
+    shrinkage: Any = "auto"
+    mean_prior: Any = None
+    _: KW_ONLY
+    covariance_prior: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> JointGaussianRegressor:
         """Fit the joint density.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from ..base.ascent import ascend
-from ..base.estimator import keeps_parameters
+from ..base.parameters import parameters
 from ..base.validation import check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,
@@ -23,6 +24,7 @@ from .conditionals import (
 )
 from .generative import (
     GenerativeClassifier,
+    PriorParameters,
     check_dirichlet,
     check_priors,
     estimated_priors,
@@ -189,7 +191,8 @@ def _columns(X: Any, columns: np.ndarray | None) -> Any:
     return X if columns is None else X[:, columns]
 
 
-class GaussianNaiveBayes(NaiveBayes):
+@parameters
+class GaussianNaiveBayes(NaiveBayes, PriorParameters):
     r"""Naive Bayes with normal features.
 
     .. math:: \log p(x | k) = -\tfrac12 \sum_j \left[ (x_j - \mu_{kj})^2 / \sigma_{kj}^2
@@ -201,27 +204,16 @@ class GaussianNaiveBayes(NaiveBayes):
 
     Parameters
     ----------
-    priors : None, "uniform" or array_like, shape (classes,)
-        Class priors in the order of the sorted labels; None estimates them.
-    dirichlet : float or array_like, shape (classes,)
-        The Dirichlet prior of estimated class priors; 1 is maximum likelihood.
-    var_smoothing : float
-    tol, max_iter
-        When expectation maximization ends, which is used for unlabelled samples only.
-    verbose : int, default 0
-        1 prints a line for each of its steps.
+    var_smoothing
+        The share of a feature's total variance that is added.
 
     Attributes
     ----------
-    classes_, priors_, class_count_ : arrays, shape (classes,)
-        The labels, sorted; their probabilities; the sum of the weights of each class.
     means_, variances_ : arrays, shape (classes, features)
         Of each feature in each class.
     log_likelihoods_ : array
         What expectation maximization raises in each step: the log-likelihood of the samples, blurred by noise of the
         variance that `var_smoothing` adds; empty without unlabelled samples.
-    n_iter_ : int
-        Steps of expectation maximization; 1 where nothing is missing.
 
     Examples
     --------
@@ -235,17 +227,10 @@ class GaussianNaiveBayes(NaiveBayes):
 
     _takes_nan = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        priors: Any = None,
-        dirichlet: Any = 1.0,
-        *,
-        var_smoothing: float = 1e-9,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        verbose: int = 0,
-    ) -> None: ...
+    priors: Any = None
+    dirichlet: Any = 1.0
+    _: KW_ONLY
+    var_smoothing: float = 1e-9
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         return [(None, GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)))]
@@ -255,7 +240,8 @@ class GaussianNaiveBayes(NaiveBayes):
         self.means_, self.variances_ = part.means, part.variances
 
 
-class BernoulliNaiveBayes(NaiveBayes):
+@parameters
+class BernoulliNaiveBayes(NaiveBayes, PriorParameters):
     r"""Naive Bayes with features 0 and 1.
 
     .. math:: P(x_j = 1 | k) = (N_{kj} + \alpha) / (N_k + 2 \alpha)
@@ -265,23 +251,15 @@ class BernoulliNaiveBayes(NaiveBayes):
 
     Parameters
     ----------
-    alpha : float
+    alpha
         0 or so is taken as 1e-10, so that nothing is impossible.
-    binarize : float or None
+    binarize
         Entries above it are ones; None says that X holds 0 and 1 only.
-    priors, dirichlet, tol, max_iter, verbose
-        As those of `GaussianNaiveBayes`.
 
     Attributes
     ----------
-    classes_, priors_, class_count_ : arrays, shape (classes,)
-        The labels, sorted; their probabilities; the sum of the weights of each class.
     feature_log_prob_ : array, shape (classes, features)
         log P(x_j = 1 | k).
-    log_likelihoods_ : array
-        The log-likelihood with the log priors of the parameters, at each step of expectation maximization.
-    n_iter_ : int
-        Steps of expectation maximization; 1 where nothing is missing.
 
     Examples
     --------
@@ -294,18 +272,11 @@ class BernoulliNaiveBayes(NaiveBayes):
     _takes_sparse = True
     _takes_nan = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        binarize: float | None = 0.0,
-        *,
-        priors: Any = None,
-        dirichlet: Any = 1.0,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        verbose: int = 0,
-    ) -> None: ...
+    alpha: float = 1.0
+    binarize: float | None = 0.0
+    _: KW_ONLY
+    priors: Any = None
+    dirichlet: Any = 1.0
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         return [(None, BernoulliFeatures(check_number("alpha", self.alpha, 0.0), _threshold(self.binarize)))]
@@ -315,7 +286,8 @@ class BernoulliNaiveBayes(NaiveBayes):
         self.feature_log_prob_ = part.log_one
 
 
-class MultinomialNaiveBayes(NaiveBayes):
+@parameters
+class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
     r"""Naive Bayes of documents as counts of words.
 
     .. math:: P(w | k) = (N_{kw} + \alpha) / (\sum_v N_{kv} + \alpha |W|), \quad
@@ -326,23 +298,17 @@ class MultinomialNaiveBayes(NaiveBayes):
 
     Parameters
     ----------
-    alpha : float
+    alpha
         Laplace smoothing, the mode under a Dirichlet prior; 0 or so is taken as 1e-10.
-    priors, dirichlet, tol, max_iter, verbose
-        As those of `GaussianNaiveBayes`.
-    predictive : {"plug-in", "bayes"}
+    predictive
         "bayes" integrates P(. | k) out over its Dirichlet posterior (below); there are no unlabelled samples then.
 
     Attributes
     ----------
-    classes_, priors_, class_count_ : arrays, shape (classes,)
-        The labels, sorted; their probabilities; the sum of the weights of each class.
     feature_log_prob_ : array, shape (classes, features)
         log P(w | k).
     feature_count_ : array, shape (classes, features)
         N_kw.
-    log_likelihoods_, n_iter_
-        As those of `BernoulliNaiveBayes`.
 
     Notes
     -----
@@ -364,18 +330,11 @@ class MultinomialNaiveBayes(NaiveBayes):
 
     _takes_sparse = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        priors: Any = None,
-        *,
-        dirichlet: Any = 1.0,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        verbose: int = 0,
-        predictive: Literal["plug-in", "bayes"] = "plug-in",
-    ) -> None: ...
+    alpha: float = 1.0
+    priors: Any = None
+    _: KW_ONLY
+    dirichlet: Any = 1.0
+    predictive: Literal["plug-in", "bayes"] = "plug-in"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -393,7 +352,8 @@ class MultinomialNaiveBayes(NaiveBayes):
         self.feature_log_prob_, self.feature_count_ = part.log_probabilities, part.counts
 
 
-class MixedNaiveBayes(NaiveBayes):
+@parameters
+class MixedNaiveBayes(NaiveBayes, PriorParameters):
     r"""Naive Bayes with features of different types.
 
     .. math:: \log p(x | k) = \sum_j \log p_j(x_j | k)
@@ -408,19 +368,10 @@ class MixedNaiveBayes(NaiveBayes):
         "gaussian", "bernoulli", "multinomial" (counts), "categorical" (numbers that stand for categories), "histogram"
         (bins of one width by Scott's rule), "kde" (a kernel density, its bandwidth by Silverman's rule).  A category
         that `fit` has not seen is taken as missing.  The last two keep the samples, and take no `X_unlabelled`.
-    alpha : float
+    alpha
         Laplace smoothing of all but normal and "kde" features.
     var_smoothing, binarize
         As those of `GaussianNaiveBayes` and `BernoulliNaiveBayes`.
-    priors, dirichlet, tol, max_iter, verbose
-        As those of `GaussianNaiveBayes`.
-
-    Attributes
-    ----------
-    classes_, priors_, class_count_ : arrays, shape (classes,)
-        The labels, sorted; their probabilities; the sum of the weights of each class.
-    log_likelihoods_, n_iter_
-        As those of `BernoulliNaiveBayes`.
 
     Examples
     --------
@@ -434,20 +385,13 @@ class MixedNaiveBayes(NaiveBayes):
 
     _takes_nan = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        kinds: str | Sequence[str] = "gaussian",
-        alpha: float = 1.0,
-        *,
-        var_smoothing: float = 1e-9,
-        binarize: float | None = 0.0,
-        priors: Any = None,
-        dirichlet: Any = 1.0,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        verbose: int = 0,
-    ) -> None: ...
+    kinds: str | Sequence[str] = "gaussian"
+    alpha: float = 1.0
+    _: KW_ONLY
+    var_smoothing: float = 1e-9
+    binarize: float | None = 0.0
+    priors: Any = None
+    dirichlet: Any = 1.0
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         kinds = [self.kinds] * features if isinstance(self.kinds, str) else list(self.kinds)

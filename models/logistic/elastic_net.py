@@ -20,7 +20,7 @@ import numpy as np
 import qp
 
 from ..base.estimator import uninterrupted
-from ..base.newton_minimizer import MOST_HALVINGS, SUFFICIENT, Minimum
+from ..numerics.newton_minimizer import MOST_HALVINGS, SUFFICIENT, Minimum
 
 EXACT = 1e-2  # the tolerance of a step, as a share of how far the objective is known
 TIGHTEST, LOOSEST = 1e-12, 1e-6  # tolerances of a step

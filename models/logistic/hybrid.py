@@ -16,9 +16,9 @@ from socp.compiled.signatures import Floats, Ints
 
 from ..base.estimator import Classifier, convergence_warning
 from ..base.groups import IterationParameters
-from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
 from ..base.parameters import parameters
 from ..base.validation import check_choice, check_number
+from ..numerics.newton_minimizer import Minimum, minimize, solve_cholesky
 from .separation import least_loss
 
 LEAST_PENALTY = 1e-8  # of separable evidence, a sample
@@ -391,7 +391,7 @@ class Likelihood:
 
 
 class LikelihoodPoint:
-    """The objective at one point; see `base.newton_minimizer.Point`."""
+    """The objective at one point; see `numerics.newton_minimizer.Point`."""
 
     def __init__(self, likelihood: Likelihood, theta: np.ndarray) -> None:
         self.likelihood, self.theta = likelihood, theta

@@ -10,7 +10,7 @@ from typing import Any
 import qp
 
 from ..base.estimator import convergence_warning, uninterrupted
-from ..base.newton_minimizer import Minimum
+from ..numerics.newton_minimizer import Minimum
 from ..programs.logistic import separation_program
 
 CERTAIN = 1e-6  # a sample this near to certainty makes separable ones possible

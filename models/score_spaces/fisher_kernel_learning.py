@@ -2,12 +2,13 @@ r"""Fisher kernel learning: the hidden Markov model whose Fisher scores have the
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from ..base.estimator import keeps_parameters
+from ..base.parameters import fitted, parameters
 from ..base.transformer import Transformer
 from ..base.validation import check_number
 from ..numerics.count_derivatives import expected_statistics
@@ -18,6 +19,7 @@ from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
 
 
+@parameters
 class FisherKernelLearning(SequenceClassifier, Transformer):
     r"""Fisher kernel learning for sequences, with the nearest-neighbour objective (van der Maaten 2011).
 
@@ -43,34 +45,21 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
 
     Parameters
     ----------
-    n_states : int, default 5
-    n_symbols : int, optional
-        What `fit` sees when None.
-    observations : "symbols" or "vectors", default "symbols"
-        Whether X holds sequences of symbols or of real vectors.  Vectors are centred and scaled first, each
-        coordinate by the training samples'.
-    penalty : float, default 1e-3
+    penalty
         rho.
-    pseudocount : float, default 1.0
-        Of the model of maximum likelihood, as in `DiscreteHMM`; above zero.
-    max_iter : int, default 50
+    max_iter
         Steps of L-BFGS.
-    tol : float, default 1e-4
+    tol
         They end when no entry of the gradient is above this.
-    random_state : None, int or Generator
-    verbose : int, default 0
+    verbose
         1 prints a line a step; 2 also the iterations of the model of maximum likelihood.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
     startprob_, transmat_, emissionprob_ : arrays, shapes (S,), (S, S), (S, K)
         Of the learned model.
     means_, variances_ : arrays, shape (S, d)
         In place of the last one, of vectors, after centring and scaling.
-    centre_, deviations_ : arrays, shape (d,)
-        Of vectors: what is taken away from them, and what they are then divided by.
     scale_ : float
         sqrt(kappa): `transform` gives scale_ g.
     model_ : DiscreteHMM or GaussianHMM
@@ -90,22 +79,12 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     ['swings' 'stays']
     """
 
-    model_: HiddenMarkovModel
+    model_: HiddenMarkovModel = fitted()
 
-    @keeps_parameters
-    def __init__(
-        self,
-        n_states: int = 5,
-        n_symbols: int | None = None,
-        *,
-        observations: Literal["symbols", "vectors"] = "symbols",
-        penalty: float = 1e-3,
-        pseudocount: float = 1.0,
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None: ...
+    _: KW_ONLY
+    penalty: float = 1e-3
+    max_iter: int = 50
+    tol: float = 1e-4
 
     def fit(self, X: Any, y: Any) -> FisherKernelLearning:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..base.estimator import keeps_parameters
+from ..base.parameters import fitted, parameters
 from ..generative.generative import GenerativeClassifier, check_priors, estimated_priors, quiet_log
 from ..topics.topics import LatentDirichletAllocation
 from .sufficient_statistics import OnGenerativeModel, count_samples, fresh, models_of_classes
 
 
+@parameters
 class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     r"""Classifier by generative models of sequences or documents, one a class (Li et al. 2013, section 3.2).
 
@@ -33,8 +34,6 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
     models_ : list
         The fitted models, in the order of `classes_`.
     priors_ : array, shape (classes,)
@@ -55,11 +54,10 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     [[0.269 0.731]]
     """
 
-    classes_: np.ndarray
-    models_: list[Any]
+    models_: list[Any] = fitted()
 
-    @keeps_parameters
-    def __init__(self, model: Any = None, priors: Any = None) -> None: ...
+    model: Any = None
+    priors: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@ r"""Hidden Markov models whose log-scores of a sequence are held apart: by quadr
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import convergence_warning, keeps_parameters, uninterrupted
+from ..base.estimator import convergence_warning, uninterrupted
 from ..base.multiclass import class_scores
+from ..base.parameters import fitted, parameters
 from ..base.progress import History
 from ..base.validation import as_generator, check_choice, check_number
 from ..numerics import recursions
@@ -26,6 +27,7 @@ CUTS = 500  # cutting planes of one program at most
 CUT_TOL = 1e-3  # its gap, relative
 
 
+@parameters
 class LargeMarginHMM(SequenceClassifier):
     r"""Hidden Markov models of the classes, with a margin between their scores of a sequence.
 
@@ -69,39 +71,25 @@ class LargeMarginHMM(SequenceClassifier):
 
     Parameters
     ----------
-    n_states : int, default 5
-        Of each class's model.
-    n_symbols : int, optional
-        What `fit` sees when None.
-    observations : "symbols" or "vectors", default "symbols"
-        Whether X holds sequences of symbols or of real vectors.  Vectors are centred and scaled first, each
-        coordinate by the training samples'.
-    training : "margin" or "perceptron", default "margin"
-    C : float, default 1.0
+    C
         The price of a margin short by one; the step of the perceptron.
-    pseudocount : float, default 1.0
-        Of the models of maximum likelihood; above zero, so that their logarithms are finite.
-    max_iter : int, default 10
+    max_iter
         Alignments, or passes of the perceptron over all sequences.
-    tol : float, default 1e-3
+    tol
         Alignments end when one lowers the objective by no more than this, relatively; the perceptron when a pass has
         no mistake.
     random_state : None, int or Generator
         Of the models of maximum likelihood, and of the perceptron's order.
-    verbose : int, default 0
+    verbose
         1 prints a line an alignment; 2 also the iterations of the models of maximum likelihood and a line a cutting
         plane; 3 also those of the quadratic programs.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
     starts_, transitions_, emissions_ : arrays, shapes (classes, S), (classes, S, S), (classes, S, K)
         w; of vectors with d coordinates K = 3 d.
     models_ : list of DiscreteHMM or GaussianHMM
         Those of maximum likelihood.
-    centre_, deviations_ : arrays, shape (d,)
-        Of vectors: what is taken away from them, and what they are then divided by.
     objectives_ : array
         The objective at w^0 and after each alignment's program; of the perceptron the mistakes of each pass.
     n_iter_ : int
@@ -119,26 +107,16 @@ class LargeMarginHMM(SequenceClassifier):
     ['swings' 'stays']
     """
 
-    models_: list[HiddenMarkovModel]
-    starts_: np.ndarray
-    transitions_: np.ndarray
-    emissions_: np.ndarray
+    models_: list[HiddenMarkovModel] = fitted()
+    starts_: np.ndarray = fitted()
+    transitions_: np.ndarray = fitted()
+    emissions_: np.ndarray = fitted()
 
-    @keeps_parameters
-    def __init__(
-        self,
-        n_states: int = 5,
-        n_symbols: int | None = None,
-        *,
-        observations: Literal["symbols", "vectors"] = "symbols",
-        training: Literal["margin", "perceptron"] = "margin",
-        C: float = 1.0,
-        pseudocount: float = 1.0,
-        max_iter: int = 10,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None: ...
+    _: KW_ONLY
+    training: Literal["margin", "perceptron"] = "margin"
+    C: float = 1.0
+    max_iter: int = 10
+    tol: float = 1e-3
 
     def fit(self, X: Any, y: Any) -> LargeMarginHMM:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""

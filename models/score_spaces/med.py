@@ -3,7 +3,7 @@ r"""Maximum entropy discrimination: a distribution of linear classifiers, and of
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,11 +12,13 @@ from scipy.optimize import brentq
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning, keeps_parameters
+from ..base.estimator import Classifier, convergence_warning
+from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
 from ..base.multiclass import scores, spread, two_class_problems
-from ..base.newton_minimizer import minimize, solve_cholesky
+from ..base.parameters import parameters
 from ..base.progress import History
-from ..base.validation import ClassWeight, as_dense, check_choice, check_number
+from ..base.validation import as_dense, check_choice, check_number
+from ..numerics.newton_minimizer import minimize, solve_cholesky
 from ..programs.score_spaces import med_newton_program, med_program
 from ..svm.margin import MarginDual, product_of
 
@@ -233,7 +235,8 @@ def _scaled(F: Any, factors: np.ndarray) -> Any:
     return sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else factors[:, None] * F
 
 
-class MEDClassifier(Classifier):
+@parameters
+class MEDClassifier(Classifier, InterceptParameters, WeightParameters, EngineParameters):
     r"""Maximum entropy discrimination with a linear classifier.
 
     Of all distributions of the weights and of the margins, the one nearest to the prior under which every sample has
@@ -257,28 +260,21 @@ class MEDClassifier(Classifier):
 
     Parameters
     ----------
-    a : float, default 1.0
+    a
         The largest margin; above 1 / c, otherwise no sample ever counts.
-    c : float, default 6.0
+    c
         How strongly margins below a are thought unlikely; the multipliers stay below it.
-    fit_intercept : bool, default True
-    method : "newton" or "alternation", default "newton"
+    method
         See `models.score_spaces.med.discriminate`.
-    class_weight : dict, "balanced" or None
-        Factors of the samples' weights, as in `models.SVC`.
-    tol : float, default 1e-8
+    tol
         On the gap between the dual and its primal, relative.
-    max_iter : int, default 100
+    max_iter
         Quadratic programs for each class.
-    time_limit, threads
-        Of the engine, for each of them, as in `models.SVC`.
-    verbose : int, default 0
+    verbose
         1 prints a line for each of them, 2 also their own iterations.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
     coef_ : array, shape (1 or n_classes, n_features)
         E[w].
     intercept_ : array, shape (1 or n_classes,)
@@ -306,21 +302,12 @@ class MEDClassifier(Classifier):
 
     _takes_sparse = True
 
-    @keeps_parameters
-    def __init__(
-        self,
-        a: float = 1.0,
-        c: float = 6.0,
-        *,
-        fit_intercept: bool = True,
-        method: Literal["newton", "alternation"] = "newton",
-        class_weight: ClassWeight = None,
-        tol: float = 1e-8,
-        max_iter: int = 100,
-        time_limit: float | None = None,
-        threads: int = 1,
-        verbose: int = 0,
-    ) -> None: ...
+    a: float = 1.0
+    c: float = 6.0
+    _: KW_ONLY
+    method: Literal["newton", "alternation"] = "newton"
+    tol: float = 1e-8
+    max_iter: int = 100
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MEDClassifier:
         """Fit to samples X, dense or sparse, shape (samples, features), and their classes y."""

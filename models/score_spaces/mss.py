@@ -3,13 +3,15 @@ r"""The max-margin score space: generative models learned so that their statisti
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from ..base.estimator import Classifier, keeps_parameters
+from ..base.estimator import Classifier
+from ..base.groups import IterationParameters, SeedParameters
 from ..base.multiclass import SCHEMES, Scheme, scores, spread, two_class_problems
+from ..base.parameters import fitted, parameters
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, as_labels, check_choice, check_number
 from ..topics.topics import LatentDirichletAllocation
@@ -27,7 +29,8 @@ from .sufficient_statistics import (
 from .tilts import ExactTilt, SampledTilt, tilt_exactly, with_logarithms
 
 
-class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
+@parameters
+class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationParameters, SeedParameters):
     r"""Max-margin sufficient statistics score space, MSS (Li, Wang, Liu and Lee 2013, Algorithms 1 and 2).
 
     One generative model of all samples (or one for each class), its hidden variables' posteriors and a linear
@@ -86,37 +89,34 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
         Not fitted; it is fitted to all samples first, and a copy of it goes on for each machine (or, with
         ``per_class``, copies are fitted to each side's samples).  How EM starts and how long it goes on before the
         rounds are the model's own parameters.  `DiscreteHMM()` when None.
-    a, c : float, default 1.0 and 6.0
+    a, c
         Of the margins' prior, as in `MEDClassifier`; the paper's values.
-    xi : float, default 1.0
+    xi
         The weight of the classifier; the paper's value.
-    per_class : bool, default False
+    per_class
         A model for each side, tilted jointly.
-    inference : "exact" or "sampler", default "exact"
-    unlabelled : "untilted" or "cheaper", default "untilted"
+    unlabelled
         What is done for samples without a label.
-    multi_class : "ovr" or "ovo", default "ovr"
+    multi_class
         One machine a class, against the rest, or one a pair of classes.
-    n_draws : int, default 100
+    n_draws
         Of the sampler: paths a sample, or sweeps over a document's words after a third as many that do not count.
-    max_iter : int, default 10
+    max_iter
         Rounds; the paper finds about ten enough.
-    tol : float, default 1e-4
+    tol
         The rounds end when one lowers the objective by no more than this, relatively (with "exact").
-    n_init : int, default 3
+    n_init
         Starts of the model, by its own seed first and then by seeds drawn with it; each machine keeps the one with the
         least objective.  Of 24 fits of two states, 4 had an accuracy from .52 to .74 with one start, and none below .9
         with three.
     random_state : None, int or Generator
         Of the sampler; the model has its own.
-    verbose : int, default 0
+    verbose
         1 prints a line a round; 2 also one for each quadratic program, 3 also these programs' iterations.  The model
         has its own.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
     models_ : list
         The learned models, one a machine; with ``per_class`` two, that of the negative side first.  Two classes have
         one machine, whose positive side is the second class; otherwise there is one a class or a pair.
@@ -146,27 +146,21 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
     True
     """
 
-    models_: list[Any]
+    models_: list[Any] = fitted()
 
-    @keeps_parameters
-    def __init__(
-        self,
-        model: Any = None,
-        a: float = 1.0,
-        *,
-        c: float = 6.0,
-        xi: float = 1.0,
-        per_class: bool = False,
-        inference: Literal["exact", "sampler"] = "exact",
-        unlabelled: Literal["untilted", "cheaper"] = "untilted",
-        multi_class: Scheme = "ovr",
-        n_draws: int = 100,
-        max_iter: int = 10,
-        tol: float = 1e-4,
-        n_init: int = 3,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None: ...
+    model: Any = None
+    a: float = 1.0
+    _: KW_ONLY
+    c: float = 6.0
+    xi: float = 1.0
+    per_class: bool = False
+    inference: Literal["exact", "sampler"] = "exact"
+    unlabelled: Literal["untilted", "cheaper"] = "untilted"
+    multi_class: Scheme = "ovr"
+    n_draws: int = 100
+    max_iter: int = 10
+    tol: float = 1e-4
+    n_init: int = 3
 
     def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
         """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes.

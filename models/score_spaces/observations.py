@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, Literal
 
 from ..base.estimator import Classifier
+from ..base.groups import IterationParameters, SeedParameters
+from ..base.parameters import parameters
 from ..base.validation import check_choice, check_number
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
@@ -12,8 +15,21 @@ from ..sequences.hmm import HiddenMarkovModel
 from ..sequences.sequences import Sequences, as_symbols, as_vectors, centre_and_scale
 
 
-class SequenceClassifier(Classifier):
+@parameters
+class SequenceClassifier(Classifier, IterationParameters, SeedParameters):
     """Takes sequences of symbols, or of vectors, which are centred and scaled by what `fit` has seen of them.
+
+    Parameters
+    ----------
+    n_states
+        Of each hidden Markov model.
+    n_symbols
+        What `fit` sees when None.
+    observations
+        Whether X holds sequences of symbols or of real vectors.  Vectors are centred and scaled first, each
+        coordinate by the training samples'.
+    pseudocount
+        Of the models of maximum likelihood, as in `DiscreteHMM`; above zero, so that their logarithms are finite.
 
     Attributes
     ----------
@@ -24,10 +40,11 @@ class SequenceClassifier(Classifier):
     _takes_sequences = True
     _takes_nan = True
 
-    n_states: int
-    n_symbols: int | None
-    observations: str
-    pseudocount: float
+    n_states: int = 5
+    n_symbols: int | None = None
+    _: KW_ONLY
+    observations: Literal["symbols", "vectors"] = "symbols"
+    pseudocount: float = 1.0
 
     def _check_sequence_parameters(self) -> None:
         check_choice("observations", self.observations, ("symbols", "vectors"))

@@ -10,12 +10,13 @@ log-likelihood in their span.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from ..base.estimator import keeps_parameters
+from ..base.parameters import fitted, parameters
 from ..base.transformer import Transformer
 from ..base.validation import as_labels
 from ..sequences.discrete_hmm import DiscreteHMM
@@ -32,14 +33,30 @@ from .sufficient_statistics import (
 )
 
 
+@parameters
 class ScoreSpace(OnGenerativeModel, Transformer):
-    """What the score spaces share: a model for each class (or one for all), and features side by side."""
+    """What the score spaces share: a model for each class (or one for all), and features side by side.
 
-    models_: list[Any]
-    classes_: np.ndarray
+    Parameters
+    ----------
+    model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
+        Not fitted; copies of it are.  `DiscreteHMM()` when None.
+    per_class
+        A model for each class of y, rather than one for all samples.
 
-    @keeps_parameters
-    def __init__(self, model: Any = None, per_class: bool = True) -> None: ...
+    Attributes
+    ----------
+    models_ : list
+        The fitted models, in the order of `classes_`.
+    classes_ : array
+        Where there is a model a class.
+    """
+
+    models_: list[Any] = fitted()
+    classes_: np.ndarray = fitted()
+
+    model: Any = None
+    per_class: bool = True
 
     def fit(self, X: Any, y: Any = None) -> ScoreSpace:
         """Fit the model to the samples of each class of y, or to all of them where y is None.
@@ -87,6 +104,7 @@ class ScoreSpace(OnGenerativeModel, Transformer):
         raise NotImplementedError
 
 
+@parameters
 class FisherScore(ScoreSpace):
     r"""How the log-likelihood of a sample would change with each parameter (Jaakkola and Haussler 1999).
 
@@ -97,20 +115,6 @@ class FisherScore(ScoreSpace):
     emission probability b_ik it is E[n_ik] / b_ik - E[n_i], n_ik counting how often state i shows k.  Of a normal
     distribution they are those with respect to the mean and the variances (or the covariance).  Of a topic model, those
     of the variational bound with respect to alpha and beta.
-
-    Parameters
-    ----------
-    model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
-        Not fitted; copies of it are.  `DiscreteHMM()` when None.
-    per_class : bool, default True
-        A model for each class of y, rather than one for all samples.
-
-    Attributes
-    ----------
-    models_ : list
-        The fitted models, in the order of `classes_`.
-    classes_ : array
-        Where there is a model a class.
 
     Examples
     --------
@@ -141,6 +145,7 @@ class FisherScore(ScoreSpace):
         return _columns([expected - digamma(alpha) + digamma(alpha.sum()), _share_gradient(counts, model.components_)])
 
 
+@parameters
 class LogLikelihoodScore(FisherScore):
     r"""The classes' log-likelihoods of a sample, and how their differences change with the parameters.
 
@@ -158,14 +163,8 @@ class LogLikelihoodScore(FisherScore):
 
     Parameters
     ----------
-    model, per_class
-        As in `FisherScore`, which the gradients are.
-    order : 0 or 1, default 0
-
-    Attributes
-    ----------
-    models_, classes_
-        As in `FisherScore`.
+    order : 0 or 1
+        Whether the gradients, those of `FisherScore`, are among the features.
 
     Examples
     --------
@@ -178,8 +177,8 @@ class LogLikelihoodScore(FisherScore):
     [[-2.828  0.     0.     8.    -3.    -0.    -0.    -1.286  3.   ]]
     """
 
-    @keeps_parameters
-    def __init__(self, model: Any = None, per_class: bool = True, *, order: int = 0) -> None: ...
+    _: KW_ONLY
+    order: int = 0
 
     def fit(self, X: Any, y: Any = None) -> LogLikelihoodScore:
         """As of `FisherScore`."""
@@ -204,6 +203,7 @@ class LogLikelihoodScore(FisherScore):
         return np.hstack([logs[:, 1:] - logs[:, :1], *gradients[1:], -gradients[0]])
 
 
+@parameters
 class FreeEnergyScore(ScoreSpace):
     r"""The terms of which the free energy of a sample is the sum (Perina et al. 2012).
 
@@ -215,16 +215,6 @@ class FreeEnergyScore(ScoreSpace):
     Every summand (the last sum over l taken together) is a feature.  With normal emissions there is one term a state
     and, with diagonal covariances, a coordinate (with full ones and missing coordinates, the entropy of these is left
     out).  Of a topic model they are the terms of the variational bound.
-
-    Parameters
-    ----------
-    model, per_class
-        As in `FisherScore`.
-
-    Attributes
-    ----------
-    models_, classes_
-        As in `FisherScore`.
 
     Examples
     --------
@@ -261,6 +251,7 @@ class FreeEnergyScore(ScoreSpace):
         return _columns([whole, theta, counts.sum(axis=1) * expected, emissions, entropy])
 
 
+@parameters
 class SufficientStatistics(ScoreSpace):
     r"""The expected sufficient statistics of a sample (Li et al. 2013, eq. 6, 7 and section 5).
 
@@ -275,15 +266,8 @@ class SufficientStatistics(ScoreSpace):
 
     Parameters
     ----------
-    model, per_class
-        As in `FisherScore`.
-    logarithms : bool, default True
+    logarithms
         Whether the second row of features is there (only where the model is a hidden Markov model).
-
-    Attributes
-    ----------
-    models_, classes_
-        As in `FisherScore`.
 
     Examples
     --------
@@ -294,8 +278,8 @@ class SufficientStatistics(ScoreSpace):
     [[ 1.     2.     2.     1.     0.     0.    -0.811 -1.099]]
     """
 
-    @keeps_parameters
-    def __init__(self, model: Any = None, per_class: bool = True, *, logarithms: bool = True) -> None: ...
+    _: KW_ONLY
+    logarithms: bool = True
 
     def _of_chain(self, samples: ChainStatistics) -> np.ndarray:
         table = samples.expect().table

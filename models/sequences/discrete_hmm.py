@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ..base.estimator import keeps_parameters
+from ..base.parameters import fitted, parameters
 from ..base.validation import check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions
-from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, scaled, shares
+from .hmm import Bend, ChainParameters, HiddenMarkovModel, as_probabilities, near_uniform_rows, scaled, shares
 from .sequences import MISSING, Sequences, as_symbols
 
 
-class DiscreteHMM(HiddenMarkovModel):
+@parameters
+class DiscreteHMM(HiddenMarkovModel, ChainParameters):
     r"""Hidden Markov model of sequences of symbols 0 .. K - 1.
 
     .. math::
@@ -26,43 +27,19 @@ class DiscreteHMM(HiddenMarkovModel):
 
     Parameters
     ----------
-    n_states : int, default 3
-    n_symbols : int, optional
+    n_symbols
         K; what `fit` sees (the largest symbol plus one) when None.
-    pseudocount : float, default 0.01
-        Added to each expected count; above zero no sequence is impossible.
-    n_init : int, default 1
-        Random starts, of which the best is kept.
-    init : "spread" or "near_uniform", default "spread"
-        How EM starts.  "spread": start and transition probabilities are drawn uniformly from the simplex, emission
-        probabilities are the frequencies of all symbols times gamma variables, so that the states differ from the
-        first iteration on.  "near_uniform": every row is in proportion to 1 + U, U uniform in [0, 1); the states are
-        nearly alike and EM takes many iterations to tell them apart.
-    max_iter : int, default 100
-        EM iterations at most; with ``tol=0`` exactly so many, until EM gains nothing at all.
-    tol : float, default 1e-5
-        EM stops when an iteration gains no more than this for an observation.
-    warm_start : bool, default False
-        `fit` goes on from the parameters that are there.
-    random_state : None, int or Generator
-    verbose : int, default 0
-        1 prints a line an iteration.
 
     Attributes
     ----------
     startprob_, transmat_, emissionprob_ : arrays, shapes (n_states,), (n_states, n_states), (n_states, K)
         pi, a, b.
-    objectives_ : array
-        The objective after each EM iteration, from the start on.
-    n_iter_ : int
-        Steps of expectation maximization.
-    converged_ : bool
-        Whether the objective settled before `max_iter`.
 
     Notes
     -----
     Sequences are a list of integer arrays (or a matrix with one sequence a row); -1 is a missing observation, which is
-    summed out.
+    summed out.  At a "spread" start emission probabilities are the frequencies of all symbols times gamma variables, so
+    that the states differ from the first iteration on.
 
     Examples
     --------
@@ -79,24 +56,10 @@ class DiscreteHMM(HiddenMarkovModel):
     (True, True)
     """
 
-    n_symbols: int | None
-    emissionprob_: np.ndarray
+    n_states: int = 3
+    n_symbols: int | None = None
 
-    @keeps_parameters
-    def __init__(
-        self,
-        n_states: int = 3,
-        n_symbols: int | None = None,
-        *,
-        pseudocount: float = 0.01,
-        n_init: int = 1,
-        init: Literal["spread", "near_uniform"] = "spread",
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None: ...
+    emissionprob_: np.ndarray = fitted()
 
     def set_model(self, startprob: Any, transmat: Any, emissionprob: Any) -> DiscreteHMM:
         """Take these parameters instead of fitting; each row must sum to one."""

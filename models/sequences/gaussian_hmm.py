@@ -2,23 +2,25 @@ r"""Hidden Markov models whose states emit normal vectors."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
 
-from ..base.estimator import keeps_parameters
+from ..base.parameters import fitted, parameters
 from ..base.seeding import cluster_means
 from ..base.validation import check_choice, check_number
 from ..generative.normal import whitened
 from ..numerics import recursions
-from .hmm import HiddenMarkovModel
+from .hmm import ChainParameters, HiddenMarkovModel
 from .sequences import Sequences, as_vectors
 
 NEAR = 0.1  # the means' distance from that of all observations at a near-uniform start, in standard deviations
 FAR = -1e300  # the log density of what is too far away for a double
 
 
-class GaussianHMM(HiddenMarkovModel):
+@parameters
+class GaussianHMM(HiddenMarkovModel, ChainParameters):
     r"""Hidden Markov model of sequences of real vectors.
 
     .. math::
@@ -31,15 +33,9 @@ class GaussianHMM(HiddenMarkovModel):
 
     Parameters
     ----------
-    n_states : int, default 3
-    covariance_type : "diag" or "full", default "diag"
-    min_variance : float, default 1e-3
+    min_variance
         The least variance (in every direction, after each feature is scaled to variance one).
-    pseudocount : float, default 0.01
-        Added to each expected count of the chain.
-    n_init, max_iter, tol, warm_start, random_state, verbose
-        As in `DiscreteHMM`.
-    init : "spread" or "near_uniform", default "spread"
+    init
         How EM starts, with the variances of all observations in every state.  "spread": start and transition
         probabilities are drawn uniformly from the simplex, the means are those of clusters (k-means++).
         "near_uniform": the rows of the chain are in proportion to 1 + U, U uniform in [0, 1), and the means are that
@@ -47,14 +43,10 @@ class GaussianHMM(HiddenMarkovModel):
 
     Attributes
     ----------
-    startprob_, transmat_ : arrays, shapes (n_states,), (n_states, n_states)
-        Probabilities of the first state, and of each next one.
     means_ : array, shape (n_states, n_features)
         The mean of each state.
     covariances_ : array, shape (n_states, n_features), or (n_states, n_features, n_features) when "full"
         The covariance of each state; its diagonal alone when "diag".
-    objectives_, n_iter_, converged_
-        As in `DiscreteHMM`.
 
     Examples
     --------
@@ -68,25 +60,13 @@ class GaussianHMM(HiddenMarkovModel):
     [-0.  5.]
     """
 
-    means_: np.ndarray
-    covariances_: np.ndarray
+    n_states: int = 3
+    covariance_type: Literal["diag", "full"] = "diag"
+    _: KW_ONLY
+    min_variance: float = 1e-3
 
-    @keeps_parameters
-    def __init__(
-        self,
-        n_states: int = 3,
-        covariance_type: Literal["diag", "full"] = "diag",
-        *,
-        min_variance: float = 1e-3,
-        pseudocount: float = 0.01,
-        n_init: int = 1,
-        init: Literal["spread", "near_uniform"] = "spread",
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None: ...
+    means_: np.ndarray = fitted()
+    covariances_: np.ndarray = fitted()
 
     def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
         """Take these parameters instead of fitting."""

@@ -12,13 +12,15 @@ and a backward smoother (`recursions`), the M-step sets the parameters to the ex
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from ..base.ascent import ascend
 from ..base.estimator import Estimator
+from ..base.groups import IterationParameters, SeedParameters
+from ..base.parameters import parameters
 from ..base.validation import as_generator, as_weights, check_choice, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions
@@ -60,6 +62,48 @@ class Posterior:
     chain_logs: np.ndarray
 
 
+@parameters
+class ChainParameters(IterationParameters, SeedParameters):
+    """Parameters of hidden Markov models.
+
+    Parameters
+    ----------
+    pseudocount
+        Added to each expected count; above zero no sequence is impossible.
+    n_init
+        Random starts, of which the best is kept.
+    init
+        How EM starts.  "spread": start and transition probabilities are drawn uniformly from the simplex.
+        "near_uniform": every row is in proportion to 1 + U, U uniform in [0, 1); the states are nearly alike, and EM
+        takes many iterations to tell them apart.
+    max_iter
+        EM iterations at most; with ``tol=0`` exactly so many, until EM gains nothing at all.
+    tol
+        EM stops when an iteration gains no more than this for an observation.
+    warm_start
+        `fit` goes on from the parameters that are there.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : arrays, shapes (n_states,), (n_states, n_states)
+        Probabilities of the first state, and of each next one.
+    objectives_ : array
+        The objective after each EM iteration, from the start on.
+    n_iter_ : int
+        Steps of expectation maximization.
+    converged_ : bool
+        Whether the objective settled before `max_iter`.
+    """
+
+    _: KW_ONLY
+    pseudocount: float = 0.01
+    n_init: int = 1
+    init: Literal["spread", "near_uniform"] = "spread"
+    max_iter: int = 100
+    tol: float = 1e-5
+    warm_start: bool = False
+
+
 class HiddenMarkovModel(Estimator):
     """What hidden Markov models share; the subclasses say how an observation depends on the state."""
 
@@ -70,12 +114,9 @@ class HiddenMarkovModel(Estimator):
     n_states: int
     pseudocount: float
     n_init: int
-    init: str
-    max_iter: int
-    tol: float
+    init: Any
     warm_start: bool
     random_state: Any
-    verbose: int
     startprob_: np.ndarray
     transmat_: np.ndarray
 

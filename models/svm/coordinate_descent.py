@@ -32,9 +32,9 @@ from socp.compiled.structures import Structure, floats, integer, integers, numbe
 from socp.linalg.vectors import dot_within
 
 from ..base.estimator import uninterrupted
-from ..base.newton_minimizer import solve_cholesky, solve_conjugate_gradients
 from ..base.rows import Rows, add_row, draw, row_times, rows_of
 from ..base.validation import as_dense
+from ..numerics.newton_minimizer import solve_cholesky, solve_conjugate_gradients
 from ..programs.margins import linear_dual
 from .primal_newton import minimize_squares
 

@@ -11,7 +11,6 @@ import qp
 import socp
 
 from ..base.linear import LinearClassifier
-from ..base.multiclass import two_class_problems
 from ..base.sharpening import sharpened
 from ..base.validation import check_choice, check_number
 
@@ -46,19 +45,20 @@ class ProgramClassifier(LinearClassifier):
     def _check_parameters(self) -> None:
         raise NotImplementedError
 
-    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Find all machines, of the samples that have a weight."""
+    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        """Find all machines, of the samples that have a weight; returns the value of each."""
         self._engine_settings()
         X, codes, weights = self._samples_to_fit(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
         samples = self._prepared(X, used, weights)
         machines, iterations = [], []
-        for _, signs in two_class_problems(codes[used], self.classes_.size, "ovr"):
+        for signs in self._signs(codes[used]):
             self.n_iter_ = 0
             machines.append(self._machine(samples, signs, weights[used]))
             iterations.append(self.n_iter_)
-        self.coef_, self.intercept_ = np.array([w for w, _ in machines]), np.array([b for _, b in machines])
-        self.n_iter_ = max(iterations)
+        w, b, values = zip(*machines)
+        self.coef_, self.intercept_, self.n_iter_ = np.array(w), np.array(b), max(iterations)
+        return np.array(values)
 
     def _prepared(self, X: Any, used: np.ndarray, weights: np.ndarray) -> Any:
         """The samples `used`, as `_stated` takes them."""
@@ -68,11 +68,11 @@ class ProgramClassifier(LinearClassifier):
         """The program of the machine with signs y."""
         raise NotImplementedError
 
-    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        """w and b of the machine with signs y."""
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """w and b of the machine with signs y, and the value of its program."""
         p = self._stated(X, y, weights)
         x = self._variables(p)
-        return x[p.w], float(x[p.b][0])
+        return x[p.w], float(x[p.b][0]), float(self.solution_.objective)
 
     def _variables(self, p: socp.Blocks | qp.Blocks) -> np.ndarray:
         """The variables of a program, to all digits where it has cones."""

@@ -78,15 +78,13 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
         check_number("rho", self.rho, 0.0)
         check_number("nu", self.nu, 0.0)
 
-    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._kappas: list[float] = []
-        super()._fit_programs(X, y, sample_weight)
-        self.kappa_ = np.maximum(np.array(self._kappas) - self.nu, 0.0)
+    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        self.kappa_ = np.maximum(super()._fit_programs(X, y, sample_weight) - self.nu, 0.0)
         self.worst_case_error_ = 1.0 / (1.0 + self.kappa_**2)
-        del self._kappas
+        return self.kappa_
 
-    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        """w and b of the machine with signs y."""
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """w, b and kappa of the machine with signs y."""
         means, roots, scale = self._moments(as_dense(X), y, weights)
         d = (means[1] - means[0]) / scale
         length = float(np.linalg.norm(d))
@@ -100,9 +98,8 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
             w, radii = self._direction(d / length, [R / unit for R in roots])
             w, radii = w / length, radii * unit / length
         kappa = 1.0 / radii.sum() if radii.sum() > 0.0 else np.inf
-        self._kappas.append(kappa)
         share = radii[0] / radii.sum() if radii.sum() > 0.0 else 0.5
-        return w / scale, float(-(w / scale) @ means[0] - share)
+        return w / scale, float(-(w / scale) @ means[0] - share), kappa
 
     def _direction(self, d: np.ndarray, roots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """w and the |Sigma_i^(1/2) w| with w'd = 1."""

@@ -23,7 +23,6 @@ import qp
 
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import (
-    SCHEMES,
     check_classes_left,
     class_weights,
     stratified_folds,
@@ -31,11 +30,11 @@ from ..base.multiclass import (
     winners,
 )
 from ..base.parameters import fitted, parameters
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.validation import as_weights, check_number
 from ..programs.margins import dual_program
 from .groups import MachineParameters, WorkingSetParameters
 from .kernel_expansion import KernelClassifier
-from .kernels import Kernel, KernelChoice, make_kernel
+from .kernels import Kernel, KernelChoice
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
@@ -49,20 +48,7 @@ NO_JOBLIB = "n_jobs={} needs joblib, which is not installed: pip install joblib,
 
 @dataclass(frozen=True)
 class Samples:
-    """What the machines of a path have in common.
-
-    Attributes
-    ----------
-    X : array or CSR
-    codes, weights : arrays, shape (samples,)
-        The class of every sample as a number, and its weight.
-    classes : array
-    kernel : Kernel
-    bias : bool
-    class_weight
-    scheme : {"ovo", "ovr"}
-    cache_size : float
-    """
+    """What the machines of a path have in common; `codes` has the number of the class of every sample."""
 
     X: Any
     codes: np.ndarray
@@ -176,17 +162,6 @@ class Entries:
         return self.K[np.ix_(a[:, 0], b[:, 0])]  # type: ignore[no-any-return]
 
 
-def samples_of(
-    X: Any, codes: np.ndarray, weights: np.ndarray, classes: np.ndarray, kernel: Kernel, bias: Any, class_weight: Any,
-    scheme: str, cache_size: float,
-) -> Samples:  # fmt: skip
-    """`Samples`, with what is left of the parameters checked."""
-    kernel.check_samples(X)
-    check_choice("multi_class", scheme, SCHEMES)
-    check_number("cache_size", cache_size, 0.0, open_low=True)
-    return Samples(X, codes, weights, classes, kernel, bool(bias), class_weight, scheme, float(cache_size))
-
-
 def checked_Cs(Cs: Any) -> np.ndarray:
     """The values of C as an array, positive and finite."""
     values = np.asarray(Cs, dtype=np.float64).ravel()
@@ -287,10 +262,10 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
         codes = self._labels_to_fit(y, matrix.shape[0])
         weights = as_weights(sample_weight, codes.size)
         check_classes_left(self.classes_, codes, weights)
-        kernel = make_kernel(self.kernel, matrix, weights, self.gamma, self.degree, self.coef0)
-        samples = samples_of(
-            matrix, codes, weights, self.classes_, kernel, self.fit_intercept, self.class_weight, self.multi_class,
-            self.cache_size,
+        self._kernel_to_fit(matrix, weights)
+        samples = Samples(
+            matrix, codes, weights, self.classes_, self.kernel_, bool(self.fit_intercept), self.class_weight,
+            self.multi_class, check_number("cache_size", self.cache_size, 0.0, open_low=True),
         )  # fmt: skip
         settings = {**settings, "tol": max(self.tol, FOLD_TOL), "verbose": False}
         self.Cs_, self.scores_ = Cs, in_parallel(samples, Cs, folds_of(self.cv, codes, weights), settings, self.n_jobs)
@@ -308,7 +283,8 @@ def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.n
         held_out = stratified_folds(codes[used], check_number("cv", cv, 2, whole=True))
         return [(np.delete(used, places), used[places]) for places in held_out]
     try:
-        folds = [(as_places(train, codes.size), as_places(test, codes.size)) for train, test in cv]
+        places = np.arange(codes.size)
+        folds = [(places[np.asarray(train)], places[np.asarray(test)]) for train, test in cv]
     except (TypeError, ValueError, IndexError) as error:
         what = f"a number of folds or pairs (train, test) of places among {codes.size} samples"
         raise ValueError(f"cv must be {what}, but {cv!r} came") from error
@@ -316,11 +292,6 @@ def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.n
     if not folds or any(test.size == 0 for _, test in folds):
         raise ValueError("cv must have folds, and each must hold out samples whose weight is not zero")
     return folds
-
-
-def as_places(which: Any, size: int) -> np.ndarray:
-    """Places among `size`, from places or a mask."""
-    return np.arange(size)[np.asarray(which)]  # type: ignore[no-any-return]
 
 
 def in_parallel(

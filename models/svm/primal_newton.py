@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..base.newton_minimizer import add_gram, factored, solve_conjugate_gradients
+from ..numerics.newton_minimizer import add_gram, factored, solve_conjugate_gradients
 
 if TYPE_CHECKING:
     from .coordinate_descent import Answer, Dual

@@ -18,8 +18,8 @@ from scipy.linalg import lapack
 
 import qp
 from qp.active_set.boxed import Block, BoxedProgram, Face
-from qp.active_set.method import EXACT
 from qp.active_set.pairs import note_extremes
+from qp.active_set.rounds import EXACT
 from qp.active_set.series import Series, solve_in_turn
 from qp.active_set.working_set import FIRST_SHARE, NEWTON_ROUNDS, NEXT_SHARE, ROUNDS, WorkingRounds, WorkingSet
 from qp.problem.mercer import samples_of

@@ -62,16 +62,9 @@ class WassersteinSVC(ProgramClassifier, WeightParameters, EngineParameters):
             raise ValueError(f"epsilon must be finite, but {self.epsilon!r} came")
         check_number("label_cost", self.label_cost, 0.0)
 
-    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._losses: list[float] = []
-        super()._fit_programs(X, y, sample_weight)
-        self.worst_case_loss_ = np.array(self._losses)
-        del self._losses
+    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        self.worst_case_loss_ = super()._fit_programs(X, y, sample_weight)
+        return self.worst_case_loss_
 
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks:
         return wasserstein_program(X, y, weights / weights.sum(), float(self.epsilon), float(self.label_cost))
-
-    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        found = super()._machine(X, y, weights)
-        self._losses.append(self.solution_.objective)
-        return found

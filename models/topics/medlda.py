@@ -2,21 +2,24 @@ r"""Max-margin topic models: topics learned together with a linear classifier of
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..base.copies import merge_copies
-from ..base.estimator import Classifier, keeps_parameters, warn_unless_optimal
+from ..base.estimator import Classifier, warn_unless_optimal
 from ..base.multiclass import class_scores
+from ..base.parameters import fitted, parameters
 from ..base.validation import check_number
 from ..programs.score_spaces import crammer_singer_dual
 from ..svm.margin import MarginDual, product_of
-from .topics import LatentDirichletAllocation
+from .topics import LatentDirichletAllocation, TopicParameters
 
 
-class MedLDA(Classifier):
+@parameters
+class MedLDA(Classifier, TopicParameters):
     r"""Maximum entropy discrimination latent Dirichlet allocation for classification (Zhu, Ahmed and Xing 2009).
 
     A document's words come from topics as in `LatentDirichletAllocation`, its class from the shares
@@ -44,23 +47,17 @@ class MedLDA(Classifier):
 
     Parameters
     ----------
-    n_topics : int, default 10
-    C : float, default 10.0
+    C
         The price of a margin short by one.
-    doc_topic_prior, topic_word_prior
-        As in `LatentDirichletAllocation`, which is fitted first.
-    max_iter : int, default 20
-        Rounds.
-    tol : float, default 1e-4
+    max_iter
+        Rounds, after `LatentDirichletAllocation` was fitted.
+    tol
         They end when the objective moves by no more than this, relatively.
-    random_state : None, int or Generator
-    verbose : int, default 0
+    verbose
         1 prints a line a round; 2 also the iterations of the first topics and of every quadratic program.
 
     Attributes
     ----------
-    classes_ : array
-        The labels, sorted.
     coef_ : array, shape (classes, topics)
         eta.
     topics_ : LatentDirichletAllocation
@@ -84,22 +81,15 @@ class MedLDA(Classifier):
 
     _takes_sparse = True
 
-    topics_: LatentDirichletAllocation
-    coef_: np.ndarray
+    topics_: LatentDirichletAllocation = fitted()
+    coef_: np.ndarray = fitted()
 
-    @keeps_parameters
-    def __init__(
-        self,
-        n_topics: int = 10,
-        C: float = 10.0,
-        *,
-        doc_topic_prior: Any = None,
-        topic_word_prior: float = 0.01,
-        max_iter: int = 20,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None: ...
+    n_topics: int = 10
+    C: float = 10.0
+    _: KW_ONLY
+    doc_topic_prior: Any = None
+    max_iter: int = 20
+    tol: float = 1e-4
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

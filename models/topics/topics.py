@@ -2,6 +2,7 @@ r"""The topic model of Blei, Ng and Jordan: latent Dirichlet allocation."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import scipy.sparse as sp
 from scipy.special import digamma, polygamma
 
 from ..base.ascent import ascend
-from ..base.estimator import keeps_parameters
+from ..base.groups import IterationParameters, SeedParameters
+from ..base.parameters import fitted, parameters
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, check_number
@@ -18,7 +20,26 @@ from ..numerics import topic_inference
 INNER_ROUNDS = 200  # of a document's coordinate ascent
 
 
-class LatentDirichletAllocation(Transformer):
+@parameters
+class TopicParameters(IterationParameters, SeedParameters):
+    """Parameters of topic models.
+
+    Parameters
+    ----------
+    doc_topic_prior : float or array_like of shape (n_topics,), optional
+        alpha; 1 / n_topics when None.
+    topic_word_prior
+        eta, added to each count of a word in a topic; above zero.
+    """
+
+    _: KW_ONLY
+    topic_word_prior: float = 0.01
+    max_iter: int = 100
+    tol: float = 1e-5
+
+
+@parameters
+class LatentDirichletAllocation(Transformer, TopicParameters):
     r"""Topic model of documents given as word counts.
 
     A document draws topic shares theta; each of its words a topic z_n from theta, then a word from that topic:
@@ -32,20 +53,12 @@ class LatentDirichletAllocation(Transformer):
 
     Parameters
     ----------
-    n_topics : int, default 10
-    doc_topic_prior : float or array_like of shape (n_topics,), optional
-        alpha; 1 / n_topics when None.
-    topic_word_prior : float, default 0.01
-        eta, added to each count of a word in a topic; above zero.
-    learn_prior : bool, default False
+    learn_prior
         Whether alpha is fitted, too (Minka's fixed point).
-    max_iter : int, default 100
+    max_iter
         EM iterations.
-    tol : float, default 1e-5
+    tol
         EM stops when an iteration gains no more than this for a word.
-    random_state : None, int or Generator
-    verbose : int, default 0
-        1 prints a line an iteration.
 
     Attributes
     ----------
@@ -75,22 +88,13 @@ class LatentDirichletAllocation(Transformer):
 
     _takes_sparse = True
 
-    components_: np.ndarray
-    doc_topic_prior_: np.ndarray
+    components_: np.ndarray = fitted()
+    doc_topic_prior_: np.ndarray = fitted()
 
-    @keeps_parameters
-    def __init__(
-        self,
-        n_topics: int = 10,
-        doc_topic_prior: Any = None,
-        *,
-        topic_word_prior: float = 0.01,
-        learn_prior: bool = False,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None: ...
+    n_topics: int = 10
+    doc_topic_prior: Any = None
+    _: KW_ONLY
+    learn_prior: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -41,10 +41,15 @@ class BoxedProgram(Box):
     diagonal = floats("size")  # of P, and a curvature in place of that of the row's value
     largest = number()  # of the diagonal
     side = number()  # what a'x is to be
+    q = floats("size")
     max_work = number()  # the multiplications of factorizations that are allowed
 
     multiplier = number()  # y
-    gain = number()  # the largest of a variable alone, as the last descent saw it
+    objective, scale = number(), number()  # what the dual residual of a round is relative to
+    gain, first_gain = number(), number()  # the largest of a variable alone, as the last descent saw it, and at first
+    share = number()  # of the first gain, to which the next descent goes
+    newton, outcome = integer(), integer()  # steps of Newton's method since the last descent, what the last came to
+    exact = number()  # the share of the tolerance to which multipliers are to have the right sign
     rows_read = integer()  # rows of P, by all descents
     wrong_slope = number()  # the largest, see `wrong_slope`
     work = number()  # the multiplications of factorizations so far
@@ -72,6 +77,7 @@ class Face(Structure):
 
     free = integers("size")
     count = integer()  # of the free variables
+    between = integer()  # how many of them are variables of P
     shift = number()  # of the diagonal of P_FF, as a share of it
     factor = floats()  # of P_FF
     rhs = floats("size")  # -g_F - P_FC e_C

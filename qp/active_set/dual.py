@@ -38,7 +38,7 @@ SIDE_BY_SIDE = True  # equal operations beside each other become vector instruct
 DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
 DEPENDENT = 1e-10  # the square of a row's distance from the span of the working set, below which it depends on that
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a product of a row
-REFINEMENTS, REFINED = 3, 1e-2  # of the multipliers of a working set; shares of a margin by which its sides are missed
+REFINEMENTS, REFINED, ROUGH = 3, 1e-2, 0.1  # of the multipliers; shares of a margin, at the end and on the way
 PROXIMAL, MOST_PROXIMAL = 1e-4, 30  # rho as a share of the largest entry of P, and steps
 UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides that hold in the working set; a row that is violated and may be
 
@@ -314,13 +314,13 @@ def find_point(w: DualSet) -> None:
 
 
 @inner
-def refine(w: DualSet) -> bool:
-    """Correct the multipliers by what the sides of the working set are missed; False where that is nothing."""
+def refine(w: DualSet, share: float) -> bool:
+    """Correct the multipliers by what the working set misses of its sides; False where that is a share of margins."""
     rows, side, z, L, target, is_missed = w.rows, w.side, w.work, w.L, w.target, False
     for k in range(w.count):
         i = rows[k]
         missed = w.Mu[i] - (w.lower[i] if side[i] == LOWER else w.upper[i])
-        is_missed = is_missed or abs(missed) > REFINED * w.margin[i]
+        is_missed = is_missed or abs(missed) > share * w.margin[i]
         z[k] = missed - dot_within(L[k], 0, z, 0, k)
     if not is_missed:
         return False
@@ -338,13 +338,23 @@ def refine(w: DualSet) -> bool:
 def begin(l: Floats, u: Floats, w: DualSet, is_warm: bool) -> None:
     """Start with the working set that is there, or with none, and with all equalities.
 
-    The factor stays where each row of the working set has the side that it had, and no equality is new.
+    The factor stays where each row of the working set has the side that it had, and no equality is new; without a warm
+    start its first rows, which are those of the equalities.
     """
-    rows, side, was, N = w.rows, w.side, w.count if is_warm else 0, w.m + w.n
-    stays, w.is_factored = is_warm and w.is_factored, True
+    rows, side, was, N = w.rows, w.side, w.count, w.m + w.n
+    stays, w.is_factored = w.is_factored, True
     for i in range(N):
         side[i] = 0 if side[i] == MISSED else side[i]
         stays = stays and (l[i] == u[i]) == (side[i] == EQUAL)
+    if not is_warm:
+        was = 0
+        while was < w.count and side[rows[was]] == EQUAL:
+            w.multipliers[was] = 0.0
+            was += 1
+        for k in range(was, w.count):
+            stays = stays and side[rows[k]] != EQUAL
+            side[rows[k]] = 0
+        w.count = was
     for k in range(was):
         i = rows[k]
         stays = stays and abs(l[i] if side[i] == LOWER else u[i]) < np.inf
@@ -387,10 +397,11 @@ def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_ord
     w.steps, batch.code[0] = 0, FAILED
     settle(w)
     while w.steps <= w.max_steps:
-        for _ in range(REFINEMENTS):
-            if not refine(w):
-                break
         i = most_violated(w)
+        for _ in range(REFINEMENTS):
+            if not refine(w, REFINED if i < 0 else ROUGH):
+                break
+            i = most_violated(w)
         violation = relative_violation(batch, w, i)
         record(batch, w, min(made, batch.trace.size - 1), violation)
         if i < 0:

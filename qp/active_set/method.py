@@ -30,23 +30,14 @@ from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.verify.distances import norm
 from socp.verify.stopping import Residuals
 
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point, ProgramTest
 from .boxed import Block, BoxedProgram, Face
-from .coordinate_descent import TINY, add_rows, descend_in_blocks
-from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, TOO_LARGE, find_free, step_on_face
+from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, begin, next_round
 
-FIRST_TOL, NEXT_TOL = 1e-5, 1e-2  # the share of the largest gain to which descent goes at first, and again
-FIRST_READ, MAX_READ = 3.0, 14.0  # rows of P that descent may read, as a multiple of their number
-MAX_SHARE = 5.0  # factorizations on faces, in the work of one of all of P
-MAX_ROUNDS = 40
-ROUNDS_AT_ONCE = 6  # rounds of Newton's method without a descent between them
-STUCK = 0.1  # the share of the first gain above which a descent has failed
-EXACT = 1e-2  # multipliers have the right sign to this share of the tolerance
 NEGLIGIBLE, ROWS = 2.0**-16, 32  # see `is_clearly_definite`, which takes so many rows at a time
 SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # the share of the norm of P that a factor in float32 may miss
 
@@ -163,33 +154,21 @@ class ActiveSet:
         return Rounds(self, last)
 
     def _follow(self, run: Rounds, test: ProgramTest) -> Status | None:
-        """Descent and Newton's method in turn, in one round each."""
+        """Go on from round to round until the test holds, the time is over, or this is no way."""
         settings = self.settings
         if not run.meet_row():
             return None
-        run.find_gradient()
-        exact, newton = EXACT, 0  # rounds of Newton's method since the last descent
+        run.begin()
         for _ in range(min(MAX_ROUNDS, settings.max_iter)):
-            if newton == 0 and not run.descend():
-                return None
-            run.scale = 1.0 + max(norm(run.Px()), norm(self.program.q))
-            tol = exact * min(settings.tol * run.scale, settings.tol_abs or np.inf)
-            outcome = run.step(tol)
-            newton += 1
-            if outcome == TAKEN and run.program.wrong_slope <= tol:
+            outcome = run.next()
+            if outcome == SETTLED:
                 if test.measure(*run.point()).meets(settings.tol, settings.tol_abs):
                     return Status.OPTIMAL
-                exact *= EXACT
+                run.program.exact *= EXACT
             elif settings.time_limit is not None and time.perf_counter() - run.started > settings.time_limit:
                 return Status.TIME_LIMIT
-            elif outcome == TOO_LARGE:
+            elif outcome == FAILED:
                 return None
-            elif outcome == NOT_DEFINITE:
-                if run.face.shift == SHIFTS[1]:
-                    return None
-                run.face.shift = SHIFTS[1]
-            elif outcome in (NO_DESCENT, SHORTENED) or newton == ROUNDS_AT_ONCE:
-                newton = 0
         return None
 
 
@@ -208,14 +187,10 @@ class Rounds:
         The point and the gradient there among other things.
     block : Block
     face : Face
-    scale : float
-        What the dual residual of this round is relative to.
     records : list of (float, float, int, float)
-        For each round the objective, the largest wrong slope relative to `scale`, how many variables were between their
-        bounds, seconds.
+        For each round the objective, the largest wrong slope relative to the gradient, how many variables were between
+        their bounds, seconds.
     """
-
-    scale = 1.0
 
     def __init__(self, method: ActiveSet, last: np.ndarray | None) -> None:
         self.started = time.perf_counter()
@@ -225,10 +200,10 @@ class Rounds:
         self.records: list[tuple[float, float, int, float]] = []
         self.program, self.block = BoxedProgram(size=size), Block()
         self.face = Face(size=size)
-        program = self.program
+        program, self.face.factor = self.program, np.empty(n * n)  # of which only what is used takes memory
+        program.count, program.q[:n] = n, method.program.q
         program.P, program.largest, program.side = method.P, method.largest, method.side
         program.a, program.lb, program.ub, program.diagonal = method.a, method.lb, method.ub, method.diagonal
-        program.max_work, self.face.shift = MAX_SHARE * n**3 / 3.0, SHIFTS[0]
         program.x[:n] = np.clip(0.0 if last is None else last, method.lb[:n], method.ub[:n])
 
     def meet_row(self) -> bool:
@@ -254,58 +229,24 @@ class Rounds:
             x[inside] = np.clip(x[inside] + share * missing / along, lb[inside], ub[inside])
         return True
 
-    def find_gradient(self) -> None:
-        """g := Px + q, from the rows of P whose variables are not zero where these are few."""
-        method, n, x, g = self.method, self.n, self.program.x, self.program.g
-        g[:n] = method.program.q
-        which = np.flatnonzero(x[:n])
-        if 2 * which.size < n:
-            add_rows(self.program.P, which, x[which], which.size, g)
-        else:
-            g[:n] += method.P @ x[:n]
+    def begin(self) -> None:
+        """Find the gradient, and how much is to be gained at first."""
+        begin(self.program, self.face, EXACT, MAX_SHARE)
         self.knows_gradient = True
-        self.first_gain = self.gain = self._largest_gain()
-        self.share, self.outcome = FIRST_TOL, TAKEN
 
-    def _largest_gain(self) -> float:
-        """The largest gain of a variable alone, whatever the row."""
-        method, n = self.method, self.n
-        movable = method.lb[:n] < method.ub[:n]
-        v, curvature = self.program.g[:n][movable], method.diagonal[:n][movable]
-        return float((v * v / np.maximum(curvature, TINY * method.largest)).max(initial=0.0))
-
-    def Px(self) -> np.ndarray:
-        """The gradient without q."""
-        return self.program.g[: self.n] - self.method.program.q
-
-    def descend(self) -> bool:
-        """A descent, deeper than the last one; False when descents lead nowhere."""
-        n, read = self.n, self.program.rows_read
-        if read > 0:
-            stuck = self.outcome == NO_DESCENT and self.gain > STUCK * self.first_gain
-            if stuck or read > MAX_READ * n:
-                return False
-        descend_in_blocks(self.program, self.block, self.share * self.first_gain, read + FIRST_READ * n)
-        before, self.gain = self.gain, self.program.gain
-        self.share *= NEXT_TOL
-        return read == 0 or self.gain <= max(0.5 * before, self.share / NEXT_TOL**2 * self.first_gain)
-
-    def step(self, tol: float) -> int:
-        """A round of Newton's method, for multipliers of the right sign up to tol."""
-        program, face = self.program, self.face
-        count = find_free(program, face, tol)
-        if not self.records or face.factor.size < count**2:
-            face.factor = np.empty(int(1.2 * count**2) + 1)
-        between = count - int(count > 0 and face.free[count - 1] == self.n)  # the row's value is no variable
-        self.outcome = step_on_face(program, face)
-        objective = 0.5 * float(program.x[: self.n] @ (program.g[: self.n] + self.method.program.q))
-        self.note(objective, program.wrong_slope, between)
-        return self.outcome
+    def next(self) -> int:
+        """Go through a round, which is recorded; return what it comes to."""
+        settings, program = self.method.settings, self.program
+        tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
+        outcome: int = next_round(program, self.block, self.face, settings.tol, tol_abs)
+        if outcome != FAILED:
+            self.note(program.objective, program.wrong_slope / program.scale, self.face.between)
+        return outcome
 
     def note(self, objective: float, slope: float, between: int) -> None:
         """A record of the round, which is printed where that is wanted."""
         method, count = self.method, len(self.records)
-        self.records.append((objective, slope / self.scale, between, time.perf_counter() - self.started))
+        self.records.append((objective, slope, between, time.perf_counter() - self.started))
         if method.settings.verbose:
             printing.line(trace_of(self.records[-1:], method.program.offset, count)[0])
 

@@ -58,7 +58,7 @@ class Pairs(Structure):
 
 
 class RowStore(Structure):
-    """Rows of the kernel: place p holds that of sample owner[p]; `newer` and `older` are a ring, its head `slots`.
+    """Rows of the kernel: place p holds that of sample owner[p], which was used last at time used_at[p].
 
     There is `room` for fewer rows than `slots` at first.
     """
@@ -69,37 +69,30 @@ class RowStore(Structure):
     rows = singles()
     none = singles()  # a row of zeros
     place_of, owner = integers("count"), integers("slots")
-    newer, older = integers("slots + 1"), integers("slots + 1")
+    used_at, time = integers("slots"), integer()
 
 
 @inner
-def detach(store: RowStore, place: int) -> None:
-    """Take a place out of the ring."""
-    store.newer[store.older[place]] = store.newer[place]
-    store.older[store.newer[place]] = store.older[place]
-
-
-@inner
-def attach(store: RowStore, place: int) -> None:
-    """Make a place the newest of the ring."""
-    head = store.slots
-    store.older[place], store.newer[place] = store.older[head], head
-    store.newer[store.older[head]] = place
-    store.older[head] = place
+def touch(store: RowStore, place: int) -> None:
+    """Make a place the one that was used last."""
+    store.time += 1
+    store.used_at[place] = store.time
 
 
 @inner
 def new_place(store: RowStore, sample: int) -> int:
-    """A place for a row: one that nobody has, else the oldest."""
+    """Return a place for a row: one that nobody has, else the one that was not used for longest."""
+    place = store.used
     if store.used < store.room:
-        place = store.used
         store.used += 1
     else:
-        place = store.newer[store.slots]
-        detach(store, place)
+        place = 0
+        for other in range(1, store.used):
+            if store.used_at[other] < store.used_at[place]:
+                place = other
         store.place_of[store.owner[place]] = -1
     store.owner[place], store.place_of[sample] = sample, place
-    attach(store, place)
+    touch(store, place)
     return place
 
 
@@ -139,8 +132,7 @@ def has_row_of(pairs: Pairs, store: RowStore, samples: Samples, sample: int) -> 
     """Whether the row of a sample is there, or could be made here."""
     place = store.place_of[sample]
     if place >= 0:
-        detach(store, place)
-        attach(store, place)
+        touch(store, place)
         return True
     want(pairs, store, sample)
     if pairs.exact:

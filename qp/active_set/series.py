@@ -30,10 +30,9 @@ from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import LINEAR, POLY, Samples, samples_of
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
-from .boxed import PACE, Block, BoxedProgram, Face, need_rows
-from .coordinate_descent import TINY, add_rows, descend_in_blocks
-from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, find_free, step_on_face
-from .method import EXACT, FIRST_READ, FIRST_TOL, MAX_ROUNDS, MAX_SHARE, NEXT_TOL, ROUNDS_AT_ONCE, trace_of
+from .boxed import PACE, Block, BoxedProgram, Face
+from .method import trace_of
+from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, add_gradient, begin, next_round
 
 ROWS_MADE = "rows of P are made as they are read"
 UNSOLVED = -1  # rounds of a program that was given up
@@ -59,17 +58,17 @@ class Series(Structure):
 @inner
 def load_part(series: Series, p: int, program: BoxedProgram) -> None:
     """The samples of part p, of whose kernel no row is there."""
-    begin, samples, part, d = series.begins[p], series.samples, program.samples, series.samples.features
-    program.count, program.largest = series.begins[p + 1] - begin, 0.0
+    first, samples, part, d = series.begins[p], series.samples, program.samples, series.samples.features
+    program.count, program.largest = series.begins[p + 1] - first, 0.0
     for r in range(0, program.count, LANES):
         for lane in range(LANES):  # those behind the last sample repeat it
-            k = series.which[begin + min(r + lane, program.count - 1)]
+            k = series.which[first + min(r + lane, program.count - 1)]
             for f in range(d):
                 part.lanes[r // LANES * d + f, lane] = samples.x[k * d + f]
     for r in range(program.x.size):
         program.made[r], program.a[r], program.diagonal[r] = 0, 0.0, 0.0
     for r in range(program.count):
-        k = series.which[begin + r]
+        k = series.which[first + r]
         own = part.squares[r] = samples.squares[k]
         if samples.name == POLY:
             own = (samples.gamma * own + samples.coef0) ** samples.degree
@@ -82,48 +81,24 @@ def load_part(series: Series, p: int, program: BoxedProgram) -> None:
 @inner
 def load_program(series: Series, k: int, program: BoxedProgram) -> None:
     """Program k at its start; what is beyond its size is held at zero."""
-    begin, ratio, size = series.places[k], series.ratios[k], program.count
-    program.work, program.max_work, program.rows_read = 0.0, MAX_SHARE * float(size) ** 3 / 3.0, 0
+    place, ratio, size = series.places[k], series.ratios[k], program.count
     program.side, program.multiplier = 0.0, 0.0
     for r in range(program.x.size):
         if r >= size:
-            program.lb[r], program.ub[r], program.x[r], program.g[r] = 0.0, 0.0, 0.0, 0.0
+            program.lb[r], program.ub[r], program.x[r], program.g[r], program.q[r] = 0.0, 0.0, 0.0, 0.0, 0.0
             continue
-        lower, upper, before = series.lower[begin + r], series.upper[begin + r], program.x[r]
+        lower, upper, before = series.lower[place + r], series.upper[place + r], program.x[r]
         x = min(max(ratio * before, lower), upper)
         if ratio != 0.0 and (before == program.lb[r] or before == program.ub[r]):
             x = lower if before == program.lb[r] else upper
-        program.lb[r], program.ub[r], program.x[r] = lower, upper, x
-
-
-@inner
-def find_gradient(series: Series, k: int, program: BoxedProgram) -> None:
-    """g := K_w x + q."""
-    begin, at, d, count = series.places[k], np.empty(program.count, np.int64), np.empty(program.count), 0
-    for r in range(program.count):
-        program.g[r] = series.q[begin + r]
-        if program.x[r] != 0.0:
-            at[count], d[count] = r, program.x[r]
-            count += 1
-    need_rows(program, at, count)
-    add_rows(program.P, at, d, count, program.g)
-
-
-@inner
-def largest_gain(program: BoxedProgram) -> float:
-    """The largest gain of a variable alone, whatever the row."""
-    gain, least = 0.0, TINY * program.largest
-    for k in range(program.count):
-        if program.lb[k] < program.ub[k]:
-            gain = max(gain, program.g[k] * program.g[k] / max(program.diagonal[k], least))
-    return gain
+        program.lb[r], program.ub[r], program.x[r], program.q[r] = lower, upper, x, series.q[place + r]
 
 
 @inner
 def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
     """found[k] := the residuals at x, g and the multiplier; whether the stopping test holds."""
-    begin, size, m, found = series.places[k], program.count, 1 if series.has_row else 0, series.found[k]
-    q, lb, ub, x = series.q[begin : begin + size], program.lb[:size], program.ub[:size], program.x[:size]
+    size, m, found = program.count, 1 if series.has_row else 0, series.found[k]
+    q, lb, ub, x = program.q[:size], program.lb[:size], program.ub[:size], program.x[:size]
     y, sides, is_bound, lost = np.empty(m), np.zeros(m), np.empty(m), np.zeros(0)
     indptr, Px, Ax, dual = np.empty(size + 1, np.int64), np.zeros(2 * size), np.zeros(2 * m), np.zeros(2 * size)
     for i in range(m):
@@ -144,54 +119,21 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
 
 
 @inner
-def size_of_gradient(series: Series, k: int, program: BoxedProgram) -> float:
-    """What the dual residual is relative to."""
-    scale, begin = 1.0, series.places[k]
-    for r in range(program.count):
-        q = series.q[begin + r]
-        scale = max(scale, 1.0 + abs(q), 1.0 + abs(program.g[r] - q))
-    return scale
-
-
-@inner
-def note(series: Series, k: int, rounds: int, program: BoxedProgram, scale: float, between: int) -> None:
-    """Write down what a round has come to."""
-    row, begin, total = series.log[k * MAX_ROUNDS + rounds - 1], series.places[k], 0.0
-    for r in range(program.count):
-        total += program.x[r] * (program.g[r] + series.q[begin + r])
-    row[0], row[1], row[2] = 0.5 * total, program.wrong_slope / scale, between
-
-
-@inner
 def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, face: Face) -> int:
-    """Descent and Newton's method in turn; the rounds, or UNSOLVED."""
-    exact, newton, share = EXACT, 0, FIRST_TOL
-    face.shift = SHIFTS[0]
-    find_gradient(series, k, program)
-    first = largest_gain(program)
+    """Go on from round to round until the test holds; return the rounds, or UNSOLVED."""
+    begin(program, face, EXACT, MAX_SHARE)
     for rounds in range(1, MAX_ROUNDS + 1):
-        if newton == 0:
-            most = program.rows_read + FIRST_READ * program.count
-            descend_in_blocks(program, block, share * first, most)
-            share *= NEXT_TOL
-        scale = size_of_gradient(series, k, program)
-        tol = exact * (series.tol * scale)
-        between = find_free(program, face, tol)
-        outcome = step_on_face(program, face)
-        newton += 1
+        outcome = next_round(program, block, face, series.tol, np.inf)
+        if outcome == FAILED:
+            return UNSOLVED
         if series.log.shape[0] > 0:
-            note(series, k, rounds, program, scale, between)
-        if outcome == TAKEN and program.wrong_slope <= tol:
-            find_gradient(series, k, program)
+            log = series.log[k * MAX_ROUNDS + rounds - 1]
+            log[0], log[1], log[2] = program.objective, program.wrong_slope / program.scale, face.between
+        if outcome == SETTLED:
+            add_gradient(program)
             if meets_test(series, k, program):
                 return rounds
-            exact *= EXACT
-        elif outcome == NOT_DEFINITE and face.shift == SHIFTS[0]:
-            face.shift = SHIFTS[1]
-        elif outcome == NO_DESCENT or outcome == SHORTENED or newton == ROUNDS_AT_ONCE:
-            newton = 0
-        elif outcome != TAKEN:
-            return UNSOLVED
+            program.exact *= EXACT
     return UNSOLVED
 
 
@@ -207,10 +149,10 @@ def solve_in_turn(series: Series, program: BoxedProgram, block: Block, face: Fac
             load_part(series, p, program)
         load_program(series, k, program)
         series.rounds[k] = solve_program(series, k, program, block, face)
-        begin, size = series.places[k], program.count
+        place, size = series.places[k], program.count
         series.y[k] = program.multiplier
         for r in range(size):
-            series.x[begin + r], series.g[begin + r] = program.x[r], program.g[r]
+            series.x[place + r], series.g[place + r] = program.x[r], program.g[r]
         work += program.work + float(size) * float(size + program.rows_read)
     return series.y.size
 

@@ -6,7 +6,9 @@ Where it finds neither that nor a certificate, the interior-point method of `soc
 from __future__ import annotations
 
 import functools
+import time
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -17,19 +19,19 @@ from socp.batch.verify import NO_LAYOUT, verifier_for
 from socp.compiled.memory import Pool
 from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
-from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, copy_of_records, test_holds
+from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
+from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
-from socp.problem.solution import answer_at
 from socp.problem.status import Status
 from socp.verify.certificates import dual_infeasibility, primal_infeasibility
-from socp.verify.stopping import Residuals
 from socp.verify.stopping import residuals as cone_residuals
 
 from ..plan.choice import choose_method
+from ..problem.derivatives import linearize as linearize_program
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
@@ -49,8 +51,6 @@ class DualActiveSet:
     program : QuadraticProgram
         One that `qp.plan.choice` has for it.
     settings : Settings
-    form : ConeForm
-        Its cone form.
     before : DualActiveSet or None
         The method of the solver's last program, whose memory it takes if that fits.
 
@@ -65,10 +65,8 @@ class DualActiveSet:
 
     pool = Pool()  # of rooms; in the class, as solvers outlive the modules where Python ends
 
-    def __init__(
-        self, program: QuadraticProgram, settings: Settings, form: ConeForm, before: DualActiveSet | None = None
-    ) -> None:
-        self.program, self.settings, self.form = program, settings, form
+    def __init__(self, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None) -> None:
+        self.program, self.settings = program, settings
         self.P = program.hessian.dense()
         self._kind = program.n, program.m, settings.tol, settings.tol_abs
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
@@ -76,8 +74,12 @@ class DualActiveSet:
         self.is_definite = room.is_factored and room.work.rho == 0.0
         self.is_proximal = room.is_factored and not self.is_definite
         room.is_at_work = False
-        P_entries = program.hessian.entries
-        self.plan = plan_of(self.is_proximal, program.n, program.m, program.A.data.size, P_entries)
+        self.plan = plan_of(self.is_proximal, program.n, program.m, program.A.data.size, program.hessian.entries)
+
+    @property
+    def form(self) -> ConeForm:
+        """The cone form of the program."""
+        return ConeForm(self.program)
 
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor shows that P is semidefinite."""
@@ -109,26 +111,28 @@ class DualActiveSet:
 
     def _answer(self, room: Room, message: str, status: Status = OPTIMAL) -> Solution:
         """The answer that is in the room, or a certificate."""
-        program, found = self.program, None
-        if status is OPTIMAL:
-            objective, below, primal, dual, gap = room.numbers.tolist()
-            found = Residuals(primal, 0.0, dual, gap, 1.0, 1.0, 1.0, 1.0, objective, below)
-            room.has_answer = True
+        program, point = self.program, room.point()
+        figures: tuple[float, float, float, float, float] = tuple(room.numbers.tolist())
         iterations: int = room.iterations.item()
-        trace = copy_of_records(room.trace, min(iterations + 1, room.trace.size))
+        trace = room.copy_of_trace(min(iterations + 1, room.trace.size))
         if program.offset:
+            figures = figures[0] + program.offset, figures[1] + program.offset, *figures[2:]
             trace["primal_objective"] += program.offset
             trace["dual_objective"] += program.offset
         if self.settings.verbose:
             for record in trace:
                 printing.line(record)
-        told = status, message, trace, self.plan
-        cone_solution = functools.partial(cone_answer, self.form, program, room.point(), *told)
-        return solution_at(
-            program, status, room.point(), found, iterations=iterations, setup_time=0.0, solve_time=0.0,
-            message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
-            run=SimpleNamespace(solution=cone_solution),
-        )  # fmt: skip
+        cone_solution = functools.partial(cone_answer, program, point, status, message, trace, self.plan)
+        rest: dict[str, Any] = {
+            "iterations": iterations, "setup_time": 0.0, "solve_time": 0.0, "message": message, "trace": trace,
+            "timings": NO_TIMINGS.copy(), "plan": self.plan, "run": SimpleNamespace(solution=cone_solution),
+        }  # fmt: skip
+        if status is not OPTIMAL:
+            return solution_at(program, status, point, None, **rest)
+        room.has_answer = True
+        solution = Solution(status, *point, *figures, **rest)
+        solution._linearize = functools.partial(linearize_program, program)
+        return solution
 
     def _enter(self) -> Room:
         """The room with the data of the program in it, at work: its own, one that was left, or a new one."""
@@ -157,13 +161,28 @@ def small_method(
     """
     if choose_method(program, settings) != "dual active set":
         return None
-    dual = DualActiveSet(program, settings, ConeForm(program), before)
+    dual = DualActiveSet(program, settings, before)
     if dual.is_definite:
         return dual
     if dual.is_proximal and choose_method(program, settings, may_be_definite=False) == "dual active set":
         return dual
     dual.let_go(before)
     return None
+
+
+def solve_small(program: QuadraticProgram, settings: Settings) -> Solution | None:
+    """Solve a program once by the dual active set, without a solver; return None where that may not be enough."""
+    started = time.perf_counter()
+    dual = None if settings.verbose else small_method(program, settings)
+    if dual is None:
+        return None
+    is_sure, ready = not settings.check_convexity or dual.is_clearly_definite(), time.perf_counter()
+    solution = dual.solve(False) if is_sure else None
+    dual.let_go()
+    if solution is not None:
+        solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
+        solution.timings["rest"] = solution.setup_time + solution.solve_time
+    return solution
 
 
 class Room:
@@ -201,12 +220,13 @@ class Room:
         self.code, self.iterations, self.numbers, self.trace = (
             batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
         )  # fmt: skip
+        self._records = np.ndarray(self.trace.nbytes, np.uint8, self.trace).data
+        self.words = batch.words + self.test.words + self.work.words
         self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
-    @property
-    def words(self) -> int:
-        """The size of the memory."""
-        return self.batch.words + self.test.words + self.work.words
+    def copy_of_trace(self, count: int) -> np.ndarray:
+        """Return a copy of the first records, by bytes: numbers take twice as long."""
+        return np.ndarray(count, TRACE, bytearray(self._records[: TRACE.itemsize * count]))
 
     def point(self) -> Point:
         """A copy of the answer, (x, y, z_bounds)."""
@@ -231,10 +251,10 @@ class Room:
 
 
 def cone_answer(
-    form: ConeForm, program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan
+    program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan
 ) -> ConeSolution:
     """The answer to the cone program, from that to the program."""
-    x, y, z_bounds = point
+    form, (x, y, z_bounds) = ConeForm(program), point
     cone_program, is_equal = form.program(program), program.l == program.u
     _, z = form.gather(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0))
     x, y = x[form.is_free(program)], y[is_equal]

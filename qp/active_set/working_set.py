@@ -26,9 +26,10 @@ from ..problem.mercer import AT_ONCE, Samples, add_singles
 from ..problem.program import QuadraticProgram
 from ..problem.stopping import Point, ProgramTest
 from .boxed import PACE, BoxedProgram, Face
-from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TOO_LARGE, find_free, step_on_face
-from .method import EXACT, ActiveSet, Rounds
+from .face_newton import SHIFTS
+from .method import ActiveSet, Rounds
 from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
+from .rounds import EXACT, ONGOING, newton_round
 
 FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # of the first slope to which pairs go at first, and of the last one later
 ROUNDS, MOST_STEPS = 30, 20  # of pairs; steps in one for each variable
@@ -93,8 +94,7 @@ class WorkingSet(ActiveSet):
                 return Status.TIME_LIMIT
             run.find_gradient()
             for _ in range(NEWTON_ROUNDS):
-                run.scale = run.size_of_gradient()
-                tol = exact * min(settings.tol * run.scale, settings.tol_abs or np.inf)
+                tol = exact * min(settings.tol * run.size_of_gradient(), settings.tol_abs or np.inf)
                 if run.slope() <= tol:
                     if test.measure(*run.point(), Px=run.Px()).meets(settings.tol, settings.tol_abs):
                         return Status.OPTIMAL
@@ -160,7 +160,6 @@ class WorkingRounds(Rounds):
         store.rows = np.empty(store.room * count, np.float32)
         store.patience = self.pairs.made + PATIENCE * store.room
         store.place_of[:] = -1
-        store.newer[store.slots] = store.older[store.slots] = store.slots
 
     def meet_row(self) -> bool:
         """Move the point until the row holds, the variables in their order; False where it cannot be met."""
@@ -269,11 +268,7 @@ class WorkingRounds(Rounds):
         part.side, part.multiplier, part.max_work = float(part.a @ part.x), -b, np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
         for _ in range(FACES):
-            between = find_free(part, face, tol)
-            outcome = step_on_face(part, face)
-            if outcome == NOT_DEFINITE and face.shift == SHIFTS[0]:
-                face.shift = SHIFTS[1]
-            elif outcome in (NOT_DEFINITE, NO_DESCENT, TOO_LARGE, SHORTENED) or part.wrong_slope <= tol:
+            if newton_round(part, face, tol) != ONGOING:
                 break
         moves = part.x - pairs.u[members]
         coefficients = np.bincount(members % n, moves, n)
@@ -283,14 +278,13 @@ class WorkingRounds(Rounds):
         self.method.known = old + coefficients, Ku + change
         pairs.F -= np.tile(change, kernel.sides)
         note_extremes(pairs, self.store.none)
-        self._note(int(between))
+        self._note(face.between)
         return self.slope() < 0.5 * before
 
     def _note(self, between: int) -> None:
         """A record of the present point, with so many variables between their bounds."""
-        self.scale = self.size_of_gradient()
         objective = 0.5 * float((self.method.signs * self.pairs.u) @ (self.Px() + 2.0 * self.method.program.q))
-        self.note(objective, self.slope(), between)
+        self.note(objective, self.slope() / self.size_of_gradient(), between)
 
     def point(self) -> Point:
         program, signs, x = self.method.program, self.method.signs, self.method.signs * self.pairs.u

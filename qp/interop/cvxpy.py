@@ -40,7 +40,7 @@ class CentralPathQP(Interface, QpSolver):  # type: ignore[misc]
         return QuadraticProgram(data[names.P], data[names.Q], rows, lower, upper)
 
     def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
-        """Those of cvxpy's equalities, and those of its inequalities."""
+        """Return the multipliers of cvxpy's equalities, and those of its inequalities."""
         return solution.y[:equalities], solution.y[equalities:]
 
     def goes_on(self, solver: Solver, program: QuadraticProgram) -> bool:

@@ -63,12 +63,12 @@ def as_function(arrays: str, batches: str) -> Callable[[Answer], Callable[..., t
 
 
 def is_batch(data: Data) -> bool:
-    """Whether an argument has a leading axis."""
+    """Return True if an argument has a leading axis."""
     return any(value is not None and value.ndim > AXES[name] for name, value in data.items())
 
 
 def answer_to(data: Data, settings: dict[str, Any]) -> Arrays:
-    """(x, y, z_bounds) of a program or, with leading axes, of a batch.
+    """Return (x, y, z_bounds) of a program or, with leading axes, of a batch.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def answer_to(data: Data, settings: dict[str, Any]) -> Arrays:
 
 
 def gradients_at(data: Data, point: Arrays, cotangents: Arrays, smoothing: float) -> list[np.ndarray | None]:
-    """The gradients by the arguments, in the order of `AXES` and each of the shape of its argument.
+    """Return the gradients by the arguments, in the order of `AXES`, each of the shape of its argument.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _symmetric(data: Data) -> Data:
 
 
 def _like(gradient: Any, argument: np.ndarray | None) -> np.ndarray | None:
-    """The gradient by an argument, of which one number may stand for many."""
+    """Return the gradient in the shape of its argument, where one number may stand for many."""
     if argument is None:
         return None
     dense = np.asarray(gradient.toarray() if hasattr(gradient, "toarray") else gradient)

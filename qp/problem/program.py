@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from socp.compiled.kernels import kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
+from socp.linalg.vectors import NO_VALUES
 from socp.problem.checks import (
     ArrayLike,
     Number,
@@ -80,11 +81,13 @@ class QuadraticProgram(WithHessian):
         check_finite("q", self.q)
         n = self.q.size
         self.P = P if isinstance(P, KernelMatrix) and P.shape == (n, n) else as_hessian("P", P, n, "q")
-        self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
+        variables = f" ({n} variables in q)"
+        self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), variables)
         m: int = self.A.shape[0]
         check_rows(A, m, l, u)
-        rows, variables = " (the rows of A)", f" ({n} variables in q)"
-        self.l, self.u = as_vector("l", l, m, rows, True, NO_LOWER), as_vector("u", u, m, rows, True, NO_UPPER)
+        rows = " (the rows of A)"
+        self.l = NO_VALUES if A is None else as_vector("l", l, m, rows, True, NO_LOWER)
+        self.u = NO_VALUES if A is None else as_vector("u", u, m, rows, True, NO_UPPER)
         self.lb = as_vector("lb", lb, n, variables, True, NO_LOWER)
         self.ub = as_vector("ub", ub, n, variables, True, NO_UPPER)
         self._check_sides()
@@ -92,14 +95,18 @@ class QuadraticProgram(WithHessian):
 
     def _check_sides(self) -> None:
         """Take what lies far out as absent; refuse sides that can never hold."""
-        self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
-        self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
+        if not are_plain_sides(self.l, self.u):
+            self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
+        if not are_plain_sides(self.lb, self.ub):
+            self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
 
     def with_data(
         self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
     ) -> QuadraticProgram:
         """The program with checked matrices P and A in place of its own, and what else is given; that is checked."""
-        program = self.of_checked(**{**vars(self), "P": P, "A": A})
+        program: QuadraticProgram = object.__new__(QuadraticProgram)
+        program.__dict__.update(self.__dict__)
+        program.P, program.A = P, A
         if q is not None:
             program.q = as_vector("q", q, self.n)
             check_finite("q", program.q)

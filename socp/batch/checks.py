@@ -82,18 +82,18 @@ class BatchData:
                 setattr(self, name, getattr(self, name)[None])
 
     def own(self, name: str, i: int) -> np.ndarray:
-        """An argument of program i."""
+        """Return the argument `name` of program `i`."""
         array: np.ndarray = getattr(self, name)
         return array[min(i, len(array) - 1)]
 
 
 def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The rows of some programs, or the one that all share."""
+    """Return the rows of the programs `chosen`, or the one row that all share."""
     return array if len(array) == 1 else array[chosen]
 
 
 def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
-    """Refuse matrices, of shape (1 or k, n, n), of which one is not semidefinite, by its number."""
+    """Refuse matrices of shape (1 or k, n, n) if one is not semidefinite; the message has its number."""
     n, i = P.shape[1], -1
     if n == 0:
         return
@@ -107,7 +107,7 @@ def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
 
 @kernel
 def next_doubtful(n: int, P: Matrix, first: int, room: Floats) -> int:
-    """The first matrix from there on of which a Cholesky factor does not show that it is semidefinite, or -1."""
+    """Return the number of the first matrix from `first` on that Cholesky does not show to be semidefinite, or -1."""
     for p in range(first, P.shape[0]):
         largest = 0.0
         for i in range(n * n):

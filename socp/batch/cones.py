@@ -20,7 +20,7 @@ from .state import Lanes
 
 @leaf
 def tail_square(v: Matrix, a: int, e: int) -> Vec:
-    """|v_1|^2 of the cone in rows a:e."""
+    """Return |v_1|^2 of the cone in rows a:e."""
     found = splat(0.0)
     for i in range(a + 1, e):
         found += load(v, i) * load(v, i)
@@ -29,7 +29,7 @@ def tail_square(v: Matrix, a: int, e: int) -> Vec:
 
 @leaf
 def determinant(v: Matrix, a: int, e: int) -> Vec:
-    """v'Jv."""
+    """Return v'Jv."""
     tail = root(tail_square(v, a, e))
     return (load(v, a) - tail) * (load(v, a) + tail)
 
@@ -59,7 +59,7 @@ def weigh(q: Matrix, a: int, e: int, eta: Vec, v: Matrix, out: Matrix) -> None:
 
 @leaf
 def longest_step(lam: Matrix, a: int, e: int, v: Matrix) -> Vec:
-    """The smallest t with t lam + v in the cone: steps along v may be 1 / t long."""
+    """Return the smallest t with t lam + v in the cone: the longest step along v is 1 / t."""
     det = determinant(lam, a, e)
     norm, along = root(det), load(lam, a) * load(v, a)
     for i in range(a + 1, e):
@@ -75,7 +75,7 @@ def longest_step(lam: Matrix, a: int, e: int, v: Matrix) -> Vec:
 
 @inner
 def measure_cones(w: Lanes) -> None:
-    """Residuals r, the scaling, and the right-hand sides v of the predictor and o of the constant direction."""
+    """Compute the residuals r, the scaling, and the right-hand sides v (predictor) and o (constant direction)."""
     start, s, z, Gx, h, r, unit = w.cone_start, w.cone_s, w.y, w.Gx, w.b, w.r_equal, w.unit
     tau, mu, hz = w.tau, w.mu, w.hz
     rows, size, ray = w.rows, w.rows_size, w.ray_rows
@@ -102,7 +102,7 @@ def measure_cones(w: Lanes) -> None:
 
 @inner
 def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
-    """q, eta and lam of cone k, and c = -lam of the predictor."""
+    """Compute q, eta and lam of cone k, and c = -lam of the predictor."""
     a, e, s, z, q, lam, c = w.cone_start[k], w.cone_start[k + 1], w.cone_s, w.y, w.nt, w.lam, w.c
     norm_s, norm_z = root(determinant(s, a, e)), root(determinant(z, a, e))
     product = norm_s * norm_z
@@ -125,7 +125,7 @@ def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
 
 @inner
 def begin_cone(w: Lanes, k: int) -> None:
-    """Weights, the row B, u = W^-1 c = -z, v = u + W^-2 r and o = W^-2 h of cone k."""
+    """Compute the weights, the row B, u = W^-1 c = -z, v = u + W^-2 r and o = W^-2 h of cone k."""
     a, e, z, q, r, u, v, o = w.cone_start[k], w.cone_start[k + 1], w.y, w.nt, w.r_equal, w.u, w.v, w.o
     eta, n = load(w.eta, k), w.n
     weight = 1.0 / (eta * eta)
@@ -146,7 +146,7 @@ def begin_cone(w: Lanes, k: int) -> None:
 
 @inner
 def constant_of_cones(w: Lanes) -> tuple[Vec, Vec]:
-    """(h'W^-2 (G x2 - h), |W^-1 (G x2 - h)|^2)."""
+    """Return h'W^-2 (G x2 - h) and |W^-1 (G x2 - h)|^2."""
     start, h, Gx2, ds, dz, forward, square = w.cone_start, w.b, w.Gx2, w.ds, w.dz, splat(0.0), splat(0.0)
     for i in range(w.cone_rows):
         store(ds, i, load(Gx2, i) - load(h, i))
@@ -160,7 +160,7 @@ def constant_of_cones(w: Lanes) -> tuple[Vec, Vec]:
 
 @inner
 def direction_of_cones(w: Lanes) -> Vec:
-    """h'(u + W^-2 (G dx + keep r))."""
+    """Return h'(u + W^-2 (G dx + keep r))."""
     start, h, r, ds, dz, u, Gdx, keep = w.cone_start, w.b, w.r_equal, w.ds, w.dz, w.u, w.Gdx, w.keep
     found = splat(0.0)
     for i in range(w.cone_rows):
@@ -189,7 +189,7 @@ def measure_step_of_cones(w: Lanes) -> Vec:
 
 @leaf
 def slack_step(w: Lanes, i: int) -> Vec:
-    """ds of row i."""
+    """Return ds of row i."""
     change, g = w.change, load(w.Gdx, i)
     return change * (load(w.b, i) - load(w.Gx2, i)) - g - w.keep * load(w.r_equal, i)
 
@@ -221,7 +221,7 @@ def correct_cones(w: Lanes) -> None:
 
 @inner
 def advance_cones(w: Lanes) -> Vec:
-    """The step of slacks, multipliers and G x, where dz is W dz; returns the least depth of slacks."""
+    """Advance slacks, multipliers and G x, where dz holds W dz; return the least depth of the slacks."""
     start, size, change = w.cone_start, w.size, w.change
     for k in range(w.cones):
         scale(w.nt, start[k], start[k + 1], -1.0, 1.0 / load(w.eta, k), w.dz, w.dz)
@@ -234,7 +234,7 @@ def advance_cones(w: Lanes) -> Vec:
 
 @inner
 def depth_in_cones(w: Lanes, v: Matrix) -> Vec:
-    """The least v_0 - |v_1| of a cone."""
+    """Return the least v_0 - |v_1| of all cones."""
     found = splat(1e300)
     for k in range(w.cones):
         a = w.cone_start[k]
@@ -244,7 +244,7 @@ def depth_in_cones(w: Lanes, v: Matrix) -> Vec:
 
 @inner
 def fill_cones(w: Lanes, lane: int) -> None:
-    """s = z = e in a lane, with what `measure_cones` would find there but for residuals of the gradient."""
+    """Set s = z = e in a lane, with all that `measure_cones` computes except the residual of the gradient."""
     n = w.n
     for k in range(w.cones):
         a, e = w.cone_start[k], w.cone_start[k + 1]

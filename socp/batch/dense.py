@@ -18,7 +18,7 @@ from .spans import Spans
 
 
 def specialized(function: Any, kind: Any, *names: str) -> Any:
-    """The function as a kernel of its own whose arguments of these names are of the given kind."""
+    """Return a kernel made of `function`, whose arguments `names` are of the given kind."""
     name = f"{function.__name__[1:]}_{'shared' if kind is Floats else 'own'}"
     made = FunctionType(function.__code__, function.__globals__, name)
     made.__annotations__ = {**function.__annotations__, **dict.fromkeys(names, kind)}
@@ -126,7 +126,7 @@ def _assemble(m: int, n: int, P: Any, A: Any, spans: Spans, w: Matrix, C: Matrix
 
 @leaf
 def store_column(C: Matrix, at: int, n: int, x0: Vec, x1: Vec, x2: Vec, x3: Vec) -> None:
-    """Four entries of a column."""
+    """Store four entries of a column."""
     store(C, at, x0)
     store(C, at + n, x1)
     store(C, at + 2 * n, x2)

@@ -67,7 +67,7 @@ class Shape(NamedTuple):
 
 
 def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: bool = False) -> Lanes:
-    """Room for the method; with `equalities_apart` the stopping test takes equalities as a block of their own."""
+    """Allocate the lanes; with `equalities_apart` the stopping test treats equalities as a block of their own."""
     n, equal = batch.n, shape.equal
     N, shared = equal.size, batch.P.shape[0] == 1 == batch.A.shape[0]
     m = N - n
@@ -101,7 +101,7 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 
 @kernel
 def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
-    """P and A of program p as D P D and E A D, with largest entries near one; E is the same in all rows of a cone."""
+    """Load P and A of program `p` as D P D and E A D with largest entries near one; E is constant within a cone."""
     m, n, D, E, P, A, cone_start = w.m, w.n, w.D, w.E, w.P, w.A, w.cone_start
     rows, columns = w.spans.rows, w.spans.columns
     D[:], E[:] = 1.0, 1.0
@@ -147,7 +147,7 @@ def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
 
 @kernel
 def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
-    """Solve the programs from `begin` to `end`; returns the number of steps."""
+    """Solve programs begin:end; return the number of steps."""
     following, live, steps = begin, 0, 0
     who, age = w.who, w.age
     for lane in range(LANES):
@@ -192,7 +192,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
 
 @inner
 def judge(batch: Batch, w: Lanes, lane: int) -> int:
-    """What the program in a lane has come to, or -1."""
+    """Return the code with which the program in a lane ends, or -1 while it goes on."""
     tau, xPx, qx, hz = w.tau[lane], w.xPx[lane], w.qx[lane], w.hz[lane] - w.overlap[lane]
     rows, dual, bounds = w.rows[lane], w.dual[lane], w.bounds[lane]
     if not (w.mu[lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
@@ -229,7 +229,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
 
 @inner
 def largest_entry(values: Floats) -> float:
-    """The largest size of an entry."""
+    """Return max |values|."""
     found = 0.0
     for i in range(values.size):
         found = max(found, abs(values[i]))
@@ -238,7 +238,7 @@ def largest_entry(values: Floats) -> float:
 
 @inner
 def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
-    """The point in a lane, or the ray, in the caller's units."""
+    """Write the point in a lane, or the ray, in the caller's units."""
     p, m, n = w.who[lane], w.m, w.n
     size = w.tau[lane]
     if code == PRIMAL_INFEASIBLE:
@@ -258,7 +258,7 @@ def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
 
 @inner
 def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
-    """Put program p into a lane, at x = 0, s = z = tau = kappa = 1, with what `measure` would find there."""
+    """Load program `p` into a lane at x = 0, s = z = tau = kappa = 1, with all that `measure` computes there."""
     m, n, D, E = w.m, w.n, w.D, w.E
     rows, columns = w.spans.rows, w.spans.columns
     if not w.shared:
@@ -308,7 +308,7 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
 
 @inner
 def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
-    """Begin at the given point, slacks and multipliers no smaller than `NEAR`; False where there is none."""
+    """Move a lane to the given point, with s, z >= `NEAR`; return False if there is none."""
     if p >= batch.x_start.shape[0]:
         return False
     m, n, x, y, total = w.m, w.n, batch.x_start[p], batch.y_start[p], 0.0

@@ -79,7 +79,7 @@ def multiply_transposed(w: Lanes, v: Matrix, out: Matrix) -> None:
 
 @inner
 def factor(w: Lanes) -> None:
-    """The factors of P + G'WG."""
+    """Factor P + G'WG."""
     if w.shared:
         assemble_shared(w.m, w.n, w.P, w.A, w.spans, w.W, w.C)
     else:
@@ -95,7 +95,7 @@ def factor(w: Lanes) -> None:
 
 @inner
 def measure(w: Lanes) -> None:
-    """Residuals and weights at the point."""
+    """Compute residuals and weights at the point."""
     measure_gradient(w)
     measure_rows(w)
     w.overlap = overlap(w)
@@ -105,7 +105,7 @@ def measure(w: Lanes) -> None:
 
 @inner
 def measure_gradient(w: Lanes) -> None:
-    """rd = P x + G'y + q tau and its size in the caller's units."""
+    """Compute rd = P x + G'y + q tau and its size in the caller's units."""
     q, x, Px, rd, unit = w.q, w.x, w.Px, w.rd, w.dual_unit
     tau = w.tau
     multiply_hessian(w, x, Px)
@@ -132,7 +132,7 @@ def measure_gradient(w: Lanes) -> None:
 
 @inner
 def measure_rows(w: Lanes) -> None:
-    """Residuals r; W, 1 / s z, 1 / s; the right-hand sides v of the predictor and o of the constant direction."""
+    """Compute r, W, 1 / s z, 1 / s, and the right-hand sides v (predictor) and o (constant direction)."""
     first, equal, bound, sign = w.first, w.equal, w.bound, w.sign
     h, b, Gx, s, z, y, unit = w.h, w.b, w.Gx, w.s, w.z, w.y, w.unit
     r, r_equal, inverse_sz, inverse_s, W, v, o = w.r, w.r_equal, w.inverse_sz, w.inverse_s, w.W, w.v, w.o
@@ -194,7 +194,7 @@ def measure_rows(w: Lanes) -> None:
 
 @inner
 def overlap(w: Lanes) -> Vec:
-    """The part of h'z that rows with two sides lose: answers have the difference of the two multipliers."""
+    """Return the part of h'z that rows with two sides lose: answers hold the difference of the two multipliers."""
     first, h, z, total = w.first, w.h, w.z, splat(0.0)
     for i in range(w.cone_rows, w.m + w.n):
         k = first[i]
@@ -205,7 +205,7 @@ def overlap(w: Lanes) -> Vec:
 
 @inner
 def step(w: Lanes) -> None:
-    """One step of every lane; in a fresh one the affine step from s = z = 1, which is its start."""
+    """Step in every lane; a fresh lane takes the affine step from s = z = 1, which is its start."""
     factor(w)
     constant_direction(w)
     tau, kappa, fresh = w.tau, w.kappa, w.fresh > 0.5
@@ -375,7 +375,7 @@ def prepare_corrector(w: Lanes) -> None:
 
 @inner
 def advance(w: Lanes) -> None:
-    """The step along dx + dtau x2; slacks and multipliers of fresh lanes are moved inside."""
+    """Step along dx + dtau x2; move slacks and multipliers of fresh lanes inside."""
     first, equal, sign, s, z, y, b, Gx, x = w.first, w.equal, w.sign, w.s, w.z, w.y, w.b, w.Gx, w.x
     Gdx, Gx2, dx, x2, r_equal, es, e = w.Gdx, w.Gx2, w.dx, w.x2, w.r_equal, w.es, w.e
     size, change, keep = w.size, w.change, w.keep

@@ -24,12 +24,12 @@ Task = tuple[int, int]
 
 
 def fits_lanes(n: int, m: int) -> bool:
-    """Whether programs of so many variables and rows are solved side by side."""
+    """Return True if programs with `n` variables and `m` rows are solved side by side."""
     return 0 < n <= LANES_UP_TO and m <= 4 * LANES_UP_TO
 
 
 def alike(kinds: np.ndarray, k: int) -> list[np.ndarray]:
-    """The numbers of the k programs in sets with the same row of `kinds`; one row is that of all."""
+    """Group the numbers 0..k-1 of programs by their row of `kinds`; a single row belongs to all programs."""
     if (kinds == kinds[0]).all():
         return [np.arange(k)]
     _, which = np.unique(kinds, axis=0, return_inverse=True)
@@ -38,7 +38,7 @@ def alike(kinds: np.ndarray, k: int) -> list[np.ndarray]:
 
 
 def kinds_of(l: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Which sides are finite, and which are equal."""
+    """Return a code for each pair of sides: 4 if equal, else 1 for a finite lower plus 2 for a finite upper side."""
     return np.where(l == u, 4, np.isfinite(l) + 2 * np.isfinite(u))
 
 
@@ -46,9 +46,9 @@ def solve_batch(
     many: Any, lots: Sequence[Lot], new_solver: Callable[[], Callable[[int, Settings], Any]], settings: Settings,
     started: float,
 ) -> None:  # fmt: skip
-    """Solve the programs of a batch in lots, if any, and by themselves where that fails.
+    """Solve the programs of a batch in lots, if any, and those that fail one by one.
 
-    A thread solves program i by itself by ``new_solver()(i, settings)``.
+    A thread solves program i alone by ``new_solver()(i, settings)``.
     """
     watch, left = Watch(settings.time_limit), np.arange(len(many))
     many.setup_time = time.perf_counter() - started
@@ -131,7 +131,7 @@ class Lot:
         self.shape = Shape(l == u, np.isfinite(l), finite_u, bound[spans.rows], spans, cone_start)
 
     def tasks(self) -> list[Task]:
-        """Ranges of programs for one compiled call each; threads share what is left, so that they end together."""
+        """Return ranges of programs, one for each compiled call; they shrink so that all threads end together."""
         m, n, k, threads = self.batch.m, self.batch.n, self.batch.count, self.settings.threads
         most, share, ends = WORK / (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n)), 2 * threads, [0]
         while ends[-1] < k:
@@ -140,7 +140,7 @@ class Lot:
         return list(pairwise(ends))
 
     def worker(self) -> Callable[[Task], None]:
-        """What solves a range; each thread has its own."""
+        """Return a function that solves a range of programs; each thread has its own."""
         batch = self.batch
         lanes, verify = lanes_for(batch, self.shape, self.settings, self.equalities_apart), self.verifier()
         if lanes.shared:
@@ -153,11 +153,11 @@ class Lot:
         return solve
 
     def verifier(self) -> Callable[[Task], None]:
-        """What tests a range of answers: those that do not pass fail."""
+        """Return a function that marks answers begin:end as failed where the stopping test does not hold."""
         raise NotImplementedError
 
     def collect(self, many: Any) -> np.ndarray:
-        """Write the answers that pass; returns the numbers of the programs that are to be solved by themselves."""
+        """Write the answers that pass; return the numbers of the programs that must be solved alone."""
         batch, chosen = self.batch, self.chosen
         good = batch.code == OPTIMAL
         all_good = bool(good.all()) and chosen.size == len(many)
@@ -175,9 +175,9 @@ class Lot:
         return chosen[~done]
 
     def vectors(self) -> dict[str, np.ndarray]:
-        """The vectors of all answers, a row for each program, by name."""
+        """Return the vectors of all answers by name, a row for each program."""
         raise NotImplementedError
 
     def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
-        """Write the certificates that hold of programs `which` of the lot; returns which of these have one."""
+        """Write the certificates that hold among programs `which` of the lot; return True for each that has one."""
         raise NotImplementedError

@@ -107,7 +107,7 @@ def solve_many(
 
 
 def solve_like(solver: Engine, vectors: dict[str, Any], threads: int | None) -> Solutions:
-    """`Solver.solve_many`."""
+    """Run `Solver.solve_many`."""
     program, settings = solver.program, settings_of_batch(solver.settings, threads)
     data = {name: getattr(program, name) for name in ("c", "b", "h")}
     data.update({name: value for name, value in vectors.items() if value is not None})
@@ -117,13 +117,13 @@ def solve_like(solver: Engine, vectors: dict[str, Any], threads: int | None) -> 
 
 
 def settings_of_batch(settings: Settings, threads: int | None) -> Settings:
-    """The settings of a solver for a batch, of which nobody watches single iterations."""
+    """Return the settings of a solver for a batch, in which single iterations are not watched."""
     checked = settings.threads if threads is None else Settings(threads=threads).threads
     return dataclasses.replace(settings, threads=checked, verbose=False, callback=None)
 
 
 def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions:
-    """The answers to checked programs."""
+    """Solve checked programs."""
     started = time.perf_counter()
     n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
     many, lots = Solutions(programs.k, x=n, y=p, z=m, s=m), []

@@ -62,14 +62,14 @@ class Answers(KeepsProgram, Generic[One]):
         self.alone: dict[int, One] = {}
 
     def __getattr__(self, name: str) -> np.ndarray:
-        """A field that nothing was written into: NaN."""
+        """Return a new array of NaN for a field that was never written."""
         if name not in self.__dict__.get("_shapes", ()):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         found = self.__dict__[name] = np.full(self._shapes[name], np.nan)
         return found
 
     def allocate(self) -> None:
-        """Make all fields, before threads write their rows: each would make a field of its own."""
+        """Create all fields before threads write their rows; otherwise each thread would create its own."""
         for name in self._shapes:
             getattr(self, name)
 
@@ -108,7 +108,7 @@ class Answers(KeepsProgram, Generic[One]):
         return type(self).linearize_many(self._programs, self, smoothing)
 
     def take(self, i: int, solution: One) -> None:
-        """The answer of program i, found by itself."""
+        """Store the answer of program `i`, which was solved outside the batch."""
         for name in ("status", "iterations", *self.vectors, *self.numbers):
             getattr(self, name)[i] = getattr(solution, name)
         self.alone[i] = solution
@@ -146,7 +146,7 @@ class Solutions(Answers[Solution]):
     def vjp(
         self, dx: Any = None, dy: Any = None, dz: Any = None, ds: Any = None, smoothing: float = 0.0
     ) -> Gradient:  # fmt: skip
-        """The gradients of one number of each answer by all data: as `Solution.vjp`, with a leading axis.
+        """Return the vector-Jacobian product of every program: `Solution.vjp` with a leading batch axis.
 
         Parameters
         ----------
@@ -179,5 +179,5 @@ class Solutions(Answers[Solution]):
         self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None,
         smoothing: float = 0.0,
     ) -> Tangent:  # fmt: skip
-        """The derivatives of the answers along a change of the data, with or without a leading axis."""
+        """Return the derivatives of all answers along a change of the data, with or without a leading axis."""
         return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)

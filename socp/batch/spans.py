@@ -31,7 +31,7 @@ class Spans(Structure):
 
 
 def spans_of(P: np.ndarray, A: np.ndarray, cone_start: np.ndarray = NO_CONES) -> Spans:
-    """The spans of matrices, or of patterns; cone k has the rows cone_start[k]:cone_start[k + 1]."""
+    """Return the spans of matrices, or of patterns; cone k has the rows cone_start[k]:cone_start[k + 1]."""
     row_first, row_end = _hull(A != 0.0)
     column_first, column_end = _hull((A != 0.0).T)
     n = P.shape[0]
@@ -50,7 +50,7 @@ def spans_of(P: np.ndarray, A: np.ndarray, cone_start: np.ndarray = NO_CONES) ->
 
 
 def ordered_spans(P: np.ndarray, A: np.ndarray, rows: np.ndarray, cone_start: np.ndarray = NO_CONES) -> Spans:
-    """The spans of a batch in an order with a narrow band where there is one; else in the given one.
+    """Return the spans of a batch, in an order with a narrow band if there is one, else in the given order.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def ordered_spans(P: np.ndarray, A: np.ndarray, rows: np.ndarray, cone_start: np
 
 
 def _spans_of_rows(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first column of each row, that behind all of an empty one, and one past the last."""
+    """Return the first column of each row (n if it is empty), and one past its last column (0 if it is empty)."""
     rows, columns = entries.shape
     if not columns:
         return np.zeros(rows, np.int64), np.zeros(rows, np.int64)
@@ -83,13 +83,13 @@ def _spans_of_rows(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _hull(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same such that neither falls from a row to the next."""
+    """Return the spans of rows, widened so that neither end decreases from one row to the next."""
     first, end = _spans_of_rows(entries)
     return np.minimum.accumulate(first[::-1])[::-1].copy(), np.maximum.accumulate(end)
 
 
 def narrow_band(P: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """An order of variables and one of rows with a narrow band of P + A'A, or None where there is none.
+    """Return an order of variables and one of rows that give P + A'A a narrow band, or None if there is none.
 
     Variables are in the order of Cuthill and McKee, and rows in that of their first ones.
     """

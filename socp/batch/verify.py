@@ -93,7 +93,7 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
 
 @inner
 def multiply(batch: Batch, w: Verifier, i: int) -> None:
-    """P x, A x and A'y plus the multipliers of the variables, of program i, each followed by its errors."""
+    """Compute P x, A x and A'y + z_bounds of program i, each followed by its rounding errors."""
     m, n, x, y = batch.m, batch.n, batch.x[i], batch.y[i]
     A = batch.A[min(i, batch.A.shape[0] - 1)].reshape((m, n))
     if w.held < 0 or batch.A.shape[0] > 1:
@@ -123,7 +123,7 @@ def take_multipliers(w: Verifier, z: Floats, bounds: Floats, values: Floats) -> 
 
 @inner
 def take_rows(w: Verifier, first: int, end: int) -> None:
-    """rows := A x of these rows, the errors, and 1 for each bound."""
+    """rows := (A x)[first:end], its rounding errors, and 1 for each bound."""
     count = end - first
     for k in range(count):
         w.rows[k], w.rows[count + k], w.rows[2 * count + k] = w.v[first + k], w.v[w.m + first + k], w.bound[first + k]
@@ -131,7 +131,7 @@ def take_rows(w: Verifier, first: int, end: int) -> None:
 
 @inner
 def take_slacks(w: Verifier, h: Floats, s: Floats) -> None:
-    """s := what the rows of orthants leave, infinite where they always hold."""
+    """s := max(h - G x, 0) in the rows of orthants, infinite where h is."""
     for k in range(h.size):
         if w.orthant[k]:
             s[k] = max(-rounded(w.rows[k] - h[k], w.rows[h.size + k]), 0.0) if math.isfinite(h[k]) else np.inf

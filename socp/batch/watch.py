@@ -22,11 +22,11 @@ class Watch:
         self._guard = threading.Lock()
 
     def seconds_left(self) -> float | None:
-        """What is left of the time limit."""
+        """Return the seconds left of the time limit, or None without one."""
         return None if self._end == np.inf else max(self._end - time.perf_counter(), 0.0)
 
     def note(self, status: Status) -> None:
-        """End the work where a program that was solved by itself was interrupted, as its solver holds Ctrl-C."""
+        """End the work if a program solved alone was interrupted: its solver has caught Ctrl-C."""
         if status is Status.INTERRUPTED:
             self.reason = status
 

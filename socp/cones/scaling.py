@@ -69,21 +69,36 @@ def apply_cone(eta: float, w: Floats, v: Floats, out: Floats, start: int, stop: 
         out[i] = eta * (v[i] + factor * w[i])
 
 
-@inner
+@leaf
 def apply(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) -> None:
     """out := W v (out may be v)."""
     for i in range(l):
         out[i] = w[i] * v[i]
+    if ptr.size > 1:
+        apply_to_cones(ptr, w, eta, v, out)
+
+
+@inner
+def apply_to_cones(ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) -> None:
+    """`apply` on the second-order cones."""
     for k in range(ptr.size - 1):
         apply_cone(eta[k], w, v, out, ptr[k], ptr[k + 1])
 
 
-@inner
+@leaf
 def apply_inverse(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int, out: Floats, out0: int) -> None:
     """out[out0:] := W^-1 v[v0:] (which may be the same)."""
     source, to = v0, out0
     for i in range(l):
         out[to + i] = v[source + i] / w[i]
+    if ptr.size > 1:
+        apply_inverse_to_cones(ptr, w, eta, v, v0, out, out0)
+
+
+@inner
+def apply_inverse_to_cones(ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int, out: Floats, out0: int) -> None:
+    """`apply_inverse` on the second-order cones."""
+    source, to = v0, out0
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         tail = dot_within(w, start + 1, v, v0 + start + 1, stop - start - 1)

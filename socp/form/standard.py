@@ -22,7 +22,7 @@ from ..linalg.csc import multiply_transposed, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
 from ..problem.hessian import Hessian, hessian_of
 from ..problem.program import ConeProgram
-from .convexity import SEMIDEFINITE_TOL, check_semidefinite, is_clearly_semidefinite
+from .convexity import check_semidefinite
 from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
@@ -161,7 +161,7 @@ class StandardForm(Structure):
     def check_convexity(self, program: ConeProgram) -> None:
         """Refuse a P that is not positive semidefinite; a dense one is looked at for its rank in any case."""
         tested = isinstance(program, StackedProgram) and program.hessian_is_tested
-        if not (tested and self.P.is_sparse) and not looks_convex(self):
+        if not (tested and self.P.is_sparse):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
     def _make_room(self, given: Hessian) -> np.ndarray:
@@ -208,17 +208,6 @@ def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:
     else:
         for j in range(form.n):
             out[j] = 0.0
-
-
-@kernel
-def looks_convex(form: StandardForm) -> bool:
-    """Whether P is seen to be semidefinite at a glance."""
-    D, f, tol = form.D, form.cost_scale, SEMIDEFINITE_TOL
-    if form.hessian_kind == SPARSE:
-        return is_clearly_semidefinite(form.n, True, form.P_indptr, form.P_indices, form.P_data, D, f, tol)
-    if form.hessian_kind == DENSE:
-        return is_clearly_semidefinite(form.n, False, form.ptr, form.ptr, form.P_dense, D, f, tol)
-    return True  # none, or one that is given by its factors
 
 
 @inner

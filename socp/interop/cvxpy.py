@@ -73,15 +73,15 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         return True
 
     def cite(self, data: Any) -> str:
-        """How to cite the solver, as BibTeX."""
+        """Return how to cite the solver, as BibTeX."""
         return CITATION
 
     @abc.abstractmethod
     def multipliers(self, solution: Any, equalities: int) -> tuple[np.ndarray, np.ndarray]:
-        """Those of cvxpy's equalities, and those of its other constraints."""
+        """Return the multipliers of cvxpy's equalities, and those of its other constraints."""
 
     def settings(self, verbose: bool, options: dict[str, Any]) -> Settings:
-        """The options of ``problem.solve``, which may have the names of other solvers."""
+        """Return the settings of ``problem.solve``, whose options may have the names of other solvers."""
         ours = {name: value for name, value in options.items() if name != "use_quad_obj"}
         return Settings(**in_our_names({"verbose": bool(verbose), **ours}))
 
@@ -115,7 +115,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         return solver.solve(warm_start=warm_start)
 
     def invert(self, solution: Any, inverse_data: Any) -> CvxpySolution:
-        """cvxpy's answer from the engine's."""
+        """Return the answer as cvxpy takes it."""
         status = STATUS[solution.status]
         if status == names.USER_LIMIT and not np.isfinite(solution.x).all():
             status = names.SOLVER_ERROR
@@ -194,7 +194,7 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
         return True
 
     def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
-        """Those of cvxpy's equalities, and those of its other constraints."""
+        """Return the multipliers of cvxpy's equalities, and those of its other constraints."""
         return solution.y, solution.z
 
 

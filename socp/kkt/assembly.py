@@ -67,7 +67,7 @@ class KKTMatrix(Structure):
         take_values(self, P_data)
 
     def refresh(self) -> None:
-        """Take the values of P and M from the form anew."""
+        """Copy the current values of P and M from the standard form."""
         take_values(self, self.form.P.upper()[2])
 
 

@@ -98,7 +98,7 @@ class KKT(Structure):
         self.regularize(regularization, refinement_steps)
 
     def _use(self, factor: Any, apply: Any) -> None:
-        """Take the backend's two kernels."""
+        """Set the two kernels of the backend."""
         self.factor_address, self.apply_address = address_of(factor), address_of(apply)
 
     @property
@@ -119,7 +119,7 @@ class KKT(Structure):
         return 0.0, 0.0
 
     def regularize(self, regularization: float | None, refinement_steps: int) -> None:
-        """Take one delta, or `LADDER`, and a limit of refinement."""
+        """Set the static regularization (None: the deltas of `LADDER`) and the most refinement steps of a solve."""
         self.policy.deltas[:] = LADDER if regularization is None else regularization
         self.policy.refinement_steps = refinement_steps
         restart(self)
@@ -142,7 +142,7 @@ class KKT(Structure):
 
     @contextlib.contextmanager
     def precisely(self) -> Iterator[None]:
-        """Let solves leave next to nothing."""
+        """Solve precisely inside the context: residuals of at most `PRECISE` times the right-hand side are left."""
         before, self.policy.precise = self.policy.precise, True
         try:
             yield
@@ -209,7 +209,7 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
 
 @inner
 def scaled_residual(kkt: KKT, row: int, largest: float) -> float:
-    """max |r_i| / limit_i, at most 1 where the solve is good enough.
+    """Return max |r_i| / limit_i, which is at most 1 where the solve is good enough.
 
     limit_i is the largest of: the limit of the block, the block's limit in the caller's units, and `EQUATIONS` (in the
     cone's block `GOOD_ENOUGH`) times the right-hand side.  The first two limit residuals before the scaling, so that W
@@ -278,7 +278,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
 
 @inner
 def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats, finish: bool) -> float:
-    """Factor with one delta and solve; the residual that is left, inf on failure."""
+    """Factor with one delta and solve; return the scaled residual that is left, inf on failure."""
     begin = clock()
     kkt.policy.delta = delta
     kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
@@ -288,7 +288,7 @@ def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats, fi
 
 @inner
 def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float:
-    """K out = rhs with refinement, for one or two right-hand sides one after the other.
+    """Solve K out = rhs with refinement, for one or two right-hand sides one after the other.
 
     Where refinement stalls, GMRES goes on, unless these factors are only looked at and nothing is to `finish`.  Returns
     the largest residual that is left beside what may be left, infinity when one is not a number.

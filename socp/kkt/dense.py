@@ -22,7 +22,7 @@ from ..compiled.structures import floats, number, part
 from ..cones.scaling import apply_inverse
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
-from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
+from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from ..linalg.csc import multiply, multiply_transposed
 from ..linalg.dense import gram, multiply_tall
 from .base import KKT
@@ -69,11 +69,11 @@ class DenseKKT(KKT):
         return f"dense Cholesky, order {self.form.n}, {self.count} dense row{'' if self.count == 1 else 's'}{p}"
 
     def refresh(self) -> None:
-        """Take the values of P and M from the form anew."""
+        """Copy the current values of P and M from the standard form."""
         self._read()
 
     def still_fits(self) -> bool:
-        """Whether the merged rows are still parallel."""
+        """Return True if the merged rows are still parallel."""
         return self.form.groups_hold()
 
     def _read(self) -> None:
@@ -122,7 +122,7 @@ def factor_dense(kkt: DenseKKT, delta: float) -> int:
     if info == 0 and p > 0:
         for i in range(n * p):
             Y[i] = A[i]
-        solve_lower_many(n, H, p, Y)
+        solve_lower(n, H, p, Y)
         gram(n, p, Y, kkt.S)
         raise_diagonal(p, kkt.S, SCHUR * delta * min(largest_on_diagonal(p, kkt.S), 1.0))
         info = cholesky(p, kkt.S)

@@ -47,7 +47,7 @@ class SparseKKT(KKT):
         self._use(factor_sparse, apply_sparse)
 
     def analysis_seconds(self) -> tuple[float, float]:
-        """What the ordering and the symbolic analysis took."""
+        """Return the seconds of the ordering and of the symbolic analysis."""
         return self.ldl.ordering_time, self.ldl.symbolic_time
 
     @property
@@ -57,11 +57,11 @@ class SparseKKT(KKT):
         return f"sparse LDL' by {KERNELS[ldl.method]}, {ldl.ordering}, order {order}, {ldl.nnz:,} entries in L"
 
     def refresh(self) -> None:
-        """Take the values of P and M from the form anew."""
+        """Copy the current values of P and M from the standard form."""
         self.matrix.refresh()
 
     def still_fits(self) -> bool:
-        """Whether the merged rows are still parallel."""
+        """Return True if the merged rows are still parallel."""
         return self.form.groups_hold()
 
 

@@ -26,8 +26,8 @@ from ..compiled.blas import (
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 
-LOOPS, SOLVES = 32, 64  # orders up to which loops are quicker than calls of BLAS, to factor and to solve
-WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that stay in the cache meanwhile
+LOOPS = 32  # order up to which loops factor more quickly than calls of BLAS
+WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that stay in the cache; loops solve up to one block
 
 
 @kernel
@@ -95,7 +95,10 @@ def factor_pairs(n: int, A: Floats) -> int:
 @kernel
 def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L^-1 x for `count` vectors x, one after the other in X."""
-    if n <= SOLVES:
+    if count > 2 and n > LOOPS:
+        trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, count, 1.0, L, 0, n, X, 0, n)
+        return
+    if n <= NARROW:
         for r in range(0, count - 1, 2):
             solve_two(n, L, X[r * n : (r + 2) * n])
         if count & 1:
@@ -182,7 +185,7 @@ def solve_one_transposed(n: int, L: Floats, x: Floats) -> None:
 @kernel
 def solve_lower_transposed(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L'^-1 x for `count` vectors x, one after the other in X."""
-    if n <= SOLVES:
+    if n <= NARROW:
         for r in range(count):
             solve_one_transposed(n, L, X[r * n : (r + 1) * n])
         return
@@ -196,12 +199,3 @@ def solve_lower_transposed(n: int, L: Floats, count: int, X: Floats) -> None:
                 below = k + size
                 gemv(TRANSPOSE, rest, size, -1.0, L, below + k * n, n, X, r * n + below, 1.0, X, r * n + k)
             trsv(LOWER, TRANSPOSE, NOT_UNIT, size, L, k + k * n, n, X, r * n + k)
-
-
-@kernel
-def solve_lower_many(n: int, L: Floats, columns: int, B: Floats) -> None:
-    """B := L^-1 B for the n by `columns` matrix B."""
-    if columns == 1 or n <= LOOPS:
-        solve_lower(n, L, columns, B)
-    elif columns > 1:
-        trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, columns, 1.0, L, 0, n, B, 0, n)

@@ -40,7 +40,7 @@ class Fallbacks:
         self._other: State | None = None  # another form
 
     def improve(self, run: Run, program: ConeProgram, test: ConeTest | None) -> Run:
-        """The first run that decides the program, or the best, `run` being one that has not settled it.
+        """Return the first further run that decides the program, or the best of all; `run` has not settled it.
 
         One that is stopped ends the attempts, but takes no better answer away.  The effort told is that of all.
         """
@@ -80,18 +80,18 @@ class Fallbacks:
 
 
 def is_settled(run: Run) -> bool:
-    """Whether the program is decided, and not with multipliers so large that rounding spoils the answer."""
+    """Return True if the program is decided, and not with multipliers so large that rounding spoils the answer."""
     return run.status in DECIDED and not run.has_large_multipliers
 
 
 def is_better(run: Run, other: Run) -> bool:
-    """Whether a run is to be preferred to another one, which is not settled."""
+    """Return True if `run` is better than `other`, which is not settled."""
     if other.status is Status.OPTIMAL:
         return run.status is Status.OPTIMAL and (is_settled(run) or _worst(run) < _worst(other))
     return run.status in DECIDED or _worst(run) < _worst(other)
 
 
 def _worst(run: Run) -> float:
-    """The largest relative residual of the answer with which a run has ended."""
+    """Return the largest relative residual of the answer with which a run has ended."""
     assert run.found is not None
     return run.found.worst

@@ -46,7 +46,7 @@ from .start import start_cold, start_warm
 PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
-FAR_RAY = 1e4  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
+FAR_RAY = RAY * RAY  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
 RECORDS = 60  # records that a trace has room for at first
 
 # why the loop comes back
@@ -130,7 +130,7 @@ def take_settings(
 
 @kernel
 def prepare_run(state: State, offset: float) -> None:
-    """Forget the run before."""
+    """Initialize the fields of a run, so that nothing of the one before is left."""
     state.offset, state.iteration, state.warm = offset, -1, False
     state.best_worst, state.best_ray, state.last_better, state.last_progress = np.inf, np.inf, 0, 0
     state.worst, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf
@@ -157,7 +157,7 @@ def prepare_warm(state: State) -> None:
 
 @deferred_kernel
 def take_best(state: State) -> None:
-    """Go back to the best iterate."""
+    """Copy the best iterate to `point` and measure it."""
     copy(state.best, state.point)
     measure(state.newton, state.point)
 
@@ -181,7 +181,7 @@ def take_residuals(state: State, residual: Floats, gap: float) -> None:
 
 @kernel
 def begin(state: State) -> int:
-    """The starting point, warm or cold, as the first iterate; why it comes back."""
+    """Make the starting point, warm or cold, the first iterate; return the reason to come back to Python."""
     newton, point = state.newton, state.point
     state.started = clock()
     restart(newton.kkt)
@@ -209,7 +209,7 @@ def follow(state: State, until: float) -> int:
 
 @inner
 def iterate(state: State) -> int:
-    """One iteration of the predictor-corrector method (Mehrotra 1992)."""
+    """Make one iteration of the predictor-corrector method (Mehrotra 1992); return the reason to come back."""
     newton, point = state.newton, state.point
     if not linearize(newton, point):
         return NOT_FACTORED
@@ -235,7 +235,7 @@ def iterate(state: State) -> int:
 
 @inner
 def judge(state: State) -> int:
-    """Measure the iterate, record it, keep it when it is the best so far; why the loop comes back, if it does."""
+    """Measure the iterate, record it, keep it if it is the best so far; return the reason to come back, or GO_ON."""
     newton, point = state.newton, state.point
     measure(newton, point)
     state.iteration += 1
@@ -257,7 +257,7 @@ def judge(state: State) -> int:
 
 @kernel
 def limit(state: State) -> int:
-    """Whether the run is at a limit."""
+    """Return the limit that the run is at: MAX_ITERATIONS, STALLED, or GO_ON for none."""
     k = state.iteration
     if k >= state.max_iter:
         return MAX_ITERATIONS
@@ -269,7 +269,7 @@ def limit(state: State) -> int:
 
 @inner
 def estimate(state: State) -> None:
-    """Residuals, gap and rays as the stopping test sees them but for rounding, and the record of the iterate."""
+    """Estimate residuals, gap and slopes of rays as the stopping test measures them, and record the iterate."""
     newton, point, form, kkt = state.newton, state.point, state.newton.form, state.newton.kkt
     tau, f, found = point.tau, form.cost_scale, state.found
     xPx, cx, gv = newton.xPx / tau**2 / f, newton.cx / tau / f, newton.gv / tau / f

@@ -59,14 +59,14 @@ class Point(Structure):
 
     @property
     def z(self) -> np.ndarray:
-        """The end of u."""
+        """Return z, the last m entries of u."""
         return self.u[self.u.size - self.s.size :]
 
     def copy_from(self, other: Point) -> None:
         copy(other, self)
 
     def without_small_entries(self, form: StandardForm, share: float) -> Point:
-        """A copy with zeros in place of all that is below a share of the largest entry of x, or of (y, z)."""
+        """Return a copy without the entries up to `share` times the largest entry of x, or of (y, z): they are zero."""
         other = Point(form)
         other.copy_from(self)
         x, v = other.u[: form.n], other.u[form.n :]
@@ -157,28 +157,28 @@ class Newton(Structure):
 
     @property
     def w(self) -> np.ndarray:
-        """The scaling, at which the KKT systems are solved."""
+        """Return the scaling w at which the KKT systems are solved."""
         return self.kkt.w
 
     @property
     def eta(self) -> np.ndarray:
-        """The scaling of the second-order cones."""
+        """Return eta, the scaling of the second-order cones."""
         return self.kkt.eta
 
     @property
     def u2(self) -> np.ndarray:
-        """The solution of the constant right-hand side."""
+        """Return u2, the solution of the constant right-hand side."""
         return self.solution[: self.du.size]
 
     @property
     def u1(self) -> np.ndarray:
-        """The solution of the direction's right-hand side."""
+        """Return u1, the solution of the direction's right-hand side."""
         return self.solution[self.du.size :]
 
 
 @inner
 def measure(newton: Newton, point: Point) -> None:
-    """Residuals of the embedding, and mu, at the point."""
+    """Measure the residuals of the embedding, and mu, at the point."""
     form, u, s, r, Px, Mtv = newton.form, point.u, point.s, newton.r, newton.Px, newton.Mtv
     n, p, c, g, D, E, tau = form.n, form.p, form.c, form.g, form.D, form.E, point.tau
     multiply_hessian(form, u, Px)
@@ -218,13 +218,13 @@ def measure(newton: Newton, point: Point) -> None:
 
 @inner
 def relative_residuals(newton: Newton) -> tuple[float, float]:
-    """The primal and the dual residual, each block relative to its own size."""
+    """Return the primal and the dual residual, each block relative to its own size."""
     return max(newton.rows / newton.rows_size, newton.cone / newton.cone_size), newton.dual / newton.dual_size
 
 
 @inner
 def linearize(newton: Newton, point: Point) -> bool:
-    """Scaling, factorization, the solves for u2 and the affine u1; False when one of them fails."""
+    """Find the scaling, factor K and solve for u2 and the affine u1; return False if one of these fails."""
     form, kkt, u = newton.form, newton.kkt, point.u
     z = u[form.n + form.p :]
     if scaling.nesterov_todd(form.l, form.ptr, point.s, z, newton.kkt.w, newton.kkt.eta, newton.lam) != 0:
@@ -241,8 +241,10 @@ def linearize(newton: Newton, point: Point) -> bool:
 
 @inner
 def limit_residuals(newton: Newton, row: int, factor: float) -> None:
-    """The residuals that a solve may leave: of each block `SHARE` of the present residual, divided by the factor with
-    which the solution enters the direction; more of a block that is far smaller than the others.
+    """Set the residuals that a solve may leave in right-hand side `row`, which enters the direction with `factor`.
+
+    Of each block it is `SHARE` of the present residual, divided by the factor; more of a block that is far smaller than
+    the others.
     """
     policy, n, r = newton.kkt.policy, newton.form.n, newton.r
     form, first, share = newton.form, n + newton.form.p, SHARE / max(factor, 1e-300)
@@ -278,7 +280,7 @@ def form_rhs(newton: Newton) -> None:
 
 @inner
 def tau_curvature(newton: Newton, point: Point, Px2: Floats) -> float:
-    """The denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
+    """Return the denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
     q, Px, x, u2, tau, m = newton.q, newton.Px, point.u, newton.solution, point.tau, point.s.size
     d, Pd, n = newton.difference, newton.P_difference, newton.Px.size
     for j in range(n):
@@ -290,7 +292,7 @@ def tau_curvature(newton: Newton, point: Point, Px2: Floats) -> float:
 
 @inner
 def predict(newton: Newton, point: Point) -> float:
-    """The affine direction (sigma = 0); returns the longest step."""
+    """Compute the affine direction (sigma = 0); return the longest step."""
     lam, shift = newton.lam, newton.shift
     for i in range(lam.size):
         shift[i] = -lam[i]
@@ -299,7 +301,7 @@ def predict(newton: Newton, point: Point) -> float:
 
 @inner
 def correct(newton: Newton, point: Point, sigma: float) -> float:
-    """The centered direction with the predictor's second-order term; returns the longest step."""
+    """Compute the centered direction with the predictor's second-order term; return the longest step."""
     size = newton.du.size
     newton.kappa_rhs = sigma * newton.mu - point.tau * point.kappa - newton.dtau * newton.dkappa
     corrector_rhs(newton, sigma, newton.rhs[size:])
@@ -312,7 +314,7 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
 
 @inner
 def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
-    """The right-hand side of the corrector's u1 and shift := lam \\ ds_rhs, for
+    """rhs := the right-hand side of the corrector's u1 and shift := lam \\ ds_rhs, for
 
     ds_rhs = sigma mu e - lam o lam - (W^-1 ds) o (W dz) of the predictor.
     """
@@ -366,7 +368,7 @@ def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
 
 @inner
 def lift(product: float, target: float) -> float:
-    """What is to be added to a product to bring it into [target / 10, 10 target], not less than -10 target."""
+    """Return the number, at least -10 target, that brings `product` into [target / 10, 10 target] when added."""
     move = min(max(product, MIN_PRODUCT * target), target / MIN_PRODUCT) - product
     return max(move, -target / MIN_PRODUCT)
 
@@ -413,7 +415,7 @@ def singular_directions(newton: Newton, first: Floats, second: Floats) -> None:
 
 @inner
 def descent_limit(newton: Newton, point: Point) -> float:
-    """The step at which mu is smallest along the direction, where (degree + 1) mu changes by
+    """Return the step at which mu is smallest along the direction, where (degree + 1) mu changes by
 
         alpha (lam'(W dz + W^-1 ds) + kappa dtau + tau dkappa) + alpha^2 (ds'dz + dtau dkappa).
 
@@ -446,7 +448,7 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
 
 @inner
 def round_inside(point: Point, ptr: Ints) -> None:
-    """Round s_0 and z_0 up where s or z is on the boundary of a second-order cone but for rounding.
+    """Increase s_0 and z_0 by a few ulps where rounding has left s or z on the boundary of its cone.
 
     Near the end s_0 - |s_1| is about mu / z_0, and may be below the rounding of s_0 while mu is far from zero.
     """

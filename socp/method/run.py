@@ -48,7 +48,7 @@ from .rays import nearest_ray
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
 OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
-INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
+INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
 FAR = 100.0  # times tol is too far beyond a bound, whatever its size, while better is to be had
 LAST_STEPS = 5  # steps by residuals in twice the precision, before rounding is taken as an excuse
 INTERRUPTED = "interrupted from the keyboard"
@@ -197,7 +197,7 @@ class Run:
             prepare_warm(state)
 
     def solve(self) -> None:
-        """Run to the end; Ctrl-C is one."""
+        """Iterate until the run ends; Ctrl-C ends it with status "interrupted"."""
         try:
             if self.settings.callback is not None or self.settings.verbose:
                 self._show(self.settings.callback)
@@ -228,7 +228,7 @@ class Run:
                 break
 
     def iterates(self) -> Iterator[Iterate]:
-        """The run, one iterate at a time."""
+        """Yield the iterates of the run, one after another."""
         settings, state = self.settings, self.state
         if settings.verbose:
             form = self.form
@@ -245,7 +245,7 @@ class Run:
             reason = self._follow(0.0)
 
     def _follow(self, patience: float) -> int:
-        """Let the loop go on, for `patience` seconds or one iteration; why it comes back."""
+        """Continue the loop for `patience` seconds, at least one iteration; return the reason why it comes back."""
         until = clock() + patience
         if self.settings.time_limit is not None:
             until = min(until, self.state.started + self.settings.time_limit)
@@ -255,7 +255,7 @@ class Run:
         return reason
 
     def _make_room(self) -> None:
-        """Twice the records where the trace is nearly full."""
+        """Double the trace if it is nearly full."""
         trace = self.state.trace
         if self.state.iteration + 2 >= trace.size:
             larger = np.zeros(2 * trace.size, TRACE)
@@ -263,7 +263,7 @@ class Run:
             self.state.trace = larger
 
     def _is_over(self, reason: int) -> bool:
-        """Whether the run ends where the loop came back: solved, certified, at a limit, or without a first iterate."""
+        """Return True if the run ends here: solved, certified, at a limit, or without a first iterate."""
         settings = self.settings
         if reason == GO_ON and settings.time_limit is None:
             return False
@@ -282,7 +282,7 @@ class Run:
         return reason in REASONS and self._give_up(REASONS[reason])
 
     def _is_solved(self) -> bool:
-        """Whether the iterate, which seems to be a solution, is one on the caller's own data."""
+        """Return True if the present iterate passes the stopping test on the caller's own data; the run ends then."""
         answer = self.unscale(self.state.point)
         found, message = self._judge(answer)
         if not message and self._is_excused(answer, found):
@@ -297,7 +297,7 @@ class Run:
         return bool(message) and self.finish(OPTIMAL, message, answer, found)
 
     def _is_certified(self) -> bool:
-        """Whether one of the iterate's rays is a certificate on the caller's own data."""
+        """Return True if a ray of the present iterate is a certificate on the caller's own data; the run ends then."""
         state = self.state
         if state.primal_ray <= RAY * state.tol_infeasible:
             ray = self._certificate(lambda ray: self.test.primal_infeasibility(ray[1], ray[2]))
@@ -461,7 +461,7 @@ class Run:
         return self.effort[0]
 
     def solution(self) -> Solution:
-        """The answer to the cone program."""
+        """Return the answer to the cone program as a `Solution`."""
         program, status = self.program, self.status
         assert status is not None and self.answer is not None
         (x, y, z, s), found = self.answer, self.found
@@ -480,7 +480,7 @@ class Run:
         return solution
 
     def unscale(self, point: Point) -> Point4:
-        """(x, y, z, s) of a point, as the caller wants them."""
+        """Return (x, y, z, s) of a point in the units and the row order of the program."""
         return in_callers_units(self.program, self.form, point)
 
 

@@ -26,7 +26,7 @@ Kind = tuple[Sizes, bool, str, float | None, int, float, bool]
 
 
 def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | None:
-    """What was released by a program of this kind, which is the caller's now."""
+    """Return a workspace that a program of this kind has released, which is the caller's now, or None."""
     state: State | None = _pool.take(_kind(sizes, program.hessian.is_full, settings))
     return state
 
@@ -41,7 +41,7 @@ def fits(state: State) -> bool:
 
 
 def release(state: State, settings: Settings) -> None:
-    """Leave the workspace of a program that nobody asks for any more to the next one."""
+    """Put the workspace of a program that is done with into the pool, if it is small enough."""
     form, kkt = state.form, state.kkt
     if not form.is_pooled:
         chosen = state.plan.is_free and state.plan.backend == "dense"

@@ -27,7 +27,7 @@ from .plan import Plan
 
 SHORT_STEPS = 0.9  # share of the way to the boundary
 REGULARIZATION = 1e-6  # that stays in the KKT system
-WIDE = 1e8  # limit of the scales where the first one was met
+WIDE = LIMIT * LIMIT  # limit of the scales where the first one was met
 LARGE = 5_000  # variables, or these and rows, beyond which another run takes too long to be a surprise
 
 

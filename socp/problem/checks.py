@@ -76,7 +76,7 @@ def as_vector(
 
 
 def filled(size: int, value: float) -> np.ndarray:
-    """A vector of equal entries; `np.full` takes five times as long for a short one."""
+    """Return a vector of equal entries; `np.full` takes five times as long for a short one."""
     vector = np.empty(size)
     vector.fill(value)
     return vector
@@ -106,7 +106,7 @@ def as_dense(
 
 
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
-    """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
+    """Return `value` as a new canonical CSC array: finite float64 entries, duplicates summed, int64 indices."""
     if isinstance(value, CSC):
         came = value.shape
         parts = _canonical_parts(value, came[1], came[0])
@@ -133,9 +133,9 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
 
 
 def read_again(name: str, matrix: Any) -> Any:
-    """A sparse matrix as an array of scipy's in CSC, CSR or COO, with two dimensions and parts of our own, in float64.
+    """Copy a sparse matrix into a two-dimensional float64 CSC, CSR or COO array of scipy.
 
-    Refuses parts that do not fit together: scipy's constructors take them, its C++ does not survive them.
+    Refuses parts that do not fit together: scipy's constructors accept them, and its C++ code crashes on them.
     """
     if matrix.format not in READERS or len(matrix.shape) > 2:
         raise ProgramError(f"{name} must be a matrix, but a {matrix.format} array of shape {matrix.shape} came")
@@ -143,7 +143,7 @@ def read_again(name: str, matrix: Any) -> Any:
 
 
 def as_csr(name: str, value: Any) -> sp.csr_array:
-    """A sparse matrix as canonical CSR, in float64 but finite or not; the caller's own arrays if they are that."""
+    """Return a sparse matrix as canonical float64 CSR, finite or not; the arrays are shared if they are that."""
     if isinstance(value, CSR) and value.ndim == 2 and _canonical_parts(value, *value.shape) is not None:
         return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
     matrix = read_again(name, value).tocsr()
@@ -152,7 +152,7 @@ def as_csr(name: str, value: Any) -> sp.csr_array:
 
 
 def _canonical_parts(matrix: Any, lines: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Copies of (data, indices, indptr) of a CSC or CSR matrix, or None when that is not canonical, float64, finite."""
+    """Copy (data, indices, indptr) of a CSC or CSR matrix; None if it is not canonical, float64 and finite."""
     data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
     if not (isinstance(data, np.ndarray) and isinstance(indices, np.ndarray) and isinstance(indptr, np.ndarray)):
         return None
@@ -167,7 +167,7 @@ def _canonical_parts(matrix: Any, lines: int, length: int) -> tuple[np.ndarray, 
 
 
 def _rows_and_columns(matrix: Any) -> tuple[int, int]:
-    """The shape; of a sparse vector, that of a row."""
+    """Return the shape of a sparse matrix; a sparse vector counts as one row."""
     return matrix.shape if len(matrix.shape) == 2 else (1, *matrix.shape)
 
 
@@ -176,7 +176,7 @@ def _refuse_sparse(name: str, why: str) -> None:
 
 
 def _read_compressed(name: str, matrix: Any) -> Any:
-    """CSC, CSR and BSR; entries beyond the last place of indptr are spare room."""
+    """Read CSC, CSR and BSR; entries beyond indptr[-1] are spare room."""
     n_rows, n_columns = shape = _rows_and_columns(matrix)
     data = _numbers(name, matrix.data, 3 if matrix.format == "bsr" else 1)
     height, width = data.shape[1:] if matrix.format == "bsr" else (1, 1)
@@ -197,13 +197,13 @@ def _read_compressed(name: str, matrix: Any) -> Any:
 
 
 def _read_coordinates(name: str, matrix: Any) -> Any:
-    """COO, in versions of scipy that know vectors and in those that do not."""
+    """Read COO, in versions of scipy that know vectors and in those that do not."""
     places = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     return _placed(name, matrix, matrix.data, tuple(places))
 
 
 def _read_diagonals(name: str, matrix: Any) -> Any:
-    """DIA; diagonals may reach beyond the matrix, and zeros are no entries."""
+    """Read DIA; diagonals may reach beyond the matrix, and zeros are no entries."""
     offsets, data = _array(name, "offsets", matrix.offsets), _numbers(name, matrix.data, 2)
     _check_integers(name, "offsets", offsets)
     if len(data) != offsets.size or np.unique(offsets).size != offsets.size:
@@ -216,7 +216,7 @@ def _read_diagonals(name: str, matrix: Any) -> Any:
 
 
 def _read_lists(name: str, matrix: Any) -> Any:
-    """LIL."""
+    """Read LIL."""
     sizes = []
     for part in (matrix.rows, matrix.data):
         lists = isinstance(part, np.ndarray) and part.shape == matrix.shape[:1] and part.dtype == object
@@ -230,7 +230,7 @@ def _read_lists(name: str, matrix: Any) -> Any:
 
 
 def _read_keys(name: str, matrix: Any) -> Any:
-    """DOK; the key of a vector's entry is a number, or a tuple of one."""
+    """Read DOK; the key of a vector's entry is a number, or a tuple of one."""
     keys, dimensions = list(matrix.keys()), len(matrix.shape)
     if dimensions == 1:
         keys = [key if isinstance(key, tuple) else (key,) for key in keys]
@@ -247,7 +247,7 @@ READERS: dict[str, Callable[[str, Any], Any]] = {
 
 
 def _placed(name: str, matrix: Any, values: Any, places: tuple[Any, ...]) -> sp.coo_array:
-    """The matrix of values and their indices along each axis; a vector is a row."""
+    """Return the COO matrix of values and their indices along each axis; a vector becomes a row."""
     data, arrays = _numbers(name, values), [_array(name, "indices", along) for along in places]
     if len(arrays) != len(matrix.shape) or any(along.size != data.size for along in arrays):
         _refuse_sparse(name, f"each of its {data.size} entries must have {len(matrix.shape)} indices")
@@ -264,7 +264,7 @@ def _numbers(name: str, part: Any, dimensions: int = 1) -> np.ndarray:
 
 
 def _array(name: str, what: str, part: Any, dimensions: int = 1) -> np.ndarray:
-    """A part of a sparse matrix as an array of so many dimensions; of a list without entries, one of integers."""
+    """Return a part of a sparse matrix as an array of `dimensions` axes; an empty list becomes integers."""
     _refuse_masked(name, part)
     try:
         array = np.asarray(part, dtype=INT if isinstance(part, (list, tuple)) and not part else None)
@@ -281,7 +281,7 @@ def _check_integers(name: str, what: str, array: np.ndarray) -> None:
 
 
 def _indices(name: str, what: str, indices: np.ndarray, length: int) -> np.ndarray:
-    """Integers from 0 to below `length`, as new ones of this machine."""
+    """Copy indices into int64; refuse any outside 0 <= i < `length`."""
     _check_integers(name, what, indices)
     bad = np.flatnonzero((indices < 0) | (indices >= length))
     if bad.size:
@@ -295,7 +295,7 @@ def _full(name: str, matrix: Any) -> np.ndarray:
 
 
 def as_number(name: str, value: Any) -> float:
-    """`value` as a finite float."""
+    """Return `value` as a finite float."""
     if type(value) is float and math.isfinite(value):
         return value
     number = _as_float(name, value)
@@ -323,7 +323,7 @@ def check_no_nan(name: str, array: np.ndarray) -> None:
 
 @kernel
 def all_finite(values: Floats) -> bool:
-    """Whether no entry is NaN or infinite."""
+    """Return True if no entry is NaN or infinite."""
     trap = 0.0  # 0 times a number that is not finite is NaN
     for i in range(values.size):
         trap += 0.0 * values[i]
@@ -332,7 +332,7 @@ def all_finite(values: Floats) -> bool:
 
 @kernel
 def is_plain_dense(P: Matrix) -> bool:
-    """Whether most entries of a square array are nonzero, all finite, and it is symmetric to the bit."""
+    """Return True if a square array is mostly nonzero, finite, and symmetric to the bit."""
     n, count, trap = P.shape[0], 0, 0.0
     for i in range(n):
         for j in range(n):
@@ -391,7 +391,7 @@ def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
 
 @deferred_kernel
 def is_canonical(rows: int, indptr: Ints, indices: Ints, data: Floats) -> bool:
-    """Whether a CSC matrix has ascending indices in each column, all in range, and finite entries."""
+    """Return True if a CSC matrix has finite entries and ascending indices in range in each column."""
     size = min(indices.size, data.size)
     if indptr[0] != 0 or indptr[-1] > size or indices.size != data.size:
         return False
@@ -408,7 +408,7 @@ def is_canonical(rows: int, indptr: Ints, indices: Ints, data: Floats) -> bool:
 
 @deferred_kernel
 def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) -> bool:
-    """Whether a canonical CSC matrix is symmetric to the bit, pattern and values; False may also mean another order.
+    """Return True if a canonical CSC matrix is symmetric to the bit; False may also mean unsorted indices.
 
     `next_entry` has room for an entry a column.
     """

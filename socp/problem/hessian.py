@@ -40,7 +40,7 @@ LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count 
 
 
 class Hessian:
-    """What is asked of the quadratic term, with the answers that most forms share.
+    """Interface of the quadratic term P, with default implementations.
 
     Attributes
     ----------
@@ -83,15 +83,15 @@ class Hessian:
         raise NotImplementedError
 
     def sizes(self, x: np.ndarray) -> np.ndarray:
-        """|P| |x|, the sizes of the terms of P x."""
+        """Return |P| |x|, the sizes of the terms of P x."""
         raise NotImplementedError
 
     def diagonal(self) -> np.ndarray:
-        """The diagonal."""
+        """Return the diagonal of P."""
         return self.source.diagonal()  # type: ignore[no-any-return]
 
     def has_entries(self, j: np.ndarray) -> np.ndarray:
-        """For each of the variables j whether its column has an entry that is not zero."""
+        """Return for each variable in `j` whether its column of P has a nonzero entry."""
         found = self.diagonal()[j] != 0.0
         for k in np.flatnonzero(~found):  # the diagonal decides where P is semidefinite, which is not known yet
             unit = np.zeros(self.order)
@@ -100,42 +100,42 @@ class Hessian:
         return found
 
     def has_full_diagonal(self) -> bool:
-        """Whether it is quickly seen that no entry of the diagonal is zero."""
+        """Return True if a quick look shows that no diagonal entry is zero."""
         return False
 
     def among(self, which: np.ndarray) -> Any:
-        """P of some of the variables, as a program holds it."""
+        """Return the submatrix P[which, which] as a program holds it."""
         raise NotImplementedError
 
     def with_data(self, data: Any) -> Any:
-        """P with new values in the old pattern, or given whole, checked, as a program holds it."""
+        """Return P with new values in its pattern, or a new matrix, checked, as a program holds it."""
         raise ProgramError(f"P_data does not go with a {type(self.source).__name__} P; build a new Solver instead")
 
     def dense(self) -> np.ndarray:
-        """P as a full array, not to be written to."""
+        """Return P as a read-only dense array."""
         return self.source.toarray()  # type: ignore[no-any-return]
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """P in CSC: its upper triangle at least."""
+        """Return (indptr, indices, data) of P in CSC: at least its upper triangle."""
         return DenseHessian(self.dense()).upper()
 
     def empty_like(self) -> Hessian:
-        """Room for a scaled copy."""
+        """Allocate a scaled copy."""
         return self
 
     def scaled(self, D: np.ndarray, factor: float) -> Hessian:
-        """factor D P D, but for a form of which the kernels scale the values."""
+        """Return factor D P D; forms whose values the kernels scale return themselves."""
         return self
 
     def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
-        """(F, d) with P = F F' + diag(d)."""
+        """Return (F, d) with P = F F' + diag(d)."""
         raise NotImplementedError
 
     def forget_rank(self) -> None:
-        """The entries are about to change."""
+        """Discard a known factor: the entries are about to change."""
 
     def take_room(self) -> np.ndarray:
-        """n^2 numbers to write into."""
+        """Return n^2 uninitialized numbers."""
         return np.empty(self.order**2)
 
 
@@ -203,7 +203,7 @@ class SparseHessian(Hessian):
         return as_symmetric("P", new)
 
     def empty_like(self) -> SparseHessian:
-        """The same pattern with room for values."""
+        """Return P with its pattern and uninitialized values."""
         return self if self.is_zero else SparseHessian(self.indptr, self.indices, np.empty(self.entries))
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -269,28 +269,28 @@ class DenseHessian(Hessian):
         return self.source  # type: ignore[no-any-return]
 
     def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
-        """(F, 0) with P = F F'."""
+        """Return (F, 0) with P = F F'."""
         return self.factor(), np.zeros(self.order)
 
     def empty_like(self) -> DenseHessian:
-        """Room for an array of the same order."""
+        """Allocate an array of the order of P."""
         return DenseHessian(np.empty(self.source.shape))
 
     def forget_rank(self) -> None:
         self.low_rank = None
 
     def take_room(self) -> np.ndarray:
-        """n^2 numbers to write into: those of the test of convexity once, as memory is dear at the first touch."""
+        """Return n^2 uninitialized numbers; reuse those of the convexity test once, as first touch is dear."""
         room, self.room = self.room, None
         return np.empty(self.entries) if room is None else room
 
     def find_rank(self) -> bool:
-        """Look whether P = F F' of low rank; F is kept in `low_rank`."""
+        """Return True if P = F F' of low rank; F is kept in `low_rank`."""
         size = float(self.source.diagonal().max(initial=0.0))
         return size > 0.0 and self._has_low_rank(size) and self._find_factor(size)
 
     def _has_low_rank(self, size: float) -> bool:
-        """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""
+        """Return True if a principal submatrix, larger than the largest low rank, is singular."""
         n = self.order
         sample = np.random.default_rng(0).permutation(n)[: int(LOW_RANK_SHARE * n) + 1]
         part = np.asfortranarray(self.source[np.ix_(sample, sample)])
@@ -298,7 +298,7 @@ class DenseHessian(Hessian):
         return info >= 0 and rank < sample.size
 
     def _find_factor(self, size: float) -> bool:
-        """Look for P = F F' of low rank r by r steps of pivoted Cholesky, which read r rows of P; whether F is kept.
+        """Find P = F F' of rank r by r steps of pivoted Cholesky, which read r rows of P; return True if F is kept.
 
         The mean square of products with random signs is that of the Frobenius norm: it tells whether P - F F', scaled
         to a unit diagonal of P, is rounding.
@@ -324,7 +324,7 @@ class DenseHessian(Hessian):
         return True
 
     def factor(self) -> np.ndarray:
-        """F with P = F F', of as many columns as the rank of P, which is semidefinite."""
+        """Return F with P = F F' for a semidefinite P; F has rank(P) columns."""
         if self.low_rank is None:
             size = float(self.source.diagonal().max(initial=0.0))
             L, pivots, rank, _ = lapack.dpstrf(self.source.T, tol=LOW_RANK_TOL * size, lower=1)
@@ -333,14 +333,14 @@ class DenseHessian(Hessian):
         return self.low_rank
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The upper triangle in CSC."""
+        """Return the upper triangle in CSC."""
         n = self.order
         columns, indices = np.tril_indices(n)  # the rows of the lower triangle are the columns of the upper one
         return np.cumsum(np.arange(n + 1, dtype=INT)), indices, self.source[columns, indices]
 
 
 def hessian_of(P: Any, n: int) -> Hessian:
-    """The form of what a program of n variables holds."""
+    """Return the form of the P that a program of `n` variables holds."""
     if isinstance(P, np.ndarray):
         return DenseHessian(P)
     if P is None:
@@ -366,7 +366,7 @@ class WithHessian:
 
     @property
     def hessian(self) -> Hessian:
-        """What answers for P as it is now."""
+        """Interface of the current P."""
         found = self._hessian
         if found is None or found.source is not self.P:
             found = self._hessian = hessian_of(self.P, self.n)
@@ -379,7 +379,7 @@ class WithHessian:
 
 
 def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | Hessian | None:
-    """P as the engine keeps it: None, `LowRank`, a dense array when most entries are nonzero, else CSC."""
+    """Return P as the engine keeps it: None, `LowRank`, dense if most entries are nonzero, else CSC."""
     if P is None:
         return None
     if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCE:
@@ -427,7 +427,7 @@ def keep_entries(
     indptr: Ints, indices: Ints, data: Floats, row: Ints, column: Ints, new_indptr: Ints, new_indices: Ints,
     new_data: Floats,
 ) -> int:  # fmt: skip
-    """The entries of the rows and columns that have a place, not -1; returns their number."""
+    """Copy the entries whose row and column have place >= 0; return how many there are."""
     at, last = 0, 0
     for j in range(column.size):
         if column[j] < 0:

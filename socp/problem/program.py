@@ -217,8 +217,9 @@ def _layout(cones: tuple[Cone, ...]) -> Layout:
 _kept_layout = functools.lru_cache(maxsize=64)(_layout)  # few programs have few cones and a layout of their own
 
 
+@functools.lru_cache(maxsize=64)
 def no_rows(n: int) -> sp.csc_array:
-    """The matrix with n columns and no rows."""
+    """Return the matrix with n columns and no rows, which programs share: it has nothing to be changed."""
     return csc(NO_VALUES, NO_PLACES, np.zeros(n + 1, INT), (0, n))
 
 

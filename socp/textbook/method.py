@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from ..method.loop import LEAST_STEP
 from ..problem.checks import ProgramError
 from ..problem.program import ConeProgram
 from ..problem.status import Status
@@ -31,7 +32,6 @@ from .cone import Cone
 from .quadratic import REGULARIZATION, STEP, ldl_solver
 from .switches import ALL_OF_THE_BOOKS, Switches, Units, dense
 
-LEAST_STEP = 0.1  # a step is not made shorter than this so that mu falls
 SIGMA = 0.1  # the centering of a step that is not predicted
 REFINEMENTS = 3
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..form.standard import PASSES
 from ..problem.program import ConeProgram, NonNeg
-
-PASSES = 10  # of the equilibration
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def certificate_of(
 
 
 def scaled(slope: Any, *ray: np.ndarray) -> Ray:
-    """The ray with the slope -1; as it is where it does not fall."""
+    """Scale the ray to slope -1; return it unchanged if its slope is not negative."""
     size = np.where(slope < 0.0, -slope, 1.0)[..., None]
     return tuple(part / size for part in ray)
 

@@ -57,7 +57,7 @@ def distance_from_cones(
 
 @leaf
 def raise_to(residual: float, i: int, scale: Floats, found: Floats) -> None:
-    """Raise found[0] to the residual of entry i, and found[1] to what it is beside its scale."""
+    """found[0] = max(found[0], residual); found[1] = max(found[1], residual / scale[i])."""
     found[0] = max(found[0], residual)
     found[1] = max(found[1], residual / scale[i] if scale.size > 0 else residual)
 

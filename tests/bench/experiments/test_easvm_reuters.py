@@ -1,13 +1,15 @@
 """Explanations from WordNet on Reuters: its parts on made-up articles, and in short on the real ones."""
 
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from bench import experiments
-from bench.experiments.conduct import conduct
+from bench.experiments.conduct import conduct, kept
 from bench.experiments.easvm_reuters import (
     CATEGORIES,
     EXPLAINED,
@@ -24,6 +26,14 @@ from models import ExplanationAugmentedSVC
 from tests.support.data import data_folder
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
+
+
+def test_the_page_has_as_many_samples_of_each_category():
+    folder = Path(__file__).parents[3] / "docs" / "results" / "experiments" / "easvm-reuters"
+    runs = kept(ReutersExplanations(), folder, 2)[1]
+    counts = Counter((run["words"], run["size"], run["category"]) for run in runs)
+    forms = {(words, size) for words, size, _ in counts}
+    assert all(len({counts[(*form, category)] for category in CATEGORIES}) == 1 for form in forms) and len(forms) == 6
 
 
 def made_up(articles=400, words=300, seed=0):

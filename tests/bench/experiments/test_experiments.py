@@ -271,13 +271,13 @@ def test_a_spoiled_run_and_spoiled_code_are_found(tmp_path, dice, monkeypatch, c
     spoiled = json.dumps({**kept, "result": {**kept["result"], "mean": kept["result"]["mean"] + 0.01}})
     path.write_text(text.replace(text.splitlines()[1], spoiled))
     code, said = check(tmp_path, capsys)
-    assert code == 1 and "different in 1 of 12 runs computed again by code that" in said
-    assert not (tmp_path / "dice" / conduct.CONFIRMED).exists()
+    assert code == 1 and "12 of 12 runs computed again by code that" in said and ": different in 1: {" in said
+    assert "different in 1: {" in (tmp_path / "dice" / "page.html").read_text()
     path.write_text(text)
     run = Dice.run
     monkeypatch.setattr(Dice, "run", lambda self, *given: {"mean": run(self, *given)["mean"] * (1.0 + 1e-4)})
     code, said = check(tmp_path, capsys)
-    assert code == 1 and "different in 12 of 12 runs" in said
+    assert code == 1 and ": different in 12: {" in said
     monkeypatch.setattr(Dice, "run", lambda self, *given: {"mean": run(self, *given)["mean"] * (1.0 + 1e-9)})
     assert check(tmp_path, capsys)[0] == 0
 

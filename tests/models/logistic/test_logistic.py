@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from models import LinearDiscriminant, LogisticRegression
-from models.base.newton_minimizer import minimize, solve_cholesky, solve_conjugate_gradients, weighted_gram
-from models.logistic.logistic import LogisticLoss, LogisticPoint
+from models.numerics.logistic_loss import LogisticLoss, LogisticPoint
+from models.numerics.newton_minimizer import minimize, solve_cholesky, solve_conjugate_gradients, weighted_gram
 from tests.support.sparse_matrices import random_sparse
 
 

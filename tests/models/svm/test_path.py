@@ -34,7 +34,7 @@ def test_a_path_is_what_machines_fitted_alone_are(kernel, classes, scheme, bias)
     options = {"kernel": kernel, "multi_class": scheme, "fit_intercept": bias, "class_weight": "balanced"}
     used = weights > 0.0
     machine = SVC(**options).fit(X, y, weights)
-    shared = module.samples_of(
+    shared = module.Samples(
         X, y, weights, machine.classes_, machine.kernel_, bias, "balanced", scheme, machine.cache_size
     )
     path = module.Path(shared, {"tol": 1e-10, "max_iter": 200})

@@ -10,14 +10,13 @@ from bench.programs import tiny
 from docs.teaching.faces import dual_active_set
 from qp.active_set.dual import UPPER, DualSet, add, append, drop, load_dual, settle
 from qp.active_set.small import DualActiveSet
-from qp.reduce.cone_form import ConeForm
 from qp.solver import KNOWN
 from socp.problem.settings import Settings
 from tests.support.programs import check
 
 
 def method(program, **given):
-    return DualActiveSet(program, Settings.of_call(given, "solve", KNOWN), ConeForm(program))
+    return DualActiveSet(program, Settings.of_call(given, "solve", KNOWN))
 
 
 def own(program, **given):

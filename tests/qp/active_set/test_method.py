@@ -223,7 +223,7 @@ def test_where_the_work_grows_the_engine_begins_anew(monkeypatch, name, value):
     assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time, rel=1e-9, abs=0.0)
 
 
-@pytest.mark.parametrize("place", ["meet_row", "find_gradient", "_largest_gain", "descend", "step"])
+@pytest.mark.parametrize("place", ["meet_row", "begin", "next"])
 @pytest.mark.parametrize("name", ["rbf", "a row twice", "nonnegative"])
 def test_interrupted_from_the_keyboard(monkeypatch, name, place):
     def interrupt(*_):
@@ -248,15 +248,15 @@ def test_interrupted_from_the_keyboard(monkeypatch, name, place):
 
 def test_interrupted_after_some_rounds(monkeypatch):
     program = LEARNING["scales"]
-    steps = iter([method.Rounds.step])
+    rounds = iter([method.Rounds.next])
 
-    def step(rounds, tol):
-        for first in steps:
-            return first(rounds, tol)
+    def next_one(run):
+        for first in rounds:
+            return first(run)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(method, "EXACT", 1e-30)  # the first round is not the last one
-    monkeypatch.setattr(method.Rounds, "step", step)
+    monkeypatch.setattr(method.Rounds, "next", next_one)
     solution = qp.solve(program)
     assert solution.status is Status.INTERRUPTED and solution.iterations == len(solution.trace) == 1
     assert "interrupted" in solution.message and solution.objective == solution.trace["primal_objective"][-1]

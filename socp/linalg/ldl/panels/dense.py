@@ -19,7 +19,6 @@ from ..factors import put_pivot
 from .factors import BLOCK, PanelFactors
 
 NARROW = 8  # columns that are factorized by loops, and the order of a triangle up to which loops solve with it
-LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm
 
 
 @leaf
@@ -145,18 +144,6 @@ def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int) -> No
     places, place, product, scaled = ldl.places, ldl.place, ldl.product, ldl.scaled
     for i in range(count):
         places[i] = place[tree.rows[start + i]]
-    if width * count * columns <= LOOP_UPDATE:
-        for j in range(columns):
-            origin, entry, t = begin + np.int64(places[j]) * length, other + above + j, 0
-            while t + 4 <= width:
-                subtract_four(ldl, origin, places, j, count, entry, leading, column + t)
-                entry += 4 * leading
-                t += 4
-            while t < width:
-                subtract_at(panels, origin, places, j, count, panels, entry, panels[entry] * d[column + t])
-                entry += leading
-                t += 1
-        return
     for a in range(0, columns, BLOCK):
         block = min(BLOCK, columns - a)
         first = other + above + a
@@ -169,18 +156,6 @@ def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int) -> No
         for j in range(block):
             origin = begin + np.int64(places[a + j]) * length
             subtract_at(panels, origin, places, a + j, count, product, j * (count - a) + j, 1.0)
-
-
-@leaf
-def subtract_four(
-    ldl: PanelFactors, origin: int, places: Ints, j: int, count: int, first: int, leading: int, column: int
-) -> None:  # fmt: skip
-    """x[origin + places[i]] -= the sum of d x[first] x[first + i - j] over four columns, for i = j, ..., count - 1."""
-    x, d, to, start, a, step = ldl.values, ldl.d, origin, j, first, leading
-    b, c, e = a + step, a + 2 * step, a + 3 * step
-    p, q, r, s = x[a] * d[column], x[b] * d[column + 1], x[c] * d[column + 2], x[e] * d[column + 3]
-    for i in range(count - j):
-        x[to + places[start + i]] -= x[a + i] * p + x[b + i] * q + x[c + i] * r + x[e + i] * s
 
 
 @leaf

@@ -18,7 +18,7 @@ def eliminate(ldl: FourWideFactors, from_link: int, to_link: int, row: int, coun
         if linked[q] & 1 == 0:
             q = eliminate_ones(ldl, q, last, row, count)
         else:
-            eliminate_four(ldl, linked[q] & ~3, row, count)
+            eliminate_four(ldl, linked[q] & ~1, row, count)
             q += 1
 
 

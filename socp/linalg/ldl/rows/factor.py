@@ -78,7 +78,7 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
         work[k] = 0.0
         for q in range(link[s], row_start[s + 1]):
             code = linked[q]
-            t = code & ~3
+            t = code & ~1
             j, begin, at, end = table[t], table[t + 1], table[t + 2], table[t + 3]
             table[t + 3] = end + 1
             y0 = work[j]  # D(j) L(k, j)
@@ -96,12 +96,8 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
             x1, x2, x3 = work[j + 1], work[j + 2], work[j + 3]
             if based:
                 place = at + 6 + ((end - begin) << 2)
-                y0, x1, x2, x3 = (
-                    y0 - base[place],
-                    x1 - base[place + 1],
-                    x2 - base[place + 2],
-                    x3 - base[place + 3],
-                )
+                y0, x1 = y0 - base[place], x1 - base[place + 1]
+                x2, x3 = x2 - base[place + 2], x3 - base[place + 3]
             y1 = x1 - values[at] * y0
             y2 = x2 - (values[at + 1] * y0 + values[at + 2] * y1)
             y3 = x3 - ((values[at + 3] * y0 + values[at + 4] * y1) + values[at + 5] * y2)

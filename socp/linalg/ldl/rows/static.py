@@ -88,7 +88,7 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
                 work[(indices[p] << 2) + c] = data[source[p]]
         eliminate(ldl, row_start[s], link[s], k, count)
         for q in range(link[s], row_start[s + 1]):
-            note_base(ldl, linked[q] & ~3, k, count)
+            note_base(ldl, linked[q] & ~1, k, count)
         place = table[(s << 2) + 2]  # what is in the triangle of the supernode, and on its diagonal
         for c in range(count):
             for i in range(c):

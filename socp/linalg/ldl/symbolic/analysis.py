@@ -79,7 +79,7 @@ def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Anal
 
 @kernel
 def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> None:
-    """`analyze`, into memory that is there."""
+    """Run `analyze` into preallocated arrays."""
     n, size, parent, counts = perm.size, analysis.source.size, analysis.parent, analysis.counts
     up, ui, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     order, child, sibling = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)

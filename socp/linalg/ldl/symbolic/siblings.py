@@ -47,7 +47,7 @@ def are_siblings(parent: Ints, counts: Ints, j: int) -> bool:
 
 @deferred_kernel
 def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
-    """`reordered`, into memory that is there."""
+    """Run `reordered` into preallocated arrays."""
     n, parent, place = analysis.perm.size, analysis.parent, np.empty(analysis.perm.size, np.int64)
     for k in range(n):
         place[order[k]] = k

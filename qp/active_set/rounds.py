@@ -1,0 +1,116 @@
+"""A round of the active set, as `method`, `series` and `working_set` follow it: descent where it is due, then Newton.
+
+Descents go the deeper the later they come.  After `ROUNDS_AT_ONCE` steps of Newton's method, or one that does not lower
+the objective all the way, a descent sorts the variables again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from socp.compiled.kernels import inner, kernel
+
+from .boxed import Block, BoxedProgram, Face, need_rows
+from .coordinate_descent import TINY, add_rows, descend_in_blocks
+from .face_newton import (
+    NO_DESCENT,
+    NOT_DEFINITE,
+    SHIFTS,
+    SHORTENED,
+    TAKEN,
+    find_free,
+    largest_wrong_slope,
+    step_on_face,
+)
+
+FIRST_TOL, NEXT_TOL = 1e-5, 1e-2  # the share of the largest gain to which descent goes at first, and again
+FIRST_READ, MAX_READ = 3.0, 14.0  # rows of P that descent may read, as a multiple of their number
+MAX_SHARE = 5.0  # factorizations on faces, in the work of one of all of P
+MAX_ROUNDS, ROUNDS_AT_ONCE = 40, 6  # of all, and of Newton's method without a descent between them
+STUCK = 0.1  # the share of the first gain above which a descent has failed
+EXACT = 1e-2  # multipliers have the right sign to this share of the tolerance
+
+ONGOING, SETTLED, DESCENT_DUE, FAILED = range(4)  # what a round comes to; SETTLED: all multipliers have the right sign
+
+
+@inner
+def add_gradient(program: BoxedProgram) -> None:
+    """g := Px + q, from the rows of P whose variables are not zero."""
+    at, d, count = np.empty(program.count, np.int64), np.empty(program.count), 0
+    for r in range(program.count):
+        program.g[r] = program.q[r]
+        if program.x[r] != 0.0:
+            at[count], d[count] = r, program.x[r]
+            count += 1
+    need_rows(program, at, count)
+    add_rows(program.P, at, d, count, program.g)
+
+
+@kernel
+def begin(program: BoxedProgram, face: Face, exact: float, max_share: float) -> None:
+    """Begin a run at x; factorizations may take `max_share` of the work of one of all of P."""
+    add_gradient(program)
+    program.newton, program.exact, program.share, face.shift = 0, exact, FIRST_TOL, SHIFTS[0]
+    program.outcome, program.rows_read, program.work, program.first_gain = TAKEN, 0, 0.0, 0.0
+    program.max_work = max_share * float(program.count) ** 3 / 3.0
+    for k in range(program.count):
+        if program.lb[k] < program.ub[k]:
+            own = max(program.diagonal[k], TINY * program.largest)
+            program.first_gain = max(program.first_gain, program.g[k] * program.g[k] / own)
+    program.gain = program.first_gain
+
+
+@inner
+def descend_again(program: BoxedProgram, block: Block) -> bool:
+    """Descend, deeper than the last time; return False when descents lead nowhere."""
+    first, read, before = program.first_gain, program.rows_read, program.gain
+    if read > 0:
+        is_stuck = program.outcome == NO_DESCENT and before > STUCK * first
+        if is_stuck or read > MAX_READ * program.count:
+            return False
+    enough = program.share * first
+    descend_in_blocks(program, block, enough, read + FIRST_READ * program.count)
+    program.share *= NEXT_TOL
+    return read == 0 or program.gain <= max(0.5 * before, enough / NEXT_TOL)
+
+
+@inner
+def size_of_gradient(program: BoxedProgram) -> float:
+    """Return 1 + max(|Px|, |q|)."""
+    scale = 0.0
+    for r in range(program.count):
+        scale = max(scale, abs(program.q[r]), abs(program.g[r] - program.q[r]))
+    return 1.0 + scale
+
+
+@kernel
+def newton_round(program: BoxedProgram, face: Face, tol: float) -> int:
+    """Take a step on the face of the variables that are free; multipliers within `tol` have the right sign."""
+    count = find_free(program, face, tol)
+    face.between = count - int(count > 0 and face.free[count - 1] == program.P.shape[0])  # the row's value is none
+    program.outcome = step_on_face(program, face)
+    if program.outcome == NO_DESCENT:  # at the minimum all that is left is rounding
+        program.wrong_slope = largest_wrong_slope(program)
+    if (program.outcome == TAKEN or program.outcome == NO_DESCENT) and program.wrong_slope <= tol:
+        return SETTLED
+    if program.outcome == TAKEN:
+        return ONGOING
+    if program.outcome == NOT_DEFINITE and face.shift == SHIFTS[0]:
+        face.shift = SHIFTS[1]
+        return ONGOING
+    return DESCENT_DUE if program.outcome == NO_DESCENT or program.outcome == SHORTENED else FAILED
+
+
+@kernel
+def next_round(program: BoxedProgram, block: Block, face: Face, tol: float, tol_abs: float) -> int:
+    """One round for a stopping test with these tolerances; returns what it comes to."""
+    if program.newton == 0 and not descend_again(program, block):
+        return FAILED
+    program.scale = size_of_gradient(program)
+    outcome = newton_round(program, face, program.exact * min(tol * program.scale, tol_abs))
+    program.objective, program.newton = 0.0, program.newton + 1
+    for r in range(program.count):
+        program.objective += 0.5 * program.x[r] * (program.g[r] + program.q[r])
+    if outcome == DESCENT_DUE or (outcome == ONGOING and program.newton == ROUNDS_AT_ONCE):
+        program.newton = 0
+    return outcome

@@ -1,0 +1,60 @@
+"""The recipes of docs/CONTRIBUTING.md for an experiment and a peer: each place that they name is filled."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from bench import experiments, peers
+from bench.experiments.experiment import Experiment
+from bench.peers.peer import CONE, PEERS, QUADRATIC
+from tests.bench.peers import test_peers
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "bench" / "experiments"
+
+
+def modules_of_experiments():
+    """(module, names of its experiments) of each file that defines a subclass of `Experiment`."""
+    for path in sorted(FOLDER.glob("*.py")):
+        module = import_module(f"bench.experiments.{path.stem}")
+        kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Experiment)]
+        names = [kind.name for kind in kinds if kind.__module__ == module.__name__ != Experiment.__module__]
+        if names:
+            yield path.stem, names
+
+
+FOUND = dict(modules_of_experiments())
+
+
+def test_every_experiment_has_its_name_in_the_list():
+    assert {name: module for module, names in FOUND.items() for name in names} == experiments.MODULES
+
+
+@pytest.mark.parametrize("name", experiments.MODULES)
+def test_every_experiment_has_a_page_with_all_its_runs(name):
+    kept = ROOT / "docs" / "results" / "experiments" / name
+    assert {"runs.jsonl", "summary.json", "page.html", "tables.md"} <= {path.name for path in kept.iterdir()}
+
+
+@pytest.mark.parametrize("module", FOUND)
+def test_every_experiment_has_a_test_of_its_own(module):
+    named = set()
+    for path in (ROOT / "tests" / "bench" / "experiments").glob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bench.experiments"):
+                named |= {*node.module.split("."), *(alias.name for alias in node.names)}
+            if isinstance(node, ast.Constant):
+                named.add(node.value)
+    assert {module, *FOUND[module]} & named
+
+
+@pytest.mark.parametrize("name", peers.names())
+def test_every_peer_can_be_installed_and_is_tested(name):
+    extras = (ROOT / "setup.py").read_text("utf-8").lower()
+    assert re.search(rf'"{re.escape(PEERS[name].distribution)}[";]|^{name} = ', extras, re.M)
+    takes = PEERS[name].takes
+    assert (CONE in takes) == (name in test_peers.CONE_PEERS)
+    assert (QUADRATIC in takes) == (name in test_peers.QUADRATIC_PEERS)

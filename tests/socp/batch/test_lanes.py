@@ -1,0 +1,256 @@
+"""The lanes compared with their method for one program in NumPy: each answer, and how many steps it took."""
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from socp.batch.driver import DUAL_INFEASIBLE, EQUILIBRATIONS, MARGIN, MAX_ITERATIONS, OPTIMAL, PRIMAL_INFEASIBLE
+from socp.batch.state import DELTA, LEAST_SIGMA, NEAR, RHO
+from socp.problem.settings import Settings
+
+
+def equilibrated(P, A):
+    """D and E, rows of A by their largest entry and columns of [P; A] by the root of theirs, in turn."""
+    D, E = np.ones(len(P)), np.ones(len(A))
+    for _ in range(EQUILIBRATIONS):
+        size = (np.abs(A) * D).max(axis=1, initial=0.0)
+        farthest = np.abs(size * E - 1.0)[size > 0.0].max(initial=0.0)
+        E = np.where(size > 0.0, 1.0 / np.where(size > 0.0, size, 1.0), E)
+        for j in range(len(D)):  # each sees the columns before it as they are by now
+            size = D[j] * max((np.abs(P[j]) * D).max(), (np.abs(A[:, j]) * E).max(initial=0.0))
+            if size > 0.0:
+                farthest, D[j] = max(farthest, abs(size - 1.0)), D[j] / np.sqrt(size)
+        if farthest < 0.5:
+            break
+    return D, E
+
+
+class Lane:
+    """One program min 1/2 x'Px + q'x, l <= [A; I] x <= u, in the homogeneous embedding and equilibrated units."""
+
+    def __init__(self, P, q, A, l, u, apart, start=None, **settings):
+        D, E = equilibrated(P, A)
+        self.settings, self.apart, self.P_given, self.A_given = Settings(**settings), apart, P, A
+        self.P, self.q, self.G = D[:, None] * P * D, D * q, np.vstack([E[:, None] * A * D, np.eye(len(q))])
+        self.scale, self.D = np.append(E, 1.0 / D), D
+        l, u, self.is_bound = self.scale * l, self.scale * u, np.arange(len(l)) >= len(A)
+        self.equal = l == u
+        self.b = np.where(self.equal, l, 0.0)
+        sides = [(i, -1.0, -l[i]) for i in np.flatnonzero((l > -np.inf) & ~self.equal)]
+        sides += [(i, 1.0, u[i]) for i in np.flatnonzero((u < np.inf) & ~self.equal)]
+        self.row, self.sign, self.h = np.array([s[0] for s in sides], int), *np.array(sides).reshape(-1, 3)[:, 1:].T
+        self.x, self.v, self.tau, self.kappa = np.zeros(len(q)), np.zeros(len(l)), 1.0, 1.0
+        self.s, self.z, self.fresh = np.ones(len(sides)), np.ones(len(sides)), start is None
+        if start is not None:
+            self.x, y = start[0] / D, start[1] / self.scale
+            self.s = np.maximum(self.h - self.sign * (self.G @ self.x)[self.row], NEAR)
+            self.z = np.maximum(self.sign * y[self.row], NEAR)
+            self.v, self.kappa = np.where(self.equal, y, 0.0), NEAR * NEAR
+
+    def spread(self, values):
+        """For each row the sum over its sides."""
+        return np.bincount(self.row, values, minlength=len(self.b))
+
+    def measure(self):
+        """Residuals."""
+        self.Gx, self.Px = self.G @ self.x, self.P @ self.x
+        self.y = self.spread(self.sign * self.z) + self.v
+        self.rd = self.Px + self.G.T @ self.y + self.q * self.tau
+        self.r = self.sign * self.Gx[self.row] + self.s - self.h * self.tau
+        self.r_equal = np.where(self.equal, self.Gx - self.b * self.tau, 0.0)
+        self.hz = self.h @ self.z + self.b @ self.v
+
+    def judge(self):
+        """What the point is, or None."""
+        limits, tau, Gx, unit, dual_unit = self.settings, self.tau, self.Gx, 1.0 / self.scale, 1.0 / self.D
+        tol, tol_abs = MARGIN * limits.tol, MARGIN * (limits.tol_abs or np.inf)
+        xPx, qx = self.x @ self.Px, self.q @ self.x
+        both = [(np.flatnonzero(self.row == i)) for i in range(len(self.b))]
+        lost = sum(self.z[k].min() * self.h[k].sum() for k in both if len(k) == 2)
+        primal, dual = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - self.hz + lost) / tau
+        outside, along, allowed = np.abs(self.r_equal), np.where(self.equal, np.abs(Gx), 0.0), np.abs(self.b) * tau
+        over = self.sign * Gx[self.row]
+        np.maximum.at(outside, self.row, over - self.h * tau)
+        np.maximum.at(along, self.row, over)
+        np.maximum.at(allowed, self.row, np.abs(self.h) * tau)
+        has = self.equal | (self.spread(np.ones(len(self.row))) > 0.0)
+        bounds = ((outside - limits.tol * allowed) * unit)[self.is_bound & has].max(initial=0.0)
+        groups = [has & ~self.is_bound]
+        if self.apart:
+            groups = [groups[0] & self.equal, groups[0] & ~self.equal]
+        small = [(outside * unit)[g].max(initial=0.0) <= min(
+            tol * (tau + (np.abs(Gx) * unit)[g].max(initial=0.0)), tol_abs * tau) for g in groups]  # fmt: skip
+        gradient = [self.q * tau, self.Px]
+        size = max((np.abs(part) * dual_unit).max() for part in gradient)
+        small += [
+            bounds <= min(tol * tau, tol_abs * tau),
+            (np.abs(self.rd) * dual_unit).max() <= min(tol * (tau + size), tol_abs * tau),
+            abs(primal - dual) <= min(tol * (1.0 + max(abs(primal), abs(dual))), tol_abs),
+        ]
+        if all(small):
+            return OPTIMAL
+        tol, hz = MARGIN * (limits.tol_infeasible or limits.tol), self.hz - lost
+        ray_dual = (np.abs(self.rd - self.Px - self.q * tau) * dual_unit).max()
+        ray_P, ray_rows = (np.abs(self.Px) * dual_unit).max(), (along * unit).max()
+        largest, y = np.abs(self.A_given).max(initial=0.0), np.abs(self.y) * self.scale
+        of_rows, of_bounds = y[~self.is_bound].max(initial=0.0), y[self.is_bound].max()
+        if hz < 0.0 and ray_dual <= tol * min(-hz, largest * of_rows + of_bounds):
+            return PRIMAL_INFEASIBLE
+        size = np.abs(self.x * self.D).max()
+        limit = tol * min(largest, 1.0) * size, tol * np.abs(self.P_given).max() * size
+        if qx < 0.0 and ray_rows <= min(-tol * qx, limit[0]) and ray_P <= min(-tol * qx, limit[1]):
+            return DUAL_INFEASIBLE
+        return None
+
+    def step(self):
+        """Predictor, corrector and step; a cold start goes to the minimum of the squares of s and z instead."""
+        s, z, tau, kappa, sign, row, G = self.s, self.z, self.tau, self.kappa, self.sign, self.row, self.G
+        penalty, fresh = self.equal / DELTA, self.fresh
+        W = self.spread(z / s) + penalty
+        K = self.P + G.T @ ((W + np.where(self.is_bound, RHO, 0.0))[:, None] * G)
+        x2 = np.linalg.solve(K, G.T @ (self.spread(sign * z / s * self.h) + penalty * self.b) - self.q)
+        apart = sign * (G @ x2)[row] - self.h
+        slope = kappa / tau + self.x @ self.Px / tau**2 - (self.q + 2.0 * self.Px / tau) @ x2
+        slope -= self.h @ (z / s * apart) + self.b @ (penalty * (G @ x2 - self.b))
+        difference = self.x / tau - x2
+        slope = max(slope, kappa / tau + difference @ self.P @ difference + apart**2 @ (z / s)
+                    + penalty @ (G @ x2 - self.b) ** 2)  # fmt: skip
+        residual = kappa + self.q @ self.x + self.hz + self.x @ self.Px / tau
+        mu = (s @ z + tau * kappa) / (len(s) + 1.0)
+
+        def direction(c, keep, product):
+            """Of x, s, z, tau, kappa: ds / s + dz / z = c and residuals that shrink to 1 - keep."""
+            v = self.spread(sign * z * (c + keep * self.r / s)) + penalty * keep * self.r_equal
+            dx = -np.linalg.solve(K, keep * self.rd + G.T @ v)
+            dz = z * (c + (sign * (G @ dx)[row] + keep * self.r) / s)
+            dv = penalty * (G @ dx + keep * self.r_equal)
+            total = (self.q + 2.0 * self.Px / tau) @ dx + self.h @ dz + self.b @ dv
+            dtau = 0.0 if fresh else (keep * residual + product / tau + total) / slope
+            dx = dx + dtau * x2
+            ds = (self.h * dtau - sign * (G @ dx)[row] - keep * self.r) / s
+            return dx, ds, c - ds, dv + dtau * penalty * (G @ x2 - self.b), dtau
+
+        dx, ds, dz, dv, dtau = direction(-np.ones(len(s)), 1.0, -tau * kappa)
+        dkappa = -kappa - kappa * dtau / tau
+        longest = max(1.0, (-ds).max(initial=0.0), (-dz).max(initial=0.0), -dtau / tau, -dkappa / kappa)
+        sigma = 0.0 if fresh else max((1.0 - 1.0 / longest) ** 3, LEAST_SIGMA)
+        c = -np.ones(len(s)) if fresh else sigma * mu / (s * z) - 1.0 - ds * dz
+        product = sigma * mu - tau * kappa - dtau * dkappa
+        dx, ds, dz, dv, dtau = direction(c, 1.0 - sigma, product)
+        dkappa = 0.0 if fresh else (product - kappa * dtau) / tau
+        longest = max(1e-30, (-ds).max(initial=0.0), (-dz).max(initial=0.0), -dtau / tau, -dkappa / kappa)
+        size = 1.0 if fresh else min(self.settings.step_fraction / longest, 1.0)
+        self.x, self.v = self.x + size * dx, self.v + size * dv
+        self.s, self.z = s * (1.0 + size * ds), z * (1.0 + size * dz)
+        if fresh:
+            self.s += 1.0 - self.s.min() if self.s.min() <= NEAR else 0.0
+            self.z += 1.0 - self.z.min() if self.z.min() <= NEAR else 0.0
+        self.tau, self.kappa, self.fresh = tau + size * dtau, kappa + size * dkappa, False
+
+    def run(self):
+        """The verdict, the number of steps after the start, and x."""
+        self.measure()
+        for k in range(self.settings.max_iter + 1):
+            self.step()
+            self.measure()
+            code = self.judge()
+            if code is not None:
+                size = {OPTIMAL: self.tau, PRIMAL_INFEASIBLE: -self.hz, DUAL_INFEASIBLE: -(self.q @ self.x)}[code]
+                return code, k, self.x * self.D / size
+        return MAX_ITERATIONS, self.settings.max_iter, None
+
+
+STATUS = {
+    OPTIMAL: "optimal",
+    MAX_ITERATIONS: "max_iterations",
+    PRIMAL_INFEASIBLE: "primal_infeasible",
+    DUAL_INFEASIBLE: "dual_infeasible",
+}
+
+
+def programs(seed, k=9):
+    """Programs of every kind of row, in units that differ, some of them without an answer."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 8)), int(rng.integers(2, 6))
+    F = rng.normal(size=(n, int(rng.integers(1, n + 1))))
+    A = rng.normal(size=(m, n)) * 10.0 ** rng.uniform(-1.0, 1.0, size=(m, 1))
+    middle = rng.normal(size=(k, n)) @ A.T
+    l, u = middle - rng.uniform(0.0, 1.0, size=(k, m)), middle + rng.uniform(0.0, 1.0, size=(k, m))
+    l[:, 0] = u[:, 0]
+    l[:, 1] = -np.inf
+    if seed % 3 == 1:
+        l[:2, -1], u[:2, -1] = 90.0, 91.0  # beyond what the bounds allow
+    lb, ub = np.full(n, -4.0), np.full(n, 4.0)
+    if seed % 3 == 2:
+        lb[0], ub[-1] = -np.inf, np.inf
+    return F @ F.T, rng.normal(size=(k, n)), A, l, u, lb, ub
+
+
+def check(many, lanes):
+    """Compare the answers of a batch with those of twins; what these do not end is solved alone, and nothing else."""
+    left = set()
+    for i, lane in enumerate(lanes):
+        code, steps, x = lane.run()
+        if code == MAX_ITERATIONS:
+            left.add(i)
+            continue
+        assert (many.status[i], many.iterations[i]) == (STATUS[code], steps)
+        if code == OPTIMAL:
+            assert np.allclose(many.x[i], x, rtol=1e-5, atol=1e-6)
+    assert set(many.alone) == left
+
+
+@pytest.mark.parametrize("settings", [{}, {"tol": 1e-5}, {"tol": 1e-4, "tol_abs": 1e-7}, {"max_iter": 7}])
+@pytest.mark.parametrize("seed", range(9))
+def test_steps_and_answers_are_those_of_the_method_in_numpy(seed, settings):
+    P, q, A, l, u, lb, ub = programs(seed)
+    many = qp.solve_many(P, q, A, l, u, lb, ub, **settings)
+    sides = [(np.append(l[i], lb), np.append(u[i], ub)) for i in range(len(q))]
+    check(many, [Lane(P, q[i], A, *sides[i], apart=False, **settings) for i in range(len(q))])
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("seed", range(0, 9, 3))
+def test_warm_starts_and_matrices_of_their_own(seed, own):
+    P, q, A, l, u, lb, ub = programs(seed)
+    rng = np.random.default_rng(seed)
+    if own:
+        P = P * rng.uniform(0.5, 2.0, size=(len(q), 1, 1))
+        A = A * rng.uniform(0.9, 1.1, size=(len(q), 1, 1))
+    first = qp.solve_many(P, q, A, l, u, lb, ub, tol=1e-6)
+    many = qp.solve_many(P, 1.01 * q, A, l, u, lb, ub, tol=1e-6, warm_start=first)
+    lanes = []
+    for i in range(len(q)):
+        start = first.x[i], np.append(first.y[i], first.z_bounds[i])
+        sides = np.append(l[i], lb), np.append(u[i], ub)
+        mine = (P[i], 1.01 * q[i], A[i]) if own else (P, 1.01 * q[i], A)
+        lanes.append(Lane(*mine, *sides, apart=False, start=start, tol=1e-6))
+    check(many, lanes)
+
+
+@pytest.mark.parametrize("seed", range(0, 9, 3))
+def test_cone_programs_have_equalities_apart(seed):
+    P, q, A, _, u, _, _ = programs(seed)
+    rows, n, lanes = A[1:], A.shape[1], []
+    given = {"c": q, "G": rows, "h": u[:, 1:], "cones": [socp.NonNeg(len(rows))], "A": A[:1], "b": u[:, :1]}
+    many = socp.solve_many(**given, P=P + np.eye(n), tol=1e-6)
+    for i in range(len(q)):
+        l_i = np.concatenate([u[i, :1], np.full(len(rows) + n, -np.inf)])
+        u_i = np.append(u[i], np.full(n, np.inf))
+        lanes.append(Lane(P + np.eye(n), q[i], A, l_i, u_i, apart=True, tol=1e-6))
+    check(many, lanes)
+
+
+LOOSE = {"tol": 0.1, "tol_infeasible": 1e-8}, {"tol": 1e-3, "tol_abs": 1e-3}
+
+
+@pytest.mark.parametrize("settings", LOOSE)
+@pytest.mark.parametrize("size", [1e-2, 1e3])
+def test_tolerances_far_from_tau_of_one(size, settings):
+    for seed in (0, 3, 6):
+        P, q, A, l, u, lb, ub = programs(seed)
+        sides = size * l, size * u, size * lb, size * ub
+        many = qp.solve_many(P, q, A, *sides, **settings)
+        rows = [(size * np.append(l[i], lb), size * np.append(u[i], ub)) for i in range(len(q))]
+        check(many, [Lane(P, q[i], A, *rows[i], apart=False, **settings) for i in range(len(q))])
