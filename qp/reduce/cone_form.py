@@ -27,7 +27,7 @@ from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
-from socp.linalg.csc import csc, same_places, transpose
+from socp.linalg.csc import csc, multiply, multiply_transposed, same_places, transpose
 from socp.problem.checks import INT
 from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
@@ -127,8 +127,9 @@ class ConeForm:
 
     def _fix_multipliers(self, program: QuadraticProgram, gradient: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Set z of the fixed variables to -(gradient + A'y), where `gradient` is that of the objective."""
-        fixed = ~self.is_free(program)
-        z[fixed] = -(gradient + program.A.T @ y)[fixed]
+        A, fixed, Aty = program.A, ~self.is_free(program), np.empty(program.n)
+        multiply_transposed(A.indptr, A.indices, A.data, y, Aty)
+        z[fixed] = -(gradient + Aty)[fixed]
 
 
 def reduced(program: QuadraticProgram, settings: Settings) -> tuple[Presolve, ConeForm]:
@@ -178,8 +179,10 @@ class SidesProgram(StackedProgram):
         """
         A, q, free = program.A, program.q, self._form.is_free(program)
         value = np.where(free, 0.0, program.lb)
-        shift, lost = A @ value, LOST * (abs(A) @ np.abs(value))
-        l, u = (np.where(np.abs(side - shift) <= lost, 0.0, side - shift) for side in (program.l, program.u))
+        shift, size = np.empty(program.m), np.empty(program.m)
+        multiply(A.indptr, A.indices, A.data, value, shift)
+        multiply(A.indptr, A.indices, np.abs(A.data), np.abs(value), size)
+        l, u = (np.where(np.abs(side - shift) <= LOST * size, 0.0, side - shift) for side in (program.l, program.u))
         Pv = program.hessian.product(value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
         return (q + Pv)[free], l, u
