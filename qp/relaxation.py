@@ -29,7 +29,16 @@ class Shift(NamedTuple):
 
 
 class Relaxation(NamedTuple):
-    """A program that is feasible, and the sides that moved for it, the largest change first."""
+    """A program that is feasible, and the sides that moved for it, the largest change first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import qp
+    >>> found = qp.relax(qp.QuadraticProgram(None, [1.0, 1.0], [[1.0, 1.0]], l=3.0, ub=1.0), {"ub": np.inf})
+    >>> found.program.l.round(6), found.shifts[0].side, round(found.shifts[0].change, 6)
+    (array([2.]), 'l', -1.0)
+    """
 
     program: QuadraticProgram
     shifts: list[Shift]

@@ -14,6 +14,7 @@ import qp
 import socp
 from models import SVC, SVR, ExplanationAugmentedSVC, LargeMarginHMM, MEDClassifier, MedLDA, MultiTaskSVC
 from models.score_spaces.med import discriminate
+from qp.active_set.small import solve_small
 from socp import Status
 from tests.models.explanations.test_estimator import first_features
 from tests.models.test_protocol import PUBLIC
@@ -100,10 +101,13 @@ class Interrupting:
         self.at, self.solves = at, 0
         for kind in (qp.Solver, socp.Solver):
             monkeypatch.setattr(kind, "solve", self._counted(kind.solve))
+        monkeypatch.setattr("qp.solver.solve_small", self._counted(solve_small))  # without a solver
 
     def _counted(self, solve):
         def counted(*arguments, **named):
             solution = solve(*arguments, **named)
+            if solution is None:
+                return None
             self.solves += 1
             if self.solves == self.at:
                 solution.status = Status.INTERRUPTED
