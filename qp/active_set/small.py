@@ -159,9 +159,11 @@ def small_method(
 
     Presolve costs more than the rows that it would take out.
     """
-    if choose_method(program, settings) != "dual active set":
+    P = program.hessian
+    if choose_method(program, settings, may_be_definite=P.is_definite is not False) != "dual active set":
         return None
     dual = DualActiveSet(program, settings, before)
+    P.is_definite = dual.is_definite
     if dual.is_definite:
         return dual
     if dual.is_proximal and choose_method(program, settings, may_be_definite=False) == "dual active set":

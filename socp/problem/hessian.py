@@ -53,12 +53,15 @@ class Hessian:
         in `values`, by rows; or not at all, but its rows are made when they are needed.
     rank : int or None
         Where it is known, the number of columns of F in P = F F' + diag(d).
+    is_definite : bool or None
+        Whether a Cholesky factor shows it; None where nobody has looked.
     largest : float
         The largest absolute entry (of a diagonal plus low rank that of the diagonal, as P is semidefinite).
     """
 
     source: Any
     is_zero = is_sparse = is_full = is_by_rows = False
+    is_definite: bool | None = None
     indptr, indices, values = NO_PLACES, NO_PLACES, NO_VALUES
     entries, rank = 0, None
 
@@ -335,8 +338,9 @@ class DenseHessian(Hessian):
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the upper triangle in CSC."""
         n = self.order
-        columns, indices = np.tril_indices(n)  # the rows of the lower triangle are the columns of the upper one
-        return np.cumsum(np.arange(n + 1, dtype=INT)), indices, self.source[columns, indices]
+        indices, values = np.empty(n * (n + 1) // 2, INT), np.empty(n * (n + 1) // 2)
+        pack_upper(self.source, indices, values)
+        return np.cumsum(np.arange(n + 1, dtype=INT)), indices, values
 
 
 def hessian_of(P: Any, n: int) -> Hessian:
@@ -420,6 +424,16 @@ def expand(indptr: Ints, indices: Ints, data: Floats, full: Matrix) -> None:
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
             full[indices[k], j] += data[k]
+
+
+@deferred_kernel
+def pack_upper(array: Matrix, indices: Ints, values: Floats) -> None:
+    """Copy the upper triangle of a symmetric array by columns."""
+    at = 0
+    for j in range(array.shape[0]):
+        for i in range(j + 1):
+            indices[at], values[at] = i, array[j, i]
+            at += 1
 
 
 @deferred_kernel
