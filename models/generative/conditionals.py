@@ -24,8 +24,8 @@ class Features:
     def check(self, X: Any, who: str) -> None:
         """Refuse samples that the distribution cannot have."""
 
-    def fit(self, X: Any, responsibilities: np.ndarray) -> None:
-        """Estimate the parameters from samples, r_ik in `responsibilities`."""
+    def fit(self, X: Any, responsibilities: np.ndarray, goes_on: bool = False) -> None:
+        """Estimate the parameters from samples, r_ik in `responsibilities`; with `goes_on` from earlier ones too."""
         raise NotImplementedError
 
     def log_likelihood(self, X: Any) -> np.ndarray:
@@ -55,16 +55,22 @@ class GaussianFeatures(Features):
     the mean log-likelihood of samples that are blurred by noise of variance epsilon_j.
     """
 
+    statistics: tuple[np.ndarray, ...]  # weight, mean, sum of squares about it, of each feature in each class
+
     def __init__(self, smoothing: float) -> None:
         self.smoothing = smoothing
 
-    def fit(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
+    def fit(self, X: np.ndarray, responsibilities: np.ndarray, goes_on: bool = False) -> None:
         seen = ~np.isnan(X)
         known = np.where(seen, X, 0.0)
         weight = responsibilities.T @ seen
         own = weight > 0.0  # a class of which a feature was never seen has the distribution of all classes
         mean = np.divide(responsibilities.T @ known, weight, out=np.zeros_like(weight), where=own)
         square = np.array([r @ np.where(seen, X - m, 0.0) ** 2 for r, m in zip(responsibilities.T, mean)])
+        if goes_on:
+            weight, mean, square = _pooled(self.statistics, (weight, mean, square))
+            own = weight > 0.0
+        self.statistics = weight, mean, square
         total = weight.sum(axis=0)
         count = np.where(total > 0.0, total, 1.0)
         centre = (weight * mean).sum(axis=0) / count
@@ -93,8 +99,18 @@ class GaussianFeatures(Features):
         return self.log_likelihood(X) - blur
 
 
+def _pooled(one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Return weight, mean and sum of squares about the mean of the samples of both."""
+    (weight, mean, square), (added, its_mean, its_square) = one, other
+    both, step = weight + added, its_mean - mean
+    share = np.divide(added, both, out=np.zeros_like(both), where=both > 0.0)
+    return both, mean + share * step, square + its_square + weight * share * step**2
+
+
 class BernoulliFeatures(Features):
     """P(x_j = 1 | k) = (sum_i r_ik x_ij + alpha) / (sum_i r_ik + 2 alpha), of entries above a threshold."""
+
+    statistics: tuple[np.ndarray, ...]  # the ones, and the entries that are there
 
     def __init__(self, alpha: float, threshold: float | None) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
@@ -118,10 +134,13 @@ class BernoulliFeatures(Features):
         with np.errstate(invalid="ignore"):
             return (X > threshold).astype(np.float64), (~np.isnan(X)).astype(np.float64)
 
-    def fit(self, X: Any, responsibilities: np.ndarray) -> None:
+    def fit(self, X: Any, responsibilities: np.ndarray, goes_on: bool = False) -> None:
         ones, there = self._split(X)
         counts = (ones.T @ responsibilities).T
         seen = responsibilities.sum(axis=0)[:, None] if there is None else responsibilities.T @ there
+        if goes_on:
+            counts, seen = self.statistics[0] + counts, self.statistics[1] + seen
+        self.statistics = counts, seen
         total = np.log(seen + 2.0 * self.alpha)
         self.log_one = np.log(counts + self.alpha) - total
         self.log_zero = np.log(np.maximum(seen - counts, 0.0) + self.alpha) - total
@@ -150,6 +169,8 @@ class MultinomialFeatures(Features):
         log p(x | k) = log G(a) - log G(a + n) + sum_j [log G(a_j + x_j) - log G(a_j)],  a = sum_j a_j, n = sum_j x_j
     """
 
+    counts: np.ndarray
+
     def __init__(self, alpha: float, integrates: bool = False) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
         self.integrates = integrates
@@ -161,8 +182,9 @@ class MultinomialFeatures(Features):
         if (values < 0.0).any():
             raise ValueError(f"Negative values in data passed to {who}: they must be counts")
 
-    def fit(self, X: Any, responsibilities: np.ndarray) -> None:
-        self.counts = (X.T @ responsibilities).T
+    def fit(self, X: Any, responsibilities: np.ndarray, goes_on: bool = False) -> None:
+        counts = (X.T @ responsibilities).T
+        self.counts = self.counts + counts if goes_on else counts
         smoothed = self.counts + self.alpha
         self.log_probabilities = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
 
@@ -198,15 +220,22 @@ def _log_rising(a: Any, x: np.ndarray) -> np.ndarray:
 class FeatureByFeature(Features):
     """Distributions that are estimated from the entries of one feature after the other, without the missing ones."""
 
+    columns: list[Any]
+
     def __init__(self, alpha: float = 0.0) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
 
-    def fit(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
+    def fit(self, X: np.ndarray, responsibilities: np.ndarray, goes_on: bool = False) -> None:
         self.classes, seen = responsibilities.shape[1], ~np.isnan(X)
-        self.columns = [self._column(x[on], responsibilities[on]) if on.any() else None for x, on in zip(X.T, seen.T)]
+        columns = [self._column(x[on], responsibilities[on]) if on.any() else None for x, on in zip(X.T, seen.T)]
+        self.columns = [self._pooled(*pair) for pair in zip(self.columns, columns)] if goes_on else columns
 
     def _column(self, x: np.ndarray, weights: np.ndarray) -> Any:
         """Return what `_terms_of` needs of one feature's samples, of which none is missing."""
+        raise NotImplementedError
+
+    def _pooled(self, one: Any, other: Any) -> Any:
+        """Return the column of the samples of two."""
         raise NotImplementedError
 
     def _terms_of(self, x: np.ndarray, column: Any) -> np.ndarray:
@@ -235,14 +264,19 @@ class CategoricalFeatures(FeatureByFeature):
     posterior too: a sample has one draw of each column, and integrating the probabilities out changes nothing.
     """
 
-    def _column(self, x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _column(self, x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
         values, of_entry = np.unique(x, return_inverse=True)
         smoothed = np.full((values.size, weights.shape[1]), self.alpha)
         np.add.at(smoothed, of_entry, weights)
-        return values, np.log(smoothed) - np.log(smoothed.sum(axis=0))
+        return values, np.log(smoothed) - np.log(smoothed.sum(axis=0)), smoothed - self.alpha
 
-    def _terms_of(self, x: np.ndarray, column: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        values, logs = column
+    def _pooled(self, one: Any, other: Any) -> Any:
+        if one is None or other is None:
+            return other if one is None else one
+        return self._column(np.concatenate([one[0], other[0]]), np.concatenate([one[2], other[2]]))
+
+    def _terms_of(self, x: np.ndarray, column: tuple[np.ndarray, ...]) -> np.ndarray:
+        values, logs, _ = column
         place = np.minimum(np.searchsorted(values, x), values.size - 1)
         return np.where((values[place] == x)[:, None], logs[place], 0.0)
 

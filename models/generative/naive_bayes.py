@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from ..base.ascent import ascend
 from ..base.parameters import parameters
-from ..base.validation import check_choice, check_number
+from ..base.validation import as_labels, as_weights, check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,
     CategoricalFeatures,
@@ -37,7 +37,10 @@ from .generative import (
 
 AnyNaiveBayes = TypeVar("AnyNaiveBayes", bound="NaiveBayes")
 WITHOUT_LIKELIHOOD = (HistogramFeatures, KernelFeatures)
-"""Estimates that do not maximize the likelihood, which expectation maximization therefore would not raise."""
+"""Estimates that do not maximize the likelihood, which expectation maximization therefore would not raise.
+
+Nor are their statistics sums, to which further samples could be added.
+"""
 KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kde")
 
 
@@ -87,19 +90,13 @@ class NaiveBayes(GenerativeClassifier):
         codes = self._labels_to_fit(y, X.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
-        classes = self.classes_.size
-        self._given_priors = check_priors(self.priors, classes)
-        self._dirichlet = check_dirichlet(self.dirichlet, classes)
-        self._parts = self._features(X.shape[1])
+        self._begin(X.shape[1])
         if X_unlabelled is not None and any(isinstance(part, WITHOUT_LIKELIHOOD) for _, part in self._parts):
             raise ValueError("kinds must be none of 'histogram' and 'kde' when X_unlabelled is given")
         self._check_samples(X)
         others = unlabelled_samples(self, X_unlabelled, X)
         self._check_samples(others)
-        used = weights > 0.0
-        if not used.all():
-            X, codes, weights = X[used], codes[used], weights[used]
-        labelled = weights[:, None] * (codes[:, None] == np.arange(classes))
+        X, labelled = self._labelled(X, codes, weights)
         self.n_iter_, self.log_likelihoods_ = 1, np.empty(0)
         if X_unlabelled is None:
             self._estimate(X, labelled)
@@ -109,22 +106,80 @@ class NaiveBayes(GenerativeClassifier):
         def maximize(responsibilities: np.ndarray) -> None:
             self._estimate(both, np.vstack([labelled, responsibilities]))
 
-        maximize(np.zeros((others.shape[0], classes)))
+        maximize(np.zeros((others.shape[0], self.classes_.size)))
         history = self._history("objective")
         converged = ascend(lambda _: self._expect(both, labelled), maximize, history, tol, max_iter)
         warn_unless_converged(type(self).__name__, converged, max_iter)
         self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
         return self
 
+    def partial_fit(
+        self: AnyNaiveBayes, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> AnyNaiveBayes:
+        """Go on with further samples, so that the result is that of one `fit` on all of them.
+
+        What a `fit` before it has made of `X_unlabelled` stays as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; not every class needs to have samples.
+        classes : array_like, shape (classes,), optional
+            All labels there will be; needed at the first call, unless `fit` came before it.
+
+        Returns
+        -------
+        self
+        """
+        goes_on = hasattr(self, "class_count_") and bool(self.class_count_.any())
+        X, who = self._matrix_to_predict(X) if goes_on else self._matrix_to_fit(X), type(self).__name__
+        if classes is not None:
+            classes = as_labels(classes, np.size(classes), who, fewest=1 if goes_on else 2, warns=False)[0]
+        if not goes_on:
+            if classes is None:
+                raise ValueError("classes must be given at the first call of partial_fit: all labels there will be")
+            self.classes_ = classes
+            self._begin(X.shape[1])
+        elif classes is not None and classes.tolist() != self.classes_.tolist():
+            raise ValueError(f"classes must be those of the first call, {self.classes_.tolist()}")
+        if any(isinstance(part, WITHOUT_LIKELIHOOD) for _, part in self._parts):
+            raise ValueError(
+                "kinds must be none of 'histogram' and 'kde' for partial_fit: fit takes all samples at once"
+            )
+        self._check_samples(X)
+        labels, codes = as_labels(y, X.shape[0], who, fewest=1)
+        unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
+        if unknown:
+            raise ValueError(f"y must hold labels of classes only, but {unknown[0]!r} came")
+        codes = np.searchsorted(self.classes_, labels)[codes]
+        self._estimate(*self._labelled(X, codes, as_weights(sample_weight, X.shape[0])), goes_on)
+        self.n_iter_, self.log_likelihoods_ = 1, np.empty(0)
+        return self
+
+    def _begin(self, features: int) -> None:
+        classes = self.classes_.size
+        self._given_priors = check_priors(self.priors, classes)
+        self._dirichlet = check_dirichlet(self.dirichlet, classes)
+        self._parts = self._features(features)
+        self.class_count_ = np.zeros(classes)  # until there are estimates
+
+    def _labelled(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return the samples that have a weight, and their responsibilities."""
+        used = weights > 0.0
+        if not used.all():
+            X, codes, weights = X[used], codes[used], weights[used]
+        return X, weights[:, None] * (codes[:, None] == np.arange(self.classes_.size))
+
     def _check_samples(self, X: Any) -> None:
         for columns, part in self._parts:
             part.check(_columns(X, columns), type(self).__name__)
 
-    def _estimate(self, X: Any, responsibilities: np.ndarray) -> None:
-        self.class_count_ = responsibilities.sum(axis=0)
+    def _estimate(self, X: Any, responsibilities: np.ndarray, goes_on: bool = False) -> None:
+        count = responsibilities.sum(axis=0)
+        self.class_count_ = self.class_count_ + count if goes_on else count
         self.priors_ = estimated_priors(self.class_count_, self._given_priors, self._dirichlet)
         for columns, part in self._parts:
-            part.fit(_columns(X, columns), responsibilities)
+            part.fit(_columns(X, columns), responsibilities, goes_on)
         self._keep()
 
     def _expect(self, X: Any, labelled: np.ndarray) -> tuple[np.ndarray, float]:
@@ -367,7 +422,7 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
     kinds : str or sequence of str, one a feature
         "gaussian", "bernoulli", "multinomial" (counts), "categorical" (numbers that stand for categories), "histogram"
         (bins of one width by Scott's rule), "kde" (a kernel density, its bandwidth by Silverman's rule).  A category
-        that `fit` has not seen is taken as missing.  The last two keep the samples, and take no `X_unlabelled`.
+        that `fit` has not seen is taken as missing.  The last two take no `X_unlabelled` and no `partial_fit`.
     alpha
         Laplace smoothing of all but normal and "kde" features.
     var_smoothing, binarize

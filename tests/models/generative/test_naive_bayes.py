@@ -1,4 +1,4 @@
-"""Naive Bayes: its four forms against their definitions, missing entries, EM, hard cases."""
+"""Naive Bayes: its four forms against their definitions, missing entries, batches, EM, hard cases."""
 
 import itertools
 
@@ -114,6 +114,44 @@ def test_what_is_missing_is_integrated_out(model):
     assert np.allclose(np.exp(model.predict_joint_log_proba(sample))[0], integral, rtol=1e-9)
 
 
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("begun", [False, True])
+def test_batches_give_what_one_fit_gives(model, begun):
+    X, y = samples()
+    if isinstance(model, BernoulliNaiveBayes | GaussianNaiveBayes):
+        X = with_gaps(X, range(6))
+    weights = np.random.default_rng(0).random(60)
+    weights[::7] = 0.0
+    whole = type(model)(**model.get_params()).fit(X, y, sample_weight=weights)
+    parts = type(model)(**model.get_params())
+    start = 10 if begun else 0
+    if begun:
+        parts.fit(X[:start], y[:start], sample_weight=weights[:start])
+    for batch in np.split(np.arange(start, 60), [2, 7, 30]):
+        assert parts.partial_fit(X[batch], y[batch], classes=["c", "a", "b"], sample_weight=weights[batch]) is parts
+    assert np.allclose(parts.predict_log_proba(X), whole.predict_log_proba(X), rtol=0, atol=1e-9)
+    assert np.allclose(parts.class_count_, whole.class_count_, rtol=1e-14)
+    again = parts.fit(X, y, sample_weight=weights)  # from the start, whatever came before
+    assert np.array_equal(again.predict_log_proba(X), whole.predict_log_proba(X))
+
+
+def test_categories_that_come_later_are_taken_in():
+    X, y = np.array([[2.0, 1.0], [7.0, np.nan], [2.0, np.nan], [-1.0, 3.0]]), [0, 1, 1, 0]
+    parts = MixedNaiveBayes("categorical").partial_fit(X[1:3], y[1:3], classes=[0, 1])
+    parts.partial_fit(X[:1], y[:1]).partial_fit(X[3:], y[3:])
+    whole = MixedNaiveBayes("categorical").fit(X, y)
+    assert np.allclose(parts.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-13)
+
+
+def test_a_refused_first_batch_leaves_nothing_behind():
+    X, y = samples()
+    model = MultinomialNaiveBayes()
+    with pytest.raises(ValueError, match="Negative values"):
+        model.partial_fit(-X[:, :2], y, classes=["a", "b"])
+    model.partial_fit(X, y, classes=["a", "b", "c"])
+    assert np.array_equal(model.predict_proba(X), MultinomialNaiveBayes().fit(X, y).predict_proba(X))
+
+
 @pytest.mark.parametrize("model", [model for model in MODELS if model.predictive == "plug-in"], ids=repr)
 def test_em_never_lowers_the_likelihood_and_unlabelled_samples_count(model):
     X, y = samples(count=30)
@@ -144,6 +182,8 @@ def test_sparse_is_dense(model, form):
     dense = model.fit(X, y, X_unlabelled=X[:5]).predict_log_proba(X)
     thin = model.fit(form(X), y, X_unlabelled=form(X[:5]))
     assert np.allclose(thin.predict_log_proba(form(X)), dense, rtol=0, atol=1e-11)
+    more = type(model)().fit(X, y, X_unlabelled=X[:5]).partial_fit(X, y).predict_log_proba(X)
+    assert np.allclose(thin.partial_fit(form(X), y).predict_log_proba(X), more, rtol=0, atol=1e-11)
 
 
 HARD = {
@@ -169,6 +209,13 @@ def test_posteriors_are_never_nan(model, case):
         P = model.predict_proba(at)
         assert np.isfinite(P).all() and np.allclose(P.sum(axis=1), 1.0)
         assert not np.isnan(model.predict_log_proba(at)).any()
+
+
+def test_classes_without_samples_so_far():
+    X, y = samples()
+    for model in (GaussianNaiveBayes(), BernoulliNaiveBayes(), MultinomialNaiveBayes(), MixedNaiveBayes(MIXED)):
+        model.partial_fit(X[:1], y[:1], classes=["a", "b", "c"])
+        assert model.predict_proba(X).tolist() == [[0.0, 1.0, 0.0]] * 60
 
 
 def test_weights_are_counts():
@@ -205,6 +252,15 @@ def test_weights_are_counts():
         (lambda X, y: BernoulliNaiveBayes().fit(sp.csr_array(X + np.nan), y), "missing entries in dense X only"),
         (lambda X, y: MixedNaiveBayes(["gaussian"]).fit(X, y), "kinds must be one word or one for each of the 6"),
         (lambda X, y: MixedNaiveBayes("normal").fit(X, y), "kinds must be one of 'gaussian', 'bernoulli'"),
+        (lambda X, y: GaussianNaiveBayes().partial_fit(X, y), "classes must be given at the first call"),
+        (
+            lambda X, y: GaussianNaiveBayes().partial_fit(X, y, classes=["a", "b"]),
+            "y must hold labels of classes only, but 'c' came",
+        ),
+        (lambda X, y: GaussianNaiveBayes().fit(X, y).partial_fit(X, y, ["a"]), "classes must be those of the first"),
+        (lambda X, y: GaussianNaiveBayes().fit(X, y).partial_fit(X, np.arange(60) % 3), "classes only, but 0 came"),
+        (lambda X, y: MixedNaiveBayes("kde").fit(X, y).partial_fit(X, y), "'histogram' and 'kde' for partial_fit"),
+        (lambda X, y: MixedNaiveBayes("histogram").partial_fit(X, y, y), "'histogram' and 'kde' for partial_fit"),
         (lambda X, y: GaussianNaiveBayes().fit(X, y, X_unlabelled=X[:, :2]), "X_unlabelled has 2 features"),
     ],
 )
@@ -272,7 +328,7 @@ def test_the_predictive_probability_is_a_product_of_one_word_after_the_other():
         assert np.isclose(by_bayes, plug_in, rtol=1e-12)
         total += plug_in
         X, y = np.vstack([X, one]), np.r_[y, ["a"]]
-        model = model.fit(X, y)
+        model.partial_fit(one, ["a"])
     model = MultinomialNaiveBayes(predictive="bayes").fit(X[:-4], y[:-4])
     document = np.bincount(words, minlength=6)[None].astype(float)
     assert np.isclose(model.predict_joint_log_proba(document)[0, 0] - np.log(model.priors_[0]), total, rtol=1e-12)
