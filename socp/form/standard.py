@@ -17,7 +17,7 @@ import numpy as np
 
 from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
+from ..compiled.structures import Structure, dimension, flag, floats, integer, integers, number, part
 from ..linalg.csc import multiply_transposed, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
 from ..problem.hessian import Hessian, hessian_of
@@ -101,6 +101,7 @@ class StandardForm(Structure):
     P_indptr, P_indices, P_data = integers(), integers(), floats()
     P_dense = floats()  # by rows
     F, d, Fx = floats(), floats(), floats()  # P = F F' + diag(d), F by columns, and a place for F'x
+    spread_M, is_spread, product = floats(), flag(), floats("p + m")  # see `dense_rows`
     c, g = floats("n", scratch=True), floats("p + m", scratch=True)
     D, E = floats("n", scratch=True), floats("p + m", scratch=True)
     norms = floats("n + p + m", scratch=True)  # of columns, then rows, in equilibration
@@ -457,7 +458,7 @@ def scale_data(form: StandardForm, P_values: Floats) -> bool:
 
     It is not where that is P itself, as often with kernel matrices, or where P is of low rank.
     """
-    D, f = form.D, form.cost_scale
+    D, f, form.is_spread = form.D, form.cost_scale, False
     scale(form.M_indptr, form.M_indices, form.raw_M, form.E, form.D, 1.0, form.M_data)
     scale_groups(form.p, form.Mt_indptr, form.Mt_source, form.E, form.M_data, form.groups)
     scale_vectors(form)
