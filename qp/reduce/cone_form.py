@@ -314,13 +314,20 @@ def stack_rows(
 def stack_quadratic(
     form: StandardForm, places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, c: Floats, b: Floats, h: Floats
 ) -> None:
-    """M and the vectors of the cone program of a quadratic one, in whose order nothing is to be sorted."""
-    p, rows = form.p, form.rows
+    """M and the vectors of the cone program of a quadratic one, in whose order nothing is to be sorted.
+
+    Only the two sides of a row are parallel: presolve has merged other rows.
+    """
+    p, rows, lead, ratio, size = form.p, form.rows, form.groups.lead, form.groups.ratio, places.size // 2
     form.ptr[0] = rows.size
     for i in range(rows.size):
-        rows[i] = i
+        rows[i], lead[i], ratio[i] = i, i, 1.0
     stack_rows(A_indptr, A_indices, A_data, places, p, form.M_indptr, form.M_indices, form.raw_M)
     transpose(p + rows.size, form.M_indptr, form.M_indices, form.Mt_indptr, form.Mt_indices, form.Mt_source)
+    for k in range(size):
+        upper, lower = places[k] - p, places[size + k] - p
+        if upper >= 0 and lower >= 0 and form.Mt_indptr[places[k] + 1] - form.Mt_indptr[places[k]] > 1:
+            lead[lower], ratio[lower] = upper, -1.0
     indices, source, equal, other = form.M_indices, form.M_source, 0, form.Mt_indptr[p]
     for k in range(indices.size):
         if indices[k] < p:

@@ -41,7 +41,7 @@ class StackedProgram(ConeProgram):
     hessian_is_tested = False  # whether P is known to be semidefinite
 
     def stack(self, form: StandardForm) -> None:
-        """Write the pattern of M, `raw_M` and all else that `stack` and `read` write."""
+        """Write the pattern of M, `raw_M`, which rows are parallel, and all else that `stack` and `read` write."""
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
@@ -121,6 +121,7 @@ class StandardForm(Structure):
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
         """Become the form of this program, which has the sizes of the one before."""
         values = self._make_room(program.hessian)
+        self.groups.are_told = isinstance(program, StackedProgram)
         if isinstance(program, StackedProgram):
             program.stack(self)
         else:
