@@ -47,6 +47,8 @@ class ConeForm:
     Parameters
     ----------
     program : QuadraticProgram
+    is_presolved : bool
+        Whether rows that are parallel to others have been merged.
 
     Attributes
     ----------
@@ -60,12 +62,12 @@ class ConeForm:
         Whether variables are fixed.
     """
 
-    def __init__(self, program: QuadraticProgram) -> None:
+    def __init__(self, program: QuadraticProgram, is_presolved: bool = False) -> None:
         A, l, lb, counts = program.A, program.l, program.lb, np.empty(4, INT)
         self.places = np.empty(2 * (l.size + lb.size), INT)
         classify(A.indptr, A.indices, l, program.u, lb, program.ub, self.places, counts)
         self.n, self.p, self.m, self._entries = counts.tolist()
-        self.has_fixed = self.n < lb.size
+        self.has_fixed, self.is_presolved = self.n < lb.size, is_presolved
 
     def fits(self, program: QuadraticProgram) -> bool:
         """Return True if `program` has the same equalities, fixed variables and finite sides."""
@@ -135,7 +137,7 @@ class ConeForm:
 def reduced(program: QuadraticProgram, settings: Settings) -> tuple[Presolve, ConeForm]:
     """What presolve leaves of a program, and the cone form of that."""
     presolved = presolve(program, settings)
-    return presolved, ConeForm(presolved.program)
+    return presolved, ConeForm(presolved.program, presolved.wanted)
 
 
 class SidesProgram(StackedProgram):
@@ -152,6 +154,7 @@ class SidesProgram(StackedProgram):
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
         self._form, self._matrix, self.P, self.sizes = form, program.A, P, form.sizes
         self.hessian_is_tested = form.has_fixed  # as a part of the whole, in `ConeForm.program`
+        self.groups_are_told = form.is_presolved
         self._hessian = None if form.has_fixed else program._hessian
         self.cones, self._cone_layout = orthant(form.m)
         q, l, u, self.offset = program.q, program.l, program.u, program.offset
@@ -316,7 +319,7 @@ def stack_quadratic(
 ) -> None:
     """M and the vectors of the cone program of a quadratic one, in whose order nothing is to be sorted.
 
-    Only the two sides of a row are parallel: presolve has merged other rows.
+    The two sides of a row are told to be parallel, which is all where presolve has merged other rows.
     """
     p, rows, lead, ratio, size = form.p, form.rows, form.groups.lead, form.groups.ratio, places.size // 2
     form.ptr[0] = rows.size

@@ -49,7 +49,7 @@ class Presolve:
     """
 
     def __init__(self, program: QuadraticProgram, wanted: bool = True, slack: float = 0.0) -> None:
-        self.program = program
+        self.program, self.wanted = program, wanted
         self.kept: np.ndarray | None = None
         self.removed: Removed | None = None
         A, found = program.A, 0

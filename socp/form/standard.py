@@ -39,9 +39,10 @@ class StackedProgram(ConeProgram):
 
     sizes: Sizes
     hessian_is_tested = False  # whether P is known to be semidefinite
+    groups_are_told = False  # whether `stack` knows which rows are parallel
 
     def stack(self, form: StandardForm) -> None:
-        """Write the pattern of M, `raw_M`, which rows are parallel, and all else that `stack` and `read` write."""
+        """Write the pattern of M, `raw_M` and all else that `stack` and `read` write, and `lead` of told groups."""
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
@@ -121,7 +122,7 @@ class StandardForm(Structure):
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
         """Become the form of this program, which has the sizes of the one before."""
         values = self._make_room(program.hessian)
-        self.groups.are_told = isinstance(program, StackedProgram)
+        self.groups.are_told = isinstance(program, StackedProgram) and program.groups_are_told
         if isinstance(program, StackedProgram):
             program.stack(self)
         else:

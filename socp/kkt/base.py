@@ -114,6 +114,10 @@ class KKT(Structure):
         """Return True if what set-up found in the values of the form holds for its current ones."""
         return True
 
+    def take_form(self) -> bool:
+        """Refresh for the form, which another program of the same sizes has filled; return False if that needs more."""
+        raise NotImplementedError
+
     def analysis_seconds(self) -> tuple[float, float]:
         """Return the seconds of the ordering and of the symbolic analysis."""
         return 0.0, 0.0

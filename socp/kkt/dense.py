@@ -71,6 +71,13 @@ class DenseKKT(KKT):
         """Copy the current values of P and M from the standard form."""
         self._read()
 
+    def take_form(self) -> bool:
+        """See `KKT`."""
+        fits = self.count == self.form.distinct
+        if fits:
+            self.refresh()
+        return fits
+
     def still_fits(self) -> bool:
         """Return True if the merged rows are still parallel."""
         return self.form.groups_hold()
