@@ -112,21 +112,22 @@ class Engine(SetUpOnce):
         return self._cone_solver
 
     def _replace_objective(self, q: Any) -> None:
-        """Take another q, of which presolve asks nothing where it has left nothing out."""
+        """Take another q, of which presolve asks nothing where it has fixed nothing by the old one."""
         if q is None:
             return
         program = self.program.with_data(self.program.P, self.program.A, q)
-        if self._is_stale or (self._reduced is not None and self.presolved.kept is not None):
+        presolved = None if self._reduced is None else self.presolved.with_objective(program)
+        if self._is_stale or (self._reduced is not None and presolved is None):
             self._take(program, False, False)
             return
-        self._is_stale = True
+        self._is_stale, left = True, program if presolved is None else presolved.program
         if self._cone_solver is not None:
             cone_program = self._cone_solver.program
             if isinstance(cone_program, SidesProgram):
-                self._cone_solver.replace_vectors(cone_program.with_objective(program))
+                self._cone_solver.replace_vectors(cone_program.with_objective(left))
             else:  # somebody has updated that solver by itself
-                self._cone_solver.replace(self.cone_form.program(program))
-        self._keep(program, None if self._reduced is None else Presolve(program, wanted=False))
+                self._cone_solver.replace(self.cone_form.program(left))
+        self._keep(program, presolved)
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
         """Go over to a program; one that is refused leaves the solver as it was."""

@@ -37,7 +37,6 @@ from socp.verify.stopping import LOST
 from ..problem.program import QuadraticProgram
 from .presolve import Presolve, presolve, rows_kept
 
-NO_MULTIPLIERS = np.zeros(2)  # of sides without a place
 NONE, FIXED = range(-1, -3, -1)  # in place of the place of a side that is infinite, or of a fixed variable
 
 
@@ -98,9 +97,8 @@ class ConeForm:
 
     def spread(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (y, z_bounds): the multiplier of each upper side less that of the lower one."""
-        upper, lower = self.places.reshape(2, -1)
-        v = np.concatenate([y, z, NO_MULTIPLIERS])
-        v = v[upper] - v[lower]
+        v = np.empty(self.places.size // 2)
+        spread_multipliers(y, z, self.places, v)
         return v[: program.m], v[program.m :]
 
     def lift(
@@ -202,16 +200,21 @@ class SidesProgram(StackedProgram):
         return np.array_equal(self._form.places, other._form.places) and same_places(self._matrix, other._matrix)
 
     @functools.cached_property
-    def _rows(self) -> tuple[sp.csc_array, sp.csc_array]:
-        """A and G."""
+    def _stacked(self) -> sp.csc_array:
+        """[A; G]."""
         (n, p, m, *_, entries), A = self.sizes, self._matrix
         indptr, indices, data = np.empty(n + 1, INT), np.empty(entries, INT), np.empty(entries)
         stack_rows(A.indptr, A.indices, A.data, self._form.places, p, indptr, indices, data)
-        M, equalities = csc(data, indices, indptr, (p + m, n)), np.arange(p + m) < p
-        return rows_kept(M, equalities, p), rows_kept(M, ~equalities, m)
+        return csc(data, indices, indptr, (p + m, n))
 
-    A = functools.cached_property(lambda self: self._rows[0])
-    G = functools.cached_property(lambda self: self._rows[1])
+    @functools.cached_property
+    def A(self) -> sp.csc_array:
+        """See `socp.ConeProgram`; so is G."""
+        return rows_kept(self._stacked, np.arange(self.b.size + self.h.size) < self.b.size, self.b.size)
+
+    @functools.cached_property
+    def G(self) -> sp.csc_array:
+        return rows_kept(self._stacked, np.arange(self.b.size + self.h.size) >= self.b.size, self.h.size)
 
 
 @functools.lru_cache(maxsize=64)
@@ -281,6 +284,16 @@ def gather_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, sid
             sides[places[k]] = u[k] if k < m else ub[k - m]
         if places[size + k] >= 0:
             sides[places[size + k]] = -(l[k] if k < m else lb[k - m])
+
+
+@kernel
+def spread_multipliers(y: Floats, z: Floats, places: Ints, v: Floats) -> None:
+    """v := the multiplier of each upper side less that of the lower one, of rows and variables."""
+    size, p = v.size, y.size
+    for k in range(size):
+        upper, lower = places[k], places[size + k]
+        v[k] = 0.0 if upper < 0 else y[upper] if upper < p else z[upper - p]
+        v[k] -= z[lower - p] if lower >= 0 else 0.0
 
 
 @kernel
