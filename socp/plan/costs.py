@@ -47,8 +47,8 @@ class Costs(NamedTuple):
     bandwidth: float = 8e9
     cache: int = 4000
     iterations: int = 9
-    interior_point: float = 1e-4
-    analysis: float = 1.2e-5
+    interior_point: float = 5.5e-5
+    analysis: float = 3e-5
     analysis_of_entry: float = 2.4e-9
     active_set: float = 1.88e-4
     passes: int = 12
