@@ -147,6 +147,6 @@ def move_to_bounds(
     return missed
 
 
-def norm(v: np.ndarray) -> Any:
-    """The infinity norm (0 for an empty vector, NaN when there is one), of each vector of an array."""
-    return np.abs(v).max(axis=-1, initial=0.0)
+def norm(v: np.ndarray) -> float:
+    """Return the infinity norm: 0 of an empty vector, NaN if an entry is."""
+    return float(np.abs(v).max(initial=0.0))
