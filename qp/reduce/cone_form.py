@@ -163,15 +163,6 @@ class SidesProgram(StackedProgram):
         """The cone program of another quadratic one that has the same matrices and other vectors."""
         return SidesProgram(self._form, program, self.P)
 
-    def with_objective(self, program: QuadraticProgram) -> SidesProgram:
-        """The same of one that has the same sides, too."""
-        if self._form.has_fixed:
-            return self.with_vectors(program)
-        other = object.__new__(SidesProgram)
-        other.__dict__.update(self.__dict__)
-        other.c = program.q
-        return other
-
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q of the free variables, and l and u less what the fixed ones add to A x.
 
