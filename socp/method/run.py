@@ -81,6 +81,10 @@ class Iterate:
     True
     """
 
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    s: np.ndarray
     iteration: int
     primal_objective: float
     dual_objective: float
@@ -106,28 +110,11 @@ class Iterate:
     if not TYPE_CHECKING:  # which know the fields by their names
 
         def __getattr__(self, name: str) -> Any:
+            if name in ("x", "y", "z", "s"):  # the run may have let go of its form
+                return in_callers_units(self._run.program, self.form, self.point)["xyzs".index(name)]
             if name in (TRACE.names or ()):
                 return self.record[name].item()
             raise AttributeError(f"an iterate has no {name!r}")
-
-    def _answer(self) -> Point4:
-        return in_callers_units(self._run.program, self.form, self.point)  # the run may have let go of its form
-
-    @property
-    def x(self) -> np.ndarray:
-        return self._answer()[0]
-
-    @property
-    def y(self) -> np.ndarray:
-        return self._answer()[1]
-
-    @property
-    def z(self) -> np.ndarray:
-        return self._answer()[2]
-
-    @property
-    def s(self) -> np.ndarray:
-        return self._answer()[3]
 
 
 class Run:

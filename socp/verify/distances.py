@@ -108,13 +108,14 @@ def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
     G, h = program.G, program.h
     chosen = (bounds_among(G, program.cone_layout)[G.indices] == 1.0) & (G.data != 0.0)
     i, j, a = G.indices[chosen], np.repeat(np.arange(x.size), np.diff(G.indptr))[chosen], G.data[chosen]
-    missed = a * x[j] - h[i]
-    is_missed = missed > 0.0
-    for is_upper, nearest in ((a > 0.0, np.minimum), (a < 0.0, np.maximum)):
-        where = is_missed & is_upper
+    missed = 0.0
+    for of_side, nearest in ((a > 0.0, np.minimum), (a < 0.0, np.maximum)):
+        beyond_it = np.where(of_side, a * x[j] - h[i], 0.0)
+        where = beyond_it > 0.0
         nearest.at(x, j[where], (h[i] / a)[where])
+        missed = max(missed, beyond_it[where].max(initial=0.0))
     s[i] = np.maximum(h[i] - a * x[j], 0.0)
-    return float(missed[is_missed].max(initial=0.0))
+    return float(missed)
 
 
 def bounds_among(
