@@ -27,13 +27,16 @@ def said(name, value):
         return f"{name}={value:.5g}" if isinstance(value, float) else f"{name}={value}"
     if isinstance(value, socp.LowRank):
         return said(f"{name}.F", value.F) + said(f"{name}.d", value.d)
-    stored = value.nnz if sp.issparse(value) else -1
-    dense = np.atleast_1d(value.toarray() if sp.issparse(value) else np.asarray(value, dtype=float))
-    flat, place = dense.ravel(), 1.0 + np.arange(dense.size) % 7
+    if sp.issparse(value):
+        entries = sp.coo_array(value)
+        flat, place, shape = entries.data, 1.0 + (5 * entries.row + entries.col) % 7, f"{value.shape}{value.nnz}"
+    else:
+        flat, shape = np.asarray(value, dtype=float).ravel(), np.shape(value)
+        place = 1.0 + np.arange(flat.size) % 7
     finite, size = np.isfinite(flat), np.abs(np.where(np.isfinite(flat), flat, 0.0)).max(initial=0.0)
     signs = np.sign(flat * (np.abs(flat) > 1e-6 * size)) if size else np.sign(flat)
     total = float(np.where(finite, np.abs(flat), 0.0) @ place)
-    return f"{name}{dense.shape}{stored} {signs @ place:.0f} {(flat[~finite] > 0).sum()} {total:.5g}"
+    return f"{name}{shape} {signs @ place:.0f} {(flat[~finite] > 0).sum()} {total:.5g}"
 
 
 def program_said(program):
