@@ -39,7 +39,9 @@ def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Bac
         return wanted, f'kkt="{settings.kkt}" was asked for', {}
     n, P, rows = form.n, form.P, form.p + form.m - form.bounds
     P_entries = P.entries if P.is_sparse else n**2
-    costs = COSTS._replace(analysis=NEW_PATTERNS * COSTS.analysis)
+    costs = COSTS
+    if _dense_at_a_glance(form) <= COSTS.analysis:
+        costs = COSTS._replace(analysis=NEW_PATTERNS * COSTS.analysis)
     if is_kept:
         costs = COSTS._replace(analysis=0.0, analysis_of_entry=0.0)
     seconds: dict[Backend, float] = {
@@ -67,7 +69,12 @@ def is_small(form: StandardForm) -> bool:
     least = NEW_PATTERNS * COSTS.analysis
     if form.P.is_full:
         least = sparse_seconds(n, p + form.m, entries, P_entries=n**2)
-    return dense_seconds(n + p, entries / n) <= least
+    return _dense_at_a_glance(form) <= least
+
+
+def _dense_at_a_glance(form: StandardForm) -> float:
+    """The seconds of dense Cholesky by the number of entries alone."""
+    return dense_seconds(form.n + form.p, form.entries / form.n)
 
 
 def check_low_rank(form: StandardForm) -> None:
