@@ -110,16 +110,6 @@ def test_the_average_is_that_of_all_samples_seen():
     assert (ways[0], mean.coef_[0, 0]) in {(-1.0, 0.0), (-1.0, -1.5)}
 
 
-def test_the_average_is_the_better_classifier_where_the_classes_overlap():
-    shares = []
-    for seed in range(10):
-        X, y = two_classes(400, 10, noise=1.0, seed=seed)
-        with pytest.warns(ConvergenceWarning):
-            one, other = (Perceptron(average=a).fit(X[:200], y[:200]) for a in (True, False))
-        shares.append(one.score(X[200:], y[200:]) - other.score(X[200:], y[200:]))
-    assert np.mean(shares) > 0.02
-
-
 def test_it_ends_when_passes_bring_nothing():
     X, y = two_classes(noise=2.0)
     with pytest.warns(ConvergenceWarning, match="raise n_iter_no_change"):
