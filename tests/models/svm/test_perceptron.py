@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from models import SVC, Perceptron
@@ -62,16 +61,6 @@ def test_all_weights_times_a_number_are_the_weights_of_the_plane_times_it():
         one, eight = (Perceptron(max_iter=7).fit(X, y, np.full(60, size)) for size in (1.0, 8.0))
     np.testing.assert_array_equal(eight.coef_, 8.0 * one.coef_)
     np.testing.assert_array_equal(eight.mistakes_[0], one.mistakes_[0])
-
-
-def test_sparse_samples_more_classes_and_the_seed():
-    X, y = wine(3)
-    one, other = Perceptron(max_iter=50).fit(X, y), Perceptron(max_iter=50).fit(sp.csr_array(X), y)
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-    assert one.coef_.shape == (3, 13) and one.score(X, y) > 0.95
-    assert not np.array_equal(Perceptron(max_iter=50, random_state=1).fit(X, y).coef_, one.coef_)
-    with pytest.raises(ValueError, match="margin must be a number of at least 0"):
-        Perceptron(margin=-1.0).fit(X, y)
 
 
 @pytest.mark.parametrize("margin", [0.0, 2.0])
