@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import qp
 
 from ..base.groups import InterceptParameters, WeightParameters
-from ..base.multiclass import spread, stratified_folds, two_class_problems, winners
+from ..base.multiclass import spread, two_class_problems, winners
 from ..base.parameters import fitted, parameters
 from ..base.validation import check_choice, check_number
 from ..svm.coordinate_descent import Answer
@@ -19,7 +19,7 @@ from ..svm.groups import MachineParameters
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import KernelChoice, make_kernel
 from .dual import ExplainedMachine, ExplainedMargin, Products
-from .given import explained_examples
+from .given import distinct_folds, explained_examples
 
 SERIES = tuple(4.0 ** np.arange(-4, 5))
 
@@ -60,8 +60,11 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         The price of a violated margin; ``inf`` forbids it.
     Q : float or "cv"
         The confidence in the explanations: 0 is the plain support vector machine, ``inf`` perfect explanations.
-        "cv" is the paper's rule: a geometric series around the mean alpha of the plain machine, by five-fold
-        cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.
+        "cv" is the paper's rule: |lambda| <= Q, thus a geometric series around the mean alpha of the plain machine, by
+        five-fold cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.  Folds are
+        of distinct samples, for what an explanation does for its sample is told by others: samples that are equal, with
+        equal explanations, belong to one fold, and the order of the samples says nothing.  Where a class has one
+        distinct sample, there is nothing to compare on, and Q is the middle of the series.
     penalty
         Of delta: its sum, or its sum of squares.
     kernel
@@ -173,7 +176,8 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         if factors.size == 0:
             self.Q_ = float(self.Q)
         else:
-            self.Q_ = self._choose(samples, used, factors) if kept.size else 0.0
+            folds = distinct_folds(X, V, self.owner_, codes, used)
+            self.Q_ = self._choose(samples, used, factors, folds) if kept.size else 0.0
         self._keep(X, V, codes, [margin.machine(self.Q_) for margin in self._margins(samples, used)])
         return self
 
@@ -198,22 +202,20 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             )
         return found
 
-    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray) -> float:
+    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray, folds: list[np.ndarray]) -> float:
         """Return Q by cross-validation, and set the attributes that show it."""
-        if np.bincount(samples.codes[used]).min() < 2:
-            raise ValueError('Q="cv" needs at least two samples of every class for its folds: give Q a number')
-        plain = [margin.machine(0.0).alpha for margin in self._margins(samples, used)]
-        self.Q_candidates_ = np.concatenate(plain).mean() * np.sort(factors)
-        folds = stratified_folds(samples.codes[used])
+        margins = self._margins(samples, used)
+        total = sum(margin.machine(0.0).alpha.sum() for margin in margins)
+        self.Q_candidates_ = total / sum(samples.weights[margin.rows].sum() for margin in margins) * np.sort(factors)
         self.Q_scores_ = np.zeros((factors.size, len(folds)))
-        for f, held_out in enumerate(folds):
-            train, test = np.delete(used, held_out), used[held_out]
-            margins = self._margins(samples, train)
+        for f, test in enumerate(folds):
+            margins = self._margins(samples, np.setdiff1d(used, test))
             for c, Q in enumerate(self.Q_candidates_):
                 decisions = np.column_stack([margin.machine(Q).decisions(test) for margin in margins])
                 found = winners(decisions, self.classes_.size, self.multi_class)
                 self.Q_scores_[c, f] = self._scored(samples.codes[test], found, samples.weights[test])
-        return float(self.Q_candidates_[self.Q_scores_.mean(axis=1).round(12).argmax()])
+        best = self.Q_scores_.mean(axis=1).round(12).argmax() if folds else factors.size // 2
+        return float(self.Q_candidates_[best])
 
     def _scored(self, codes: np.ndarray, found: np.ndarray, weights: np.ndarray) -> float:
         """`scoring` of the classes `found` for samples of these classes."""
