@@ -6,13 +6,12 @@ scikit-learn's callers need.
 
 from __future__ import annotations
 
-import functools
 import html
 import inspect
 import sys
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -20,12 +19,11 @@ import qp
 import socp
 
 from .multiclass import check_classes_left, class_weights, predicted
-from .parameters import complete_method, initializer, instead, parameter_names
+from .parameters import complete_method, fields_of, instead, parameter_names
 from .progress import History
 from .validation import ClassWeight, as_labels, as_matrix, as_targets, as_weights, check_number, feature_names
 
 Self = TypeVar("Self", bound="Estimator")
-Initializer = TypeVar("Initializer", bound=Callable[..., None])
 Answer = TypeVar("Answer", socp.Solution, qp.Solution)
 Kind = Literal["classifier", "regressor", "transformer", "density_estimator", "outlier_detector"]
 ROUTED = (
@@ -98,11 +96,6 @@ def convergence_warning() -> type[Warning]:
     """The warning of a fit that did not converge: scikit-learn's own when loaded, for its users filter by it."""
     exceptions = sys.modules.get("sklearn.exceptions")
     return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
-
-
-def keeps_parameters(init: Initializer) -> Initializer:
-    """Decorate an `__init__` without a body: each argument is kept under its own name, unchanged and unchecked."""
-    return cast(Initializer, functools.wraps(init)(initializer(inspect.signature(init))))
 
 
 def _metadata_of(method: Any) -> list[str]:
@@ -247,6 +240,13 @@ class Estimator:
                 getattr(found, method).add_request(param=name, alias=None)
         return found
 
+    def _check_fields(self) -> None:
+        """Refuse parameters that are not what their fields declare."""
+        self._verbosity()
+        kind: Any = type(self)
+        for name, field in fields_of(kind).items():
+            field.check(getattr(self, name))
+
     def _verbosity(self) -> int:
         """`verbose` as a whole number, of which True is one."""
         value: Any = self.verbose
@@ -254,15 +254,12 @@ class Estimator:
 
     def _engine_settings(self) -> dict[str, Any]:
         """The settings, checked, of the engine that solves the estimator's programs."""
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0, open_low=True)
+        self._check_fields()
         return {**self._limits(), "tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
 
     def _limits(self) -> dict[str, Any]:
-        """`time_limit` and `threads`, checked: what the engine takes from every estimator."""
-        if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, 0.0, open_low=True)
-        return {"time_limit": self.time_limit, "threads": check_number("threads", self.threads, 1, whole=True)}
+        """`time_limit` and `threads`: what the engine takes from every estimator."""
+        return {"time_limit": self.time_limit, "threads": int(self.threads)}
 
     def _solved(self, program: Any, infeasible: str, settings: dict[str, Any] | None = None) -> Any:
         """The engine's answer to a program, kept beside it; with what an infeasible one means, in words for the caller.
@@ -325,7 +322,7 @@ class Estimator:
 
     def _matrix_to_fit(self, X: Any, fewest: int = 1) -> Any:
         """X checked, as float64; how many features it has and their names are kept for the checks of `predict`."""
-        self._verbosity()  # refused before any work
+        self._check_fields()  # refused before any work
         matrix = as_matrix(X, type(self).__name__, self._takes_sparse, self._takes_nan, fewest)
         self.n_features_in_ = matrix.shape[1]
         names = feature_names(X)

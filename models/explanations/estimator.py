@@ -12,8 +12,8 @@ import qp
 
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems, winners
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_choice, check_number
+from ..base.parameters import Positive, fitted, parameters
+from ..base.validation import check_number
 from ..svm.coordinate_descent import Answer
 from ..svm.groups import MachineParameters
 from ..svm.kernel_expansion import KernelClassifier
@@ -122,7 +122,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     [[1. 0.]]
     """
 
-    C: float = 1.0
+    C: Positive = 1.0
     Q: Any = "cv"
     _: KW_ONLY
     penalty: Literal["l1", "l2"] = "l1"
@@ -153,9 +153,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             The explained examples, in any of the ways of `models.explained_examples`: a matrix, a mask of the
             important features, a list with None, one or several an example, or a callable.
         """
-        settings = self._check_parameters()
-        check_choice("penalty", self.penalty, ("l1", "l2"))
-        check_choice("scoring", self.scoring, ("accuracy", "f1"))
+        settings = self._engine_settings()
         if isinstance(self.Q, str) and self.Q == "cv":
             factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
             if factors.size == 0 or not np.isfinite(factors).all() or (factors < 0.0).any():

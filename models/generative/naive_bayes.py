@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from ..base.ascent import ascend
-from ..base.parameters import parameters
+from ..base.parameters import NonNegative, parameters
 from ..base.validation import as_labels, as_weights, check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,
@@ -89,7 +89,6 @@ class NaiveBayes(GenerativeClassifier):
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
         self._begin(X.shape[1])
         if X_unlabelled is not None and any(isinstance(part, WITHOUT_LIKELIHOOD) for _, part in self._parts):
             raise ValueError("kinds must be none of 'histogram' and 'kde' when X_unlabelled is given")
@@ -108,8 +107,8 @@ class NaiveBayes(GenerativeClassifier):
 
         maximize(np.zeros((others.shape[0], self.classes_.size)))
         history = self._history("objective")
-        converged = ascend(lambda _: self._expect(both, labelled), maximize, history, tol, max_iter)
-        warn_unless_converged(type(self).__name__, converged, max_iter)
+        converged = ascend(lambda _: self._expect(both, labelled), maximize, history, self.tol, self.max_iter)
+        warn_unless_converged(type(self).__name__, converged, self.max_iter)
         self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
         return self
 
@@ -285,10 +284,10 @@ class GaussianNaiveBayes(NaiveBayes, PriorParameters):
     priors: Any = None
     dirichlet: Any = 1.0
     _: KW_ONLY
-    var_smoothing: float = 1e-9
+    var_smoothing: NonNegative = 1e-9
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        return [(None, GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)))]
+        return [(None, GaussianFeatures(self.var_smoothing))]
 
     def _keep(self) -> None:
         part: Any = self._parts[0][1]
@@ -327,14 +326,14 @@ class BernoulliNaiveBayes(NaiveBayes, PriorParameters):
     _takes_sparse = True
     _takes_nan = True
 
-    alpha: float = 1.0
+    alpha: NonNegative = 1.0
     binarize: float | None = 0.0
     _: KW_ONLY
     priors: Any = None
     dirichlet: Any = 1.0
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        return [(None, BernoulliFeatures(check_number("alpha", self.alpha, 0.0), _threshold(self.binarize)))]
+        return [(None, BernoulliFeatures(self.alpha, _threshold(self.binarize)))]
 
     def _keep(self) -> None:
         part: Any = self._parts[0][1]
@@ -385,7 +384,7 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
 
     _takes_sparse = True
 
-    alpha: float = 1.0
+    alpha: NonNegative = 1.0
     priors: Any = None
     _: KW_ONLY
     dirichlet: Any = 1.0
@@ -398,9 +397,7 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
         return tags
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        check_choice("predictive", self.predictive, ("plug-in", "bayes"))
-        alpha = check_number("alpha", self.alpha, 0.0)
-        return [(None, MultinomialFeatures(alpha, self.predictive == "bayes"))]
+        return [(None, MultinomialFeatures(self.alpha, self.predictive == "bayes"))]
 
     def _keep(self) -> None:
         part: Any = self._parts[0][1]
@@ -441,9 +438,9 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
     _takes_nan = True
 
     kinds: str | Sequence[str] = "gaussian"
-    alpha: float = 1.0
+    alpha: NonNegative = 1.0
     _: KW_ONLY
-    var_smoothing: float = 1e-9
+    var_smoothing: NonNegative = 1e-9
     binarize: float | None = 0.0
     priors: Any = None
     dirichlet: Any = 1.0
@@ -454,13 +451,12 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
             raise ValueError(f"kinds must be one word or one for each of the {features} features, but {kinds!r} came")
         for kind in kinds:
             check_choice("kinds", kind, KINDS)
-        alpha = check_number("alpha", self.alpha, 0.0)
         made: dict[str, Features] = {
-            "gaussian": GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)),
-            "bernoulli": BernoulliFeatures(alpha, _threshold(self.binarize)),
-            "multinomial": MultinomialFeatures(alpha),
-            "categorical": CategoricalFeatures(alpha),
-            "histogram": HistogramFeatures(alpha),
+            "gaussian": GaussianFeatures(self.var_smoothing),
+            "bernoulli": BernoulliFeatures(self.alpha, _threshold(self.binarize)),
+            "multinomial": MultinomialFeatures(self.alpha),
+            "categorical": CategoricalFeatures(self.alpha),
+            "histogram": HistogramFeatures(self.alpha),
             "kde": KernelFeatures(),
         }
         return [(np.flatnonzero(np.array(kinds) == kind), made[kind]) for kind in KINDS if kind in kinds]

@@ -16,8 +16,7 @@ from socp.compiled.signatures import Floats, Ints
 
 from ..base.estimator import Classifier, convergence_warning
 from ..base.groups import IterationParameters
-from ..base.parameters import parameters
-from ..base.validation import check_choice, check_number
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..numerics.newton_minimizer import Minimum, minimize, solve_cholesky
 from .separation import least_loss
 
@@ -123,10 +122,10 @@ class HybridNaiveBayes(Classifier, IterationParameters):
     normalize: bool = True
     _: KW_ONLY
     shared_words: bool = True
-    alpha: float = 1.0
-    C: float = math.inf
-    tol: float = 1e-12
-    max_iter: int = 100
+    alpha: Positive = 1.0
+    C: Positive = math.inf
+    tol: NonNegative = 1e-12
+    max_iter: Count = 100
     theta: Literal["loo", "training"] = "loo"
 
     def __sklearn_tags__(self) -> Any:
@@ -145,22 +144,19 @@ class HybridNaiveBayes(Classifier, IterationParameters):
             A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
             log-likelihood are weighted, and what is held out is one copy (or a weight below one).
         """
-        check_choice("theta", self.theta, ("loo", "training"))
         X = self._counts(self._matrix_to_fit(X))
         codes = self._labels_to_fit(y, X.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
         used = np.flatnonzero(weights > 0.0)
         X, codes, weights = X[used], codes[used], weights[used]
-        alpha = check_number("alpha", self.alpha, 0.0, open_low=True)
-        C = check_number("C", self.C, 0.0, open_low=True)
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        alpha = float(self.alpha)
         self._bounds = self._check_regions(X.shape[1])
         counts = self._class_counts(X, codes, weights)
         self.log_probabilities_ = [np.log(N + alpha) - np.log((N + alpha).sum(axis=1)[:, None]) for N in counts]
         evidence = self._evidence(X)
         if self.theta == "loo":
             self._hold_out(X, codes, np.minimum(weights, 1.0), counts, alpha, evidence)
-        self._maximize(Likelihood(evidence, codes, weights), C, tol, max_iter)
+        self._maximize(Likelihood(evidence, codes, weights), float(self.C), float(self.tol), int(self.max_iter))
         return self
 
     def _counts(self, X: Any) -> Any:

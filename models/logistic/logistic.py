@@ -12,8 +12,8 @@ from scipy.special import log_softmax
 
 from ..base.estimator import Classifier, convergence_warning
 from ..base.groups import IterationParameters, WeightParameters
-from ..base.parameters import parameters
-from ..base.validation import as_dense, check_choice, check_number
+from ..base.parameters import Count, NonNegative, Positive, parameters
+from ..base.validation import as_dense, check_number
 from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_sampled
 from .elastic_net import SmoothPart, minimize_with_absolute_values
@@ -107,12 +107,12 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
 
     _takes_sparse = True
 
-    C: float = 1.0
+    C: Positive = 1.0
     fit_intercept: bool = True
     _: KW_ONLY
     solver: Literal["auto", "cholesky", "conjugate_gradients"] = "auto"
-    tol: float = 1e-12
-    max_iter: int = 100
+    tol: NonNegative = 1e-12
+    max_iter: Count = 100
     quadratic: bool = False
     l1_ratio: float = 0.0
 
@@ -121,9 +121,7 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
-        C = check_number("C", self.C, 0.0, open_low=True)
-        solver = check_choice("solver", self.solver, ("auto", "cholesky", "conjugate_gradients"))
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        C, tol, max_iter = float(self.C), float(self.tol), int(self.max_iter)
         keep = weights > 0.0
         l1_ratio = check_number("l1_ratio", self.l1_ratio, 0.0, 1.0)
         if self.quadratic and l1_ratio > 0.0:
@@ -132,7 +130,7 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         if not keep.all():
             features, codes, weights = features[keep], codes[keep], weights[keep]
         loss = LogisticLoss(
-            features, codes, weights, self.classes_.size, bool(self.fit_intercept), solver,
+            features, codes, weights, self.classes_.size, bool(self.fit_intercept), self.solver,
             l1_ratio if C < math.inf else 0.0,
         )  # fmt: skip
         minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, NonNegative, fitted, parameters
 from ..base.transformer import Transformer
-from ..base.validation import check_number
 from ..numerics.count_derivatives import expected_statistics
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
@@ -82,16 +81,12 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     model_: HiddenMarkovModel = fitted()
 
     _: KW_ONLY
-    penalty: float = 1e-3
-    max_iter: int = 50
-    tol: float = 1e-4
+    penalty: NonNegative = 1e-3
+    max_iter: Count = 50
+    tol: NonNegative = 1e-4
 
     def fit(self, X: Any, y: Any) -> FisherKernelLearning:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
-        self._check_sequence_parameters()
-        check_number("penalty", self.penalty, 0.0)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
         batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
         model = self._model(batch, self.random_state).fit(batch.split(batch.values))

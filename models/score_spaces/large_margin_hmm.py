@@ -13,9 +13,9 @@ import qp
 
 from ..base.estimator import convergence_warning, uninterrupted
 from ..base.multiclass import class_scores
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.progress import History
-from ..base.validation import as_generator, check_choice, check_number
+from ..base.validation import as_generator
 from ..numerics import recursions
 from ..programs.score_spaces import cutting_plane_program
 from ..sequences.hmm import HiddenMarkovModel
@@ -114,17 +114,12 @@ class LargeMarginHMM(SequenceClassifier):
 
     _: KW_ONLY
     training: Literal["margin", "perceptron"] = "margin"
-    C: float = 1.0
-    max_iter: int = 10
-    tol: float = 1e-3
+    C: Positive = 1.0
+    max_iter: Count = 10
+    tol: NonNegative = 1e-3
 
     def fit(self, X: Any, y: Any) -> LargeMarginHMM:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
-        self._check_sequence_parameters()
-        check_choice("training", self.training, ("margin", "perceptron"))
-        check_number("C", self.C, 0.0, open_low=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
         rng = as_generator(self.random_state)
         batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))

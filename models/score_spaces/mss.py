@@ -10,10 +10,10 @@ import numpy as np
 
 from ..base.estimator import Classifier
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.multiclass import SCHEMES, Scheme, scores, spread, two_class_problems
-from ..base.parameters import fitted, parameters
+from ..base.multiclass import Scheme, scores, spread, two_class_problems
+from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.transformer import Transformer
-from ..base.validation import as_generator, as_labels, check_choice, check_number
+from ..base.validation import as_generator, as_labels
 from ..topics.topics import LatentDirichletAllocation
 from .med import Discrimination, check_margin_prior, discriminate
 from .sufficient_statistics import (
@@ -149,18 +149,18 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     models_: list[Any] = fitted()
 
     model: Any = None
-    a: float = 1.0
+    a: Positive = 1.0
     _: KW_ONLY
-    c: float = 6.0
-    xi: float = 1.0
+    c: Positive = 6.0
+    xi: Positive = 1.0
     per_class: bool = False
     inference: Literal["exact", "sampler"] = "exact"
     unlabelled: Literal["untilted", "cheaper"] = "untilted"
     multi_class: Scheme = "ovr"
-    n_draws: int = 100
-    max_iter: int = 10
-    tol: float = 1e-4
-    n_init: int = 3
+    n_draws: Count = 100
+    max_iter: Count = 10
+    tol: NonNegative = 1e-4
+    n_init: Count = 3
 
     def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
         """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes.
@@ -210,17 +210,10 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         return SideBySide([statistics_of(model, X) for model in models], side if self.per_class else 0 * side)
 
     def _check_parameters(self) -> None:
+        self._check_fields()
         check_margin_prior(self.a, self.c)
-        check_number("xi", self.xi, 0.0, open_low=True)
-        check_choice("inference", self.inference, ("exact", "sampler"))
-        check_choice("unlabelled", self.unlabelled, ("untilted", "cheaper"))
-        check_choice("multi_class", self.multi_class, SCHEMES)
         if self.inference == "sampler" and self.unlabelled == "cheaper":
             raise ValueError('unlabelled="cheaper" needs inference="exact"')
-        check_number("n_draws", self.n_draws, 1, whole=True)
-        check_number("n_init", self.n_init, 1, whole=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
 
     def _keep(self, found: list[_Learned], rows: list[np.ndarray], number: int) -> None:
         self.models_ = [model for one in found for model in one.models]

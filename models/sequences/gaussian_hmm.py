@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, Positive, fitted, parameters
 from ..base.seeding import cluster_means
-from ..base.validation import check_choice, check_number
 from ..generative.normal import whitened
 from ..numerics import recursions
 from .hmm import ChainParameters, HiddenMarkovModel
@@ -60,17 +59,17 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
     [-0.  5.]
     """
 
-    n_states: int = 3
+    n_states: Count = 3
     covariance_type: Literal["diag", "full"] = "diag"
     _: KW_ONLY
-    min_variance: float = 1e-3
+    min_variance: Positive = 1e-3
 
     means_: np.ndarray = fitted()
     covariances_: np.ndarray = fitted()
 
     def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
         """Take these parameters instead of fitting."""
-        check_choice("covariance_type", self.covariance_type, ("diag", "full"))
+        self._check_fields()
         states = self._set_chain(startprob, transmat)
         means = np.ascontiguousarray(means, dtype=np.float64)
         if means.ndim != 2 or means.shape[0] != states:
@@ -92,8 +91,6 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
 
     def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
         """Means by k-means++ and ten rounds of k-means, or near that of all; the variances of all observations."""
-        check_choice("covariance_type", self.covariance_type, ("diag", "full"))
-        check_number("min_variance", self.min_variance, 0.0, open_low=True)
         seen = ~np.isnan(batch.values)
         if not seen.any(axis=0).all():
             feature = int(np.flatnonzero(~seen.any(axis=0))[0])

@@ -20,8 +20,8 @@ import numpy as np
 from ..base.ascent import ascend
 from ..base.estimator import Estimator
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.parameters import parameters
-from ..base.validation import as_generator, as_weights, check_choice, check_number
+from ..base.parameters import Count, NonNegative, parameters
+from ..base.validation import as_generator, as_weights, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions
 from .sequences import Sequences
@@ -96,11 +96,11 @@ class ChainParameters(IterationParameters, SeedParameters):
     """
 
     _: KW_ONLY
-    pseudocount: float = 0.01
-    n_init: int = 1
+    pseudocount: NonNegative = 0.01
+    n_init: Count = 1
     init: Literal["spread", "near_uniform"] = "spread"
     max_iter: int = 100
-    tol: float = 1e-5
+    tol: NonNegative = 1e-5
     warm_start: bool = False
 
 
@@ -263,13 +263,8 @@ class HiddenMarkovModel(Estimator):
         sample_weight : array_like, shape (sequences,), optional
             The weight of each sequence's log-likelihood.
         """
-        check_number("n_states", self.n_states, 1, whole=True)
-        check_number("n_init", self.n_init, 1, whole=True)
-        check_choice("init", self.init, ("spread", "near_uniform"))
+        self._check_fields()
         check_number("max_iter", self.max_iter, 0, whole=True)
-        check_number("tol", self.tol, 0.0)
-        check_number("pseudocount", self.pseudocount, 0.0)
-        self._verbosity()
         rng = as_generator(self.random_state)
         goes_on = self.warm_start and hasattr(self, "startprob_")
         if not goes_on:

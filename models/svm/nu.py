@@ -12,8 +12,7 @@ import qp
 
 from ..base.estimator import warn_unless_good
 from ..base.groups import EngineParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_number
+from ..base.parameters import Positive, Share, fitted, parameters
 from ..programs.margins import dual_program, nu_classifier, nu_regression
 from .groups import KernelParameters, MachineParameters
 from .kernels import KernelChoice
@@ -79,7 +78,7 @@ class NuSVC(MarginClassifier, MachineParameters):
     array([[1., 1.]])
     """
 
-    nu: float = 0.25
+    nu: Share = 0.25
     kernel: KernelChoice = "rbf"
 
     rho_: np.ndarray = fitted()
@@ -92,7 +91,6 @@ class NuSVC(MarginClassifier, MachineParameters):
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
         """
-        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
         self._rhos: list[float] = []
         super().fit(X, y, sample_weight)
         self.rho_ = np.array(self._rhos)
@@ -161,8 +159,8 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
     (array([[0.95]]), array([0.125]), 0.125)
     """
 
-    nu: float = 0.5
-    C: float = 1.0
+    nu: Share = 0.5
+    C: Positive = 1.0
     _: KW_ONLY
     kernel: KernelChoice = "rbf"
 
@@ -176,8 +174,7 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
         """
-        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
-        check_number("C", self.C, 0.0, open_low=True)
+        self._check_fields()
         if np.isinf(self.C):
             raise ValueError("C must be finite, but inf came: nu weighs the width of the tube against it")
         super().fit(X, y, sample_weight)

@@ -11,8 +11,8 @@ import qp
 
 from ..base.estimator import Estimator
 from ..base.groups import EngineParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import as_weights, check_number
+from ..base.parameters import Share, fitted, parameters
+from ..base.validation import as_weights
 from ..programs.margins import one_class
 from .groups import KernelParameters
 from .kernel_expansion import KernelExpansion
@@ -75,7 +75,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
     _kind = "outlier_detector"
     _takes_sparse = True
 
-    nu: float = 0.5
+    nu: Share = 0.5
     kernel: KernelChoice = "rbf"
 
     intercept_: np.ndarray = fitted()
@@ -93,7 +93,6 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
             Or (samples, samples) for a precomputed kernel.
         y : ignored
         """
-        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
         settings = self._engine_settings()
         X = self._matrix_to_fit(X)
         weights = as_weights(sample_weight, X.shape[0])

@@ -256,7 +256,7 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
         """
         common = set(self._parameter_names()) - {"Cs", "cv", "n_jobs"}
         machine = SVC(**{name: getattr(self, name) for name in common})
-        settings = machine._check_parameters()
+        settings = machine._engine_settings()
         Cs = np.unique(checked_Cs(self.Cs))
         matrix = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, matrix.shape[0])
@@ -265,7 +265,7 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
         self._kernel_to_fit(matrix, weights)
         samples = Samples(
             matrix, codes, weights, self.classes_, self.kernel_, bool(self.fit_intercept), self.class_weight,
-            self.multi_class, check_number("cache_size", self.cache_size, 0.0, open_low=True),
+            self.multi_class, float(self.cache_size),
         )  # fmt: skip
         settings = {**settings, "tol": max(self.tol, FOLD_TOL), "verbose": False}
         self.Cs_, self.scores_ = Cs, in_parallel(samples, Cs, folds_of(self.cv, codes, weights), settings, self.n_jobs)

@@ -10,8 +10,8 @@ import numpy as np
 import qp
 
 from ..base.groups import EngineParameters, WeightParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import as_matrix, check_number, check_same_length
+from ..base.parameters import Positive, fitted, parameters
+from ..base.validation import as_matrix, check_same_length
 from ..programs.successors import privileged_program
 from .groups import KernelParameters
 from .kernel_expansion import KernelClassifier
@@ -72,8 +72,8 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
     decision_function_shape = "ovr"
     fit_intercept = True
 
-    C: float = 1.0
-    gamma_star: float = 1.0
+    C: Positive = 1.0
+    gamma_star: Positive = 1.0
     _: KW_ONLY
     kernel: KernelChoice = "linear"
     privileged_kernel: KernelChoice = "linear"
@@ -92,9 +92,8 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
         privileged : array_like or sparse, shape (samples, privileged features), optional
             x*_i of every sample.
         """
-        settings = self._check_parameters()
+        settings = self._engine_settings()
         check_price(self.C)
-        check_number("gamma_star", self.gamma_star, 0.0, open_low=True)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         self.kernel_ = self._checked_kernel(self.kernel, X, weights)
         used = np.flatnonzero(weights > 0.0)

@@ -12,12 +12,11 @@ import qp
 from ..base.estimator import warn_unless_good
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems
-from ..base.parameters import parameters
-from ..base.validation import check_choice, check_number
+from ..base.parameters import Positive, parameters
 from .groups import MachineParameters, WorkingSetParameters
 from .kernel_expansion import KernelClassifier
 from .kernels import KernelChoice
-from .margin import FORMS, Form, Machine, Margin, largest_margin, low_rank_pays
+from .margin import Form, Machine, Margin, largest_margin, low_rank_pays
 from .series import RANKS, Machines, Problem, fits_in_series, solve_in_series
 
 
@@ -55,9 +54,7 @@ class MarginClassifier(KernelClassifier):
         X : array_like or sparse, shape (samples, features)
             Or (samples, samples) for a precomputed kernel.
         """
-        settings = {**self._check_parameters(), "active_set": bool(self.shrinking)}
-        check_choice("solver", self.solver, FORMS)
-        check_number("cache_size", self.cache_size, 0.0, open_low=True)
+        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         used = self._kernel_to_fit(X, weights)
         problems = [
@@ -164,7 +161,7 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
     array(['yes'], dtype='<U3')
     """
 
-    C: float = 1.0
+    C: Positive = 1.0
     kernel: KernelChoice = "rbf"
     _: KW_ONLY
     break_ties: bool = False

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from ..base.copies import merge_copies
 from ..base.estimator import Classifier, warn_unless_optimal
 from ..base.multiclass import class_scores
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_number
+from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..programs.score_spaces import crammer_singer_dual
 from ..svm.margin import MarginDual, product_of
 from .topics import LatentDirichletAllocation, TopicParameters
@@ -84,12 +83,12 @@ class MedLDA(Classifier, TopicParameters):
     topics_: LatentDirichletAllocation = fitted()
     coef_: np.ndarray = fitted()
 
-    n_topics: int = 10
-    C: float = 10.0
+    n_topics: Count = 10
+    C: Positive = 10.0
     _: KW_ONLY
     doc_topic_prior: Any = None
-    max_iter: int = 20
-    tol: float = 1e-4
+    max_iter: Count = 20
+    tol: NonNegative = 1e-4
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -107,9 +106,6 @@ class MedLDA(Classifier, TopicParameters):
         sample_weight : array_like, shape (documents,), optional
             Factors of L_d and C; an integer is as good as so many copies, zero as leaving the document out.
         """
-        check_number("C", self.C, 0.0, open_low=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
         matrix = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, matrix.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
