@@ -139,13 +139,14 @@ class Estimator:
     """Parameters by name: `__init__` keeps each under its own name, unchanged and unchecked; `fit` checks them.
 
     A subclass says what it is by class attributes: its `_kind`, whether X is a list of sequences, whether it takes
-    sparse X, whether NaN is to it a missing value, and whether it takes more than two classes.
+    sparse X, whether NaN is to it a missing value, whether X holds counts, and whether it takes more than two classes.
     """
 
     _kind: ClassVar[Kind]
     _takes_sequences: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = False
     _takes_nan: ClassVar[bool] = False
+    _takes_counts: ClassVar[bool] = False
     _multiclass: ClassVar[bool] = True
     # as large as the samples: in the process of the fit alone, not in a pickle or a copy
     _left_behind: ClassVar[tuple[str, ...]] = ("program_", "solution_")
@@ -302,7 +303,10 @@ class Estimator:
             estimator_type=None if kind == "transformer" else kind,
             target_tags=TargetTags(required=kind in ("classifier", "regressor")),
             transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
-            classifier_tags=ClassifierTags(multi_class=self._multiclass) if kind == "classifier" else None,
+            # no counts: the blobs of scikit-learn's checks
+            classifier_tags=ClassifierTags(poor_score=self._takes_counts, multi_class=self._multiclass)
+            if kind == "classifier"
+            else None,
             regressor_tags=RegressorTags() if kind == "regressor" else None,
             input_tags=InputTags(
                 one_d_array=sequences,
@@ -310,6 +314,7 @@ class Estimator:
                 sparse=self._takes_sparse,
                 allow_nan=self._takes_nan,
                 pairwise=self._is_pairwise(),
+                positive_only=self._takes_counts,
             ),
         )
 
@@ -391,12 +396,19 @@ class Classifier(Estimator):
         check_classes_left(self.classes_, codes, weights)
         return weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
 
+    def _samples_and_weights(self, X: Any, y: Any, sample_weight: Any, fewest: int = 1) -> tuple[Any, Any, np.ndarray]:
+        """The samples, the codes of their classes, and their weights times those of the classes, checked."""
+        X = self._matrix_to_fit(X, fewest)
+        codes = self._labels_to_fit(y, X.shape[0])
+        return X, codes, self._weights_to_fit(sample_weight, codes)
+
     def _labels_of(self, values: np.ndarray) -> np.ndarray:
         """The labels that decision values speak for; see `predicted`."""
         return self.classes_[predicted(values)]
 
     def predict(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
+        """The class of every sample, which the values of `decision_function` speak for."""
+        return self._labels_of(self.decision_function(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The (weighted) share of samples whose label is predicted rightly."""

@@ -225,11 +225,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         """w'x + b, positive on the side of the second class."""
         return self._decide(self._matrix_to_predict(X))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of every sample."""
-        above = self.decision_function(X) > 0.0
-        return self.classes_[above.astype(np.int64)]
-
     def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Theorem 4.2 at the answer: multipliers, and by how much they miss the conditions of a stationary point.
 

@@ -84,9 +84,7 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
         X_unlabelled : array_like, shape (others, features), optional
             Samples of unknown class; only theta~ is learned from them.
         """
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         others = unlabelled_samples(self, X_unlabelled, X)
         centre = np.average(X, axis=0, weights=weights)
         scale = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))

@@ -120,9 +120,7 @@ class NormalDiscriminant(GenerativeClassifier):
         ValueError
             When an argument is not what is expected; the message names it.
         """
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         shrinkage, keep = check_shrinkage(self.shrinkage), weights > 0.0
         sample = self._sample(X[keep], codes[keep], weights[keep], X_unlabelled)
         self._check_predictive(sample)

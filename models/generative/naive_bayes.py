@@ -86,9 +86,7 @@ class NaiveBayes(GenerativeClassifier):
         """
         if X_unlabelled is not None and self.predictive == "bayes":
             raise ValueError("predictive must be 'plug-in' when X_unlabelled is given, but 'bayes' came")
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         self._begin(X.shape[1])
         if X_unlabelled is not None and any(isinstance(part, WITHOUT_LIKELIHOOD) for _, part in self._parts):
             raise ValueError("kinds must be none of 'histogram' and 'kde' when X_unlabelled is given")
@@ -383,18 +381,13 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
     """
 
     _takes_sparse = True
+    _takes_counts = True
 
     alpha: NonNegative = 1.0
     priors: Any = None
     _: KW_ONLY
     dirichlet: Any = 1.0
     predictive: Literal["plug-in", "bayes"] = "plug-in"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
-        return tags
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         return [(None, MultinomialFeatures(self.alpha, self.predictive == "bayes"))]

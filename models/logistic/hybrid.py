@@ -117,6 +117,7 @@ class HybridNaiveBayes(Classifier, IterationParameters):
     """
 
     _takes_sparse = True
+    _takes_counts = True
 
     regions: Any = 1
     normalize: bool = True
@@ -128,12 +129,6 @@ class HybridNaiveBayes(Classifier, IterationParameters):
     max_iter: Count = 100
     theta: Literal["loo", "training"] = "loo"
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HybridNaiveBayes:
         """Fit to counts of words X, dense or sparse, the regions side by side, and labels y.
 
@@ -144,11 +139,9 @@ class HybridNaiveBayes(Classifier, IterationParameters):
             A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
             log-likelihood are weighted, and what is held out is one copy (or a weight below one).
         """
-        X = self._counts(self._matrix_to_fit(X))
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
-        X, codes, weights = X[used], codes[used], weights[used]
+        X, codes, weights = self._counts(X)[used], codes[used], weights[used]
         alpha = float(self.alpha)
         self._bounds = self._check_regions(X.shape[1])
         counts = self._class_counts(X, codes, weights)

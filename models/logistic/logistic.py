@@ -118,9 +118,7 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         C, tol, max_iter = float(self.C), float(self.tol), int(self.max_iter)
         keep = weights > 0.0
         l1_ratio = check_number("l1_ratio", self.l1_ratio, 0.0, 1.0)
@@ -180,10 +178,6 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         if hasattr(self, "quadratic_"):
             scores = scores + np.einsum("ij,kjl,il->ik", as_dense(X), self.quadratic_, as_dense(X), optimize=True)
         return scores[:, 0] if self.classes_.size == 2 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label with the largest probability."""
-        return self._labels_of(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log P(k | x), shape (samples, classes)."""

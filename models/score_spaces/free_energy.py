@@ -59,11 +59,6 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     model: Any = None
     priors: Any = None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
-        return tags
-
     def fit(self, X: Any, y: Any) -> FreeEnergyClassifier:
         """Fit a model to the samples of each class.
 

@@ -193,10 +193,6 @@ class LargeMarginHMM(SequenceClassifier):
         weights = zip(self.starts_, self.transitions_, self.emissions_)
         return class_scores(np.array([_best_paths(batch, features, *w)[1] for w in weights]).T)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score."""
-        return self._labels_of(self.decision_function(X))
-
 
 @dataclass
 class _Scores:

@@ -12,9 +12,10 @@ from scipy.optimize import brentq
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import convergence_warning
 from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
-from ..base.multiclass import scores, spread, two_class_problems
+from ..base.linear import LinearClassifier
+from ..base.multiclass import spread, two_class_problems
 from ..base.parameters import Count, Positive, parameters
 from ..base.progress import History
 from ..base.validation import as_dense
@@ -236,7 +237,7 @@ def _scaled(F: Any, factors: np.ndarray) -> Any:
 
 
 @parameters
-class MEDClassifier(Classifier, InterceptParameters, WeightParameters, EngineParameters):
+class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, EngineParameters):
     r"""Maximum entropy discrimination with a linear classifier.
 
     Of all distributions of the weights and of the margins, the one nearest to the prior under which every sample has
@@ -300,8 +301,6 @@ class MEDClassifier(Classifier, InterceptParameters, WeightParameters, EnginePar
     [[ 0.416646 -0.41078 ]] [ True]
     """
 
-    _takes_sparse = True
-
     a: Positive = 1.0
     c: Positive = 6.0
     _: KW_ONLY
@@ -313,9 +312,7 @@ class MEDClassifier(Classifier, InterceptParameters, WeightParameters, EnginePar
         """Fit to samples X, dense or sparse, shape (samples, features), and their classes y."""
         self._check_fields()
         check_margin_prior(self.a, self.c)
-        matrix = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, matrix.shape[0])
-        weight = self._weights_to_fit(sample_weight, codes)
+        matrix, codes, weight = self._samples_and_weights(X, y, sample_weight)
         phi = matrix
         if self.fit_intercept:
             ones = np.ones((matrix.shape[0], 1))
@@ -350,15 +347,6 @@ class MEDClassifier(Classifier, InterceptParameters, WeightParameters, EnginePar
                 convergence_warning(),
                 stacklevel=3,
             )
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """E[w]'phi, shape (samples,) for two classes, otherwise (samples, classes)."""
-        values = self._matrix_to_predict(X) @ self.coef_.T + self.intercept_
-        return scores(values, self.classes_.size, "ovr")
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest expected score."""
-        return self._labels_of(self.decision_function(X))
 
 
 def check_margin_prior(a: float, c: float) -> None:

@@ -284,10 +284,6 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         decisions = np.array([score for _, score in self._judge(X)]).T
         return scores(decisions, self.classes_.size, self.multi_class)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of every sample by the sign, the largest value or the votes of `decision_function`."""
-        return self._labels_of(self.decision_function(X))
-
     def _judge(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """The features and the score of every sample, for each machine."""
         self._check_fitted()

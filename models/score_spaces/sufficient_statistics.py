@@ -222,17 +222,14 @@ class OnGenerativeModel(Estimator):
     model: Any
 
     @property
-    def _takes_sparse(self) -> bool:  # type: ignore[override]
+    def _takes_counts(self) -> bool:  # type: ignore[override]
         return isinstance(self.model, LatentDirichletAllocation)
+
+    _takes_sparse = _takes_counts  # type: ignore[assignment]
 
     @property
     def _takes_sequences(self) -> bool:  # type: ignore[override]
-        return not isinstance(self.model, LatentDirichletAllocation)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
-        return tags
+        return not self._takes_counts
 
 
 def statistics_of(model: Estimator, X: Any) -> Statistics:

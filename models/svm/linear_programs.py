@@ -47,7 +47,7 @@ class ProgramClassifier(LinearClassifier):
 
     def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         """Find all machines, of the samples that have a weight; returns the value of each."""
-        X, codes, weights = self._samples_to_fit(X, y, sample_weight)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight, 2)
         used = np.flatnonzero(weights > 0.0)
         samples = self._prepared(X, used, weights)
         machines, iterations = [], []

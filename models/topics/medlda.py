@@ -79,6 +79,7 @@ class MedLDA(Classifier, TopicParameters):
     """
 
     _takes_sparse = True
+    _takes_counts = True
 
     topics_: LatentDirichletAllocation = fitted()
     coef_: np.ndarray = fitted()
@@ -90,12 +91,6 @@ class MedLDA(Classifier, TopicParameters):
     max_iter: Count = 20
     tol: NonNegative = 1e-4
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # of points that differ in their size: only the shares of words count
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MedLDA:
         """Fit to word counts X, shape (documents, words), and the documents' classes y.
 
@@ -106,9 +101,7 @@ class MedLDA(Classifier, TopicParameters):
         sample_weight : array_like, shape (documents,), optional
             Factors of L_d and C; an integer is as good as so many copies, zero as leaving the document out.
         """
-        matrix = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, matrix.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        matrix, codes, weights = self._samples_and_weights(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
         first, weights, _ = merge_copies(matrix[used], codes[used], weights[used])
         matrix, codes = matrix[used[first]], codes[used[first]]
@@ -156,10 +149,6 @@ class MedLDA(Classifier, TopicParameters):
         counts = self.topics_._infer(documents)[0] - self.topics_.doc_topic_prior_
         scores = counts / _lengths(documents)[:, None] @ self.coef_.T
         return class_scores(scores)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score."""
-        return self._labels_of(self.decision_function(X))
 
 
 class Margins:

@@ -87,6 +87,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     """
 
     _takes_sparse = True
+    _takes_counts = True
 
     components_: np.ndarray = fitted()
     doc_topic_prior_: np.ndarray = fitted()
@@ -95,11 +96,6 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     doc_topic_prior: Any = None
     _: KW_ONLY
     learn_prior: bool = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> LatentDirichletAllocation:
         """Fit the topics to the word counts X, shape (documents, words); y is ignored."""
