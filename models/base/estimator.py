@@ -37,6 +37,8 @@ y : array_like, shape (samples,)
     {}
 sample_weight : array_like, shape (samples,), optional
     Factors of what a sample costs: a whole number is as good as so many copies, zero as leaving the sample out.
+X_unlabelled : array_like, shape (others, features), optional
+    Samples whose class or target is not known, each with weight 1; it is integrated out by expectation maximization.
 """
 UNCHANGED = "$UNCHANGED$"  # scikit-learn's default of what `set_fit_request` and the like take
 
@@ -148,6 +150,7 @@ class Estimator:
     _takes_nan: ClassVar[bool] = False
     _takes_counts: ClassVar[bool] = False
     _multiclass: ClassVar[bool] = True
+    _samples_told: ClassVar[str] = ""  # X in the docstring of `fit`, where it is more than a table or sequences
     # as large as the samples: in the process of the fit alone, not in a pickle or a copy
     _left_behind: ClassVar[tuple[str, ...]] = ("program_", "solution_")
 
@@ -174,6 +177,7 @@ class Estimator:
         if fit is not None and fit.__doc__:
             table = f"array_like{' or sparse' * (cls._takes_sparse is True)}, shape (samples, features)"
             X = "list of array_like, a sequence each" if cls._takes_sequences is True else table
+            X = cls._samples_told or X + "\n    NaN where an entry is missing." * (cls._takes_nan is True)
             targets = TARGETS.get(getattr(cls, "_kind", ""), "Not used.").format("or more " * cls._multiclass)
             complete_method(fit, SAMPLES.format(X, targets))
 

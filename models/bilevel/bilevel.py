@@ -191,15 +191,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     n_init: Count = 1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BilevelClassifier:
-        """Fit to samples with two labels; `sample_weight` multiplies C1.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (n_samples, n_features)
-        y : array_like, shape (n_samples,)
-        sample_weight : array_like, shape (n_samples,), optional
-            Samples of weight zero are left out.
-        """
+        """Fit to samples with two labels; `sample_weight` multiplies C1."""
         constants = self._constants(UNBOUND if self.beta is None else self.beta)
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])

@@ -122,6 +122,8 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     [[1. 0.]]
     """
 
+    _samples_told = ""
+
     C: Positive = 1.0
     Q: Any = "cv"
     _: KW_ONLY

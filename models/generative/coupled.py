@@ -79,8 +79,6 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
 
         Parameters
         ----------
-        sample_weight : array_like, shape (samples,), optional
-            Counts of the samples.
         X_unlabelled : array_like, shape (others, features), optional
             Samples of unknown class; only theta~ is learned from them.
         """

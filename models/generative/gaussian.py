@@ -98,28 +98,7 @@ class NormalDiscriminant(GenerativeClassifier):
     predictive: Any = "plug-in"
 
     def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Discriminant:
-        """Fit to labelled samples, and to samples without labels when there are any.
-
-        Parameters
-        ----------
-        X : array_like, shape (samples, features)
-            NaN where an entry is missing.
-        y : array_like, shape (samples,)
-            Any labels.
-        sample_weight : array_like, shape (samples,), optional
-            Counts of the samples; 2 is the same as the sample twice.
-        X_unlabelled : array_like, shape (others, features), optional
-            Samples of unknown class, each with weight 1.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            When an argument is not what is expected; the message names it.
-        """
+        """Fit to labelled samples, and to samples without labels when there are any."""
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         shrinkage, keep = check_shrinkage(self.shrinkage), weights > 0.0
         sample = self._sample(X[keep], codes[keep], weights[keep], X_unlabelled)

@@ -68,22 +68,7 @@ class JointGaussianRegressor(Regressor, IterationParameters):
     covariance_prior: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> JointGaussianRegressor:
-        """Fit the joint density.
-
-        Parameters
-        ----------
-        X : array_like, shape (samples, features)
-            NaN where an entry is missing.
-        y : array_like, shape (samples,)
-            Targets.
-        sample_weight : array_like, shape (samples,), optional
-        X_unlabelled : array_like, shape (others, features), optional
-            Samples without a target, each with weight 1.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the joint density."""
         X = self._matrix_to_fit(X)
         joint = np.c_[X, as_targets(y, X.shape[0], type(self).__name__)]
         weights = as_weights(sample_weight, X.shape[0])

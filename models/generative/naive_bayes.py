@@ -47,6 +47,11 @@ KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kd
 class NaiveBayes(GenerativeClassifier):
     """Bayes' rule with log p(x | k) = sum_j log p(x_j | k); the base of the classifiers in this module."""
 
+    _samples_told = (
+        "array_like (or sparse, where the class says so), shape (samples, features)\n"
+        "    NaN where an entry is missing, where the class takes it."
+    )
+
     priors: Any
     dirichlet: Any
     tol: float
@@ -68,22 +73,7 @@ class NaiveBayes(GenerativeClassifier):
     def fit(
         self: AnyNaiveBayes, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None
     ) -> AnyNaiveBayes:
-        """Fit to labelled samples, and to samples without labels when there are any.
-
-        Parameters
-        ----------
-        X : array_like (or sparse, where the class says so), shape (samples, features)
-            NaN where an entry is missing, where the class takes it.
-        y : array_like, shape (samples,)
-            Any labels.
-        sample_weight : array_like, shape (samples,), optional
-        X_unlabelled : array_like, shape (others, features), optional
-            Samples of unknown class, each with weight 1; their labels are integrated out by expectation maximization.
-
-        Returns
-        -------
-        self
-        """
+        """Fit to labelled samples, and to samples without labels when there are any."""
         if X_unlabelled is not None and self.predictive == "bayes":
             raise ValueError("predictive must be 'plug-in' when X_unlabelled is given, but 'bayes' came")
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)

@@ -134,7 +134,6 @@ class HybridNaiveBayes(Classifier, IterationParameters):
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, words of all regions)
         sample_weight : array_like, shape (samples,), optional
             A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
             log-likelihood are weighted, and what is held out is one copy (or a weight below one).

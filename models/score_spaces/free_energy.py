@@ -60,14 +60,7 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     priors: Any = None
 
     def fit(self, X: Any, y: Any) -> FreeEnergyClassifier:
-        """Fit a model to the samples of each class.
-
-        Parameters
-        ----------
-        X : list of arrays, or matrix
-            What the model takes.
-        y : array_like, shape (samples,)
-        """
+        """Fit a model to the samples of each class."""
         model = fresh(self.model)
         if isinstance(model, LatentDirichletAllocation):
             X = self._matrix_to_fit(X)

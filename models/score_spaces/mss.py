@@ -163,14 +163,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     n_init: Count = 3
 
     def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
-        """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes.
-
-        Parameters
-        ----------
-        X : list of arrays, or matrix
-            What the model takes.
-        y : array_like, shape (samples,)
-        """
+        """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes."""
         self._check_parameters()
         model = fresh(self.model)
         if isinstance(model, LatentDirichletAllocation):

@@ -63,8 +63,6 @@ class ScoreSpace(OnGenerativeModel, Transformer):
 
         Parameters
         ----------
-        X : list of arrays, or matrix
-            What the model takes.
         y : array_like, shape (samples,), optional
         """
         model = fresh(self.model)

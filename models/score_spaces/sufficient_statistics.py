@@ -219,6 +219,8 @@ class SideBySide:
 class OnGenerativeModel(Estimator):
     """Which data an estimator takes whose parameter `model` is a generative model: what the model takes."""
 
+    _samples_told = "list of arrays, or matrix\n    What the model takes."
+
     model: Any
 
     @property

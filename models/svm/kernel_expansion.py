@@ -33,6 +33,10 @@ class KernelExpansion:
         w, for the linear kernel.
     """
 
+    _samples_told = (
+        "array_like or sparse, shape (samples, features)\n    Or (samples, samples) for a precomputed kernel."
+    )
+
     kernel: Any
     degree: int
     gamma: Gamma

@@ -30,13 +30,7 @@ class ProgramClassifier(LinearClassifier):
     solution_: socp.Solution | qp.Solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the programs of all machines.
-
-        Parameters
-        ----------
-        y : array_like, shape (samples,)
-            Labels of two or more classes; of more than two, one against the rest.
-        """
+        """Solve the programs of all machines; of more than two classes, one against the rest."""
         self._check_fields()
         self._check_parameters()
         self._fit_programs(X, y, sample_weight)

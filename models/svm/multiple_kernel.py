@@ -90,6 +90,7 @@ class MultipleKernelSVC(KernelClassifier, KernelParameters, WeightParameters, En
     """
 
     _multiclass = False
+    _samples_told = ""
     multi_class = "ovo"
     decision_function_shape = "ovr"
     fit_intercept = True

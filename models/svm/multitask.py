@@ -135,8 +135,6 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         ----------
         y : array_like, shape (samples,)
             Labels of two classes, the same two in every task.
-        sample_weight : array_like, shape (samples,), optional
-            Factors of xi_it.
         tasks : array_like, shape (samples,), optional
             The task of every sample, any labels; one task when absent.
         """

@@ -84,13 +84,7 @@ class NuSVC(MarginClassifier, MachineParameters):
     rho_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
-        """Solve the programs of all machines.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        """
+        """Solve the programs of all machines."""
         self._rhos: list[float] = []
         super().fit(X, y, sample_weight)
         self.rho_ = np.array(self._rhos)
@@ -167,13 +161,7 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
     epsilon_: float = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
-        """Solve the program.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        """
+        """Solve the program."""
         self._check_fields()
         if np.isinf(self.C):
             raise ValueError("C must be finite, but inf came: nu weighs the width of the tube against it")

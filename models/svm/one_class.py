@@ -85,14 +85,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
     solution_: qp.Solution = fitted()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Solve the program.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        y : ignored
-        """
+        """Solve the program."""
         settings = self._engine_settings()
         X = self._matrix_to_fit(X)
         weights = as_weights(sample_weight, X.shape[0])

@@ -249,8 +249,6 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
         sample_weight : array_like, shape (samples,), optional
             Factors of C and of right answers; zero is as good as leaving the sample out.
         """

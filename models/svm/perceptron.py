@@ -90,13 +90,7 @@ class Perceptron(LinearClassifier, InterceptParameters, WeightParameters):
     converged_: bool = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
-        """Learn from samples X, shape (samples, features), with labels y.
-
-        Parameters
-        ----------
-        sample_weight : array_like, shape (samples,), optional
-            Factors of the losses; an integer is as good as so many copies, zero as leaving the sample out.
-        """
+        """Learn from samples X with labels y; weights of samples are factors of the losses."""
         if self.average not in ("auto", True, False):
             raise ValueError(f"average must be 'auto', True or False, but {self.average!r} came")
         self._mistakes: list[np.ndarray] = []

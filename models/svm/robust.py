@@ -76,14 +76,10 @@ class RobustSVC(ProgramClassifier, WeightParameters, EngineParameters):
     means_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariance: Any = None) -> RobustSVC:
-        """Solve the programs of all machines.
+        """Solve the programs of all machines; of more than two classes, one against the rest.
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
-            The means; NaN is a missing feature, of dense X.
-        y : array_like, shape (samples,)
-            Labels of two or more classes; of more than two, one against the rest.
         covariance : array_like, shape (samples, features) or (samples, features, features), optional
             The variances of every sample's features, or their covariances, beside `noise`.
         """

@@ -47,13 +47,7 @@ class MarginClassifier(KernelClassifier):
     solution_: qp.Solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the programs of all machines.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        """
+        """Solve the programs of all machines."""
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         used = self._kernel_to_fit(X, weights)

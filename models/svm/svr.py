@@ -51,13 +51,7 @@ class TubeRegressor(KernelExpansion, Regressor):
     solution_: qp.Solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the program.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        """
+        """Solve the program."""
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         X = self._matrix_to_fit(X)
         y = as_targets(y, X.shape[0], type(self).__name__)

@@ -92,15 +92,7 @@ class MedLDA(Classifier, TopicParameters):
     tol: NonNegative = 1e-4
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MedLDA:
-        """Fit to word counts X, shape (documents, words), and the documents' classes y.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (documents, words)
-        y : array_like, shape (documents,)
-        sample_weight : array_like, shape (documents,), optional
-            Factors of L_d and C; an integer is as good as so many copies, zero as leaving the document out.
-        """
+        """Fit to word counts X, shape (documents, words), and classes y; weights are factors of L_d and C."""
         matrix, codes, weights = self._samples_and_weights(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
         first, weights, _ = merge_copies(matrix[used], codes[used], weights[used])
