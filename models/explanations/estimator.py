@@ -18,6 +18,7 @@ from ..svm.coordinate_descent import Answer
 from ..svm.groups import MachineParameters
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import KernelChoice, make_kernel
+from ..svm.path import folds_of
 from .dual import ExplainedMachine, ExplainedMargin, Products
 from .given import distinct_folds, explained_examples
 
@@ -60,11 +61,9 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         The price of a violated margin; ``inf`` forbids it.
     Q : float or "cv"
         The confidence in the explanations: 0 is the plain support vector machine, ``inf`` perfect explanations.
-        "cv" is the paper's rule: |lambda| <= Q, thus a geometric series around the mean alpha of the plain machine, by
-        five-fold cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.  Folds are
-        of distinct samples, for what an explanation does for its sample is told by others: samples that are equal, with
-        equal explanations, belong to one fold, and the order of the samples says nothing.  Where a class has one
-        distinct sample, there is nothing to compare on, and Q is the middle of the series.
+        "cv" is the paper's rule: as |lambda| <= Q, a geometric series around the mean alpha of the plain machine, by
+        five-fold cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.  Where a
+        class has one distinct sample, there is nothing to compare on, and Q is the middle of the series.
     penalty
         Of delta: its sum, or its sum of squares.
     kernel
@@ -75,6 +74,10 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     Q_series : array_like, optional
         For "cv", factors of the mean alpha; 4^-4, ..., 4^4 by default.  With 0 among them the plain machine is a
         candidate, and the choice where no other does better.
+    cv : int or iterable of (train, test)
+        For "cv", how many folds of distinct samples: those that are equal, with equal explanations, are in one fold, as
+        a copy among the training samples would tell of the one held out.  Neither copies in place of weights nor the
+        order of the samples change them.  Or the places of each fold's samples.
     scoring
         What "cv" compares: the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), which is 0 where that is 0 / 0,
         of the second of two classes, the mean of all classes where there are more.
@@ -132,6 +135,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     explain: Any = None
     Q_series: Any = None
     scoring: Literal["accuracy", "f1"] = "accuracy"
+    cv: Any = 5
 
     owner_: np.ndarray = fitted()
     alpha_: np.ndarray = fitted()
@@ -176,8 +180,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         if factors.size == 0:
             self.Q_ = float(self.Q)
         else:
-            folds = distinct_folds(X, V, self.owner_, codes, used)
-            self.Q_ = self._choose(samples, used, factors, folds) if kept.size else 0.0
+            self.Q_ = self._choose(samples, used, factors, self._folds(X, V, codes, weights)) if kept.size else 0.0
         self._keep(X, V, codes, [margin.machine(self.Q_) for margin in self._margins(samples, used)])
         return self
 
@@ -202,14 +205,20 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             )
         return found
 
-    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray, folds: list[np.ndarray]) -> float:
+    def _folds(self, X: Any, V: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        if not isinstance(self.cv, (int, np.integer)):
+            return [(train[weights[train] > 0.0], test) for train, test in folds_of(self.cv, codes, weights)]
+        used, count = np.flatnonzero(weights > 0.0), check_number("cv", self.cv, 2, whole=True)
+        return distinct_folds(X, V, self.owner_, codes, used, count)
+
+    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray, folds: list[Any]) -> float:
         """Return Q by cross-validation, and set the attributes that show it."""
         margins = self._margins(samples, used)
         total = sum(margin.machine(0.0).alpha.sum() for margin in margins)
         self.Q_candidates_ = total / sum(samples.weights[margin.rows].sum() for margin in margins) * np.sort(factors)
         self.Q_scores_ = np.zeros((factors.size, len(folds)))
-        for f, test in enumerate(folds):
-            margins = self._margins(samples, np.setdiff1d(used, test))
+        for f, (train, test) in enumerate(folds):
+            margins = self._margins(samples, train)
             for c, Q in enumerate(self.Q_candidates_):
                 decisions = np.column_stack([margin.machine(Q).decisions(test) for margin in margins])
                 found = winners(decisions, self.classes_.size, self.multi_class)

@@ -69,25 +69,29 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
     return V[kept], owner[kept]
 
 
-def distinct_folds(X: Any, V: Any, owner: np.ndarray, codes: np.ndarray, used: np.ndarray) -> list[np.ndarray]:
-    """Deal the samples `used` to five folds: equal ones of a class, equally explained, to one, whatever their order.
+def distinct_folds(
+    X: Any, V: Any, owner: np.ndarray, codes: np.ndarray, used: np.ndarray, count: int = 5
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return (train, test) of folds of the samples `used`: equal ones of a class, equally explained, are in one fold.
 
-    Copies in the training part would tell of what is held out; there is no fold where a class has one distinct sample.
+    Copies in the training part would tell of what is held out.  The order of the samples makes no difference.  There
+    is no fold where a class has one distinct sample.
 
     Examples
     --------
     >>> import numpy as np
     >>> X, none = np.array([[1.0], [1.0], [2.0], [3.0], [4.0]]), np.zeros(0, dtype=np.int64)
     >>> distinct_folds(X, X[:0], none, np.array([0, 0, 0, 1, 1]), np.arange(5))
-    [array([0, 1, 3]), array([2, 4])]
+    [(array([2, 4]), array([0, 1, 3])), (array([0, 1, 3]), array([2, 4]))]
     """
     which = merge_copies(V, np.zeros(owner.size, dtype=np.int64), np.ones(owner.size))[2]
     told = sp.csr_array((np.ones(which.size), (owner, which)), (codes.size, V.shape[0]))
     both = sp.hstack([sp.csr_array(X), told], format="csr")[used]
     first, _, copy_of = merge_copies(both, codes[used], np.ones(used.size))
     distinct = codes[used[first]]
-    folds = stratified_folds(distinct) if np.bincount(distinct).min() > 1 else []
-    return [used[np.isin(copy_of, fold)] for fold in folds]
+    folds = stratified_folds(distinct, count) if np.bincount(distinct).min() > 1 else []
+    held_out = [np.isin(copy_of, fold) for fold in folds]
+    return [(used[~test], used[test]) for test in held_out]
 
 
 def _of_sparse(explanations: Any, X: Any, absent: float) -> Any:

@@ -153,8 +153,7 @@ def test_cross_validation_is_the_rule_of_the_paper():
     assert machine.Q_scores_.shape == (9, 5)
     folds = folds_of(X, mask, y == 1)
     for c, Q in enumerate(machine.Q_candidates_):
-        for f, held_out in enumerate(folds):
-            train = np.delete(np.arange(60), held_out)
+        for f, (train, held_out) in enumerate(folds):
             fold = ExplanationAugmentedSVC(Q=Q, tol=1e-9).fit(X[train], y[train], explanations=mask[train])
             assert machine.Q_scores_[c, f] == pytest.approx(fold.score(X[held_out], y[held_out]))
     means = machine.Q_scores_.mean(axis=1)
@@ -169,13 +168,14 @@ def test_folds_are_of_distinct_samples_in_any_order():
     which = rng.permutation(np.repeat(np.arange(40), times))
     once = np.flatnonzero(times)
     folds, copied = folds_of(X[once], mask[once], y[once] == 1), folds_of(X[which], mask[which], y[which] == 1)
-    for fold, copies in zip(folds, copied, strict=True):
+    for (train, fold), (_, copies) in zip(folds, copied, strict=True):
+        assert sorted([*train, *fold]) == list(range(once.size))
         assert sorted(once[fold]) == sorted(set(which[copies]))
         assert sorted(which[copies]) == sorted(np.repeat(once[fold], times[once[fold]]))
-    assert all(abs(np.bincount(y[once[fold]] == 1) - 3).max() <= 1 for fold in folds)
+    assert all(abs(np.bincount(y[once[fold]] == 1) - 3).max() <= 1 for _, fold in folds)
     # another explanation makes another sample; another class too
     X, codes, told = np.ones((4, 2)), np.array([0, 0, 1, 1]), np.array([[1, 1], [1, 0], [0, 1], [0, 1]])
-    assert [fold.tolist() for fold in folds_of(X, told, codes)] == []
+    assert folds_of(X, told, codes) == []
     assert len(folds_of(X, told[[0, 1, 1, 0]], codes)) == 2
     machine = {"tol": 1e-10, "kernel": "rbf"}
     X, y = two_classes(40, 4)
@@ -183,6 +183,13 @@ def test_folds_are_of_distinct_samples_in_any_order():
     by_copies = ExplanationAugmentedSVC(**machine).fit(X[which], y[which], explanations=mask[which])
     np.testing.assert_array_equal(by_weight.Q_scores_, by_copies.Q_scores_)
     assert by_weight.Q_ == pytest.approx(by_copies.Q_)
+    in_turn = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
+    given = ExplanationAugmentedSVC(cv=in_turn, kernel="rbf").fit(X, y, explanations=mask)
+    part = ExplanationAugmentedSVC(Q=given.Q_candidates_[3], kernel="rbf", gamma=given.kernel_.gamma)
+    score = part.fit(X[:20], y[:20], explanations=mask[:20]).score(X[20:], y[20:])
+    assert given.Q_scores_.shape == (9, 2) and given.Q_scores_[3, 0] == score
+    with pytest.raises(ValueError, match="cv must be a whole number of at least 2"):
+        ExplanationAugmentedSVC(cv=1).fit(X, y, explanations=mask)
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
@@ -217,8 +224,7 @@ def test_candidates_are_compared_by_f1_where_that_is_asked(classes):
     folds = folds_of(X, mask, np.unique(y, return_inverse=True)[1])
     how = {"pos_label": machine.classes_[1]} if classes == 2 else {"average": "macro"}
     for c, Q in enumerate(machine.Q_candidates_):
-        for f, held_out in enumerate(folds):
-            train = np.delete(np.arange(len(y)), held_out)
+        for f, (train, held_out) in enumerate(folds):
             fold = ExplanationAugmentedSVC(Q=Q, C=0.1).fit(X[train], y[train], weights[train], explanations=mask[train])
             expected = f1_score(y[held_out], fold.predict(X[held_out]), sample_weight=weights[held_out], **how)
             assert machine.Q_scores_[c, f] == pytest.approx(expected)
