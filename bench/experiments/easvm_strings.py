@@ -96,7 +96,7 @@ class Strings(Experiment):
         train, test = split(y, parameters["size"], rng)
         elsewhere = np.array([np.roll(row, rng.integers(1, row.size)) for row in places[train]])
         word, folds = kernel(), folds_of(5, (y[train] > 0).astype(int), np.ones(train.size))
-        chosen = {"C": C, "Q": "cv", "cv": folds, "kernel": word}
+        chosen: dict[str, Any] = {"C": C, "Q": "cv", "cv": folds, "kernel": word}
         machines = {
             "svm": SVC(C=C, kernel=word).fit(X[train], y[train]),
             "easvm": ExplanationAugmentedSVC(**chosen).fit(X[train], y[train], explanations=places[train]),

@@ -125,8 +125,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     [[1. 0.]]
     """
 
-    _samples_told = ""
-
     C: Positive = 1.0
     Q: Any = "cv"
     _: KW_ONLY

@@ -11,9 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats, Ints
-
 from ..base.estimator import Classifier, convergence_warning
 from ..base.groups import IterationParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
@@ -203,29 +200,21 @@ class HybridNaiveBayes(Classifier, IterationParameters):
 
         parts : how much of each sample is held out, one copy or, of a weight below one, all of it.
         """
-        region = np.repeat(np.arange(len(counts)), np.diff(self._bounds))
-        first = np.zeros_like(self._bounds[:-1]) if self.shared_words else self._bounds[:-1]
-        word = np.concatenate([a + np.arange(N.shape[1]) for a, N in zip(first, counts)])
+        row, shape = np.repeat(np.arange(codes.size), np.diff(X.indptr)), (codes.size, len(counts))
+        region = np.repeat(np.arange(len(counts)), np.diff(self._bounds))[X.indices]
+        word = X.indices - self._bounds[region] if self.shared_words else X.indices
         table = counts[0] if self.shared_words else np.hstack(counts)
-        totals = np.stack([N.sum(axis=1) for N in counts], axis=1)
-        own = np.zeros((codes.size, len(counts)))
-        held_out_evidence(
-            X.indptr.astype(np.int64),
-            X.indices.astype(np.int64),
-            np.ascontiguousarray(X.data, dtype=np.float64),
-            codes.astype(np.int64),
-            np.ascontiguousarray(parts, dtype=np.float64),
-            region.astype(np.int64),
-            word.astype(np.int64),
-            np.ascontiguousarray(table, dtype=np.float64).ravel(),
-            np.ascontiguousarray(totals, dtype=np.float64).ravel(),
-            np.array([N.shape[1] for N in counts], dtype=np.int64),
-            alpha,
-            bool(self.shared_words),
-            np.zeros(table.shape[1]),
-            np.zeros(len(counts)),
-            own.ravel(),
-        )
+        totals, sizes = np.stack([N.sum(axis=1) for N in counts], axis=1), np.array([N.shape[1] for N in counts])
+        held, place = parts[row] * X.data, row * len(counts) + region
+        inside = sp.csr_array((held, (row, word)), shape=(codes.size, table.shape[1]))[row, word]
+        lengths = np.bincount(place, held, math.prod(shape)).reshape(shape)
+        if self.shared_words:
+            lengths[:] = lengths.sum(axis=1, keepdims=True)
+        k = codes[row]
+        count = np.maximum(table[k, word] - inside, 0.0)  # below 0 by rounding only
+        total = np.maximum(totals[k, region] - lengths[row, region], 0.0)
+        logs = np.log((count + alpha) / (total + alpha * sizes[region]))
+        own = np.bincount(place, X.data * logs, math.prod(shape)).reshape(shape)
         evidence[np.arange(codes.size), codes] = own / self._lengths(X) if self.normalize else own
 
     def _minimize(self, likelihood: Likelihood, tol: float, max_iter: int) -> Minimum:
@@ -402,37 +391,3 @@ class LikelihoodPoint:
         flat = (roots[:, :, None] * around).reshape(-1, self.likelihood.unknowns)
         H = flat.T @ flat + np.diag(self.likelihood.penalty * self.likelihood.squares)
         return solve_cholesky(H, -gradient)
-
-
-@kernel
-def held_out_evidence(
-    indptr: Ints, indices: Ints, data: Floats, codes: Ints, parts: Floats, region: Ints, word: Ints, counts: Floats,
-    totals: Floats, sizes: Ints, alpha: float, shared: bool, inside: Floats, length: Floats, out: Floats,
-) -> None:  # fmt: skip
-    """sum_w x^r_w log P_-i(w | y_i) of every sample i and region r, into `out` (samples times regions).
-
-    What is held out of sample i is parts[i] of its counts.
-    counts (classes times words) has N_kw; totals (classes times regions) has their sums over the sizes[r] words of
-    region r; `inside`, zeros (words), takes the sample's own counts of the words, `length` (regions) those of all.
-    """
-    words, regions = inside.size, length.size
-    for i in range(codes.size):
-        k = codes[i]
-        for r in range(regions):
-            length[r] = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            inside[word[indices[e]]] += parts[i] * data[e]
-            length[region[indices[e]]] += parts[i] * data[e]
-        if shared:
-            whole = 0.0
-            for r in range(regions):
-                whole += length[r]
-            for r in range(regions):
-                length[r] = whole
-        for e in range(indptr[i], indptr[i + 1]):
-            w, r = word[indices[e]], region[indices[e]]
-            count = max(counts[k * words + w] - inside[w], 0.0)  # below 0 by rounding only
-            total = max(totals[k * regions + r] - length[r], 0.0)
-            out[i * regions + r] += data[e] * np.log((count + alpha) / (total + alpha * sizes[r]))
-        for e in range(indptr[i], indptr[i + 1]):
-            inside[word[indices[e]]] = 0.0

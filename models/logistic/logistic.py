@@ -16,7 +16,7 @@ from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.validation import as_dense, check_number
 from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_sampled
-from .elastic_net import SmoothPart, minimize_with_absolute_values
+from .elastic_net import minimize_with_absolute_values
 from .separation import least_loss
 
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
@@ -191,7 +191,7 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         return np.exp(self.predict_log_proba(X))
 
 
-class LogisticPart(SmoothPart):
+class LogisticPart:
     """What is smooth of the objective, at one point."""
 
     def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
@@ -199,6 +199,7 @@ class LogisticPart(SmoothPart):
         self.value, self.gradient = self.point.value, self.point.gradient()
 
     def hessian(self, which: np.ndarray) -> np.ndarray:
+        """The rows and columns `which`."""
         loss, part = self.loss, self.loss.columns
         columns, place = np.unique(which % part, return_inverse=True)
         features = columns[columns < loss.X.shape[1]]

@@ -18,7 +18,7 @@ from ..base.progress import History
 from ..base.validation import as_generator
 from ..numerics import recursions
 from ..programs.score_spaces import cutting_plane_program
-from ..sequences.hmm import HiddenMarkovModel
+from ..sequences.hmm import HiddenMarkovModel, unflatten
 from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
 from .sufficient_statistics import take
@@ -219,11 +219,9 @@ class _Scores:
     def flat(self, *parts: np.ndarray) -> np.ndarray:
         return np.concatenate([part.ravel() for part in parts])
 
-    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def split(self, w: np.ndarray) -> list[np.ndarray]:
         S, K = self.states, self.features.shape[1]
-        by_class = w.reshape(-1, S + S * S + S * K)
-        starts, transitions, emissions = np.split(by_class, [S, S + S * S], axis=1)
-        return starts, transitions.reshape(-1, S, S), emissions.reshape(-1, S, K)
+        return unflatten(w.reshape(-1, S + S * S + S * K), [(S,), (S, S), (S, K)])
 
     def align(self, w: np.ndarray) -> np.ndarray:
         """The best path of every sequence under its own class, end to end."""

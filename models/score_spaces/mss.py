@@ -14,7 +14,6 @@ from ..base.multiclass import Scheme, scores, spread, two_class_problems
 from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, as_labels
-from ..topics.topics import LatentDirichletAllocation
 from .med import Discrimination, check_margin_prior, discriminate
 from .sufficient_statistics import (
     OnGenerativeModel,
@@ -166,8 +165,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes."""
         self._check_parameters()
         model = fresh(self.model)
-        if isinstance(model, LatentDirichletAllocation):
-            X = self._matrix_to_fit(X)
+        X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, count_samples(X))
         rng, problems = as_generator(self.random_state), self._problems(codes)
         models = [model]
@@ -279,9 +277,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
 
     def _judge(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """The features and the score of every sample, for each machine."""
-        self._check_fitted()
-        if isinstance(self.models_[0], LatentDirichletAllocation):
-            X = self._matrix_to_predict(X)
+        X = self._matrix_to_predict(X)
         judged, number = [], count_samples(X)
         for models, w, offset in self._machines():
             if self.unlabelled == "untilted":

@@ -68,8 +68,7 @@ class ScoreSpace(OnGenerativeModel, Transformer):
         model = fresh(self.model)
         for name in ("classes_", "feature_names_in_"):
             vars(self).pop(name, None)
-        if isinstance(model, LatentDirichletAllocation):
-            X = self._matrix_to_fit(X)
+        X = self._matrix_to_fit(X)
         if y is None or not self.per_class:
             self.models_ = [model.fit(X)]
             return self
@@ -79,9 +78,7 @@ class ScoreSpace(OnGenerativeModel, Transformer):
 
     def transform(self, X: Any) -> np.ndarray:
         """The scores of every sample, shape (samples, features); those of the first class's model come first."""
-        self._check_fitted()
-        samples = self._matrix_to_predict(X) if isinstance(self.models_[0], LatentDirichletAllocation) else X
-        return self._in_container(self._features(samples), X)
+        return self._in_container(self._features(self._matrix_to_predict(X)), X)
 
     @property
     def _n_features_out(self) -> int:

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from ..base.estimator import Estimator
 from ..sequences.discrete_hmm import DiscreteHMM
-from ..sequences.hmm import Bend, HiddenMarkovModel, Posterior
+from ..sequences.hmm import Bend, HiddenMarkovModel, Posterior, unflatten
 from ..sequences.sequences import Sequences
 from ..topics.topics import LatentDirichletAllocation
 
@@ -53,17 +53,9 @@ class ChainStatistics:
         number = len(self.batch)
         return np.zeros(number), np.zeros(number, dtype=np.int64), 1
 
-    def split(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def split(self, table: np.ndarray) -> list[np.ndarray]:
         """Columns as what they are: starts, transitions, emissions, each with the table's first axis."""
-        sizes = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        starts, transitions, emissions = np.split(table, sizes, axis=-1)
-        before = table.shape[:-1]
-        first, second, third = self.shapes
-        return (
-            starts.reshape(*before, *first),
-            transitions.reshape(*before, *second),
-            emissions.reshape(*before, *third),
-        )
+        return unflatten(table, self.shapes)
 
     def expect(
         self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
@@ -232,6 +224,14 @@ class OnGenerativeModel(Estimator):
     @property
     def _takes_sequences(self) -> bool:  # type: ignore[override]
         return not self._takes_counts
+
+    def _matrix_to_fit(self, X: Any, fewest: int = 1) -> Any:
+        self._check_fields()
+        return super()._matrix_to_fit(X, fewest) if self._takes_counts else X
+
+    def _matrix_to_predict(self, X: Any) -> Any:
+        self._check_fitted()
+        return super()._matrix_to_predict(X) if self._takes_counts else X
 
 
 def statistics_of(model: Estimator, X: Any) -> Statistics:

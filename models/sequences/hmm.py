@@ -12,6 +12,8 @@ and a backward smoother (`recursions`), the M-step sets the parameters to the ex
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeVar
 
@@ -398,6 +400,12 @@ def near_uniform_rows(rng: np.random.Generator, *shape: int) -> np.ndarray:
     """Rows in proportion to 1 + U, U uniform in [0, 1)."""
     rows = 1.0 + rng.random(shape)
     return rows / rows.sum(axis=-1, keepdims=True)
+
+
+def unflatten(columns: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """Columns as arrays of these shapes, each behind the leading axes."""
+    pieces = np.split(columns, np.cumsum([math.prod(shape) for shape in shapes])[:-1], axis=-1)
+    return [piece.reshape(*columns.shape[:-1], *shape) for piece, shape in zip(pieces, shapes)]
 
 
 def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:

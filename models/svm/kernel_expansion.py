@@ -13,6 +13,9 @@ from ..base.validation import ClassWeight, as_dense, as_weights
 from .kernels import Gamma, Kernel, make_kernel
 from .multipliers import KINDS
 
+PAIRWISE = "array_like or sparse, shape (samples, features)\n    Or (samples, samples) for a precomputed kernel."
+"""What `fit` takes for X where the kernel may be precomputed."""
+
 
 class KernelExpansion:
     """Functions f(x) = sum_j c_j k(x_j, x) + b of kept samples.
@@ -32,10 +35,6 @@ class KernelExpansion:
     coef_ : array, shape (machines, features)
         w, for the linear kernel.
     """
-
-    _samples_told = (
-        "array_like or sparse, shape (samples, features)\n    Or (samples, samples) for a precomputed kernel."
-    )
 
     kernel: Any
     degree: int

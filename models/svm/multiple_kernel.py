@@ -90,7 +90,6 @@ class MultipleKernelSVC(KernelClassifier, KernelParameters, WeightParameters, En
     """
 
     _multiclass = False
-    _samples_told = ""
     multi_class = "ovo"
     decision_function_shape = "ovr"
     fit_intercept = True

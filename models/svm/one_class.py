@@ -15,7 +15,7 @@ from ..base.parameters import Share, fitted, parameters
 from ..base.validation import as_weights
 from ..programs.margins import one_class
 from .groups import KernelParameters
-from .kernel_expansion import KernelExpansion
+from .kernel_expansion import PAIRWISE, KernelExpansion
 from .kernels import KernelChoice
 from .margin import Margin, MarginDual, intercept_of
 
@@ -74,6 +74,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
 
     _kind = "outlier_detector"
     _takes_sparse = True
+    _samples_told = PAIRWISE
 
     nu: Share = 0.5
     kernel: KernelChoice = "rbf"

@@ -33,7 +33,7 @@ from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
 from ..programs.margins import dual_program
 from .groups import MachineParameters, WorkingSetParameters
-from .kernel_expansion import KernelClassifier
+from .kernel_expansion import PAIRWISE, KernelClassifier
 from .kernels import Kernel, KernelChoice
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of
 from .multipliers import tell_apart
@@ -231,6 +231,8 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
     >>> svc.C_, svc.scores_.shape, svc.score(X, y) > 0.95
     (100.0, (3, 5), True)
     """
+
+    _samples_told = PAIRWISE
 
     Cs: Any = CS
     kernel: KernelChoice = "rbf"

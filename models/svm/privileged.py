@@ -68,7 +68,6 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
     """
 
     _multiclass = False
-    _samples_told = ""
     multi_class = "ovo"
     decision_function_shape = "ovr"
     fit_intercept = True

@@ -14,7 +14,7 @@ from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems
 from ..base.parameters import Positive, parameters
 from .groups import MachineParameters, WorkingSetParameters
-from .kernel_expansion import KernelClassifier
+from .kernel_expansion import PAIRWISE, KernelClassifier
 from .kernels import KernelChoice
 from .margin import Form, Machine, Margin, largest_margin, low_rank_pays
 from .series import RANKS, Machines, Problem, fits_in_series, solve_in_series
@@ -32,6 +32,8 @@ class MarginClassifier(KernelClassifier):
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
     """
+
+    _samples_told = PAIRWISE
 
     C: float = 1.0
     fit_intercept: bool = True

@@ -14,7 +14,7 @@ from ..base.groups import EngineParameters, InterceptParameters
 from ..base.parameters import NonNegative, Positive, parameters
 from ..base.validation import as_targets, as_weights
 from .groups import KernelParameters, WorkingSetParameters
-from .kernel_expansion import KernelExpansion
+from .kernel_expansion import PAIRWISE, KernelExpansion
 from .kernels import KernelChoice
 from .margin import Form, Machine, Margin, largest_margin
 
@@ -37,6 +37,7 @@ class TubeRegressor(KernelExpansion, Regressor):
     """
 
     _takes_sparse = True
+    _samples_told = PAIRWISE
 
     C: float = 1.0
     epsilon: float = 0.0
