@@ -128,14 +128,7 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
 class CoupledLikelihood:
     """Minus the objective, a sample, as a function of (theta, theta~), or of theta alone where sigma = 0.
 
-    Parameters
-    ----------
-    X : array, shape (samples, features)
-    target : array, shape (samples, classes)
-        The samples' weights in the column of their class.
-    others : array, shape (others, features)
-    coupling : float
-        sigma.
+    `target` (samples, classes) has the samples' weights in the column of their class; `coupling` is sigma.
     """
 
     def __init__(self, X: np.ndarray, target: np.ndarray, others: np.ndarray, coupling: float) -> None:

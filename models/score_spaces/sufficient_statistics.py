@@ -157,13 +157,7 @@ class SideBySide:
     .. math::
         \mathrm{KL}(Q_o \| P(x, h; \theta_o)) + \sum_{k \ne o} \mathrm{KL}(Q_k \| P(h | x; \theta_k)),
 
-    which is - log P(x; theta_o) where no Q is tilted.
-
-    Parameters
-    ----------
-    parts : list of statistics, one a model
-    owners : array of int, shape (samples,)
-        The index of each sample's model.
+    which is - log P(x; theta_o) where no Q is tilted.  `owners` has the index of each sample's model among `parts`.
     """
 
     def __init__(self, parts: Sequence[Statistics], owners: np.ndarray) -> None:

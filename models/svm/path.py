@@ -71,19 +71,7 @@ class Samples:
 
 
 class Path:
-    """Two-class machines of the same samples, C after C.
-
-    Parameters
-    ----------
-    samples : Samples
-    settings : dict
-        For the engine.
-
-    Raises
-    ------
-    ValueError
-        The kernel is not positive semidefinite.
-    """
+    """Two-class machines of the same samples, C after C; a kernel that is not positive semidefinite is refused."""
 
     def __init__(self, samples: Samples, settings: dict[str, Any]) -> None:
         n = samples.codes.size

@@ -181,15 +181,7 @@ def _lengths(documents: sp.csr_array) -> np.ndarray:
 
 
 def contrasts(shares: np.ndarray, codes: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return F, and d and y of its rows: row (d, y) is +z_d in the block of y_d and -z_d in that of y.
-
-    Parameters
-    ----------
-    shares : array, shape (documents, topics)
-        z_d.
-    codes : array of int, shape (documents,)
-        y_d.
-    """
+    """Return F, and d and y of its rows: row (d, y) is +z_d in the block of y_d and -z_d in that of y."""
     number, topics = shares.shape
     owner = np.repeat(np.arange(number), classes - 1)
     other = np.array([[y for y in range(classes) if y != c] for c in codes]).ravel()
