@@ -155,10 +155,9 @@ class Estimator:
     _left_behind: ClassVar[tuple[str, ...]] = ("program_", "solution_")
 
     verbose: int = 0  # the parameter of those that iterate or have the engine do it,
-    tol: float  # and those of the ones that are programs
-    max_iter: int
     time_limit: float | None = None
     threads: int = 1
+    n_iter_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
 

@@ -25,10 +25,8 @@ class LinearClassifier(Classifier):
 
     _takes_sparse = True
 
-    fit_intercept: bool
     coef_: np.ndarray
     intercept_: np.ndarray
-    n_iter_: int
 
     def _fit_machines(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         """Find all machines; returns which samples have a weight, which are those that `_find_machines` sees."""

@@ -76,7 +76,7 @@ def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:
 
 
 def votes(decisions: np.ndarray, classes: int) -> np.ndarray:
-    """One column a class: its votes, plus its summed decision values mapped into (-1/3, 1/3), from the pairs' columns."""
+    """One column a class: its votes in its pairs, plus the sum of its decision values mapped into (-1/3, 1/3)."""
     sums = pair_sums(decisions, classes)
     return pair_sums(decisions >= 0.0, classes, ~(decisions >= 0.0)) + sums / (3.0 * (np.abs(sums) + 1.0))
 

@@ -142,7 +142,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     Q_: float = fitted()
     Q_candidates_: np.ndarray = fitted()
     Q_scores_: np.ndarray = fitted()
-    n_iter_: int = fitted()
     program_: qp.QuadraticProgram = fitted()
     solution_: qp.Solution | Answer = fitted()
 
@@ -166,9 +165,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             factors = np.empty(0)
             check_number("Q", self.Q, 0.0)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
-        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
-        if self.kernel_.is_precomputed:
-            raise ValueError("kernel must be one that can be evaluated at explained examples, but 'precomputed' came")
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         given = self.explain if explanations is None else explanations
         V, owner = explained_examples(given, X, y, self.kernel_.absent)
         kept = np.flatnonzero(weights[owner] > 0.0)

@@ -52,11 +52,6 @@ class NaiveBayes(GenerativeClassifier):
         "    NaN where an entry is missing, where the class takes it."
     )
 
-    priors: Any
-    dirichlet: Any
-    tol: float
-    max_iter: int
-    verbose: int
     predictive: str = "plug-in"
     class_count_: np.ndarray
     _dirichlet: np.ndarray

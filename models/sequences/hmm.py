@@ -113,12 +113,6 @@ class HiddenMarkovModel(Estimator):
     _takes_sequences = True
     _takes_nan = True
 
-    n_states: int
-    pseudocount: float
-    n_init: int
-    init: Any
-    warm_start: bool
-    random_state: Any
     startprob_: np.ndarray
     transmat_: np.ndarray
 

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.estimator import Classifier
-from ..base.multiclass import Scheme, scores, winners
-from ..base.validation import ClassWeight, as_dense, as_weights
+from ..base.multiclass import scores, winners
+from ..base.validation import as_dense, as_weights
 from .kernels import Gamma, Kernel, make_kernel
 from .multipliers import KINDS
 
@@ -104,11 +104,6 @@ class KernelClassifier(KernelExpansion, Classifier):
     """
 
     _takes_sparse = True
-
-    C: float
-    class_weight: ClassWeight
-    multi_class: Scheme
-    decision_function_shape: Scheme
 
     intercept_: np.ndarray
     _kinds: np.ndarray  # of the vectors that `support_kinds_` names

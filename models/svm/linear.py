@@ -67,11 +67,6 @@ class LinearMachine(Estimator):
     The program is stated when somebody asks for it, from the data of the fit; they do not go into a pickle.
     """
 
-    C: float
-    fit_intercept: bool
-    intercept_scaling: float
-    random_state: Any
-    n_iter_: int
     objective_: float
     dual_objective_: float
     _dual: Dual

@@ -104,7 +104,6 @@ class MultipleKernelSVC(KernelClassifier, KernelParameters, WeightParameters, En
     machine_: SVC = fitted()
     n_support_: np.ndarray = fitted()
     margin_: np.ndarray = fitted()
-    n_iter_: int = fitted()
     program_: socp.ConeProgram = fitted()
     solution_: socp.Solution = fitted()
 

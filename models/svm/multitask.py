@@ -120,7 +120,6 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     intercept_: np.ndarray = fitted()
     program_: qp.QuadraticProgram = fitted()
     solution_: qp.Solution = fitted()
-    n_iter_: int = fitted()
     support_: np.ndarray = fitted()
     support_vectors_: Any = fitted()
     support_tasks_: np.ndarray = fitted()
@@ -145,9 +144,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         X, tasks = self._apart(X, tasks)
         rows = np.flatnonzero(weights > 0.0)
         self.tasks_, task = np.unique(tasks[rows], return_inverse=True)
-        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
-        if self.kernel_.is_precomputed:
-            raise ValueError("kernel must be one that can be evaluated between tasks, but 'precomputed' came")
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weighed[rows], settings)
         self.support_ = rows[self.support_]
         return self

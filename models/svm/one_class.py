@@ -81,7 +81,6 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
 
     intercept_: np.ndarray = fitted()
     offset_: float = fitted()
-    n_iter_: int = fitted()
     program_: qp.QuadraticProgram = fitted()
     solution_: qp.Solution = fitted()
 

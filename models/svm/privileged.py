@@ -15,7 +15,7 @@ from ..base.validation import as_matrix, check_same_length
 from ..programs.successors import privileged_program
 from .groups import KernelParameters
 from .kernel_expansion import KernelClassifier
-from .kernels import Kernel, KernelChoice, make_kernel
+from .kernels import KernelChoice, make_kernel
 from .linear_programs import check_price
 from .margin import Margin, MarginDual, features_of, largest_margin
 
@@ -80,7 +80,6 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
 
     slacks_: np.ndarray = fitted()
     n_support_: np.ndarray = fitted()
-    n_iter_: int = fitted()
     program_: qp.QuadraticProgram = fitted()
     solution_: qp.Solution = fitted()
 
@@ -95,7 +94,7 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
         settings = self._engine_settings()
         check_price(self.C)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
-        self.kernel_ = self._checked_kernel(self.kernel, X, weights)
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         used = np.flatnonzero(weights > 0.0)
         signs = np.where(codes[used] == 1, 1.0, -1.0)
         self.slacks_ = np.zeros(codes.size)
@@ -108,25 +107,18 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
             S = self._privileged_features(privileged, weights, used)
             signed, b, self.slacks_[used] = self._solve(X[used], S, signs, C[used], settings)
         kept = signed != 0.0
-        self.support_, self.dual_coef_, self.intercept_ = used[kept], signed[None, kept], np.array([b])
-        self.support_vectors_ = X[self.support_]
+        self.intercept_ = np.array([b])
+        self._keep_vectors(X, used[kept], signed[None, kept])
         self.n_support_ = np.bincount(codes[self.support_], minlength=2)
-        self._set_coef()
         if privileged is None:
             self.slacks_[used] = np.maximum(0.0, 1.0 - signs * self._decisions(X[used])[:, 0])
         return self
-
-    def _checked_kernel(self, kernel: Any, X: Any, weights: np.ndarray) -> Kernel:
-        found = make_kernel(kernel, X, weights, self.gamma, self.degree, self.coef0)
-        if found.is_precomputed:
-            raise ValueError("kernel must be one that can be evaluated, but 'precomputed' came")
-        return found
 
     def _privileged_features(self, privileged: Any, weights: np.ndarray, used: np.ndarray) -> Any:
         """The features of the privileged kernel at the samples `used`."""
         S = as_matrix(privileged, "PrivilegedSVC", sparse=True)
         check_same_length("privileged", S, weights.size)
-        kernel = self._checked_kernel(self.privileged_kernel, S, weights)
+        kernel = make_kernel(self.privileged_kernel, S, weights, self.gamma, self.degree, self.coef0, True)
         return S[used] if kernel.is_linear else features_of(kernel.gram(S[used]))
 
     def _solve(

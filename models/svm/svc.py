@@ -44,7 +44,6 @@ class MarginClassifier(KernelClassifier):
 
     n_support_: np.ndarray
     margin_: np.ndarray
-    n_iter_: int
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 

@@ -47,7 +47,6 @@ class TubeRegressor(KernelExpansion, Regressor):
     shrinking: bool = True
 
     intercept_: np.ndarray
-    n_iter_: int
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 
