@@ -98,8 +98,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         Whose explanation j is; one that leaves nothing out is not counted.
     support_vectors_, dual_coef_ : arrays, shapes (vectors, features), (machines, vectors)
         The expansion of f over samples and explained examples.
-    coef_ : array, shape (machines, features)
-        w, for the linear kernel.
     Q_ : float
         Q, or what cross-validation chose; 0 where there is no explanation to choose it by.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)

@@ -64,8 +64,6 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         subtracted from the log-likelihood.  Infinity, as in the paper, subtracts nothing.
     tol, max_iter
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
-    verbose
-        1 prints a line for each of them.
     theta
         Which log-likelihood theta maximizes: that of leave-one-out, or that of the training documents under the word
         probabilities of all of them (eq. 10), sum_i log P_theta(y_i | x_i).  The latter is biased: a document speaks

@@ -55,8 +55,6 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter
         Steps of Newton's method.
-    verbose
-        1 prints a line for each step of Newton's method.
 
     Attributes
     ----------

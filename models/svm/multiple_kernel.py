@@ -70,8 +70,6 @@ class MultipleKernelSVC(KernelClassifier, KernelParameters, WeightParameters, En
         The machine of the kernel that was found; its program's value is that of this one.
     program_, solution_ : socp.ConeProgram, socp.Solution
         The program above, and the engine's answer.
-    n_iter_ : int
-        Its iterations.
 
     Raises
     ------

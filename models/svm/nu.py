@@ -52,8 +52,6 @@ class NuSVC(MarginClassifier, MachineParameters):
     ----------
     rho_ : array, shape (machines,)
         The margin's value before the division by it: C = 1 / rho gives the same machine.
-    program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Of the last machine.
 
     Raises
     ------

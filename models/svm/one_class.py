@@ -50,8 +50,6 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
         The samples on the edge of the region or outside.
     dual_coef_ : array, shape (1, vectors)
         alpha.
-    coef_ : array, shape (1, features)
-        w, for the linear kernel.
     offset_ : float
         rho, less 1e-9 of it, which puts samples on the edge inside; ``decision_function`` is ``score_samples`` less it.
     intercept_ : array, shape (1,)

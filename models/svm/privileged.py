@@ -51,8 +51,6 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
         xi_i of every sample that has a weight, and zero of the others.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The program that was solved, and the engine's answer.
-    n_iter_ : int
-        Iterations of the engine.
 
     Examples
     --------
