@@ -72,7 +72,8 @@ class GenerativeClassifier(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of the class with the largest posterior."""
-        return self.classes_[self.predict_log_proba(X).argmax(axis=1)]
+        best = self.predict_log_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 def warn_unless_converged(who: str, converged: bool, max_iter: int) -> None:
