@@ -19,9 +19,9 @@ from scipy.linalg import lapack
 import qp
 from qp.active_set.boxed import Block, BoxedProgram, Face
 from qp.active_set.pairs import note_extremes
-from qp.active_set.rounds import EXACT
+from qp.active_set.rounds import EXACT, MAX_ROUNDS, ROUNDS_AT_ONCE
 from qp.active_set.series import Series, solve_in_turn
-from qp.active_set.working_set import FIRST_SHARE, NEWTON_ROUNDS, NEXT_SHARE, ROUNDS, WorkingRounds, WorkingSet
+from qp.active_set.working_set import FIRST_SHARE, NEXT_SHARE, WorkingRounds, WorkingSet
 from qp.problem.mercer import samples_of
 from qp.problem.solution import solution_at
 from socp.compiled.memory import keep_freed_memory
@@ -123,14 +123,14 @@ class MachinesByRows(WorkingRounds):
 
     def _settle(self, tol: float) -> bool:
         """Go on until no slope is above tol; False where that takes too long."""
-        for k in range(ROUNDS):
+        for k in range(MAX_ROUNDS):
             if self.slope() <= tol:
                 return True
             if k > 0 or not self.records:
                 share = NEXT_SHARE * self.slope() if self.records else FIRST_SHARE * self.first_slope
                 self.descend(max(share, tol), None)
                 self.find_gradient()
-            for _ in range(NEWTON_ROUNDS):
+            for _ in range(ROUNDS_AT_ONCE):
                 if self.slope() <= tol or not self.step(tol):
                     break
         return self.slope() <= tol
