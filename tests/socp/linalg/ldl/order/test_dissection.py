@@ -73,27 +73,6 @@ def test_what_is_left_of_a_graph_without_separators_is_small(name):
     np.testing.assert_array_equal(stages(K), stage)
 
 
-@pytest.mark.parametrize("k", [32, 64, 128])
-def test_fill_of_a_square_grid(k):
-    """31/4 k^2 log2 k + O(k^2) entries by George's nested dissection."""
-    K = grid_laplacian(k, k)
-    indptr, indices, _ = upper(K)
-    stage = dissection(k * k, indptr, indices)
-    for each in (stage, np.minimum(stage, 1)):
-        assert analyze(k * k, indptr, indices, amd(k * k, indptr, indices, stage=each)).nnz <= 31 / 4 * k * k * np.log2(
-            k
-        )
-    assert (stage == stage.max()).sum() <= 1.3 * k
-
-
-def test_a_solid_has_less_work_than_by_minimum_degree():
-    K = solid_laplacian(22)
-    indptr, indices, _ = upper(K)
-    n, stage = K.shape[0], stages(K)
-    ours = analyze(n, indptr, indices, amd(n, indptr, indices, stage=stage)).flops
-    assert ours < analyze(n, indptr, indices, amd(n, indptr, indices)).flops
-
-
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_step_of_refinement_never_loses(name):
     graph = graph_of(GRAPHS[name])

@@ -8,7 +8,7 @@ from socp.linalg.ldl.panels.dense import factor_panel, update_panel
 from socp.linalg.ldl.panels.factors import BLOCK, PanelFactors
 from socp.linalg.ldl.symbolic.amalgamation import panel_flops, panel_time
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree, merged_supernodes
+from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
 PATTERNS = {
@@ -98,11 +98,6 @@ def test_empty_matrix():
     assert tree.nnz == tree.flops == tree.largest_front == tree.largest_update == 0
 
 
-def test_alike_columns_are_one_supernode():
-    _, tree = tree_of(PATTERNS["full"], None)
-    assert len(tree.parent) == 1 and tree.first.tolist() == [0, 12]
-
-
 SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, BLOCK, BLOCK + 1] for height in [0, 1, 3, 20, 70, 135]]
 MARGIN = 3
 
@@ -161,11 +156,3 @@ def test_update_of_a_panel_by_another(width, count, columns):
     expected[np.ix_(places, places[:columns])] -= R @ np.diag(d) @ R[:columns].T
     found = ldl.values[tree.panel_start[1] :][: F.size].reshape(size, size).T
     np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-10, atol=1e-12)
-
-
-def test_merging_takes_less_time_by_the_model():
-    """A band: fundamental supernodes of one column each are merged, and the tree has the time that was promised."""
-    analysis, tree = tree_of(grid_laplacian(30, 4), None)
-    merging = merged_supernodes(analysis)
-    assert tree.time == merging.time < sum(panel_time(1, count) for count in analysis.counts.tolist())
-    assert len(tree.parent) < analysis.counts.size / 2
