@@ -6,9 +6,8 @@ import scipy.sparse as sp
 
 from socp.linalg.ldl.order.minimum_degree import amd
 from socp.linalg.ldl.rows.four_wide import supernodes_of
-from socp.linalg.ldl.symbolic.amalgamation import panel_time
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.assembly_tree import assembly_tree
+from socp.linalg.ldl.symbolic.assembly_tree import assembly_tree, panel_time
 from socp.linalg.ldl.symbolic.siblings import by_strips
 from tests.support.sparse_matrices import arrow, grid_laplacian, upper
 

@@ -7,9 +7,8 @@ import scipy.sparse as sp
 from socp.linalg.cholesky import NARROW
 from socp.linalg.ldl.panels.dense import factor_panel, update_panel
 from socp.linalg.ldl.panels.factors import PanelFactors
-from socp.linalg.ldl.symbolic.amalgamation import panel_flops
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree
+from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree, panel_flops
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
 PATTERNS = {
@@ -101,6 +100,11 @@ def test_empty_matrix():
     assert tree.rows.size == tree.largest_front == tree.largest_update == 0
 
 
+def test_alike_columns_are_one_supernode():
+    _, tree = tree_of(PATTERNS["full"], None)
+    assert len(tree.parent) == 1 and tree.first.tolist() == [0, 12]
+
+
 SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, NARROW, NARROW + 1] for height in [0, 1, 3, 20, 70, 135]]
 MARGIN = 3
 
@@ -159,3 +163,8 @@ def test_update_of_a_panel_by_another(width, count, columns):
     expected[np.ix_(places, places[:columns])] -= R @ np.diag(d) @ R[:columns].T
     found = ldl.values[tree.panel_start[1] :][: F.size].reshape(size, size).T
     np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 0), (1, 7), (4, 0), (5, 12), (40, 3)])
+def test_the_operations_of_a_panel_are_their_sum(width, height):
+    assert panel_flops(width, height) == sum(c * (c + 2) for c in range(height, height + width))
