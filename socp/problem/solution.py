@@ -97,7 +97,7 @@ class Answer(KeepsProgram):
         """
         return plot(self)
 
-    def __repr__(self) -> str:
+    def __repr__(self: Any) -> str:
         return (
             f"Solution(status={self.status.value!r}, objective={self.objective:.10g}, iterations={self.iterations}, "
             f"residuals={self.primal_residual:.1e}/{self.dual_residual:.1e}/{self.gap:.1e}, "
