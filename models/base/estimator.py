@@ -249,7 +249,8 @@ class Estimator:
         self._verbosity()
         kind: Any = type(self)
         for name, field in fields_of(kind).items():
-            field.check(getattr(self, name))
+            if field.check is not None:
+                field.check(getattr(self, name))
 
     def _verbosity(self) -> int:
         """`verbose` as a whole number, of which True is one."""
