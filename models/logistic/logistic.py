@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import log_softmax
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import Classifier, warn_unconverged
 from ..base.groups import IterationParameters, WeightParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.validation import as_dense, check_number
@@ -131,10 +130,9 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         )  # fmt: skip
         minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
         if not minimum.converged:
-            warnings.warn(
+            warn_unconverged(
                 f"LogisticRegression: Newton's method ended after {minimum.iterations} iterations, its objective known "
                 f"to about {minimum.decrement:.1e}.  Scale the features, lower C, or raise max_iter or tol.",
-                convergence_warning(),
                 stacklevel=2,
             )
         self.minimum_, self.n_iter_ = minimum, minimum.iterations
