@@ -7,9 +7,8 @@ import scipy.sparse as sp
 from socp.linalg.cholesky import NARROW
 from socp.linalg.ldl.panels.dense import factor_panel, update_panel
 from socp.linalg.ldl.panels.factors import PanelFactors
-from socp.linalg.ldl.symbolic.amalgamation import panel_flops, panel_time
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree
+from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree, panel_flops, panel_time
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
 PATTERNS = {
@@ -172,3 +171,8 @@ def test_merging_takes_less_time_by_the_model():
     time = sum(panel_time(*size) for size in sizes_of(tree))
     assert time < sum(panel_time(1, count) for count in analysis.counts.tolist())
     assert len(tree.parent) < analysis.counts.size / 2
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 0), (1, 7), (4, 0), (5, 12), (40, 3)])
+def test_the_operations_of_a_panel_are_their_sum(width, height):
+    assert panel_flops(width, height) == sum(c * (c + 2) for c in range(height, height + width))
