@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from socp.linalg.cholesky import NARROW
-from socp.linalg.ldl.panels.dense import factor_panel, update_panel
-from socp.linalg.ldl.panels.factors import PanelFactors
+from socp.linalg.ldl.panels.dense import PanelFactors, factor_panel, update_panel
 from socp.linalg.ldl.symbolic.analysis import analyze
 from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree, panel_flops
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
