@@ -211,7 +211,7 @@ def _factored(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, signs: 
     data = data.copy()
     data[last] += delta * signs
     nearly_zero = np.abs(data[last]) <= 2.0 * delta
-    ldl = LDL(indptr, indices, signs, ordering="auto", zero_diagonal=nearly_zero)
+    ldl = LDL(indptr, indices, signs, zero_diagonal=nearly_zero)
     ldl.factor(data, 1e-3 * delta, delta)
     return ldl
 
