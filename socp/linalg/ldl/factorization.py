@@ -20,7 +20,7 @@ from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from .factors import Factors, factor, solve
 from .order.minimum_degree import amd
-from .panels.factors import PanelFactors
+from .panels.dense import PanelFactors
 from .panels.left_looking import supernodal_factor, supernodal_solve
 from .rows.factor import four_wide_factor
 from .rows.four_wide import FourWideFactors, supernodes_of
