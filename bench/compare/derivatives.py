@@ -15,7 +15,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 import socp
@@ -24,6 +23,7 @@ from .. import peers
 from ..answers.verify import Program
 from ..peers.forms import OneSided, one_sided, with_linear_objective
 from ..programs import generate, learning, small, tiny
+from ..programs.many import moreau
 from ..programs.repeated import with_objective
 from ..programs.sets import chosen
 
@@ -195,16 +195,9 @@ def _moreau(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
     form, k = one_sided(program), len(objectives)
     if form.c.size != program.n:  # the factors of P are variables
         return None
-    n, A = form.c.size, sp.csr_array(sp.vstack([form.A, form.G]))
-    P = sp.csr_array((n, n)) if form.P is None else sp.csr_array(form.P)
-    cones = package.Cones(
-        num_zero_cones=form.b.size, num_nonneg_cones=form.nonneg, so_cone_dims=list(form.second_order)
-    )
     interior = package.IPMSettings(tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
-    settings = package.Settings(device="cpu", batch_size=k, enable_grad=True, ipm_settings=interior)
-    solver = package.CompiledSolver(n, A.shape[0], P.indptr, P.indices, A.indptr, A.indices, cones, settings)
-    solver.setup(np.tile(P.data, (k, 1)), np.tile(A.data, (k, 1)))
-    sides, upstream = np.tile(np.concatenate([form.b, form.h]), (k, 1)), np.tile(weights, (k, 1))
+    solver, sides = moreau(form, k, enable_grad=True, ipm_settings=interior)
+    upstream = np.tile(weights, (k, 1))
     return lambda: solver.solve(objectives, sides), lambda: np.asarray(solver.backward(upstream)["dq"])
 
 
@@ -214,14 +207,12 @@ def _diffcp(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
     if len(objectives) > 1:
         return None
     form = with_linear_objective(one_sided(program))  # its derivatives take no quadratic objective
-    A, n = sp.csc_matrix(sp.vstack([form.A, form.G])), form.c.size
+    (A, sides), n = form.stacked(), form.c.size
     cones = {package.ZERO: form.b.size, package.POS: form.nonneg, package.SOC: list(form.second_order)}
     last, upstream = [None], np.pad(weights, (0, n - program.n))
 
     def solve() -> None:
-        last[0] = package.solve_and_derivative(
-            A, np.concatenate([form.b, form.h]), form.c, cones, solve_method="Clarabel", mode="dense"
-        )  # fmt: skip
+        last[0] = package.solve_and_derivative(A, sides, form.c, cones, solve_method="Clarabel", mode="dense")
 
     def gradient() -> np.ndarray:
         found: Any = last[0]

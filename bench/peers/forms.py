@@ -35,6 +35,10 @@ class OneSided:
     second_order: list[int]
     recover: Callable[[Any, Any, Any], Point]
 
+    def stacked(self) -> tuple[sp.csc_matrix, np.ndarray]:
+        """[A; G] and (b, h), as solvers of A x + s = b take them."""
+        return sp.vstack([self.A, self.G], format="csc"), np.concatenate([self.b, self.h])
+
 
 def one_sided(program: socp.ConeProgram | qp.QuadraticProgram) -> OneSided:
     """The one-sided form of either kind of program."""
