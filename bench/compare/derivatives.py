@@ -26,6 +26,7 @@ from ..programs import generate, learning, small, tiny
 from ..programs.many import moreau
 from ..programs.repeated import with_objective
 from ..programs.sets import chosen
+from .measurement import OURS
 
 LONG_ENOUGH, RUNS = 0.5, 15  # seconds after which, and runs after which a time is not measured again
 STEP, AGREES = 1e-4, 1e-4  # of the differences, relative to q; the relative error of a gradient that is right
@@ -87,6 +88,10 @@ class Row:
     def verdict(self) -> str:
         return "not smooth" if np.isnan(self.error) else "verified" if self.error <= AGREES else "WRONG"
 
+    @property
+    def is_wrong(self) -> bool:
+        return self.solver == OURS and self.verdict == "WRONG"
+
     def line(self) -> str:
         """The row of the table."""
         share = "" if np.isnan(self.share) else f"{self.share:.2f}"
@@ -113,7 +118,7 @@ def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
     expected, usable = _differences(program, objectives, weights, direction)
     ours = np.nan
     for solver, prepare in SOLVERS.items():
-        if solver != "centralpath" and not peers.is_installed(solver):
+        if solver != OURS and not peers.is_installed(solver):
             continue
         prepared = prepare(program, objectives, weights)
         if prepared is None:
@@ -124,9 +129,9 @@ def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
         seconds = _seconds(gradient) / count
         size = np.abs(expected).max(initial=0.0)
         error = float(np.max(np.abs(slopes - expected), initial=0.0) / size) if usable.size else np.nan
-        if solver == "centralpath":
+        if solver == OURS:
             ours = seconds
-        share = np.nan if solver == "centralpath" else ours / seconds
+        share = np.nan if solver == OURS else ours / seconds
         yield Row(name, program.n, count, solver, solve_seconds, seconds, share, error)
 
 
@@ -251,7 +256,7 @@ def _qpth(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prep
 
 
 SOLVERS: dict[str, Callable[[Program, np.ndarray, np.ndarray], Prepared]] = {
-    "centralpath": _centralpath, "moreau": _moreau, "diffcp": _diffcp, "qpth": _qpth,
+    OURS: _centralpath, "moreau": _moreau, "diffcp": _diffcp, "qpth": _qpth,
 }  # fmt: skip
 
 

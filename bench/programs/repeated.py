@@ -25,6 +25,7 @@ from ..answers.answer import Answer
 from ..answers.verify import Program, verify
 from ..peers.forms import Point
 from ..peers.peer import PEERS, peer_settings
+from . import saved
 
 NOT_TOLD = -1
 """The iterations of an updated solver, which are not asked for."""
@@ -139,11 +140,7 @@ def updates(solver: str, program: Program, tol: float) -> Again:
 
 def with_objective(program: Program, c: np.ndarray) -> Program:
     """The program with another linear objective."""
-    if isinstance(program, socp.ConeProgram):
-        return socp.ConeProgram(
-            c=c, G=program.G, h=program.h, cones=program.cones, A=program.A, b=program.b, P=program.P
-        )
-    return qp.QuadraticProgram(program.P, c, program.A, program.l, program.u, program.lb, program.ub)
+    return saved.changed(program, **{"c" if isinstance(program, socp.ConeProgram) else "q": c})  # type: ignore[no-any-return]
 
 
 def _centralpath(program: Program, tol: float) -> Again:
