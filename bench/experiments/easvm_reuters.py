@@ -41,10 +41,9 @@ from ..compare.tables import Table
 from ..data import locate, reuters, tokenize
 from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
-from ..metrics import paired_test
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import find_wordnet
-from .shares import LEVEL, grouped, shown, significance
+from .shares import LEVEL, grouped, p_of, panels, shown, significance
 
 CATEGORIES = {"earn": "earn", "acq": "acquire", "money-fx": "money", "grain": "grain", "crude": "crude"}
 """The topic word of each category, by its name in the data."""
@@ -179,7 +178,7 @@ class ReutersExplanations(Experiment):
         )
         heads = ["category", "articles", "explained", "SVM", "EA-SVM", "difference", "better / equal / worse", "worst"]
         found = []
-        for words in dict.fromkeys(run["words"] for run in runs):
+        for words in grouped(runs, "words"):
             for kind, title in EXPLAINED.items():
                 groups = _groups(runs, words, kind).items()
                 rows = [[category, str(size), *_cells(group, kind)] for (category, size), group in groups]
@@ -188,11 +187,9 @@ class ReutersExplanations(Experiment):
 
     def figure(self, runs: list[Result]) -> Any:
         """F1 of EA-SVM against that of the SVM: a point a category and size, a panel a choice of what is explained."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(10.0, 5.0), layout="constrained")
+        figure, places = panels(1, len(EXPLAINED), (10.0, 5.0))
         sizes = sorted({run["size"] for run in runs})
-        for axes, (kind, title) in zip(figure.subplots(1, len(EXPLAINED)), EXPLAINED.items()):
+        for axes, (kind, title) in zip(places.flat, EXPLAINED.items()):
             groups = _groups(runs, "counts", kind)
             for category, marker in zip(CATEGORIES, "osD^v"):
                 at = [group for (name, _), group in groups.items() if name == category]
@@ -203,8 +200,7 @@ class ReutersExplanations(Experiment):
                 axes.scatter(svm, easvm, marks, marker=marker, label=category)
             ends = [0, 100]
             axes.plot(ends, ends, "k-", linewidth=0.8)
-            axes.set_xlabel("F1 of the SVM, %")
-            axes.set_ylabel("F1 of EA-SVM, %")
+            axes.set(xlabel="F1 of the SVM, %", ylabel="F1 of EA-SVM, %")
             axes.set_title(f"{title}; larger marks, more: {', '.join(map(str, sizes))}", fontsize=9)
             axes.legend()
         return figure
@@ -212,7 +208,7 @@ class ReutersExplanations(Experiment):
     def finding(self, runs: list[Result]) -> str:
         """How often EA-SVM is better or worse, in the means and significantly."""
         parts = []
-        for words in dict.fromkeys(run["words"] for run in runs):
+        for words in grouped(runs, "words"):
             for kind, title in EXPLAINED.items():
                 gains = _gains(runs, words, kind)
                 if not gains:
@@ -235,7 +231,7 @@ class ReutersExplanations(Experiment):
     def verdict(self, runs: list[Result]) -> Verdict:
         """Of all weightings and of all that were explained; where the SVM finds next to nothing, nothing is decided."""
         parts, idle = [], 0
-        for words in dict.fromkeys(run["words"] for run in runs):
+        for words in grouped(runs, "words"):
             for kind, title in EXPLAINED.items():
                 groups = _groups(runs, words, kind)
                 cells = [key for key, group in groups.items() if np.mean([run["svm"] for run in group]) >= NOTHING]
@@ -317,11 +313,6 @@ def best_factor(
     return float(means.max()), float(series[means.argmax()])
 
 
-def p_of(gain: np.ndarray) -> float:
-    """The p-value of Student's paired test of no gain; 1 where there is nothing to test."""
-    return float(np.nan_to_num(paired_test(gain, np.zeros(gain.size)).p_value, nan=1.0))
-
-
 def f1(truth: np.ndarray, predicted: np.ndarray) -> float:
     """2 hits / (true + predicted); 0 where nothing is hit.
 
@@ -342,7 +333,7 @@ def _priced(words: str) -> str:
 def _groups(runs: list[Result], words: str, kind: str) -> dict[tuple[str, int], list[Result]]:
     own = [run for run in runs if run["words"] == words and f"easvm_{kind}" in run]
     own.sort(key=lambda run: list(CATEGORIES).index(run["category"]))
-    return grouped(own, lambda run: (run["category"], run["size"]))
+    return grouped(own, "category", "size")
 
 
 def _gains(runs: list[Result], words: str, kind: str) -> dict[tuple[str, int], np.ndarray]:

@@ -19,7 +19,7 @@ from bench.experiments.bilevel_curves import (
     needed_alone,
 )
 from bench.experiments.bilevel_parameters import BETAS, PHIS, ParametersOfPrior
-from bench.experiments.bilevel_scatter import Scatter, paired, summaries
+from bench.experiments.bilevel_scatter import Scatter, summaries
 from bench.experiments.conduct import conduct
 from bench.experiments.nouns import GROUPS, NounPosts
 from bench.experiments.setups import (
@@ -33,6 +33,7 @@ from bench.experiments.setups import (
     setups,
     with_newsgroups_line,
 )
+from bench.experiments.shares import p_of
 from models import MultiTaskSVC
 from tests.support.data import data_folder
 
@@ -96,8 +97,8 @@ def test_the_paired_test_is_scipys():
     from scipy.stats import ttest_1samp
 
     gains = np.random.default_rng(0).normal(0.3, 1.0, 30)
-    assert paired(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
-    assert paired(np.ones(3)) == 0.0 and paired(np.zeros(3)) == 1.0 and paired(np.ones(1)) == 1.0
+    assert p_of(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
+    assert p_of(np.ones(3)) == 0.0 and p_of(np.zeros(3)) == 1.0 and p_of(np.ones(1)) == 1.0
 
 
 def of_made_up_posts(kind):
@@ -114,7 +115,7 @@ def test_the_scatter_of_made_up_posts(tmp_path, monkeypatch):
     experiment = of_made_up_posts(Scatter)
     runs = conduct(experiment, tmp_path, repeats=2, quick=True)
     assert len(runs) == 30 * 2 * 2 and all(run["samples"] == 15 for run in runs)
-    points = summaries(runs, BY_DATE)
+    points = summaries([run for run in runs if run["text"] == BY_DATE])
     above = sum(point["gain"] > 0.0 for point in points)
     assert len(points) == 30 and above >= 20  # what words tell of labels is the same in all tasks
     first = [run for run in runs if run["text"] == BY_DATE][:2]
