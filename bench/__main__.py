@@ -45,6 +45,87 @@ from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .tour import INTRODUCTION, tour
 
+PROGRAM = "centralpath"
+TABLES: dict[str, Any] = {"kernels": kernel_machines, "linear": linear, "derivatives": derivatives}
+Command = Callable[[argparse.Namespace], int]
+Option = tuple[str, dict[str, Any]]
+COMMANDS: dict[str, tuple[Command, str, tuple[Option, ...]]] = {}
+"""Every command by its name: what it does, what it says of itself, and its options."""
+
+
+def _positive(text: str) -> float:
+    """A positive number, for the parser."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
+    return value
+
+
+def _count(least: int) -> Callable[[str], int]:
+    """A whole number that is not below `least`, for the parser."""
+
+    def count(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number, at least {least}, but {text} came")
+        return value
+
+    return count
+
+
+def _file_to_write(text: str) -> Path:
+    """A file in a folder that is there, for the parser: known before the work, not after it."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, but {text} came")
+    return path
+
+
+def _answer_to_write(text: str) -> Path:
+    """A file for an answer, for the parser."""
+    if not text.endswith((".npz", ".json")):
+        raise argparse.ArgumentTypeError(f"must be a file .npz or .json, but {text} came")
+    return _file_to_write(text)
+
+
+MATCHES = "a shell pattern (as svm*) or a part of the name, upper and lower case alike"
+
+
+def _option(name: str, words: str, **settings: Any) -> Option:
+    """An option of a command as the parser takes it; a default is told."""
+    told = f"{words} (default %(default)s)" if settings.get("default") is not None else words
+    return name, {"help": told, **settings}
+
+
+def _only(what: str) -> Option:
+    return _option("--only", f"{what}: {MATCHES}")
+
+
+def _switch(name: str, words: str) -> Option:
+    return _option(name, words, action="store_true")
+
+
+DATA = _option("--data", f"the folder of the sets of files (default: ${sets.DATA_VARIABLE})")
+TOL = _option("--tol", "relative tolerance", type=_positive, default=1e-8)
+LIMIT = _option("--limit", "seconds a run of a program", type=_positive, default=60.0)
+FRESH = _switch("--fresh", "do not go on with what is there")
+
+
+def _command(words: str, *options: Option) -> Callable[[Command], Command]:
+    """Make a function a command, under its own name."""
+
+    def register(function: Command) -> Command:
+        COMMANDS[function.__name__[1:]] = (function, words, options)
+        return function
+
+    return register
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
@@ -66,11 +147,25 @@ def _tour() -> int:
     return 0 if tour() else 1
 
 
+@_command(
+    "iterations of the textbook method without each of its parts",
+    _only(f"the programs whose name matches; the names: {', '.join(ablation.PROGRAMS)}"),
+)
 def _ablation(options: argparse.Namespace) -> int:
     print(ablation.table(sets.chosen(ablation.PROGRAMS, options.only, "program")).text())
     return 0
 
 
+@_command(
+    "where the time of a solve goes: of a file, or of one program a kind",
+    _option("file", "a program: its plan, times, convergence and trace as a page", nargs="?"),
+    _option("--out", "that page", type=_file_to_write, default=Path("anatomy.html")),
+    _option(
+        "--programs",
+        "CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
+        f"the classes: {', '.join(anatomy.CLASSES)}",
+    ),
+)
 def _anatomy(options: argparse.Namespace) -> int:
     if options.file:
         qp.warmup()
@@ -83,6 +178,10 @@ def _anatomy(options: argparse.Namespace) -> int:
     return 0
 
 
+@_command(
+    "the costs that decide how to factorize, next to what is measured",
+    _option("--out", "the file", type=_file_to_write, default=Path("calibration.json")),
+)
 def _calibrate(options: argparse.Namespace) -> int:
     print(calibrate.HEADER)
     found = []
@@ -94,6 +193,15 @@ def _calibrate(options: argparse.Namespace) -> int:
     return 0
 
 
+@_command(
+    "solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)",
+    _option("file", "the file; its ending says what it is"),
+    _switch("--verbose", "one line per iteration"),
+    _option("--tol", "relative tolerance", type=float, default=1e-8),
+    _option("--max-iter", "iteration limit", type=int, default=200),
+    _option("--time-limit", "seconds (default: none)", type=float),
+    _option("--out", "write status, x, y and z to this file (.npz or .json)", type=_answer_to_write),
+)
 def _solve(options: argparse.Namespace) -> int:
     program = sets.read(options.file)
     qp.warmup()
@@ -134,6 +242,12 @@ def _write_answer(path: Path, result: answer.Answer) -> None:
     path.write_text(json.dumps(told | lists, allow_nan=False) + "\n", encoding="utf-8")
 
 
+@_command(
+    "solve a set of files and verify every answer",
+    _option("name", "the set", choices=list(sets.SETS)),
+    *(DATA, TOL, LIMIT, _only("the programs whose name matches")),
+    _option("--json", "write all measurements to this file", type=_file_to_write),
+)
 def _suite(options: argparse.Namespace) -> int:
     paths = sets.files(options.name, options.data, options.only)
     qp.warmup()
@@ -149,6 +263,15 @@ def _suite(options: argparse.Namespace) -> int:
     return 1 if any(row.verdict == "WRONG" for row in rows) else 0
 
 
+@_command(
+    "solve a set with every solver that is installed, and verify",
+    _option("name", "the set", choices=[*catalogue.names(), *TABLES]),
+    _option("--solvers", "names or module:function, with commas between (default: all installed)"),
+    *(TOL, LIMIT, DATA, FRESH, _only("the programs or data whose name, as lasso_50 or of a file, matches")),
+    _option("--threads", "threads of every solver", type=_count(1), default=1),
+    _option("--sizes", "small, medium, large or sizes as 10,500", default="medium"),
+    _option("--out", "the folder of the report (default: compare-SET)"),
+)
 def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
     if options.name in TABLES:
@@ -198,6 +321,11 @@ def _compare_rows(module: Any, only: str | None) -> int:
     return 1 if any(row.is_wrong for row in rows) else 0
 
 
+@_command(
+    "compare iterations, refinements and plans with those that are kept",
+    _switch("--update", "bring the file up to date"),
+    DATA,
+)
 def _counts(options: argparse.Namespace) -> int:
     qp.warmup()
     if options.update:
@@ -210,6 +338,17 @@ def _counts(options: argparse.Namespace) -> int:
     return 1 if lines and not options.update else 0
 
 
+@_command(
+    "solve random programs with known answers, and judge every answer",
+    _option("--seconds", "how long (default 60, or as --programs says)", type=_positive),
+    _option("--programs", "how many programs (default: as many as there is time for)", type=_count(1)),
+    _option("--seed", "of all programs", type=_count(0), default=0),
+    _option("--family", f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"),
+    _option("--only", "one program of each family alone, by its number from 0 on", type=_count(0)),
+    _option("--interrupts", "instead, Ctrl-C N times in updates, iterates and fits each", type=_count(1), metavar="N"),
+    _switch("--batches", "instead, batches by one and two threads in other orders"),
+    _option("--out", "the folder for programs that failed", default="fuzz"),
+)
 def _fuzz(options: argparse.Namespace) -> int:
     if options.interrupts is not None:
         counts, wrong = interrupts.run(options.interrupts, options.seed)
@@ -242,6 +381,18 @@ def _fuzz(options: argparse.Namespace) -> int:
     return 1 if found.failed else 0
 
 
+@_command(
+    "an experiment of a paper on its real data",
+    _option("name", "the experiment", choices=[*experiments.MODULES, "all"]),
+    _option("--data", f"the data folder (default: ${sets.DATA_VARIABLE}, then the user's cache)"),
+    _option("--repeats", "how often each set-up is run (default: as the paper)", type=_count(1)),
+    _option("--jobs", "processes", type=int, default=1),
+    _option("--dask", "the address of a dask scheduler whose workers run it; the data folder must be theirs, too"),
+    _switch("--check", "compute a sample of kept runs again where other code made them; exit 1 if they differ"),
+    _option("--budget", "of --check, seconds a page", type=_positive, default=confirm.BUDGET),
+    _option("--out", "the folder of the results (default: experiments)"),
+    *(_switch("--quick", "a short form that takes less than a minute"), FRESH),
+)
 def _experiment(options: argparse.Namespace) -> int:
     """What is run stays run: after Ctrl-C the same command goes on where it was."""
     names = list(experiments.MODULES) if options.name == "all" else [options.name]
@@ -290,12 +441,24 @@ def _check(options: argparse.Namespace, folder: Path) -> int:
     return 0 if holds else 1
 
 
+@_command("one page over the experiments in a folder", _option("folder", "the --out of the experiments"))
 def _report(options: argparse.Namespace) -> int:
     pages.rewrite(Path(options.folder), experiments.find)
     _show_page(pages.index(Path(options.folder)))
     return 0
 
 
+@_command(
+    "write the tables of the documentation from the reports",
+    _option("folder", "the checkout", nargs="?", default="."),
+    _option(
+        "--measure",
+        "measure first, with the solvers and settings of the reports: all of them, or those named",
+        nargs="*",
+        metavar="SET",
+        choices=[*figures.SETS, "anatomy", "all"],
+    ),
+)
 def _figures(options: argparse.Namespace) -> int:
     """Measure the sets again if that is asked, then write the files that differ."""
     wanted = [*figures.SETS, "anatomy"] if "all" in (options.measure or []) else options.measure or []
@@ -319,7 +482,6 @@ def _show_page(page: Path) -> None:
     print(f"the page of the results: {page}; in a browser: {page.resolve().as_uri()}")
 
 
-PROGRAM = "centralpath"
 FORWARDED: dict[str, tuple[Callable[[Sequence[str], str], int], Sequence[str], str]] = {
     "qp": (qp_main, (), "solve a quadratic program from a file, with any setting as an option"),
     "socp": (socp_main, (), "solve a cone program from a file, with any setting as an option"),
@@ -327,192 +489,6 @@ FORWARDED: dict[str, tuple[Callable[[Sequence[str], str], int], Sequence[str], s
     "config": (socp_main, ("config",), "print what a report of a bug should hold"),
     "models": (lambda words, _: main(["compare", "kernels", *words]), (), "the former name of compare kernels"),
 }  # commands with a parser of their own
-
-
-def _positive(text: str) -> float:
-    """A positive number, for the parser."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not value > 0.0:
-        raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
-    return value
-
-
-def _count(least: int) -> Callable[[str], int]:
-    """A whole number that is not below `least`, for the parser."""
-
-    def count(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number, at least {least}, but {text} came")
-        return value
-
-    return count
-
-
-def _file_to_write(text: str) -> Path:
-    """A file in a folder that is there, for the parser: known before the work, not after it."""
-    path = Path(text)
-    if path.is_dir() or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, but {text} came")
-    return path
-
-
-def _answer_to_write(text: str) -> Path:
-    """A file for an answer, for the parser."""
-    if not text.endswith((".npz", ".json")):
-        raise argparse.ArgumentTypeError(f"must be a file .npz or .json, but {text} came")
-    return _file_to_write(text)
-
-
-MATCHES = "a shell pattern (as svm*) or a part of the name, upper and lower case alike"
-
-
-def _option(name: str, words: str, **settings: Any) -> tuple[str, dict[str, Any]]:
-    """An option of a command as the parser takes it; a default is told."""
-    told = f"{words} (default %(default)s)" if settings.get("default") is not None else words
-    return name, {"help": told, **settings}
-
-
-def _only(what: str) -> tuple[str, dict[str, Any]]:
-    return _option("--only", f"{what}: {MATCHES}")
-
-
-def _switch(name: str, words: str) -> tuple[str, dict[str, Any]]:
-    return _option(name, words, action="store_true")
-
-
-TABLES: dict[str, Any] = {"kernels": kernel_machines, "linear": linear, "derivatives": derivatives}
-DATA = _option("--data", f"the folder of the sets of files (default: ${sets.DATA_VARIABLE})")
-TOL = _option("--tol", "relative tolerance", type=_positive, default=1e-8)
-LIMIT = _option("--limit", "seconds a run of a program", type=_positive, default=60.0)
-FRESH = _switch("--fresh", "do not go on with what is there")
-COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], str, list[tuple[str, dict[str, Any]]]]] = {
-    "ablation": (
-        _ablation,
-        "iterations of the textbook method without each of its parts",
-        [_only(f"the programs whose name matches; the names: {', '.join(ablation.PROGRAMS)}")],
-    ),
-    "anatomy": (
-        _anatomy,
-        "where the time of a solve goes: of a file, or of one program a kind",
-        [
-            _option("file", "a program: its plan, times, convergence and trace as a page", nargs="?"),
-            _option("--out", "that page", type=_file_to_write, default=Path("anatomy.html")),
-            _option(
-                "--programs",
-                "CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
-                f"the classes: {', '.join(anatomy.CLASSES)}",
-            ),
-        ],
-    ),
-    "calibrate": (
-        _calibrate,
-        "the costs that decide how to factorize, next to what is measured",
-        [_option("--out", "the file", type=_file_to_write, default=Path("calibration.json"))],
-    ),
-    "counts": (
-        _counts,
-        "compare iterations, refinements and plans with those that are kept",
-        [_switch("--update", "bring the file up to date"), DATA],
-    ),
-    "fuzz": (
-        _fuzz,
-        "solve random programs with known answers, and judge every answer",
-        [
-            _option("--seconds", "how long (default 60, or as --programs says)", type=_positive),
-            _option("--programs", "how many programs (default: as many as there is time for)", type=_count(1)),
-            _option("--seed", "of all programs", type=_count(0), default=0),
-            _option(
-                "--family", f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"
-            ),
-            _option("--only", "one program of each family alone, by its number from 0 on", type=_count(0)),
-            _option(
-                "--interrupts",
-                "instead, Ctrl-C N times in updates, iterates and fits each",
-                type=_count(1),
-                metavar="N",
-            ),
-            _switch("--batches", "instead, batches by one and two threads in other orders"),
-            _option("--out", "the folder for programs that failed", default="fuzz"),
-        ],
-    ),
-    "solve": (
-        _solve,
-        "solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)",
-        [
-            _option("file", "the file; its ending says what it is"),
-            _switch("--verbose", "one line per iteration"),
-            _option("--tol", "relative tolerance", type=float, default=1e-8),
-            _option("--max-iter", "iteration limit", type=int, default=200),
-            _option("--time-limit", "seconds (default: none)", type=float),
-            _option("--out", "write status, x, y and z to this file (.npz or .json)", type=_answer_to_write),
-        ],
-    ),
-    "suite": (
-        _suite,
-        "solve a set of files and verify every answer",
-        [
-            _option("name", "the set", choices=list(sets.SETS)),
-            *(DATA, TOL, LIMIT, _only("the programs whose name matches")),
-            _option("--json", "write all measurements to this file", type=_file_to_write),
-        ],
-    ),
-    "compare": (
-        _compare,
-        "solve a set with every solver that is installed, and verify",
-        [
-            _option("name", "the set", choices=[*catalogue.names(), *TABLES]),
-            _option("--solvers", "names or module:function, with commas between (default: all installed)"),
-            *(TOL, LIMIT, DATA, FRESH, _only("the programs or data whose name, as lasso_50 or of a file, matches")),
-            _option("--threads", "threads of every solver", type=_count(1), default=1),
-            _option("--sizes", "small, medium, large or sizes as 10,500", default="medium"),
-            _option("--out", "the folder of the report (default: compare-SET)"),
-        ],
-    ),
-    "experiment": (
-        _experiment,
-        "an experiment of a paper on its real data",
-        [
-            _option("name", "the experiment", choices=[*experiments.MODULES, "all"]),
-            _option("--data", f"the data folder (default: ${sets.DATA_VARIABLE}, then the user's cache)"),
-            _option("--repeats", "how often each set-up is run (default: as the paper)", type=_count(1)),
-            _option("--jobs", "processes", type=int, default=1),
-            _option(
-                "--dask",
-                "the address of a dask scheduler whose workers run it; the data folder must be theirs, too",
-            ),
-            _switch("--check", "compute a sample of kept runs again where other code made them; exit 1 if they differ"),
-            _option("--budget", "of --check, seconds a page", type=_positive, default=confirm.BUDGET),
-            _option("--out", "the folder of the results (default: experiments)"),
-            *(_switch("--quick", "a short form that takes less than a minute"), FRESH),
-        ],
-    ),
-    "figures": (
-        _figures,
-        "write the tables of the documentation from the reports",
-        [
-            _option("folder", "the checkout", nargs="?", default="."),
-            _option(
-                "--measure",
-                "measure first, with the solvers and settings of the reports: all of them, or those named",
-                nargs="*",
-                metavar="SET",
-                choices=[*figures.SETS, "anatomy", "all"],
-            ),
-        ],
-    ),
-    "report": (
-        _report,
-        "one page over the experiments in a folder",
-        [_option("folder", "the --out of the experiments")],
-    ),
-}
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -66,7 +66,7 @@ def test_the_finding_says_what_the_runs_say(mss, words):
     finding = ScoreSpaces().finding(runs)
     assert words in finding and f"{'MSS' if mss > 75 else 'FKL'} is the best" in finding
     assert finding.startswith(f"MSS is above SS on {2 if mss > 70 else 0} of 2 data sets")
-    assert accuracies(runs)["FKL"]["vowels"].tolist() == [75.0]
+    assert accuracies(runs)["vowels"]["FKL"].tolist() == [75.0]
 
 
 def test_the_verdict_needs_more_than_two_standard_errors():
@@ -105,7 +105,7 @@ def test_quick_on_the_promoters(tmp_path):
     runs = conduct(experiment, tmp_path, str(data), quick=True)
     assert [run["data"] for run in runs] == ["promoters"] * 2
     means = accuracies(runs)
-    assert all(row["promoters"].mean() > 50.0 for row in means.values())
+    assert all(values.mean() > 50.0 for values in means["promoters"].values())
     assert "Promoter Gene" in experiment.finding(runs)
 
 
