@@ -25,8 +25,8 @@ from ..answers.verify import Program
 from ..programs import generate, learning
 from ..programs.sets import DataError, read
 from . import measurement
-from .report import STYLE, html_table
-from .tables import Table, seconds
+from .report import document, html_table
+from .tables import Table, markdown_lines, seconds
 
 PROGRAMS = (
     "svm_dual_rbf_10", "svm_dual_rbf_200", "svm_dual_rbf_2000", "svm_dual_linear_2000", "ea_svm_cubic_800",
@@ -111,11 +111,8 @@ def table(names: Iterable[str]) -> str:
         f"{machine['processor']}, Python {machine['python']}, {versions['date']}, {versions['commit'] or 'no commit'}"
     )
     head = ["program", "KKT systems", "ms", "iterations", *(f"{part} %" for part in TIMINGS), "floor ms", "ms / floor"]
-    lines = [head, ["---"] * len(head), *(row(name, rate) for name in names)]
-    return "\n".join(
-        [f"{about}; dgemm: {rate / 1e9:.0f} Gflop/s on one thread", ""]
-        + ["| " + " | ".join(line) + " |" for line in lines]
-    )
+    lines = markdown_lines([head, *(row(name, rate) for name in names)])
+    return "\n".join([f"{about}; dgemm: {rate / 1e9:.0f} Gflop/s on one thread", "", *lines])
 
 
 def page(file: str | Path) -> str:
@@ -139,5 +136,4 @@ def page(file: str | Path) -> str:
         solution._repr_html_(), html_table(Table("Time", ["part", "time", "%"], parts)),
         html_table(Table("Trace", list(trace.dtype.names or ()), rows)),
     ]  # fmt: skip
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
+    return document(title, body)
