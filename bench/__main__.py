@@ -1,9 +1,8 @@
 """`centralpath`, or `python -m bench`: the tour; `qp FILE`, `socp FILE`: one file with any setting; `solve FILE`: one
 file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes;
-`calibrate`: what factorizations cost; `ablation`: what each part of the method is worth; `counts`: iterations and
-plans beside those that are kept; `fuzz`: programs around known answers, by the thousand; `figures`: the
-documentation's tables from the reports; `experiment NAME`: an experiment of a paper; `report DIR`: a page over
-experiments."""
+`calibrate`: what factorizations cost; `counts`: iterations and plans beside those that are kept; `fuzz`: programs around
+known answers, by the thousand; `figures`: the documentation's tables from the reports; `experiment NAME`: an experiment
+of a paper; `report DIR`: a page over experiments."""
 
 from __future__ import annotations
 
@@ -27,7 +26,6 @@ from . import counts, experiments
 from .answers import answer
 from .answers.verify import verify
 from .compare import (
-    ablation,
     anatomy,
     calibrate,
     comparison,
@@ -145,15 +143,6 @@ def _tour() -> int:
     print(INTRODUCTION, flush=True)
     qp.warmup()
     return 0 if tour() else 1
-
-
-@_command(
-    "iterations of the textbook method without each of its parts",
-    _only(f"the programs whose name matches; the names: {', '.join(ablation.PROGRAMS)}"),
-)
-def _ablation(options: argparse.Namespace) -> int:
-    print(ablation.table(sets.chosen(ablation.PROGRAMS, options.only, "program")).text())
-    return 0
 
 
 @_command(

@@ -2,10 +2,12 @@
 
 The programs are the generated classes at sizes for dense matrices, and three that are hard on purpose: an equation
 twice, two equations that are nearly the same, and programs in units that differ by many orders of magnitude.
+``python -m docs.teaching.ablation`` prints it, of the programs that are named or of all.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 
@@ -14,13 +16,12 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from bench.compare.tables import Table
+from bench.programs import generate
+from bench.programs.saved import changed
 from qp.reduce.cone_form import ConeForm
 from socp.textbook import Switches, solve
 from socp.textbook.switches import dense
-
-from ..programs import generate
-from ..programs.saved import changed
-from .tables import Table
 
 WHOLE = Switches(equilibration=True)
 PARTS = tuple(field.name for field in fields(Switches))
@@ -114,3 +115,7 @@ def table(names: Iterable[str] = tuple(PROGRAMS), parts: Iterable[str] = PARTS) 
 def _with_equations(program: socp.ConeProgram, A: np.ndarray, b: np.ndarray) -> socp.ConeProgram:
     rows = sp.vstack([program.A, A])
     return changed(program, A=rows, b=np.concatenate([program.b, b]), P=dense(program)[0])  # type: ignore[no-any-return]
+
+
+if __name__ == "__main__":
+    print(table(sys.argv[1:] or PROGRAMS).text())
