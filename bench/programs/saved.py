@@ -30,9 +30,11 @@ def changed(program: Any, **parts: Any) -> Any:
     >>> changed(qp.QuadraticProgram([[2.0]], [-4.0], lb=0.0), q=[3.0]).q
     array([3.])
     """
-    kind, more = (CONE, ("cones",)) if isinstance(program, socp.ConeProgram) else (QUADRATIC, ())
+    is_cone = isinstance(program, socp.ConeProgram)
+    kind, more = (CONE, ("cones",)) if is_cone else (QUADRATIC, ())
     names = (*_VECTORS[kind], *_MATRICES[kind], *more, "offset")
-    return type(program)(**{name: getattr(program, name) for name in names} | parts)
+    kinds: Any = socp.ConeProgram if is_cone else qp.QuadraticProgram
+    return kinds(**{name: getattr(program, name) for name in names} | parts)
 
 
 def write(program: Program, path: str | os.PathLike[str]) -> None:
