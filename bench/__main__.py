@@ -1,8 +1,4 @@
-"""`centralpath`, or `python -m bench`: the tour; `qp FILE`, `socp FILE`: one file with any setting; `solve FILE`: one
-file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes;
-`calibrate`: what factorizations cost; `counts`: iterations and plans beside those that are kept; `fuzz`: programs around
-known answers, by the thousand; `figures`: the documentation's tables from the reports; `experiment NAME`: an experiment
-of a paper; `report DIR`: a page over experiments."""
+"""The command line, `centralpath` or `python -m bench`: each command is a function that declares its options."""
 
 from __future__ import annotations
 

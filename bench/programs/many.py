@@ -2,15 +2,12 @@
 
 The engine and Moreau take a batch in one call; the other solvers are set up once and asked for each objective in a loop
 of Python.  What the set-up takes counts for the engine, and for nobody else.
-
-``python -m bench.programs.many 2`` compares two threads of the engine with one.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -99,29 +96,11 @@ def drawn(objective: np.ndarray) -> tuple[np.ndarray, int, np.random.Generator]:
     return objective + size * rng.normal(size=(k, objective.size)), k, rng
 
 
-def compare_threads(threads: int, tol: float = 1e-8) -> Iterator[str]:
-    """A line for each class with ten and thirty variables: microseconds a program on one thread and on several."""
-    for name, made in CLASSES.items():
-        for size in (10, 30):
-            program = made(size, 0)
-            objectives, k, _ = drawn(getattr(program, "c" if isinstance(program, socp.ConeProgram) else "q"))
-            ways = [_centralpath(program, objectives, tol, count)[0] for count in (1, threads)]
-            times = np.zeros((1 + RUNS, 2))
-            for run in times:  # in turn; the first are not counted
-                for way, solve in enumerate(ways):
-                    start = time.perf_counter()
-                    solve()
-                    run[way] = time.perf_counter() - start
-            one, several = np.median(times[1:], axis=0)
-            each = f"{1e6 * one / k:8.2f} us, {threads} threads {1e6 * several / k:8.2f} us"
-            yield f"{name + '_' + str(size):16s} {k:6d} programs {each}, {one / several:.2f} times as many"
-
-
-def _centralpath(program: Any, objectives: np.ndarray, tol: float, threads: int = 1) -> Batch:
+def _centralpath(program: Any, objectives: np.ndarray, tol: float) -> Batch:
     is_cone = isinstance(program, socp.ConeProgram)
     last: list[Any] = []
     names = ("G", "h", "cones", "A", "b", "P") if is_cone else ("P", "A", "l", "u", "lb", "ub")
-    data = {"tol": tol, "threads": threads} | {name: getattr(program, name) for name in names}
+    data = {"tol": tol} | {name: getattr(program, name) for name in names}
 
     def solve() -> None:
         last[:] = [socp.solve_many(c=objectives, **data) if is_cone else qp.solve_many(q=objectives, **data)]
@@ -191,7 +170,3 @@ _BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {
     "centralpath": _centralpath,
     "moreau": _moreau,
 }
-
-if __name__ == "__main__":
-    for line in compare_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 2):
-        print(line, flush=True)
