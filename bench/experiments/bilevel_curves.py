@@ -87,7 +87,6 @@ class Curves(Experiment):
     repeats = 100
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a set-up, text, size and seed."""
         shares = SHARES[:1] + SHARES[3:4] if quick else SHARES
         return [
             {**own, "train": list(train), "test": list(test), **other}
@@ -97,7 +96,6 @@ class Curves(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> Prepared:
-        """The posts of the three groups, in both texts."""
         return Prepared(both_texts(noun_posts(data, LABELS)))
 
     def run(self, prepared: Prepared, parameters: Parameters) -> Result:
@@ -118,11 +116,9 @@ class Curves(Experiment):
         return {"samples": int(drawn.fitted.size), **found}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a text."""
         return [_table(text, own) for text, own in grouped(runs, "text").items()]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy against the test task's training posts, a panel a set-up, a row a text."""
         rows = 2 * len(grouped(runs, "text"))
         figure, places = panels(rows, 3, (11.0, 3.0 * rows), sharey=True)
         for axes, ((text, *setup), group) in zip(places.flat, grouped(runs, "text", "train", "test").items()):
@@ -140,7 +136,6 @@ class Curves(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """Who is ahead with the fewest posts and with the most, and what the lines of LDA are above of."""
         return " ".join(_sentence(text, own) for text, own in grouped(runs, "text").items())
 
     def verdict(self, runs: list[Result]) -> Verdict:
@@ -193,12 +188,10 @@ class MultiTaskConstant(Experiment):
     repeats = 20
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a text and seed, with all values of C_2."""
         seeds = range(UNUSED, UNUSED + (min(repeats, 2) if quick else repeats))
         return grid(text=TEXTS, seed=seeds)
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        """The posts of the three groups, in both texts."""
         return both_texts(noun_posts(data, LABELS))
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
@@ -215,7 +208,6 @@ class MultiTaskConstant(Experiment):
         }
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A row a value."""
         texts = grouped(runs, "text")
         rows = [
             [f"{C2:g}", *(shown(run["multitask"][k] for run in own) for own in texts.values())]
@@ -225,7 +217,6 @@ class MultiTaskConstant(Experiment):
         return [Table("Accuracy by C_2", ["C_2", *texts], rows, "In %, mean and 95 % confidence interval.")]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy against C_2."""
         figure, ((axes,),) = panels(1, 1, (5.4, 3.6))
         for text, means in self._means(runs).items():
             axes.semilogx(C2_VALUES, means, "o-", label=text)
@@ -234,7 +225,6 @@ class MultiTaskConstant(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """The best values."""
         parts = []
         for text, means in self._means(runs).items():
             best = [f"{C2:g}" for C2, mean in zip(C2_VALUES, means) if mean >= means.max() - 0.1]

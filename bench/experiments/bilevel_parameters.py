@@ -42,7 +42,6 @@ class ParametersOfPrior(Experiment):
     repeats = 100
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a text, value and seed."""
         values = [("beta", value) for value in BETAS] + [("phi", value) for value in PHIS]
         return [
             {"text": text, "varied": varied, "value": value, "seed": seed}
@@ -52,7 +51,6 @@ class ParametersOfPrior(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        """The posts of the three groups, in both texts."""
         return both_texts(noun_posts(data, ("atheism", "guns", "mideast")))
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
@@ -71,11 +69,9 @@ class ParametersOfPrior(Experiment):
         }
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a text and parameter."""
         return [_table(key, group) for key, group in grouped(runs, "text", "varied").items()]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy against beta and against phi, a row a text."""
         groups = grouped(runs, "text", "varied")
         figure, places = panels(-(-len(groups) // 2), 2, (9.0, 3.4 * len(groups) / 2), sharey="row")
         for axes, ((text, varied), group) in zip(places.flat, groups.items()):
@@ -90,7 +86,6 @@ class ParametersOfPrior(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """What happens from the least to the greatest value, and where the best is."""
         return " ".join(_sentence(key, group) for key, group in grouped(runs, "text", "varied").items())
 
     def verdict(self, runs: list[Result]) -> Verdict:

@@ -53,7 +53,6 @@ class Scatter(Experiment):
     repeats = 100
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a set-up, text and seed."""
         return [
             {"text": text, "train": list(train), "test": list(test), "seed": seed}
             for text in TEXTS
@@ -62,7 +61,6 @@ class Scatter(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        """The posts of the four groups, in both texts."""
         return both_texts(noun_posts(data))
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
@@ -81,11 +79,9 @@ class Scatter(Experiment):
         return {"samples": int(drawn.fitted.size), **found}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a text."""
         return [_table(text, summaries(own)) for text, own in grouped(runs, "text").items()]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy of the bilevel classifier against that of the machine, a point a set-up."""
         figure, ((axes,),) = panels(1, 1, (5.4, 5.2))
         for (text, own), marker in zip(grouped(runs, "text").items(), ("o", "^")):
             points = summaries(own)
@@ -101,7 +97,6 @@ class Scatter(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """How many set-ups lie above the diagonal, by how much, and how surely."""
         return " ".join(_sentence(text, summaries(own)) for text, own in grouped(runs, "text").items())
 
     def verdict(self, runs: list[Result]) -> Verdict:

@@ -114,13 +114,11 @@ class DigitExplanations(Experiment):
     repeats = 10
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a pair of digits, size and seed."""
         pairs = [(0, 6), (0, 1), (3, 5), (3, 8), (4, 6), (4, 7)] if quick else list(combinations(range(10), 2))
         sizes, seeds = (SIZES[:2], range(min(repeats, 2))) if quick else (SIZES, range(repeats))
         return grid(data=ALPHABETS, size=sizes, pair=map(list, pairs), seed=seeds)
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Characters]:
-        """All images, with their strokes."""
         try:
             from sklearn.datasets import load_digits
         except ImportError as error:
@@ -150,11 +148,9 @@ class DigitExplanations(Experiment):
         return {**errors, "unexplained": 1.0 - float(explained.mean())}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """Errors of all machines; pairs that gain and lose; tau."""
         return [_errors(runs), _pairs_that_gain(runs), _agreement(runs)]
 
     def figure(self, runs: list[Result]) -> Any:
-        """The paper's three figures side by side, a row an alphabet."""
         names = grouped(runs, "data")
         figure, places = panels(len(names), 3, (15.0, 4.6 * len(names)))
         for (left, middle, right), (name, own) in zip(places, names.items()):
@@ -175,7 +171,6 @@ class DigitExplanations(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """The three claims, one after the other, of each alphabet."""
         parts = []
         for name, own in grouped(runs, "data").items():
             at = [run for run in own if run["size"] == SHOWN]

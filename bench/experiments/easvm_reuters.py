@@ -136,7 +136,6 @@ class ReutersExplanations(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Articles]:
-        """All articles of the split, in both forms of the words."""
         articles = reuters(data)
         texts = (tokenize(f"{a}\n{b}", None, None) for a, b in zip(articles.titles, articles.bodies))
         tokens = cached_tokens("reuters-words", locate(SOURCE, data), lambda: texts)
@@ -170,7 +169,6 @@ class ReutersExplanations(Experiment):
         return {**found, "gap": max(gaps)}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """F1 by category and size, a table a form of the words and choice of the explained articles."""
         note = (
             "F1 in %, mean and 95 % confidence interval over random samples; one sample of all 9,603. Better / equal / "
             "worse: of the samples. Q: the median, as a multiple of the plain machine's mean alpha. Explained: the "
@@ -186,7 +184,6 @@ class ReutersExplanations(Experiment):
         return found
 
     def figure(self, runs: list[Result]) -> Any:
-        """F1 of EA-SVM against that of the SVM: a point a category and size, a panel a choice of what is explained."""
         figure, places = panels(1, len(EXPLAINED), (10.0, 5.0))
         sizes = sorted({run["size"] for run in runs})
         for axes, (kind, title) in zip(places.flat, EXPLAINED.items()):
@@ -206,7 +203,6 @@ class ReutersExplanations(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """How often EA-SVM is better or worse, in the means and significantly."""
         parts = []
         for words in grouped(runs, "words"):
             for kind, title in EXPLAINED.items():

@@ -67,7 +67,6 @@ class Strings(Experiment):
     measures: ClassVar[dict[str, str]] = {"area": "Area under the ROC curve", "accuracy": "Accuracy"}
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a task, size and seed."""
         return [
             {"task": task, "size": size, "seed": seed}
             for task, sizes in SIZES.items()
@@ -76,7 +75,6 @@ class Strings(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Of each task the encoded strings, the signs, and the important places."""
         found = promoters(data)
         prepared = {"promoter": task(found.strings, found.labels == "+", promoter_places(found.strings))}
         found = splice_junctions(data)
@@ -107,7 +105,6 @@ class Strings(Experiment):
         return found
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a task."""
         tables = []
         for name, own in grouped(runs, "task").items():
             rows = []
@@ -123,7 +120,6 @@ class Strings(Experiment):
         return tables
 
     def figure(self, runs: list[Result]) -> Any:
-        """The learning curves by the area under the ROC curve, a panel a task."""
         names = grouped(runs, "task")
         figure, places = panels(1, len(names), (4.4 * len(names), 3.8), sharey=True)
         for axes, (name, own) in zip(places.flat, names.items()):
@@ -138,7 +134,6 @@ class Strings(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """How often which machine has the larger area, by the same strings, and by how much."""
         parts = []
         for name, own in grouped(runs, "task").items():
             for kind, words in (("easvm", "EA-SVM"), ("random", "with random places")):

@@ -79,7 +79,6 @@ class Transfer(Experiment):
     repeats = 20
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a pair of tasks, size and seed; the variants with the largest size."""
         sizes = (10, 100, 500) if quick else SIZES
         shapes = [("paper", size) for size in sizes] + [(name, sizes[-1]) for name in VARIANTS if name != "paper"]
         return [
@@ -90,7 +89,6 @@ class Transfer(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        """The posts of the three groups, in all variants."""
         labels = ("atheism", "guns", "mideast")
         return variants(noun_posts(data, labels), noun_posts(data, labels, IS_A))
 
@@ -116,11 +114,9 @@ class Transfer(Experiment):
         }
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a pair of tasks, and one of the variants."""
         return [*(_table(pair, own) for pair, own in _by_pair(runs).items()), _table_of_variants(runs)]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy against training samples, a panel a pair of tasks."""
         pairs = _by_pair(runs)
         figure, places = panels(1, len(pairs), (4.6 * len(pairs), 4.0), sharey=True)
         for axes, ((train, test), own) in zip(places.flat, pairs.items()):
@@ -138,7 +134,6 @@ class Transfer(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """Who is ahead, how often, and how they end."""
         parts = []
         ahead = of = narrower = 0
         for pair, own in _by_pair(runs).items():
