@@ -88,20 +88,6 @@ class Articles:
         return np.concatenate([order[belongs][:count], order[~belongs][: size - count]])
 
 
-@dataclass(frozen=True)
-class Hyperplane:
-    """A machine, the relative gap of its program, and the mean alpha of the plain one, which is the measure of Q."""
-
-    w: np.ndarray
-    b: float
-    alpha: float
-    gap: float
-
-    def __call__(self, X: sp.csr_array) -> np.ndarray:
-        """Which samples are of the category."""
-        return np.asarray(X @ self.w + self.b > 0.0)
-
-
 class ReutersExplanations(Experiment):
     """Figure 5B."""
 
@@ -155,17 +141,17 @@ class ReutersExplanations(Experiment):
         none = 0.0 * X
         C = max(prices, key=lambda C: best_factor(X, y, none, C, (0.0,))[0]) if len(prices) > 1 else prices[0]
         plain = next(path(X, y, none, C, (0.0,)))
-        found: Result = {"svm": f1(truth, plain(articles.X[test]))}
+        found: Result = {"svm": f1(truth, plain.predict(articles.X[test]))}
         important = articles.important[category]
         explained = {"own": y & (X @ important.astype(np.float64) > 0.0), "all": np.ones(y.size, dtype=bool)}
-        gaps = [plain.gap]
+        gaps = [float(plain.solution_.gap)]
         for kind, which in explained.items() if y.size <= SMALL else [("own", explained["own"])]:
             D = differences(X, important, which)
             _, factor = best_factor(X, y, D, C, SERIES)
             *_, machine = path(X, y, D, C, (0.0, factor) if factor else (0.0,))
-            found[f"easvm_{kind}"] = f1(truth, machine(articles.X[test]))
+            found[f"easvm_{kind}"] = f1(truth, machine.predict(articles.X[test]))
             found |= {f"factor_{kind}": factor, f"explained_{kind}": int(np.count_nonzero(np.diff(D.indptr)))}
-            gaps.append(machine.gap)
+            gaps.append(float(machine.solution_.gap))
         return {**found, "gap": max(gaps)}
 
     def tables(self, runs: list[Result]) -> list[Table]:
@@ -282,7 +268,7 @@ def differences(X: sp.csr_array, important: np.ndarray, explained: np.ndarray) -
 
 def path(
     X: sp.csr_array, y: np.ndarray, D: sp.csr_array, C: float, factors: tuple[float, ...], alpha: float | None = None
-) -> Iterator[Hyperplane]:
+) -> Iterator[ExplanationAugmentedSVC]:
     """EA-SVM for Q = factor x mean alpha of the plain machine; where that is not given the first factor must be 0."""
     for factor in factors:
         Q = factor * (alpha or 0.0)
@@ -292,7 +278,7 @@ def path(
             machine.fit(X, y, explanations=X - D if factor > 0.0 else None)
         if alpha is None:
             alpha = float(machine.alpha_.mean())
-        yield Hyperplane(machine.coef_[0], float(machine.intercept_[0]), alpha, float(machine.solution_.gap))
+        yield machine
 
 
 def best_factor(
@@ -304,7 +290,7 @@ def best_factor(
     for fold, held_out in enumerate(folds[:1] if y.size >= LARGE else folds):
         kept = np.delete(np.arange(y.size), held_out)
         machines = path(X[kept], y[kept], D[kept], C, series)
-        scores[fold] = [f1(y[held_out], machine(X[held_out])) for machine in machines]
+        scores[fold] = [f1(y[held_out], machine.predict(X[held_out])) for machine in machines]
     means = scores.mean(axis=0).round(12)
     return float(means.max()), float(series[means.argmax()])
 
