@@ -163,43 +163,6 @@ def test_printed_and_pickled():
 # ---- update
 
 
-def parts(program):
-    return {name: getattr(program, name) for name in ("P", "q", "A", "l", "u", "lb", "ub", "offset")}
-
-
-def new_values(name, program, rng):
-    """Another value of a part, under which the program keeps a solution."""
-    if name == "q":
-        return {"q": program.q + (0.0 if program.P is None else program.P @ rng.normal(size=program.n))}
-    if name in ("u", "ub"):
-        return {name: getattr(program, name) + rng.uniform(0.0, 1.0)}
-    if name in ("l", "lb"):
-        return {name: getattr(program, name) - rng.uniform(0.0, 1.0)}
-    if name == "P_data":
-        return {"P_data": 2.0 * (program.P if isinstance(program.P, np.ndarray) else program.P.data)}
-    return {"A_data": program.A.data * 1.0}
-
-
-@pytest.mark.parametrize("warm_start", [False, True])
-@pytest.mark.parametrize("seed", range(12))
-def test_an_updated_solver_is_a_new_solver(seed, warm_start):
-    rng = np.random.default_rng(seed)
-    program, _ = planted_quadratic(rng)
-    solver = Solver(program)
-    solver.solve()
-    names = ["q", "u", "ub", "l", "lb", "A_data"]
-    if program.P is not None and not isinstance(program.P, LowRank):
-        names.append("P_data")
-    for name in [*names, *rng.permutation(names)]:
-        change = new_values(name, solver.program, rng)
-        solver.update(**change)
-        fresh = qp.solve(solver.program)
-        solution = solver.solve(warm_start)
-        check(solver.program, solution, str(fresh.status))
-        if fresh.status is Status.OPTIMAL:
-            assert solution.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
-
-
 @pytest.mark.parametrize("change, objective", [
     ({"ub": [0.5, 1.0]}, -3.75), ({"ub": None, "q": [-4, -4]}, -6.0), ({"ub": [INF, 1.0]}, -4.0),
     ({"lb": [1.0, -1.0]}, -4.0), ({"lb": [0.5, 1.0], "ub": [0.5, 1.0]}, -3.75), ({"l": [3.0], "u": [INF]}, None),

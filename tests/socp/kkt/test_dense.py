@@ -56,8 +56,11 @@ def test_the_factor_multiplied_back(seed, dims, wide):
     eta *= wide
     n, p = form.n, form.p
     kkt = DenseKKT(form, 0.0, 0)
-    rhs = np.ones(n + p + form.m)
-    assert kkt.factor(w, eta, rhs, np.empty_like(rhs)) == 0
+    rhs = np.random.default_rng(seed).normal(size=(2, n + p + form.m))
+    out = np.full_like(rhs, np.nan)
+    assert kkt.factor(w, eta, rhs, out) == 0
+    K = dense_kkt(form, w, eta)
+    assert np.abs(out @ K - rhs).max() <= 1e-14 * np.linalg.cond(K) * np.abs(rhs).max()  # nothing was refined
     L, A, scaled = np.tril(kkt.H.reshape(n, n).T), dense_M(form)[:p], dense_kkt(form, w, eta)[n + p :, :n]
     without = operator_matrix(form.P, n) + scaled.T @ scaled
     H = without + kkt.rho * min(1.0, without.diagonal().max()) * A.T @ A

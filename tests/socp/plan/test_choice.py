@@ -193,9 +193,9 @@ def test_the_page_has_a_plan_of_each_kind():
 
 def test_work_in_words():
     plan = Plan("dense", "it is so", what="something")
-    assert [str(plan._replace(flops=flops)) for flops in (0.0, 12.0, 3.44e5, 2e9)] == [
-        "something: it is so", "something, about 12 flop: it is so", "something, about 340 kflop: it is so",
-        "something, about 2 Gflop: it is so",
+    assert [str(plan._replace(flops=flops)) for flops in (0.0, 12.0, 1e3, 3.44e5, 2e9)] == [
+        "something: it is so", "something, about 12 flop: it is so", "something, about 1 kflop: it is so",
+        "something, about 340 kflop: it is so", "something, about 2 Gflop: it is so",
     ]  # fmt: skip
     compared = plan._replace(seconds={"dense": 2e-3, "sparse": 3e-3})
     assert str(compared) == "something: chosen over sparse (1.5x)"
