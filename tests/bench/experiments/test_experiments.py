@@ -64,7 +64,7 @@ class Dice(Experiment):
 
 @pytest.fixture
 def dice(monkeypatch):
-    monkeypatch.setattr(experiments, "MODULES", {"dice": "dice"})
+    monkeypatch.setattr(experiments, "MODULES", {"dice": "dice:Dice"})
     monkeypatch.setattr(experiments, "import_module", lambda name: sys.modules[__name__])
     return Dice()
 
