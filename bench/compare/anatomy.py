@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import html
 import statistics
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from ..answers.verify import Program
 from ..programs import generate, learning
 from ..programs.sets import DataError, read
 from . import measurement
+from .calibrate import best_seconds
 from .report import document, html_table
 from .tables import Table, markdown_lines, seconds
 
@@ -69,12 +69,7 @@ def names(wanted: str | None = None) -> tuple[str, ...]:
 def dgemm_rate(order: int = 1000) -> float:
     """Flops a second of dgemm, the best of five."""
     A = np.asfortranarray(np.random.default_rng(0).normal(size=(order, order)))
-    best = np.inf
-    for _ in range(5):
-        started = time.perf_counter()
-        blas.dgemm(1.0, A, A)
-        best = min(best, time.perf_counter() - started)
-    return 2.0 * order**3 / best
+    return 2.0 * order**3 / best_seconds(lambda: blas.dgemm(1.0, A, A))
 
 
 def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.Solver]:

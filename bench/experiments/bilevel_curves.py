@@ -120,7 +120,7 @@ class Curves(Experiment):
 
     def figure(self, runs: list[Result]) -> Any:
         rows = 2 * len(grouped(runs, "text"))
-        figure, places = panels(rows, 3, (11.0, 3.0 * rows), sharey=True)
+        figure, places = panels(rows, 3, (11.0, 3.0 * rows), "accuracy, %", sharey=True)
         for axes, ((text, *setup), group) in zip(places.flat, grouped(runs, "text", "train", "test").items()):
             for kind in [kind for kind in KINDS if kind in group[0]]:
                 x, y, error = np.array(curve(group, kind)).T
@@ -130,8 +130,6 @@ class Curves(Experiment):
                     axes.errorbar(x, y, error, fmt=STYLES[kind], capsize=2, markersize=4, label=KINDS[kind])
             axes.set(xscale="log", xlabel="training posts of the test task")
             axes.set_title(f"{in_words(*setup)} ({text})", fontsize=9)
-        for axes in places[:, 0]:
-            axes.set_ylabel("accuracy, %")
         places.flat[0].legend(fontsize=8)
         return figure
 

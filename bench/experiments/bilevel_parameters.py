@@ -73,15 +73,13 @@ class ParametersOfPrior(Experiment):
 
     def figure(self, runs: list[Result]) -> Any:
         groups = grouped(runs, "text", "varied")
-        figure, places = panels(-(-len(groups) // 2), 2, (9.0, 3.4 * len(groups) / 2), sharey="row")
+        figure, places = panels(-(-len(groups) // 2), 2, (9.0, 3.4 * len(groups) / 2), "accuracy, %", sharey="row")
         for axes, ((text, varied), group) in zip(places.flat, groups.items()):
             x, y, error = np.array(points(group, varied)).T
             axes.errorbar(x, y, error, fmt="o-", capsize=3, label="bilevel gen/discr")
             axes.axhline(np.mean([run["svm"] for run in group]), color="gray", label="SVM")
             axes.set(xscale="linear" if varied == "beta" else "log", xlabel=varied)
             axes.set_title(text, fontsize=9)
-        for axes in places[:, 0]:
-            axes.set_ylabel("accuracy, %")
         places.flat[0].legend(fontsize=8)
         return figure
 

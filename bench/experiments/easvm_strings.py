@@ -121,7 +121,7 @@ class Strings(Experiment):
 
     def figure(self, runs: list[Result]) -> Any:
         names = grouped(runs, "task")
-        figure, places = panels(1, len(names), (4.4 * len(names), 3.8), sharey=True)
+        figure, places = panels(1, len(names), (4.4 * len(names), 3.8), "area under the ROC curve", sharey=True)
         for axes, (name, own) in zip(places.flat, names.items()):
             groups = list(grouped(own, "size").values())
             for (kind, label), style in zip(KINDS.items(), ("s--", "o-", ":")):
@@ -129,7 +129,6 @@ class Strings(Experiment):
                 value, error = np.array(means).T
                 axes.errorbar([group[0]["size"] for group in groups], value, error, fmt=style, capsize=3, label=label)
             axes.set(xscale="log", title=name, xlabel="training strings")
-        figure.axes[0].set_ylabel("area under the ROC curve")
         figure.axes[0].legend(fontsize=8)
         return figure
 

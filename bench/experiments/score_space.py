@@ -143,7 +143,7 @@ class ScoreSpaces(Experiment):
 
     def figure(self, runs: list[Result]) -> Any:
         means = accuracies(runs)
-        figure, places = panels(1, len(means), (3.0 * len(means) + 1.0, 3.6))
+        figure, places = panels(1, len(means), (3.0 * len(means) + 1.0, 3.6), "accuracy (%)")
         for axes, (name, cell) in zip(places.flat, means.items()):
             place = np.arange(len(PRINTED))
             axes.bar(place - 0.2, [PRINTED[m][name] for m in PRINTED], 0.4, color="0.75", label="printed")
@@ -152,9 +152,7 @@ class ScoreSpaces(Experiment):
             axes.bar(place + 0.2, heights, 0.4, yerr=spreads, capsize=2, label="measured")
             axes.set_xticks(place, list(PRINTED), rotation=60)
             axes.set(title=DATA[name], ylim=(40.0, 100.0))
-        first = figure.axes[0]
-        first.set_ylabel("accuracy (%)")
-        first.legend(fontsize="small")
+        figure.axes[0].legend(fontsize="small")
         return figure
 
     def finding(self, runs: list[Result]) -> str:

@@ -119,7 +119,7 @@ class MarginScoreSpaces(Experiment):
 
     def figure(self, runs: list[Result]) -> Any:
         cells = by_setup(runs, "data", "init", "steps", "states")
-        figure, places = panels(len(STARTS), len(STEPS), (9.0, 5.2), sharex=True, sharey=True)
+        figure, places = panels(len(STARTS), len(STEPS), (9.0, 5.2), "accuracy (%)", sharex=True, sharey=True)
         for axes, (init, steps) in zip(places.flat, product(STARTS, STEPS)):
             for method in METHODS:
                 values = {S: cells.get(("promoters", init, steps, S), {}).get(method) for S in STATES}
@@ -130,8 +130,6 @@ class MarginScoreSpaces(Experiment):
         places[0, 0].legend(fontsize="x-small")
         for axes in places[-1]:
             axes.set_xlabel("states")
-        for axes in places[:, 0]:
-            axes.set_ylabel("accuracy (%)")
         return figure
 
     def finding(self, runs: list[Result]) -> str:

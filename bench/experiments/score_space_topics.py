@@ -110,14 +110,14 @@ class TopicScores(Experiment):
     def figure(self, runs: list[Result]) -> Any:
         cells = by_setup(runs, "topics", "size")
         most = max(size for _, size in cells)
-        figure, ((left, right),) = panels(1, 2, (8.5, 3.6), sharey=True)
+        figure, ((left, right),) = panels(1, 2, (8.5, 3.6), "accuracy (%)", sharey=True)
         for method in METHODS:
             by_topics = {t: cell[method].mean() for (t, n), cell in cells.items() if n == most and method in cell}
             by_size = {n: cell[method].mean() for (t, n), cell in cells.items() if t == FEW and method in cell}
             for axes, points in ((left, by_topics), (right, by_size)):
                 where = sorted(points)
                 axes.plot(where, [points[x] for x in where], marker="o", markersize=3, label=method)
-        left.set(xlabel="topics", ylabel="accuracy (%)", xscale="log")
+        left.set(xlabel="topics", xscale="log")
         right.set(xlabel=f"training posts a class ({FEW} topics)")
         left.legend(fontsize="x-small")
         return figure

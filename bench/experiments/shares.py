@@ -41,12 +41,15 @@ def grouped(runs: Iterable[Result], *names: str) -> dict[Any, list[Result]]:
     return groups
 
 
-def panels(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Any, Any]:
-    """A figure of a size in inches, and its axes in rows and columns."""
+def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "", **shared: Any) -> tuple[Any, Any]:
+    """A figure of a size in inches, and its axes in rows and columns, of which the first has the label."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, **shared)
+    places = figure.subplots(rows, columns, squeeze=False, **shared)
+    for axes in places[:, 0]:
+        axes.set_ylabel(ylabel)
+    return figure, places
 
 
 def p_of(gains: np.ndarray) -> float:

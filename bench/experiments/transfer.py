@@ -118,7 +118,7 @@ class Transfer(Experiment):
 
     def figure(self, runs: list[Result]) -> Any:
         pairs = _by_pair(runs)
-        figure, places = panels(1, len(pairs), (4.6 * len(pairs), 4.0), sharey=True)
+        figure, places = panels(1, len(pairs), (4.6 * len(pairs), 4.0), "accuracy on the test task, %", sharey=True)
         for axes, ((train, test), own) in zip(places.flat, pairs.items()):
             for kind, style in (("generative", "o-"), ("discriminative", "s--"), ("best_b", ":")):
                 points = [
@@ -129,7 +129,6 @@ class Transfer(Experiment):
                 axes.errorbar(x, y, None if kind == "best_b" else error, fmt=style, capsize=3, label=KINDS[kind])
             axes.set(xscale="log", xlabel="training samples of the training task")
             axes.set_title(f"trained on {' vs. '.join(train)}\ntested on {' vs. '.join(test)}", fontsize=10)
-        figure.axes[0].set_ylabel("accuracy on the test task, %")
         figure.axes[0].legend(fontsize=8)
         return figure
 
