@@ -368,7 +368,7 @@ def _fuzz(options: argparse.Namespace) -> int:
 
 @_command(
     "an experiment of a paper on its real data",
-    _option("name", "the experiment", choices=[*experiments.MODULES, "all"]),
+    _option("name", "the experiment", choices=lambda: [*experiments.MODULES, "all"]),
     _option("--data", f"the data folder (default: ${sets.DATA_VARIABLE}, then the user's cache)"),
     _option("--repeats", "how often each set-up is run (default: as the paper)", type=_count(1)),
     _option("--jobs", "processes", type=int, default=1),
@@ -485,7 +485,8 @@ def _parser() -> argparse.ArgumentParser:
     for name, (_, words, options) in COMMANDS.items():
         command = commands.add_parser(name, help=words)
         for option, settings in options:
-            command.add_argument(option, **settings)
+            known = {"choices": settings["choices"]()} if callable(settings.get("choices")) else {}
+            command.add_argument(option, **settings | known)
     return parser
 
 
