@@ -47,7 +47,7 @@ GROUPS: dict[str, list[str]] = {
         "socp.problem.hessian.add_diagonal", "socp.problem.hessian.keep_entries",
     ],
     "cones": [  # deferred, as quadratic programs never need them
-        "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.expansion.fill_cones", "socp.kkt.expansion.gather_variables",
+        "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.expansion.fill_cones",
         "socp.kkt.expansion.number_columns", "socp.kkt.expansion.recover_cones", "socp.kkt.expansion.reduce_cones",
         "socp.kkt.expansion.take_entries",
     ],

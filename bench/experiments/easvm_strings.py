@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from models import SVC, ExplanationAugmentedSVC, MismatchKernel
+from models.svm.path import folds_of
 
 from ..compare.tables import Table
 from ..data.sequences import promoters, splice_junctions
@@ -92,10 +93,10 @@ class Strings(Experiment):
         rng = np.random.default_rng(parameters["seed"])
         train, test = split(y, parameters["size"], rng)
         elsewhere = np.array([np.roll(row, rng.integers(1, row.size)) for row in places[train]])
-        word = kernel()
+        word, folds = kernel(), folds_of(5, (y[train] > 0).astype(int), np.ones(train.size))
         machines: dict[str, Any] = {"svm": SVC(C=C, kernel=word).fit(X[train], y[train])}
         for kind, kept in (("easvm", places[train]), ("random", elsewhere)):
-            machine = ExplanationAugmentedSVC(C=C, Q="cv", kernel=word)
+            machine = ExplanationAugmentedSVC(C=C, Q="cv", cv=folds, kernel=word)
             machines[kind] = machine.fit(X[train], y[train], explanations=kept)
         found: Result = {"tested": int(test.size)}
         for kind, machine in machines.items():

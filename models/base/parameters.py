@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
@@ -10,6 +11,8 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from socp.problem.settings import did_you_mean
+
+from .validation import check_choice, check_number
 
 Class = TypeVar("Class", bound=type)
 FITTED = object()
@@ -21,17 +24,43 @@ RAISES = "ValueError\n    The samples or a parameter cannot be taken, as the mes
 TYPES = {
     "Any": "",
     "ClassWeight": 'dict, "balanced" or None',
+    "Count": "int",
     "Gamma": '{"scale", "auto"} or float',
     "KernelChoice": '{"linear", "poly", "rbf", "precomputed"}, Kernel or callable',
+    **dict.fromkeys(("Positive", "NonNegative", "Share"), "float"),
 }
 """Annotations, as docstrings write them."""
 
 
+Positive = float
+NonNegative = float
+Share = float
+Count = int
+RANGES: dict[str, dict[str, Any]] = {
+    "Positive": {"low": 0.0, "open_low": True},
+    "NonNegative": {"low": 0.0},
+    "Share": {"low": 0.0, "high": 1.0, "open_low": True},
+    "Count": {"low": 1, "whole": True},
+}
+"""Annotations of numbers, and what `check_number` asks of them."""
+
+
 class Field(NamedTuple):
-    """A parameter, with its type as the docstring writes it."""
+    """A parameter, with its type as the docstring writes it, and the words that it may be if it is one of some."""
 
     parameter: inspect.Parameter
     kind: str
+    words: tuple[str, ...]
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that the annotation of the field excludes: a number out of range, or another word."""
+        name, annotation = self.parameter.name, str(self.parameter.annotation)
+        if self.words:
+            check_choice(name, value, self.words)
+        elif not (value is None and annotation.endswith(" | None")):
+            asked = RANGES.get(annotation.removesuffix(" | None"))
+            if asked is not None:
+                check_number(name, value, **asked)
 
 
 def fitted(*, init: Literal[False] = False) -> Any:
@@ -85,7 +114,8 @@ def _parameters(cls: Any) -> Any:
             delattr(cls, name)
         elif not str(annotation).startswith("ClassVar"):
             parameter = kinds(name, kind, default=value, annotation=annotation)
-            fields[name] = Field(parameter, _kind_of(annotation, cls))
+            words = _words_of(str(annotation), cls)
+            fields[name] = Field(parameter, _kind_of(str(annotation), words), words)
     cls._fields = fields
     found = fields_of(cls)
     own = [kinds("self", kinds.POSITIONAL_OR_KEYWORD), *(field.parameter for field in found.values())]
@@ -104,8 +134,9 @@ if TYPE_CHECKING:
         """Decorate an estimator, or a group of parameters that estimators share.
 
         Each annotated name of the class body is a parameter, as in a dataclass: those before ``_: KW_ONLY`` may be
-        given by position, the value is the default, and those of decorated base classes are inherited.  `fitted()`
-        declares what is none.  `__init__` is made of them, and the docstring completed: its sections "Parameters" and
+        given by position, the value is the default, and those of decorated base classes are inherited.  An annotation
+        of `RANGES`, or a Literal of words, is what `Estimator._check_fields` asks of the value.  `fitted()` declares
+        what is none.  `__init__` is made of them, and the docstring completed: its sections "Parameters" and
         "Attributes" take what they do not tell from those of the base classes, and the types and defaults from here.
         """
         return cls
@@ -114,6 +145,7 @@ else:
     parameters = _parameters
 
 
+@functools.cache
 def fields_of(cls: type) -> dict[str, Field]:
     """The parameters of a class and its bases in the order of `__init__`: the class's own before inherited ones."""
     nearest: dict[str, Field] = {}
@@ -199,12 +231,16 @@ def _joined(summary: str, bodies: dict[str, str]) -> str:
     return "\n\n".join([summary, *parts]) + "\n"
 
 
-def _kind_of(annotation: Any, cls: type) -> str:
+def _words_of(annotation: str, cls: type) -> tuple[str, ...]:
+    """Return the words of a Literal, or of a name that stands for one."""
+    if annotation.startswith("Literal["):
+        return tuple(re.findall(r"[\"']([^\"']*)[\"']", annotation))
+    return () if annotation in TYPES else get_args(vars(sys.modules[cls.__module__]).get(annotation))
+
+
+def _kind_of(annotation: str, words: tuple[str, ...]) -> str:
     """Return a type as docstrings write it."""
-    text = re.sub(r"(?: \| None)$", "", str(annotation))
-    words = () if text in TYPES else get_args(vars(sys.modules[cls.__module__]).get(text))
-    if text.startswith("Literal["):
-        words = tuple(re.findall(r"[\"']([^\"']*)[\"']", text))
+    text = annotation.removesuffix(" | None")
     return "{" + ", ".join(f'"{word}"' for word in words) + "}" if words else TYPES.get(text, text)
 
 

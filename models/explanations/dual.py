@@ -39,13 +39,7 @@ NOT_SEPARABLE = (
 class Products:
     """The inner products of phi(x_i) and d_j, in this order: of the features of a linear kernel, or one matrix.
 
-    Parameters
-    ----------
-    X : array or CSR, shape (samples, features)
-    V : array or CSR, shape (explanations, features)
-    owner : array of int, shape (explanations,)
-        Whose explanation v_j is.
-    kernel : Kernel
+    The rows of `X` are x_i, those of `V` are v_j, `owner` says whose explanation v_j is.
     """
 
     def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
@@ -167,20 +161,8 @@ class ExplainedMachine:
 class ExplainedMargin:
     """The dual of one two-class machine, solved for one Q after another.
 
-    Parameters
-    ----------
-    products : Products
-    rows, at : arrays of int
-        The samples and the explanations of the machine.
-    y, C : arrays, shape (samples,)
-        Signs and box sizes.
-    share : array, shape (explanations,)
-        The weight of every explanation, a factor of Q.
-    penalty : {"l1", "l2"}
-        Of delta.
-    bias : bool
-    settings : dict
-        For the engine.
+    `rows` and `at` are its samples and explanations among all, `y` and `C` signs and box sizes of the samples, `share`
+    the weight of every explanation, a factor of Q; `penalty`, "l1" or "l2", is that of delta.
     """
 
     def __init__(

@@ -68,12 +68,12 @@ class GenerativeClassifier(Classifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(k | x), shape (samples, classes)."""
-        return np.exp(log_posteriors(self._log_joint(self._matrix_to_predict(X)), self.priors_))
+        return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of the class with the largest posterior."""
-        joint = self._log_joint(self._matrix_to_predict(X))
-        return self.classes_[log_posteriors(joint, self.priors_).argmax(axis=1)]
+        best = self.predict_log_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 def warn_unless_converged(who: str, converged: bool, max_iter: int) -> None:

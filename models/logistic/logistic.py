@@ -12,11 +12,11 @@ from scipy.special import log_softmax
 
 from ..base.estimator import Classifier, convergence_warning
 from ..base.groups import IterationParameters, WeightParameters
-from ..base.parameters import parameters
-from ..base.validation import as_dense, check_choice, check_number
+from ..base.parameters import Count, NonNegative, Positive, parameters
+from ..base.validation import as_dense, check_number
 from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_sampled
-from .elastic_net import SmoothPart, minimize_with_absolute_values
+from .elastic_net import minimize_with_absolute_values
 from .separation import least_loss
 
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
@@ -55,8 +55,6 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter
         Steps of Newton's method.
-    verbose
-        1 prints a line for each step of Newton's method.
 
     Attributes
     ----------
@@ -107,23 +105,19 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
 
     _takes_sparse = True
 
-    C: float = 1.0
+    C: Positive = 1.0
     fit_intercept: bool = True
     _: KW_ONLY
     solver: Literal["auto", "cholesky", "conjugate_gradients"] = "auto"
-    tol: float = 1e-12
-    max_iter: int = 100
+    tol: NonNegative = 1e-12
+    max_iter: Count = 100
     quadratic: bool = False
     l1_ratio: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
-        C = check_number("C", self.C, 0.0, open_low=True)
-        solver = check_choice("solver", self.solver, ("auto", "cholesky", "conjugate_gradients"))
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
+        C, tol, max_iter = float(self.C), float(self.tol), int(self.max_iter)
         keep = weights > 0.0
         l1_ratio = check_number("l1_ratio", self.l1_ratio, 0.0, 1.0)
         if self.quadratic and l1_ratio > 0.0:
@@ -132,7 +126,7 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         if not keep.all():
             features, codes, weights = features[keep], codes[keep], weights[keep]
         loss = LogisticLoss(
-            features, codes, weights, self.classes_.size, bool(self.fit_intercept), solver,
+            features, codes, weights, self.classes_.size, bool(self.fit_intercept), self.solver,
             l1_ratio if C < math.inf else 0.0,
         )  # fmt: skip
         minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
@@ -183,10 +177,6 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
             scores = scores + np.einsum("ij,kjl,il->ik", as_dense(X), self.quadratic_, as_dense(X), optimize=True)
         return scores[:, 0] if self.classes_.size == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The label with the largest probability."""
-        return self._labels_of(self.decision_function(X))
-
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log P(k | x), shape (samples, classes)."""
         scores = self.decision_function(X)
@@ -199,7 +189,7 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         return np.exp(self.predict_log_proba(X))
 
 
-class LogisticPart(SmoothPart):
+class LogisticPart:
     """What is smooth of the objective, at one point."""
 
     def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
@@ -207,6 +197,7 @@ class LogisticPart(SmoothPart):
         self.value, self.gradient = self.point.value, self.point.gradient()
 
     def hessian(self, which: np.ndarray) -> np.ndarray:
+        """The rows and columns `which`."""
         loss, part = self.loss, self.loss.columns
         columns, place = np.unique(which % part, return_inverse=True)
         features = columns[columns < loss.X.shape[1]]

@@ -20,17 +20,8 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
     """The minimum of a loss with the penalty 1 / C, and the C that was used.
 
     Without a penalty and with separable samples there is no minimum; that of a small one is given then, with a warning.
-    The linear program that decides it becomes `program_` of the model, its answer `solution_`.
-
-    Parameters
-    ----------
-    model : Estimator
-    loss
-        With `penalty`, which is set here, `nearest_to_certain(theta)`, `margins()` and `least_penalty()`.
-    minimize : callable
-        Minimizes it.
-    what : str
-        What the warning says.
+    The linear program that decides it becomes `program_` of the model, its answer `solution_`.  `loss.penalty` is set
+    here before each call of `minimize`; `what` is what the warning says.
     """
     for name in ("program_", "solution_"):
         model.__dict__.pop(name, None)

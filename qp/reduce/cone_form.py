@@ -69,7 +69,8 @@ class ConeForm:
 
     def fits(self, program: QuadraticProgram) -> bool:
         """Return True if `program` has the same equalities, fixed variables and finite sides."""
-        return same_sides(program.l, program.u, program.lb, program.ub, self.places, self.p)
+        other = ConeForm(program)
+        return self.p == other.p and np.array_equal(self.places, other.places)
 
     def is_free(self, program: QuadraticProgram) -> np.ndarray:
         """Return the mask of the variables of `program` that are not fixed."""
@@ -163,15 +164,6 @@ class SidesProgram(StackedProgram):
         """The cone program of another quadratic one that has the same matrices and other vectors."""
         return SidesProgram(self._form, program, self.P)
 
-    def with_objective(self, program: QuadraticProgram) -> SidesProgram:
-        """The same of one that has the same sides, too."""
-        if self._form.has_fixed:
-            return self.with_vectors(program)
-        other = object.__new__(SidesProgram)
-        other.__dict__.update(self.__dict__)
-        other.c = program.q
-        return other
-
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q of the free variables, and l and u less what the fixed ones add to A x.
 
@@ -252,21 +244,6 @@ def classify(
             i = A_indices[k]
             entries += int(places[i] >= 0) + int(places[size + i] >= 0)
     counts[0], counts[1], counts[2], counts[3] = free, at[0], at[4] - at[0], entries
-
-
-@kernel
-def same_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, p: int) -> bool:
-    """Return True if the sides that `places` tells of, with p equalities, are finite and equal here, too."""
-    m, size = l.size, l.size + lb.size
-    if 2 * size != places.size:
-        return False
-    for k in range(size):
-        lower, upper, place = l[k] if k < m else lb[k - m], u[k] if k < m else ub[k - m], places[k]
-        if (lower == upper) != (place == FIXED or (k < m and 0 <= place < p)):
-            return False
-        if lower != upper and (math.isfinite(upper), math.isfinite(lower)) != (place >= 0, places[size + k] >= 0):
-            return False
-    return True
 
 
 @kernel

@@ -301,12 +301,20 @@ def set_cost_scale(form: StandardForm, P_values: Floats, wanted: bool) -> None:
 
         f := sqrt(max |E g| / cost)    where P ties x to v,    1 / cost    where the objective is linear
 
+    with the larger of max |D c| and the mean of the infinity norms of the columns of D P D as cost.
+
     The iterates x and s are of the size of the sides, v of that of f cost: f = side / cost would make them equal, and
     the root stays between that and the caller's own scale.  A power of two rounds nothing, and is the same for vectors
     that differ little.  Linear programs gain nothing by it, and certificates of infeasibility lose a tenth.
     """
     form.cost_scale = 1.0
-    cost = objective_size(form, P_values) if wanted else 0.0
+    D, norms, cost, total = form.D, form.norms, 0.0, 0.0
+    if wanted:
+        hessian_norms(form, P_values, norms)
+        for j in range(D.size):
+            cost = max(cost, abs(D[j] * form.raw_c[j]))
+            total += norms[j]
+        cost = max(cost, total / max(D.size, 1))
     if cost > 0.0 and form.hessian_kind == NO_HESSIAN:
         form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
     elif cost > 0.0:
@@ -438,17 +446,6 @@ def ruiz(form: StandardForm, P_values: Floats) -> None:
             D[j] = min(max(D[j] / math.sqrt(columns[j]), 1.0 / limit), limit)
         for i in range(rows.size):
             E[i] = min(max(E[i] / math.sqrt(rows[i]), 1.0 / limit), limit)
-
-
-@inner
-def objective_size(form: StandardForm, P_values: Floats) -> float:
-    """The larger of max |D c| and the mean of the infinity norms of the columns of D P D."""
-    D, c, norms, size, total = form.D, form.raw_c, form.norms, 0.0, 0.0
-    hessian_norms(form, P_values, norms)
-    for j in range(D.size):
-        size = max(size, abs(D[j] * c[j]))
-        total += norms[j]
-    return max(size, total / max(D.size, 1))
 
 
 @kernel

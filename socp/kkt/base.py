@@ -124,22 +124,6 @@ class KKT(Structure):
         self.policy.refinement_steps = refinement_steps
         restart(self)
 
-    def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
-        """Factor at the scaling (w, eta) and solve K out = rhs precisely; returns as `factor_and_solve`."""
-        self.w[:], self.eta[:] = w, eta
-        with self.precisely():
-            return int(factor_and_solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
-
-    def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """Solve K out = rhs precisely with the present factors, for one vector or for the two rows of an array.
-
-        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
-        """
-        count = 1 if rhs.ndim == 1 else len(rhs)
-        with self.precisely():
-            solve(self, count, rhs.reshape(-1), out.reshape(-1), True)
-        return float(np.max(self.residual_norm[:count] / np.maximum(self.rhs_norm[:count], 1e-300)))
-
     @contextlib.contextmanager
     def precisely(self) -> Iterator[None]:
         """Solve precisely inside the context: residuals of at most `PRECISE` times the right-hand side are left."""
@@ -303,7 +287,12 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
-        correct(kkt, count, left, out)
+        if left == count:  # those that are refined further, at once when these are all
+            apply_backend(kkt.apply_address, kkt, count, residual[: count * size], out)
+        for row in range(count):
+            if left < count and kkt.active[row] != 0:
+                at, end = row * size, (row + 1) * size
+                apply_backend(kkt.apply_address, kkt, 1, residual[at:end], out[at:end])
         left = 0
         for row in range(count):
             if row == count - 1 and policy.trusted and not policy.precise:
@@ -323,19 +312,6 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
         worst = max(worst, min(kkt.scaled[row], relative))
     kkt.solve_seconds += clock() - begin
     return worst
-
-
-@inner
-def correct(kkt: KKT, count: int, left: int, out: Floats) -> None:
-    """out += M^-1 residual for the right-hand sides that are refined further, at once when these are all."""
-    size = kkt.product.size
-    if left == count:
-        apply_backend(kkt.apply_address, kkt, count, kkt.residual[: count * size], out)
-        return
-    for row in range(count):
-        if kkt.active[row] != 0:
-            at, end = row * size, (row + 1) * size
-            apply_backend(kkt.apply_address, kkt, 1, kkt.residual[at:end], out[at:end])
 
 
 @inner

@@ -60,7 +60,7 @@ class DenseKKT(KKT):
         self.count = count
         self.flops, self.factor_entries = n**3 / 3.0 + n**2 * count, 0.5 * n**2
         self._use(factor_dense, apply_dense)
-        self._read()
+        self.refresh()
 
     @property
     def description(self) -> str:
@@ -68,15 +68,12 @@ class DenseKKT(KKT):
         p = f", Schur complement of {self.form.p} equalities" if self.form.p else ""
         return f"dense Cholesky, order {self.form.n}, {self.count} dense row{'' if self.count == 1 else 's'}{p}"
 
-    def refresh(self) -> None:
-        """Copy the current values of P and M from the standard form."""
-        self._read()
-
     def still_fits(self) -> bool:
         """Return True if the merged rows are still parallel."""
         return self.form.groups_hold()
 
-    def _read(self) -> None:
+    def refresh(self) -> None:
+        """Copy the current values of P and M from the standard form."""
         form = self.form
         if not form.P.is_sparse:
             self.P = form.P.dense().reshape(-1)

@@ -53,7 +53,7 @@ class LowRankKKT(KKT):
         self.flops, self.factor_entries = order**2 * (n + order / 3.0), order * (n + 0.5 * order)
         self.B[: self.k * n] = F.T.reshape(-1)
         self._use(factor_low_rank, apply_low_rank)
-        self._read()
+        self.refresh()
 
     @property
     def description(self) -> str:
@@ -63,11 +63,8 @@ class LowRankKKT(KKT):
         return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows})"
 
     def refresh(self) -> None:
-        """Take the values of M from the form anew (a new P needs new factors, see `still_fits`)."""
+        """Copy the current values of M from the standard form; a new P needs new factors, see `still_fits`."""
         spread_rows(self.form, self.rows)
-        self._read()
-
-    def _read(self) -> None:
         begin = self.k * self.form.n
         self.B[begin : begin + self.rows.A.size] = self.rows.A
 

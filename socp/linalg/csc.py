@@ -83,15 +83,6 @@ def transpose(n_rows: int, indptr: Ints, indices: Ints, t_indptr: Ints, t_indice
     t_indptr[0] = 0
 
 
-def transposed(n_rows: int, indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Run `transpose` and return its arrays."""
-    t_indptr = np.empty(n_rows + 1, dtype=np.int64)
-    t_indices = np.empty(indices.size, dtype=np.int64)
-    source = np.empty(indices.size, dtype=np.int64)
-    transpose(n_rows, indptr, indices, t_indptr, t_indices, source)
-    return t_indptr, t_indices, source
-
-
 @kernel
 def multiply_both(indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, Mx: Floats, Mtv: Floats) -> None:
     """Mx := M x and Mtv := M'v in one pass over M."""

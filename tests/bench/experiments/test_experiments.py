@@ -15,9 +15,10 @@ from bench import __main__ as command_line
 from bench import experiments
 from bench.compare.tables import Table
 from bench.experiments import conduct, confirm, digest, pages
-from bench.experiments.experiment import Experiment, Part, Protocol, verdict_of
+from bench.experiments.experiment import Experiment, Part, Protocol, perform, verdict_of
 from bench.programs.sets import DataError
 from socp.version import __version__
+from tests.support.data import data_folder
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 
@@ -193,7 +194,7 @@ KEPT = sorted((Path(__file__).parents[3] / "docs" / "results" / "experiments").g
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
-def test_every_verdict_follows_from_the_runs_that_are_kept(path):
+def test_every_page_follows_from_the_runs_that_are_kept(path):
     summary = json.loads(path.read_text())
     experiment = experiments.find(summary["name"])
     head, runs = conduct.kept(experiment, path.parent, summary["repeats"])
@@ -204,6 +205,24 @@ def test_every_verdict_follows_from_the_runs_that_are_kept(path):
     assert [part._asdict() for part in verdict.parts] == [pytest.approx(part) for part in summary["parts"]]
     assert summary["claim"] == experiment.claim and summary["code"] == head["code"]
     assert summary["runs"] == len(runs) and summary["seconds"] == round(sum(run["seconds"] for run in runs), 1)
+    tables = "\n\n".join(map(pages.markdown, experiment.tables(runs)))
+    assert tables + "\n" == (path.parent / "tables.md").read_text("utf-8")
+    lines = [line.get_xydata() for axes in experiment.figure(runs).axes for line in axes.lines]
+    points = [part.get_offsets() for axes in experiment.figure(runs).axes for part in axes.collections]
+    assert all(np.isfinite(np.asarray(part, dtype=float)).any() for part in lines + points) and lines + points
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
+def test_the_quickest_run_of_every_page_comes_out_again(path):
+    """As the page has it, on the real data, and with every number that its tables are made of."""
+    data = str(data_folder("uci").parent)
+    summary = json.loads(path.read_text())
+    experiment = experiments.find(summary["name"])
+    head, done = conduct.read(path.parent / conduct.RUNS)
+    quickest = min(done, key=lambda one: done[one]["seconds"])
+    found = perform(experiment, data, head["quick"], json.loads(quickest))
+    found, kept = ({k: v for k, v in one.items() if k not in experiment.incidental} for one in (found, done[quickest]))
+    assert list(confirm.differences(found, kept)) == []
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)

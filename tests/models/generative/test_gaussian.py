@@ -2,7 +2,6 @@
 
 import csv
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -354,19 +353,6 @@ def test_a_new_class_when_priors_were_given():
         model.add_class(X[:9], 7, prior=0.2)
 
 
-def test_weights_are_counts():
-    X, y = three_classes()
-    weights = np.random.default_rng(0).integers(0, 4, size=60).astype(float)
-    twice = np.repeat(np.arange(60), weights.astype(int))
-    for divisor, shrinkage in itertools.product(["mle", "unbiased"], ["auto", "ledoit_wolf"]):
-        options = {"divisor": divisor, "shrinkage": shrinkage}
-        weighted = QuadraticDiscriminant(**options).fit(X, y, sample_weight=weights)
-        copied = QuadraticDiscriminant(**options).fit(X[twice], y[twice])
-        assert np.allclose(weighted.predict_log_proba(X), copied.predict_log_proba(X), rtol=0, atol=1e-9)
-    with pytest.raises(ValueError, match=r"zero for every sample of the classes \['b'\]"):
-        LinearDiscriminant().fit(X, y, sample_weight=(y != "b").astype(float))
-
-
 HARD = {
     "few samples": lambda X: X[:6],
     "one sample a class": lambda X: X[:3],
@@ -534,13 +520,6 @@ def test_em_that_is_cut_short_warns():
     X, y = three_classes()
     with pytest.warns(UserWarning, match="did not converge in 2 steps; raise max_iter"):
         LinearDiscriminant(max_iter=2).fit(with_gaps(X), y)
-
-
-def test_fitted_models_survive_pickling():
-    X, y = three_classes()
-    model = QuadraticDiscriminant().fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(again.add_class(X[:9], "d").predict(X), model.add_class(X[:9], "d").predict(X))
 
 
 @pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])

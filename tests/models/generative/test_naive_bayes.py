@@ -218,16 +218,6 @@ def test_classes_without_samples_so_far():
         assert model.predict_proba(X).tolist() == [[0.0, 1.0, 0.0]] * 60
 
 
-def test_weights_are_counts():
-    X, y = samples()
-    weights = np.random.default_rng(0).integers(0, 4, size=60).astype(float)
-    twice = np.repeat(np.arange(60), weights.astype(int))
-    for model in MODELS:
-        weighted = type(model)(**model.get_params()).fit(X, y, sample_weight=weights)
-        copied = type(model)(**model.get_params()).fit(X[twice], y[twice])
-        assert np.allclose(weighted.predict_log_proba(X), copied.predict_log_proba(X), rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -1,7 +1,6 @@
 """Hybrid naive Bayes: leave-one-out against brute force, its optimality, calibration, regions, hard cases."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -287,37 +286,6 @@ def test_posteriors_are_never_nan():
     assert not np.isnan(HybridNaiveBayes(C=1.0).fit(np.zeros((4, 2)), [0, 0, 1, 1]).predict_proba([[1.0, 0.0]])).any()
     alone = HybridNaiveBayes(C=1.0).fit(X[:4], [0, 0, 0, 1])  # without it, its class has no documents
     assert not np.isnan(alone.predict_proba(X)).any()
-
-
-@pytest.mark.parametrize(
-    "parameters, words",
-    [
-        ({"regions": 5}, "regions must be a number that divides the 12 columns"),
-        ({"regions": 0}, "regions must be"),
-        ({"regions": 1.0}, "regions must be"),
-        ({"regions": [4, 9], "shared_words": False}, "regions must be"),
-        ({"regions": [4, 8]}, "the same number of columns when they share"),
-        ({"alpha": 0.0}, "alpha must be"),
-        ({"C": 0.0}, "C must be"),
-        ({"theta": "test"}, "theta must be one of 'loo', 'training'"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(parameters, words):
-    X, y = documents()
-    with pytest.raises(ValueError, match=words):
-        HybridNaiveBayes(**parameters).fit(X, y)
-
-
-def test_negative_counts_are_refused():
-    X, y = documents()
-    with pytest.raises(ValueError, match="must be counts"):
-        HybridNaiveBayes().fit(-X, y)
-
-
-def test_fitted_models_survive_pickling():
-    X, y = documents()
-    model = HybridNaiveBayes(2).fit(X, y)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
 
 
 def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):

@@ -1,7 +1,6 @@
 """Logistic regression: its optimality, separable classes, the ways to solve, weights, hard cases."""
 
 import math
-import pickle
 import warnings
 
 import numpy as np
@@ -154,14 +153,6 @@ def test_two_classes_are_the_softmax_of_halves():
     assert np.abs(gradient).max() < 1e-7
 
 
-def test_weights_are_counts():
-    X, y = samples(3)
-    weights = np.arange(len(X)) // 3 % 3
-    weighted = LogisticRegression().fit(X, y, weights)
-    repeated = LogisticRegression().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    assert np.allclose(weighted.coef_, repeated.coef_, rtol=0, atol=1e-9)
-
-
 def test_with_equal_covariances_it_nears_linear_discriminants():
     """Both have linear log-odds; of normal classes they estimate the same ones."""
     rng = np.random.default_rng(4)
@@ -185,36 +176,6 @@ def test_ended_early_it_warns():
     X, y = samples(2)
     with pytest.warns(UserWarning, match="Newton's method ended after 2 iterations"):
         LogisticRegression(max_iter=2).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    "parameters, words",
-    [
-        ({"C": 0.0}, "C must be"),
-        ({"C": "much"}, "C must be"),
-        ({"solver": "gradient"}, "solver must be"),
-        ({"tol": -1.0}, "tol must be"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"l1_ratio": 1.5}, "l1_ratio must be a number of at least 0 and at most 1"),
-        ({"l1_ratio": 0.5, "quadratic": True}, "quadratic=True and l1_ratio"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(parameters, words):
-    X, y = samples(2)
-    with pytest.raises(ValueError, match=words):
-        LogisticRegression(**parameters).fit(X, y)
-
-
-def test_a_class_without_weight_is_refused():
-    X, y = samples(3)
-    with pytest.raises(ValueError, match="sample_weight is zero for every sample of the classes"):
-        LogisticRegression().fit(X, y, (y != 1).astype(float))
-
-
-def test_fitted_models_survive_pickling():
-    X, y = samples(3)
-    model = LogisticRegression().fit(X, y)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
 
 
 def test_linear_systems():

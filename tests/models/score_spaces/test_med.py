@@ -102,15 +102,6 @@ def test_more_samples_than_features_is_solved_by_the_low_rank_program_to_the_sam
     assert wide.gap < 1e-7
 
 
-def test_weights_are_copies():
-    X, y = load_iris(return_X_y=True)
-    weight = np.arange(150) % 3
-    weighted = MEDClassifier().fit(X, y, sample_weight=weight)
-    copied = MEDClassifier().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    np.testing.assert_allclose(weighted.coef_, copied.coef_, atol=1e-5)
-    assert (weighted.multipliers_[:, weight == 0] == 0.0).all()
-
-
 def test_real_samples_of_two_and_three_classes():
     X, y = load_breast_cancer(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -162,19 +153,3 @@ def test_the_start_at_the_minimizer_of_the_primal_changes_the_work_and_not_the_a
     assert soon.iterations < 3 < late.iterations
     assert soon.weights == pytest.approx(late.weights, abs=1e-5)
     assert soon.objective == pytest.approx(late.objective, rel=1e-10)
-
-
-@pytest.mark.parametrize(
-    "parameters, message",
-    [
-        ({"a": 0.1}, "a must be above 1 / c"),
-        ({"c": 0.0}, "c must be a number above 0"),
-        ({"a": "x"}, "a must be a number"),
-        ({"method": "em"}, "method must be one of 'newton', 'alternation'"),
-        ({"tol": 0.0}, "tol must be a number above 0"),
-        ({"max_iter": 0.5}, "max_iter must be a whole number"),
-    ],
-)
-def test_parameters_that_are_refused(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        MEDClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])

@@ -10,7 +10,6 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 
 from models import SVC, DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
-from models.base.estimator import not_fitted_error
 from models.score_spaces.med import best_multipliers, margin_loss
 from models.score_spaces.sufficient_statistics import SideBySide, statistics_of
 from models.score_spaces.tilts import SampledTilt, tilt_exactly
@@ -259,29 +258,6 @@ def test_three_classes_have_a_model_each():
     assert space.transform(X).shape == (60, 3 * (3 + 9 + 12)) and space.score(X, y) > 0.7
     assert space.classes_.tolist() == [5, 7, 9] and space.multipliers_.shape == (3, 60)
     assert not np.allclose(space.models_[0].transmat_, space.models_[1].transmat_)
-
-
-def test_what_is_refused():
-    X, y = two_kinds([5] * 3)
-    for parameters, message in (
-        ({"a": 0.1}, "a must be above 1 / c"),
-        ({"xi": 0.0}, "xi must be a number above 0"),
-        ({"inference": "gibbs"}, "inference must be one of 'exact', 'sampler'"),
-        ({"unlabelled": "both"}, "unlabelled must be one of"),
-        ({"unlabelled": "cheaper", "inference": "sampler"}, 'needs inference="exact"'),
-        ({"n_draws": 0, "inference": "sampler"}, "n_draws must be a whole number of at least 1"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"multi_class": "pairs"}, "multi_class must be one of 'ovo', 'ovr'"),
-        ({"model": "hmm"}, "model must be a DiscreteHMM"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            MaxMarginScoreSpace(**parameters).fit(X, y)
-    with pytest.raises(ValueError, match="X must hold whole numbers"):
-        MaxMarginScoreSpace(LatentDirichletAllocation(2), inference="sampler").fit([[1.5, 0], [0, 1]], [0, 1])
-    with pytest.raises(not_fitted_error(), match="not fitted"):
-        MaxMarginScoreSpace().predict(X)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        MaxMarginScoreSpace().fit(X, y[:-1])
 
 
 def test_topics_of_a_given_model_are_tilted_towards_the_label_as_far_as_the_margin_needs():

@@ -75,12 +75,3 @@ def test_hard_margins_weights_sparse_samples_and_pickles():
     np.testing.assert_allclose(machine.fit(X[again], Y[again]).decision_function(X), weighted, atol=1e-6)
     same = pickle.loads(pickle.dumps(machine)).decision_function(X)
     np.testing.assert_array_equal(same, machine.decision_function(X))
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="kernels must be a sequence of kernels"):
-        MultipleKernelSVC("rbf").fit(X, Y)
-    with pytest.raises(ValueError, match="'precomputed' came"):
-        MultipleKernelSVC(["precomputed"]).fit(X @ X.T, Y)
-    with pytest.raises(ValueError, match="cannot be separated"):
-        MultipleKernelSVC(["linear"], np.inf).fit(X, Y)

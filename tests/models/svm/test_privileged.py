@@ -85,14 +85,3 @@ def test_kernels_sparse_samples_and_weights():
     weighted = machine.fit(X, Y, times, privileged=STAR).decision_function(X)
     copied = machine.fit(X[again], Y[again], privileged=STAR[again]).decision_function(X)
     np.testing.assert_allclose(copied, weighted, atol=1e-6)
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        PrivilegedSVC().fit(X, Y, privileged=STAR[:10])
-    with pytest.raises(ValueError, match="gamma_star must be a number above 0"):
-        PrivilegedSVC(gamma_star=0.0).fit(X, Y)
-    with pytest.raises(ValueError, match="'precomputed' came"):
-        PrivilegedSVC(kernel="precomputed").fit(X @ X.T, Y)
-    with pytest.raises(ValueError, match="C must be finite"):
-        PrivilegedSVC(np.inf).fit(X, Y)

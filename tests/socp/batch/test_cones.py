@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from socp.batch.cones import begin_cone, scale_cone
+from socp.batch.cones import scale_cone
 from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.lanes import factor, solve_refined
 from socp.batch.spans import spans_of
@@ -36,11 +36,6 @@ def set_scaling(w: Lanes) -> None:
 
 
 @kernel
-def begin_first_cone(w: Lanes) -> None:
-    begin_cone(w, 0)
-
-
-@kernel
 def try_solve(w: Lanes, x: Matrix, Gx: Matrix, y: Matrix, Gy: Matrix) -> None:
     factor(w)
     for j in range(w.n):
@@ -58,7 +53,6 @@ def test_refinement_is_for_the_lanes_that_need_it():
         array[:] = rng.normal(size=array.shape)
     w.P[:] = 1e-3 * np.eye(2).ravel()
     set_scaling(w)
-    begin_first_cone(w)
     w.refine = np.arange(LANES) % 2
     x, y, Gx, Gy = lane_rows(2), lane_rows(2), lane_rows(6), lane_rows(6)
     rhs = x[:] = y[:] = rng.normal(size=x.shape)
