@@ -86,10 +86,9 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
     gap = abs(solution.objective - solution.dual_objective)
     if solution.status == "time_limit":
         remedy = "Raise time_limit."
-    warnings.warn(
+    warn_unconverged(
         f"{who}: the program ended as {solution.status.value!r} after {solution.iterations} iterations, its objective "
         f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter."),
-        convergence_warning(),
         stacklevel=3,
     )
 
@@ -98,6 +97,11 @@ def convergence_warning() -> type[Warning]:
     """The warning of a fit that did not converge: scikit-learn's own when loaded, for its users filter by it."""
     exceptions = sys.modules.get("sklearn.exceptions")
     return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
+
+
+def warn_unconverged(message: str, stacklevel: int) -> None:
+    """Warn of a fit that did not converge; `stacklevel` is that of the caller, as in `warnings.warn`."""
+    warnings.warn(message, convergence_warning(), stacklevel + 1)
 
 
 def _metadata_of(method: Any) -> list[str]:
@@ -249,7 +253,8 @@ class Estimator:
         self._verbosity()
         kind: Any = type(self)
         for name, field in fields_of(kind).items():
-            field.check(getattr(self, name))
+            if field.check is not None:
+                field.check(getattr(self, name))
 
     def _verbosity(self) -> int:
         """`verbose` as a whole number, of which True is one."""

@@ -46,21 +46,11 @@ RANGES: dict[str, dict[str, Any]] = {
 
 
 class Field(NamedTuple):
-    """A parameter, with its type as the docstring writes it, and the words that it may be if it is one of some."""
+    """A parameter, with its type as the docstring writes it, and what refuses the values that the type excludes."""
 
     parameter: inspect.Parameter
     kind: str
-    words: tuple[str, ...]
-
-    def check(self, value: Any) -> None:
-        """Refuse a value that the annotation of the field excludes: a number out of range, or another word."""
-        name, annotation = self.parameter.name, str(self.parameter.annotation)
-        if self.words:
-            check_choice(name, value, self.words)
-        elif not (value is None and annotation.endswith(" | None")):
-            asked = RANGES.get(annotation.removesuffix(" | None"))
-            if asked is not None:
-                check_number(name, value, **asked)
+    check: Callable[[Any], Any] | None
 
 
 def fitted(*, init: Literal[False] = False) -> Any:
@@ -114,8 +104,10 @@ def _parameters(cls: Any) -> Any:
             delattr(cls, name)
         elif not str(annotation).startswith("ClassVar"):
             parameter = kinds(name, kind, default=value, annotation=annotation)
-            words = _words_of(str(annotation), cls)
-            fields[name] = Field(parameter, _kind_of(str(annotation), words), words)
+            text = str(annotation).removesuffix(" | None")
+            words = _words_of(text, cls)
+            check = _check_of(name, text, words, text != str(annotation))
+            fields[name] = Field(parameter, _kind_of(text, words), check)
     cls._fields = fields
     found = fields_of(cls)
     own = [kinds("self", kinds.POSITIONAL_OR_KEYWORD), *(field.parameter for field in found.values())]
@@ -238,9 +230,18 @@ def _words_of(annotation: str, cls: type) -> tuple[str, ...]:
     return () if annotation in TYPES else get_args(vars(sys.modules[cls.__module__]).get(annotation))
 
 
-def _kind_of(annotation: str, words: tuple[str, ...]) -> str:
+def _check_of(name: str, text: str, words: tuple[str, ...], is_optional: bool) -> Callable[[Any], Any] | None:
+    """Return what refuses a number out of range or another word, None for a type that says nothing of values."""
+    asked = RANGES.get(text)
+    if words:
+        return lambda value: check_choice(name, value, words)
+    if asked is None:
+        return None
+    return lambda value: None if is_optional and value is None else check_number(name, value, **asked)
+
+
+def _kind_of(text: str, words: tuple[str, ...]) -> str:
     """Return a type as docstrings write it."""
-    text = annotation.removesuffix(" | None")
     return "{" + ", ".join(f'"{word}"' for word in words) + "}" if words else TYPES.get(text, text)
 
 

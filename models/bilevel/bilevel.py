@@ -14,7 +14,7 @@ import socp
 from socp import ProgramError
 
 from ..base.bounds import Bound
-from ..base.estimator import Classifier, convergence_warning, warn_unless_good
+from ..base.estimator import Classifier, warn_unconverged, warn_unless_good
 from ..base.groups import EngineParameters, SeedParameters, WeightParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.validation import as_generator, as_labels, as_weights, check_number
@@ -333,11 +333,10 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         self.program_, self.solution_ = best.program, best.solution
         self.gamma_ = step.multipliers(best.solution)
         if not best.settled:
-            warnings.warn(
+            warn_unconverged(
                 f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
                 f"{best.trace[-1].change:.1e} in the last of {best.rounds} rounds. Raise max_iter or tol, or lower "
                 "solver_tol.",
-                convergence_warning(),
                 stacklevel=3,
             )
         warn_unless_good(type(self).__name__, self.solution_)

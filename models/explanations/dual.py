@@ -7,7 +7,6 @@ rest of sum_i alpha_i y_i x_i away.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +17,7 @@ from scipy.linalg import qr
 
 import qp
 
-from ..base.estimator import GOOD, convergence_warning, warn_unless_good
+from ..base.estimator import GOOD, warn_unconverged, warn_unless_good
 from ..base.validation import as_dense
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
@@ -212,10 +211,9 @@ class ExplainedMargin:
         tol, passes = float(self.settings["tol"]), int(self.settings["max_iter"])
         answer = self.descent.solve(Q * self.share, self.penalty == "l2", tol, passes)
         if answer.gap > max(tol, GOOD):
-            warnings.warn(
+            warn_unconverged(
                 f"ExplanationAugmentedSVC: descent ended after {answer.passes} passes, its objective "
                 f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C",
-                convergence_warning(),
                 stacklevel=4,
             )
         return answer

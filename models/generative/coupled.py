@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-from ..base.estimator import convergence_warning
+from ..base.estimator import warn_unconverged
 from ..base.groups import IterationParameters, WeightParameters
 from ..base.parameters import NonNegative, fitted, parameters
 from .generative import GenerativeClassifier, unlabelled_samples
@@ -108,10 +107,9 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
         )
         history.end(bool(found.status == 0))
         if found.status == 1:
-            warnings.warn(
+            warn_unconverged(
                 f"CoupledDiscriminant: L-BFGS ended after {found.nit} steps; raise max_iter or tol, or lower coupling: "
                 "where the classes can be separated and nothing holds theta, it grows without end.",
-                convergence_warning(),
                 stacklevel=2,
             )
         self.n_iter_, self.log_likelihoods_ = max(1, int(found.nit)), np.array(history)

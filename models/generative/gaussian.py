@@ -158,10 +158,6 @@ class NormalDiscriminant(GenerativeClassifier):
         sample_weight : array_like, shape (samples,), optional
         prior : float, optional
             Its prior probability, needed when the priors were given as numbers; the others are scaled by 1 - prior.
-
-        Returns
-        -------
-        self
         """
         X = self._matrix_to_predict(X)
         self._check_fields()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from ..base.estimator import Classifier, Estimator, convergence_warning
+from ..base.estimator import Classifier, Estimator, warn_unconverged
 from ..base.groups import IterationParameters
 from ..base.parameters import parameters
 from ..base.validation import as_matrix, check_number
@@ -79,9 +78,8 @@ class GenerativeClassifier(Classifier):
 def warn_unless_converged(who: str, converged: bool, max_iter: int) -> None:
     """Warn if expectation maximization did not converge in so many steps."""
     if not converged:
-        warnings.warn(
+        warn_unconverged(
             f"{who}: expectation maximization did not converge in {max_iter} steps; raise max_iter or tol.",
-            convergence_warning(),
             stacklevel=3,
         )
 

@@ -108,10 +108,6 @@ class NaiveBayes(GenerativeClassifier):
             As in `fit`; not every class needs to have samples.
         classes : array_like, shape (classes,), optional
             All labels there will be; needed at the first call, unless `fit` came before it.
-
-        Returns
-        -------
-        self
         """
         goes_on = hasattr(self, "class_count_") and bool(self.class_count_.any())
         X, who = self._matrix_to_predict(X) if goes_on else self._matrix_to_fit(X), type(self).__name__

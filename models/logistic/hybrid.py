@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import Classifier, warn_unconverged
 from ..base.groups import IterationParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..numerics.newton_minimizer import Minimum, minimize, solve_cholesky
@@ -226,10 +225,9 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         no_maximum = f"theta can separate the {which} samples, so that the {whose} likelihood has no maximum"
         found, self.C_ = least_loss(self, likelihood, C, lambda: self._minimize(likelihood, tol, max_iter), no_maximum)
         if not found.converged:
-            warnings.warn(
+            warn_unconverged(
                 f"HybridNaiveBayes: Newton's method ended after {found.iterations} iterations, the log-likelihood "
                 f"known to about {found.decrement:.1e}.  Lower C, or raise max_iter or tol.",
-                convergence_warning(),
                 stacklevel=3,
             )
         self.n_iter_ = found.iterations

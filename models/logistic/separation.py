@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import qp
 
-from ..base.estimator import convergence_warning, uninterrupted
+from ..base.estimator import uninterrupted, warn_unconverged
 from ..numerics.newton_minimizer import Minimum
 from ..programs.logistic import separation_program
 
@@ -35,9 +34,8 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
         return found, C
     loss.penalty = loss.least_penalty()
     C = 1.0 / loss.penalty
-    warnings.warn(
+    warn_unconverged(
         f"{type(model).__name__}: {what}; the answer of C = {C:.3g} is given.  Set C.",
-        convergence_warning(),
         stacklevel=4,
     )
     return minimize(), C

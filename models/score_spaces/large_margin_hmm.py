@@ -2,7 +2,6 @@ r"""Hidden Markov models whose log-scores of a sequence are held apart: by quadr
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import convergence_warning, uninterrupted
+from ..base.estimator import uninterrupted, warn_unconverged
 from ..base.multiclass import class_scores
 from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.progress import History
@@ -178,10 +177,9 @@ class LargeMarginHMM(SequenceClassifier):
         self.n_iter_ = len(objectives) - 1
         self.starts_, self.transitions_, self.emissions_ = scores.split(w)
         if gap > CUT_TOL * (1.0 + objectives[-1]):
-            warnings.warn(
+            warn_unconverged(
                 f"LargeMarginHMM: {CUTS} cutting planes leave the objective {objectives[-1]:.6g} of an alignment known "
                 f"to {gap:.1e} only. Lower C.",
-                convergence_warning(),
                 stacklevel=3,
             )
 

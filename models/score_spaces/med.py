@@ -2,7 +2,6 @@ r"""Maximum entropy discrimination: a distribution of linear classifiers, and of
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from scipy.optimize import brentq
 
 import qp
 
-from ..base.estimator import convergence_warning
+from ..base.estimator import warn_unconverged
 from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
 from ..base.linear import LinearClassifier
 from ..base.multiclass import spread, two_class_problems
@@ -340,11 +339,10 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
         self.program_, self.solution_ = found[-1].program, found[-1].solution
         if (self.gap_ > self.tol * (1.0 + abs(self.objective_))).any():
             worst = int((self.gap_ / (1.0 + abs(self.objective_))).argmax())
-            warnings.warn(
+            warn_unconverged(
                 f"MEDClassifier: after {found[worst].iterations} quadratic programs the dual's objective "
                 f"{self.objective_[worst]:.6g} is known to {self.gap_[worst]:.1e} only. Scale the features, "
                 'raise tol or max_iter, or use method="newton".',
-                convergence_warning(),
                 stacklevel=3,
             )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
@@ -10,7 +9,7 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import Estimator, Regressor, convergence_warning
+from ..base.estimator import Estimator, Regressor, warn_unconverged
 from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
 from ..base.linear import LinearClassifier
 from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
@@ -94,10 +93,9 @@ class LinearMachine(Estimator):
         answer = solve(dual, float(self.tol), int(self.max_iter), self._seed, settings, history)
         history.end(answer.converged)
         if not answer.converged:
-            warnings.warn(
+            warn_unconverged(
                 f"{name}: descent ended after {answer.passes} passes, its objective {answer.objective:.6g} known to a "
                 f"share of {answer.gap:.1e}. Scale the features, lower C, or raise tol or max_iter.",
-                convergence_warning(),
                 stacklevel=5,
             )
         self.n_iter_ = max(self.n_iter_, answer.passes)

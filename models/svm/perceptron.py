@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from ..base.copies import merge_copies
-from ..base.estimator import convergence_warning
+from ..base.estimator import warn_unconverged
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.linear import LinearClassifier
-from ..base.multiclass import two_class_problems
 from ..base.parameters import Count, NonNegative, fitted, parameters
 from ..base.rows import rows_of
 from ..base.validation import as_dense, as_generator
@@ -101,10 +99,9 @@ class Perceptron(LinearClassifier, InterceptParameters, WeightParameters):
         self.mistakes_[:, used] = self._mistakes
         del self._mistakes
         if not self.converged_:
-            warnings.warn(
+            warn_unconverged(
                 f"Perceptron: after {self.n_iter_} passes it still makes mistakes. If the classes can be separated, "
                 "raise n_iter_no_change and max_iter; otherwise it never ends, and an SVC is what to use.",
-                convergence_warning(),
                 stacklevel=2,
             )
         return self
@@ -161,7 +158,7 @@ class Perceptron(LinearClassifier, InterceptParameters, WeightParameters):
         Z = np.hstack([as_dense(X), np.ones((X.shape[0], 1))]) if self.fit_intercept else as_dense(X)
         radius = float((Z**2).sum(axis=1).max())
         bounds = []
-        for _, signs in two_class_problems(codes, self.classes_.size, "ovr"):
+        for signs in self._signs(codes):
             try:
                 margin = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(Z, signs).margin_[0]
             except ValueError:  # not separable

@@ -101,7 +101,6 @@ MACHINES = {
     "LogisticRegression, free": Machine(
         models.LogisticRegression(np.inf, solver="conjugate_gradients"), X3, THREE, "SOMRN", "", FREE
     ),
-    "LogisticRegression, quadratic": Machine(models.LogisticRegression(0.5, quadratic=True), X3, THREE, "OR", "C"),
     "LogisticRegression, lasso": Machine(
         models.LogisticRegression(0.5, l1_ratio=1.0), X3, THREE, "SOM", "C", (("C", -1.0),), rtol=1e-4
     ),

@@ -108,7 +108,6 @@ REFUSED = [
     ("LogisticRegression", {"tol": -1.0}, "tol must be"),
     ("LogisticRegression", {"max_iter": 0}, "max_iter must be"),
     ("LogisticRegression", {"l1_ratio": 1.5}, "l1_ratio must be a number of at least 0 and at most 1"),
-    ("LogisticRegression", {"l1_ratio": 0.5, "quadratic": True}, "quadratic=True and l1_ratio"),
     ("HybridNaiveBayes", {"regions": 5}, "regions must be a number that divides the 12 columns", (TWELVE, Y)),
     ("HybridNaiveBayes", {"regions": 0}, "regions must be", (TWELVE, Y)),
     ("HybridNaiveBayes", {"regions": 1.0}, "regions must be", (TWELVE, Y)),

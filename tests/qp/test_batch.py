@@ -224,20 +224,6 @@ def test_certificates_where_a_row_is_empty():
     assert list(many.status) == ["optimal", "primal_infeasible", "optimal", "optimal"]
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_a_warm_start_takes_fewer_iterations_to_the_same_answers(own):
-    given = data(k=40, own=own)
-    first = qp.solve_many(**given)
-    given["q"] = given["q"] + 1e-3 * np.random.default_rng(1).normal(size=given["q"].shape)
-    cold, warm = qp.solve_many(**given), qp.solve_many(**given, warm_start=first)
-    assert (warm.status == "optimal").all() and warm.iterations.sum() < 0.8 * cold.iterations.sum()
-    assert np.allclose(warm.objective, cold.objective, rtol=1e-7, atol=1e-7)
-    parts = {name: given[name][5:9] for name in ("q", "l", "u", *(["P", "A"] if own else []))}
-    start = qp.solve_many(**{**data(k=40, own=own), **{name: data(k=40, own=own)[name][5:9] for name in parts}})
-    few = qp.solve_many(**{**given, **parts}, warm_start=start)
-    assert np.array_equal(few.x, warm.x[5:9]) and np.array_equal(few.iterations, warm.iterations[5:9])
-
-
 def test_a_warm_start_from_certificates_is_a_cold_one():
     given = {"P": np.eye(2), "q": np.ones((3, 2)), "A": np.ones((1, 2))}
     first = qp.solve_many(**given, l=[[0.0], [5.0], [1.0]], ub=1.0)

@@ -94,7 +94,13 @@ class QuadraticSolverStates(solver_states.SolverStates):
     def refused(self):
         q, l, u = self.data["q"], self.data["l"], self.data["u"]
         bad = [{"q": q[1:]}, {"q": np.nan * q}, {"l": u + 1.0}, {"lb": np.nan * q}]
-        return [*bad, {"A_data": self.data["A"].data[1:]}, {"u": l - 1.0, "q": 2.0 * q}]
+        bad += [{"A_data": self.data["A"].data[1:]}, {"u": l - 1.0, "q": 2.0 * q}]
+        P = self.data["P"]
+        return (
+            bad
+            if isinstance(P, LowRank | None) or not P.diagonal().any()
+            else [*bad, {"P_data": -(P.data if sp.issparse(P) else P), "q": -q}]
+        )
 
 
 TestQuadraticSolver = QuadraticSolverStates.TestCase

@@ -82,7 +82,11 @@ class ConeSolverStates(solver_states.SolverStates):
         c, P, G = self.data["c"], self.data["P"], self.data["G"]
         bad = [{"c": c[1:]}, {"c": np.nan * c}, {"h": np.inf + 0.0 * self.data["h"]}, {"G_data": G.data[1:]}]
         bad += [{"b": np.append(self.data["b"], 1.0)}]
-        return bad if isinstance(P, LowRank | None) else [*bad, {"P_data": -(P.data if sp.issparse(P) else P), "c": -c}]
+        return (
+            bad
+            if isinstance(P, LowRank | None) or not P.diagonal().any()
+            else [*bad, {"P_data": -(P.data if sp.issparse(P) else P), "c": -c}]
+        )
 
 
 TestConeSolver = ConeSolverStates.TestCase

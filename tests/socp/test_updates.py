@@ -10,7 +10,7 @@ import socp
 from bench.fuzz.interrupts import Interrupted
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, Solver, Status
 from socp.method.run import in_callers_units
-from tests.support.programs import BOX, check, planted_optimum
+from tests.support.programs import BOX, check
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -168,51 +168,8 @@ def test_a_refused_replacement_leaves_the_solver_as_it_was():
 # ---- warm starts
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_warm_starts_on_a_series(seed):
-    rng = np.random.default_rng(seed)
-    program, _ = planted_optimum(rng, n=12)
-    solver = Solver(program)
-    cold = warm = solver.solve().iterations
-    for _ in range(6):
-        x = rng.normal(size=program.n) * 1e-3
-        h, c = program.h + 1e-4 * np.abs(rng.normal(size=program.m)), program.c * (1 + 1e-4 * rng.normal())
-        change = {"h": h, "b": program.b + program.A @ x * 0.0, "c": c}
-        solver.update(**change)
-        fresh = socp.solve(changed(program, change))
-        if fresh.status is not Status.OPTIMAL:  # a changed c may have no dual solution
-            continue
-        solution = solver.solve(warm_start=True)
-        check(solver.program, solution)
-        assert solution.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
-        cold, warm = cold + fresh.iterations, warm + solution.iterations
-    assert warm <= cold + 2
-
-
-def test_warm_start_from_the_same_program_is_short(hard):
-    solver = Solver(hard)
-    cold = solver.solve()
-    warm = solver.solve(warm_start=True)
-    check(hard, warm)
-    assert warm.iterations < cold.iterations
-
-
 def test_warm_start_without_an_earlier_answer_is_a_cold_start(hard):
     np.testing.assert_array_equal(Solver(hard).solve(warm_start=True).x, socp.solve(hard).x)
-
-
-def test_warm_start_after_an_infeasible_program_and_after_a_far_one():
-    program = ConeProgram([1.0, 2.0], -np.eye(2), [0, 0], [NonNeg(2)], [[1, 1]], [1])
-    solver = Solver(program)
-    assert solver.solve().objective == pytest.approx(1.0)
-    solver.update(b=[-1.0])
-    check(solver.program, solver.solve(warm_start=True), "primal_infeasible")
-    solver.update(b=[2.0])
-    assert solver.solve(warm_start=True).objective == pytest.approx(2.0)
-    solver.update(b=[1e6])
-    assert solver.solve(warm_start=True).objective == pytest.approx(1e6)
-    solver.update(c=[-1.0, -2.0], b=[1e-3])
-    assert solver.solve(warm_start=True).objective == pytest.approx(-2e-3, abs=1e-7)
 
 
 def test_a_warm_start_keeps_its_meaning_when_a_set_up_changes_the_equilibration():

@@ -20,14 +20,13 @@ from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from .factors import Factors, factor, solve
 from .order.minimum_degree import amd
-from .panels.factors import PanelFactors
+from .panels.dense import PanelFactors
 from .panels.left_looking import supernodal_factor, supernodal_solve
 from .rows.factor import four_wide_factor
 from .rows.four_wide import FourWideFactors, supernodes_of
 from .rows.solve import four_wide_solve
-from .symbolic import amalgamation
+from .symbolic import assembly_tree
 from .symbolic.analysis import Analysis, IntArray, analyze
-from .symbolic.assembly_tree import assembly_tree
 from .symbolic.siblings import by_strips
 
 FloatArray = NDArray[np.float64]
@@ -143,7 +142,7 @@ class LDL:
             supernodes = supernodes_of(analysis, static, are_wide)
             words, entries = (1 + int(supernodes.static > 0)) * supernodes.entries + 2 * supernodes.rows, nnz
         else:
-            tree = assembly_tree(analysis)
+            tree = assembly_tree.assembly_tree(analysis)
             words = entries = int(tree.panel_start[-1])
         check_room(8.0 * words, f"the factor of the KKT matrix of order {n}, with {entries:,} entries in L,")
         if by_rows:
@@ -190,7 +189,7 @@ def expected_times(n: float, nnz: float, flops: float) -> dict[str, float]:
     """
     return {
         "strips": COLUMN * n + ENTRY * nnz + FLOP * flops,
-        "panels": amalgamation.FRONT * n / 4 + amalgamation.ENTRY * nnz + amalgamation.FLOP * flops,
+        "panels": assembly_tree.FRONT * n / 4 + assembly_tree.ENTRY * nnz + assembly_tree.FLOP * flops,
     }
 
 

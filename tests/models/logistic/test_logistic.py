@@ -205,24 +205,6 @@ def test_class_weights_are_factors_of_the_losses(classes):
         LogisticRegression(class_weight="even").fit(X, y)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_quadratic_log_odds(classes):
-    """The gradient of the program in (w, A, b) vanishes, and of normal classes it finds what QDA finds."""
-    X, y = samples(classes)
-    model = LogisticRegression(C=0.5, quadratic=True).fit(X, y)
-    R = model.predict_proba(X) - np.eye(classes)[y]
-    R = R[:, 1:] if classes == 2 else R
-    assert np.abs(0.5 * R.T @ X + model.coef_).max() < 1e-8
-    assert np.abs(0.5 * np.einsum("ik,ij,il->kjl", R, X, X) + model.quadratic_).max() < 1e-8
-    assert np.array_equal(model.quadratic_, model.quadratic_.transpose(0, 2, 1))
-    penalty = 0.5 * ((model.coef_**2).sum() + (model.quadratic_**2).sum())
-    losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
-    assert math.isclose(penalty + 0.5 * losses.sum(), model.objective_, rel_tol=1e-12)
-    ring = np.random.default_rng(0).normal(size=(400, 2))
-    inside = (ring**2).sum(axis=1) < 1.2
-    assert LogisticRegression(C=100.0, quadratic=True).fit(ring, inside).score(ring, inside) > 0.98
-
-
 def test_a_block_of_the_hessian_as_preconditioner_changes_nothing():
     rng = np.random.default_rng(6)
     X, y = rng.normal(size=(300, 60)) @ rng.normal(size=(60, 60)), rng.integers(0, 5, 300)

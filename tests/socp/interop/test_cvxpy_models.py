@@ -71,59 +71,13 @@ def support_vector_machine_with_slacks():
 
 
 @model
-def huber_loss():
-    X, target, _ = data(6)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.sum(cp.huber(X @ b - target, 0.5))), [cp.sum(b) == 1]), [b])
-
-
-@model
-def lasso():
-    X, target, _ = data(7)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target) + 9.0 * cp.norm1(b))), [b])
-
-
-@model
-def group_lasso():
-    X, target, _ = data(8, columns=6)
-    b = cp.Variable(6)
-    groups = cp.norm(b[:3]) + cp.norm(b[3:])
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target) + 5.0 * groups)), [b])
-
-
-@model
 def least_squares_in_free_variables():
     X, target, _ = data(10)
     b = cp.Variable(3)
     return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target))), [b])
 
 
-@model
-def isotonic_regression():
-    _, target, _ = data(14)
-    x = cp.Variable(30)
-    order = cp.diff(x) >= 0
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - target)), [order]), [x], [order])
-
-
-@model
-def total_variation_of_an_image():
-    picture = np.random.default_rng(16).normal(size=(5, 6))
-    x = cp.Variable((5, 6))
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - picture) + 0.5 * cp.tv(x))), [x])
-
-
 # portfolios
-
-
-@model
-def long_only_portfolio():
-    mean, covariance, _ = returns(17)
-    w = cp.Variable(6)
-    budget, long_only = cp.sum(w) == 1, w >= 0
-    objective = cp.Maximize(mean @ w - 2.0 * cp.quad_form(w, covariance))
-    return Model(cp.Problem(objective, [budget, long_only]), [w], [budget, long_only])
 
 
 @model
@@ -162,14 +116,6 @@ def linear_program_in_a_box():
 
 
 @model
-def robust_linear_program():
-    A, b = polyhedron(26)
-    x = cp.Variable(3)
-    rows = [A[i] @ x + 0.2 * cp.norm(x) <= b[i] for i in range(b.size)]
-    return Model(cp.Problem(cp.Maximize([1.0, 2.0, -1.0] @ x), rows), [x], rows)
-
-
-@model
 def a_point_of_a_polyhedron():
     A, b = polyhedron(27)
     return Model(cp.Problem(cp.Minimize(0), [A @ cp.Variable(3) <= b]))
@@ -179,29 +125,12 @@ def a_point_of_a_polyhedron():
 
 
 @model
-def quadratic_program_in_a_box():
-    _, covariance, _ = returns(28)
-    x = cp.Variable(6)
-    low, high = x >= -0.3, x <= 0.2
-    objective = cp.Minimize(cp.quad_form(x, covariance) + np.arange(-3, 3) @ x)
-    return Model(cp.Problem(objective, [low, high]), [x], [low, high])
-
-
-@model
 def rows_of_one_entry():
     x = cp.Variable(4)
     fixed, scaled, other, above = x[0] == 0.7, 2 * x[1] <= 3, -4 * x[2] <= -2, 3 * x[3] >= 1
     weaker = x[1] <= 9  # than 2 x[1] <= 3
     constraints = [fixed, scaled, other, above, weaker, cp.sum(x) <= 50]
     return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - [0, 4, 0, 3])), constraints), [x], constraints)
-
-
-@model
-def least_norm_with_equalities():
-    rng = np.random.default_rng(29)
-    x, A = cp.Variable(8), rng.normal(size=(3, 8))
-    equal = A @ x == rng.normal(size=3)
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x)), [equal]), [x], [equal])
 
 
 @model
@@ -226,21 +155,6 @@ def attributes_of_variables():
 
 
 # second-order cones
-
-
-@model
-def least_enclosing_ball():
-    points = np.random.default_rng(35).normal(size=(15, 3))
-    x, r = cp.Variable(3), cp.Variable()
-    inside = [cp.norm(x - point) <= r for point in points]
-    return Model(cp.Problem(cp.Minimize(r), inside), [x, r], inside)
-
-
-@model
-def point_of_least_distances():
-    points = np.random.default_rng(36).normal(size=(15, 2))
-    x = cp.Variable(2)
-    return Model(cp.Problem(cp.Minimize(cp.sum(cp.norm(points - cp.reshape(x, (1, 2), order="C"), axis=1)))), [x])
 
 
 @model

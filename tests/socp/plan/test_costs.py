@@ -8,7 +8,7 @@ import pytest
 
 from socp.form.standard import LIMIT
 from socp.linalg.ldl.factorization import expected_times
-from socp.linalg.ldl.symbolic.amalgamation import ENTRY, FLOP, FRONT
+from socp.linalg.ldl.symbolic.assembly_tree import ENTRY, FLOP, FRONT
 from socp.plan.costs import Costs, correctors, dense_seconds, low_rank_seconds, method_seconds, sparse_seconds
 from socp.plan.fallbacks import LARGE, fallbacks
 from socp.plan.plan import Plan

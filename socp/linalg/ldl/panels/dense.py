@@ -1,4 +1,4 @@
-"""Dense kernels of the supernodal factorization: one panel, its update by another, the triangular solves with it.
+"""Dense panels of the supernodal factorization: their memory, a panel, its update by another, and solves with it.
 
 The panel of a supernode with `width` columns and `height` rows below their triangle is stored by columns, each
 width + height long, in `values` from ``panel_start`` on:
@@ -12,10 +12,39 @@ from __future__ import annotations
 from ....compiled.blas import LOWER, NO_TRANSPOSE, RIGHT, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
 from ....compiled.kernels import inner, leaf
 from ....compiled.signatures import Floats
+from ....compiled.structures import floats, integers, structure
 from ...cholesky import LOOPS, NARROW
 from ...dense import ENTRIES
-from ..factors import put_pivot
-from .factors import PanelFactors
+from ..factors import Factors, put_pivot
+from ..symbolic.assembly_tree import AssemblyTree
+
+
+class PanelFactors(Factors):
+    """L as dense panels, of which supernode k has ``values[panel_start[k]:panel_start[k + 1]]``.
+
+    Attributes
+    ----------
+    tree : AssemblyTree
+    head, following, position : arrays
+        The supernodes that wait for each one, as linked lists; the first row of each that has not been subtracted yet.
+    place, places, product, scaled, below : arrays
+        Work arrays.
+    """
+
+    tree = structure(AssemblyTree)
+    values, work = floats("entries", scratch=True), floats("2 * n")
+    head, following, position = integers("supernodes"), integers("supernodes"), integers("supernodes")
+    place, places = integers("n"), integers("n")
+    product, scaled, below = floats("update"), floats("front"), floats("rows")
+
+    def __init__(self, tree: AssemblyTree, signs: Floats) -> None:
+        super().__init__(
+            n=tree.perm.size, supernodes=tree.parent.size, entries=int(tree.panel_start[-1]),
+            rows=tree.largest_update, update=tree.largest_update * NARROW,
+            front=tree.largest_front * NARROW, tree=tree,
+        )  # fmt: skip
+        self.perm[:], self.signs[:] = tree.perm, signs[tree.perm]
+        self.d[:] = 1.0
 
 
 @leaf

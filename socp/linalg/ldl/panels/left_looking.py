@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from ....compiled.kernels import inner, leaf
 from ....compiled.signatures import Floats
-from .dense import extent, factor_panel, solve_lower, solve_upper, update_panel
-from .factors import PanelFactors
+from .dense import PanelFactors, extent, factor_panel, solve_lower, solve_upper, update_panel
 
 
 @inner

@@ -5,11 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from socp.linalg.cholesky import NARROW
-from socp.linalg.ldl.panels.dense import factor_panel, update_panel
-from socp.linalg.ldl.panels.factors import PanelFactors
-from socp.linalg.ldl.symbolic.amalgamation import panel_flops, panel_time
+from socp.linalg.ldl.panels.dense import PanelFactors, factor_panel, update_panel
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree
+from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree, panel_flops
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
 PATTERNS = {
@@ -166,9 +164,6 @@ def test_update_of_a_panel_by_another(width, count, columns):
     np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-10, atol=1e-12)
 
 
-def test_merging_takes_less_time_by_the_model():
-    """A band: fundamental supernodes of one column each are merged, and the tree has the time that was promised."""
-    analysis, tree = tree_of(grid_laplacian(30, 4), None)
-    time = sum(panel_time(*size) for size in sizes_of(tree))
-    assert time < sum(panel_time(1, count) for count in analysis.counts.tolist())
-    assert len(tree.parent) < analysis.counts.size / 2
+@pytest.mark.parametrize(("width", "height"), [(1, 0), (1, 7), (4, 0), (5, 12), (40, 3)])
+def test_the_operations_of_a_panel_are_their_sum(width, height):
+    assert panel_flops(width, height) == sum(c * (c + 2) for c in range(height, height + width))
