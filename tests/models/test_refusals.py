@@ -173,6 +173,7 @@ REFUSED = [
     ("FreeEnergyClassifier", {"priors": [0.5, 0.4]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
     ("FisherScore", {"model": models.SVC()}, r"model must be a DiscreteHMM, .* but SVC came"),
     ("LogLikelihoodScore", {"order": 2}, "order must be 0 or 1, but 2 came"),
+    ("Perceptron", {"margin": -1.0}, "margin must be a number of at least 0"),
     ("NuSVC", {"nu": 1.5}, "nu must be a number above 0 and at most 1, but"),
     ("NuSVC", {"nu": 0.5}, r"at most twice .* smaller one, 0.2, but 0.5 came", (X, FEW)),
     ("NuSVR", {"C": np.inf}, "C must be finite"),

@@ -68,15 +68,6 @@ def test_the_gradient_is_that_of_the_objective(coupling):
     assert error < 1e-5
 
 
-def test_samples_without_labels_help_where_the_model_is_right():
-    rng = np.random.default_rng(3)
-    y = np.arange(2000) % 2
-    X = rng.normal(size=(2000, 4)) + 1.2 * y[:, None]
-    few, others, test = slice(0, 12), slice(12, 1000), slice(1000, 2000)
-    with_them = CoupledDiscriminant(0.1).fit(X[few], y[few], X_unlabelled=X[others]).score(X[test], y[test])
-    assert with_them > CoupledDiscriminant(0.1).fit(X[few], y[few]).score(X[test], y[test])
-
-
 def test_bad_input_is_refused_by_name_and_a_short_ascent_warns():
     X, y = samples(60)
     with pytest.raises(ValueError, match="coupling"):

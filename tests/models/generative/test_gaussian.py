@@ -468,10 +468,8 @@ def test_regression_takes_samples_without_targets():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (
-            lambda X, y: LinearDiscriminant("round").fit(X, y),
-            "covariance must be one of 'full', 'diagonal', 'identity'",
-        ),
+        (lambda X, y: LinearDiscriminant("round").fit(X, y),
+         "covariance must be one of 'full', 'diagonal', 'identity'"),
         (lambda X, y: LinearDiscriminant(predictive="t").fit(X, y), "predictive must be one of 'plug-in', 'bayes'"),
         (lambda X, y: LinearDiscriminant("identity", predictive="bayes").fit(X, y), "when covariance is 'identity'"),
         (lambda X, y: LinearDiscriminant(predictive="bayes").fit(with_gaps(X), y), "entries or labels are missing"),
@@ -485,32 +483,24 @@ def test_regression_takes_samples_without_targets():
         (lambda X, y: LinearDiscriminant(priors=[0.5, 0.5]).fit(X, y), "priors must be None, 'uniform' or 3"),
         (lambda X, y: LinearDiscriminant(priors=[0.5, 0.6, 0.1]).fit(X, y), "priors must be"),
         (lambda X, y: LinearDiscriminant(dirichlet=0.5).fit(X, y), "dirichlet must be"),
-        (
-            lambda X, y: LinearDiscriminant(mean_prior=3).fit(X, y),
-            r"mean_prior must be None or a pair \(mean, strength\)",
-        ),
+        (lambda X, y: LinearDiscriminant(mean_prior=3).fit(X, y),
+         r"mean_prior must be None or a pair \(mean, strength\)"),
         (lambda X, y: LinearDiscriminant(mean_prior=(0, 0)).fit(X, y), "the strength in mean_prior"),
         (lambda X, y: LinearDiscriminant(mean_prior=([0, 0], 1)).fit(X, y), "the mean in mean_prior"),
         (lambda X, y: LinearDiscriminant(covariance_prior=(1, 1)).fit(X, y), "the degrees in covariance_prior"),
         (lambda X, y: LinearDiscriminant(covariance_prior=(5, -1)).fit(X, y), "the scale in covariance_prior"),
-        (
-            lambda X, y: LinearDiscriminant(covariance_prior=(5, -np.eye(3))).fit(X, y),
-            "symmetric and positive definite",
-        ),
+        (lambda X, y: LinearDiscriminant(covariance_prior=(5, -np.eye(3))).fit(X, y),
+         "symmetric and positive definite"),
         (lambda X, y: LinearDiscriminant("diagonal", covariance_prior=(5, np.eye(3))).fit(X, y), "number or a vector"),
-        (
-            lambda X, y: LinearDiscriminant("identity", covariance_prior=(5, 1)).fit(X, y),
-            "covariance_prior must be None",
-        ),
+        (lambda X, y: LinearDiscriminant("identity", covariance_prior=(5, 1)).fit(X, y),
+         "covariance_prior must be None"),
         (lambda X, y: LinearDiscriminant(max_iter=0).fit(X, y), "max_iter must be a whole number"),
-        (
-            lambda X, y: LinearDiscriminant().fit(X, y, X_unlabelled=X[:, :2]),
-            "X_unlabelled has 2 features, but X has 3",
-        ),
+        (lambda X, y: LinearDiscriminant().fit(X, y, X_unlabelled=X[:, :2]),
+         "X_unlabelled has 2 features, but X has 3"),
         (lambda X, y: JointGaussianRegressor().fit(X, X[:, 0], X_unlabelled=X[:, :2]), "X_unlabelled has 2 features"),
         (lambda X, y: LinearDiscriminant().fit(X, y).add_class(X, "d", prior=0.1), "prior must be None"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call(*three_classes())

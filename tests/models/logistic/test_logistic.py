@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
-from models import LinearDiscriminant, LogisticRegression
+from models import LogisticRegression
 from models.numerics.logistic_loss import LogisticLoss, LogisticPoint
 from models.numerics.newton_minimizer import minimize, solve_cholesky, solve_conjugate_gradients, weighted_gram
 from tests.support.sparse_matrices import random_sparse
@@ -151,17 +151,6 @@ def test_two_classes_are_the_softmax_of_halves():
     table = np.c_[model.coef_, model.intercept_[:, None]] / 2.0
     gradient = LogisticPoint(loss, np.vstack([-table, table]).ravel()).gradient()
     assert np.abs(gradient).max() < 1e-7
-
-
-def test_with_equal_covariances_it_nears_linear_discriminants():
-    """Both have linear log-odds; of normal classes they estimate the same ones."""
-    rng = np.random.default_rng(4)
-    y = np.arange(20000) % 2
-    X = rng.normal(size=(20000, 2)) + np.array([[0.0, 0.0], [1.0, 0.5]])[y]
-    discriminant, logistic = LinearDiscriminant().fit(X, y), LogisticRegression(C=math.inf).fit(X, y)
-    at = rng.normal(size=(50, 2))
-    assert np.abs(discriminant.decision_function(at) - logistic.decision_function(at)).max() < 0.15
-    assert np.allclose(logistic.coef_, [[1.0, 0.5]], atol=0.05)
 
 
 def test_posteriors_are_never_nan():

@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.integrate import quad
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -13,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from models import MEDClassifier
 from models.score_spaces.med import MaximumEntropyDual, best_multipliers, discriminate, margin_loss
-from tests.support.sparse_matrices import random_sparse
 
 
 def rows(samples, features, seed=0, flips=0.1):
@@ -119,21 +117,6 @@ def test_real_samples_of_two_and_three_classes():
     assert model.score(X, np.array(["a", "b", "c"])[y]) > 0.93
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-
-
-@pytest.mark.parametrize("samples, features", [(60, 4), (30, 20), (20, 60)])
-@pytest.mark.parametrize("parameters", [{}, {"method": "alternation", "max_iter": 3}, {"fit_intercept": False}])
-@pytest.mark.filterwarnings("ignore:MEDClassifier. after 3 quadratic programs")
-def test_sparse_samples_are_the_dense_ones(samples, features, parameters):
-    rng = np.random.default_rng(0)
-    X = random_sparse((samples, features), density=0.3, format="csr", rng=rng)
-    y, weight = np.arange(samples) % 3, rng.integers(0, 3, samples)
-    dense = MEDClassifier(**parameters).fit(X.toarray(), y, weight)
-    for form in (X, X.tocoo(), sp.csc_matrix(X)):
-        sparse = MEDClassifier(**parameters).fit(form, y, weight)
-        # the programs are solved to 1e-10, and their answers are known to its root
-        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-5)
-        np.testing.assert_allclose(sparse.decision_function(form), dense.decision_function(X.toarray()), atol=1e-5)
 
 
 def test_too_few_iterations_are_said():

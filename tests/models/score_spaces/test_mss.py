@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -216,21 +215,6 @@ def test_accepted_paths_follow_the_tilted_posterior():
     np.testing.assert_allclose(found.table[:, :24], exact.table, atol=0.05)
     divergence = multipliers * signs * (exact.table @ w[:24]) - exact.log_partition
     np.testing.assert_allclose(found.divergence, divergence, atol=0.05)
-
-
-@pytest.mark.parametrize("parameters", [{}, {"unlabelled": "cheaper"}, {"inference": "sampler", "random_state": 0}])
-def test_new_sequences_are_told_apart(parameters):
-    X, y = two_kinds([25] * 40)
-    new, truth = two_kinds([25] * 40, seed=10)
-    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), **parameters).fit(X, y)
-    assert space.score(new, truth) > 0.85
-    statistics = 2 + 4 + 4
-    width = 2 * statistics if space.inference == "sampler" else statistics
-    assert space.transform(new).shape == (80, width)
-    again = pickle.loads(pickle.dumps(space))
-    np.testing.assert_array_equal(again.decision_function(new), space.decision_function(new))
-    twin = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), **parameters).fit(X, y)
-    np.testing.assert_array_equal(twin.coef_, space.coef_)
 
 
 def test_untilted_features_are_the_models_own_statistics_and_the_cheaper_label_costs_less():

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from models import SVC, Kernel, MultipleKernelSVC
-from tests.support.svm_data import breast_cancer, separable, two_classes
+from tests.support.svm_data import separable, two_classes
 
 X, Y = two_classes()
 WIDTHS = [Kernel("rbf", gamma=g) for g in (0.01, 0.1, 1.0)]
@@ -47,21 +47,6 @@ def test_one_kernel_is_the_support_vector_machine():
     plain = SVC(2.0, gamma=0.3).fit(X, Y)
     np.testing.assert_allclose(machine.decision_function(X), plain.decision_function(X), atol=1e-7)
     assert machine.weights_.tolist() == [1.0]
-
-
-def test_a_kernel_that_says_nothing_gets_no_weight():
-    Z, y = breast_cancer()
-    Z, y = Z[:150], y[:150]
-    noise = np.random.default_rng(0).normal(size=(150, 5))
-
-    def of_noise(A, B):
-        return A[:, -5:] @ B[:, -5:].T
-
-    def of_data(A, B):
-        return A[:, :-5] @ B[:, :-5].T
-
-    machine = MultipleKernelSVC([of_data, of_noise]).fit(np.hstack([Z, noise]), y)
-    assert machine.weights_[0] > 0.9
 
 
 def test_hard_margins_weights_sparse_samples_and_pickles():
