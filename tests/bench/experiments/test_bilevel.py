@@ -9,7 +9,6 @@ from bench.experiments.bilevel_curves import (
     fit_multitask,
     needed_alone,
 )
-from bench.experiments.bilevel_scatter import paired
 from bench.experiments.nouns import GROUPS, NounPosts
 from bench.experiments.setups import (
     FIRST,
@@ -18,6 +17,7 @@ from bench.experiments.setups import (
     setups,
     with_newsgroups_line,
 )
+from bench.experiments.shares import p_of
 from models import MultiTaskSVC
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
@@ -80,8 +80,8 @@ def test_the_paired_test_is_scipys():
     from scipy.stats import ttest_1samp
 
     gains = np.random.default_rng(0).normal(0.3, 1.0, 30)
-    assert paired(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
-    assert paired(np.ones(3)) == 0.0 and paired(np.zeros(3)) == 1.0 and paired(np.ones(1)) == 1.0
+    assert p_of(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
+    assert p_of(np.ones(3)) == 0.0 and p_of(np.zeros(3)) == 1.0 and p_of(np.ones(1)) == 1.0
 
 
 def test_the_multitask_machine_needs_its_support_vectors_only():

@@ -67,11 +67,11 @@ def test_the_machines_are_those_of_the_estimator(factor):
     D = differences(X, articles.important["earn"], y)
     assert (np.flatnonzero(np.diff(D.indptr)) == np.flatnonzero(y)).all() and D[:, articles.important["earn"]].nnz == 0
     plain = next(path(X, y, 0.0 * X, C, (0.0,)))
-    found = next(path(X, y, D, C, (factor,), plain.alpha))
+    found = next(path(X, y, D, C, (factor,), plain.alpha_.mean()))
     mask = np.where(y[:, None], articles.important["earn"], True)
-    machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha).fit(X.toarray(), y, explanations=mask)
-    same = np.append(machine.coef_[0], machine.intercept_[0]) - np.append(found.w, found.b)
-    assert np.linalg.norm(same) < 0.05 * np.linalg.norm(found.w) and found.gap < 1e-3
+    machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha_.mean()).fit(X.toarray(), y, explanations=mask)
+    same = np.append(machine.coef_[0], machine.intercept_[0]) - np.append(found.coef_[0], found.intercept_[0])
+    assert np.linalg.norm(same) < 0.05 * np.linalg.norm(found.coef_) and found.solution_.gap < 1e-3
 
 
 def test_only_what_cross_validation_finds_better_is_taken():

@@ -65,7 +65,7 @@ class Dice(Experiment):
 
 @pytest.fixture
 def dice(monkeypatch):
-    monkeypatch.setattr(experiments, "MODULES", {"dice": "dice"})
+    monkeypatch.setattr(experiments, "MODULES", {"dice": "dice:Dice"})
     monkeypatch.setattr(experiments, "import_module", lambda name: sys.modules[__name__])
     return Dice()
 
@@ -146,6 +146,7 @@ def test_the_command_writes_everything(tmp_path, dice, capsys):
     assert (
         '<td class="words">the mean is near 3.5: distance</td>' in index and '<td class="words">&lt; 0.5</td>' in index
     )
+    assert '<td class="words">any of: the mean is near 3.5: distance not &lt; 0.5</td>' in index
     out = capsys.readouterr().out
     assert "paper:    the mean is 3.5" in out and "measured: the mean is 3." in out
     page = f"in a browser: {(tmp_path / 'index.html').as_uri()}"
