@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from socp.problem.status import Status
 
 from . import kernel_groups  # noqa: F401  which adds those of `qp` before anything is compiled
 from .engine import Engine
+from .problem.certificates import Stack
 from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
 from .problem.kernel_matrix import KernelMatrix
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
@@ -144,18 +144,18 @@ class Programs(BatchData):
         entries = self.A != 0.0
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
 
-    @functools.cached_property
     def shared(self) -> dict[str, Any]:
-        """What all programs share of P and A, as a program holds it."""
+        """Return what all programs share of P and A, as a program holds it."""
         return {name: self._held(name, 0) for name in ("P", "A") if not self.has_axis[name]}
 
     def _held(self, name: str, i: int) -> Any:
         own = self.own(name, i)
         return as_hessian("P", own, self.n, "q") if name == "P" else as_csc("A", own)
 
-    def program(self, i: int) -> QuadraticProgram:
-        """Return program `i`."""
-        P, A = (self.shared[name] if name in self.shared else self._held(name, i) for name in ("P", "A"))
+    def program(self, i: int, shared: dict[str, Any] | None = None) -> QuadraticProgram:
+        """Return program `i`; `shared` is the result of `shared()`, which is made here if it is not given."""
+        held = self.shared() if shared is None else shared
+        P, A = (held[name] if name in held else self._held(name, i) for name in ("P", "A"))
         q, l, u, lb, ub = (self.own(name, i) for name in ("q", "l", "u", "lb", "ub"))
         return QuadraticProgram.of_checked(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0)
 
@@ -257,7 +257,8 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
     many._programs = programs
 
     def new_solver() -> Callable[[int, Settings], Solution]:
-        return lambda i, own: Engine.of_checked(programs.program(i), own).solve()
+        shared = programs.shared()
+        return lambda i, own: Engine.of_checked(programs.program(i, shared), own).solve()
 
     lots = lots_of(programs, settings, start) if fits_lanes(programs.n, programs.m) else []
     solve_batch(many, lots, new_solver, settings, started)
@@ -277,7 +278,7 @@ class QuadraticLot(Lot):
         data["x_start"], data["y_start"] = np.zeros((0, n)), np.zeros((0, m + n))
         if start is not None:
             data["x_start"], data["y_start"] = (points[chosen] for points in start)
-        self._m, bounds = m, programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0]
+        self._m, self._data, bounds = m, data, programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0]
         self._bound = np.append(bounds, np.ones(n, bool))
         super().__init__(chosen, data, programs.share_matrices, self._bound, np.arange(m), NO_CONES, settings)
 
@@ -288,6 +289,31 @@ class QuadraticLot(Lot):
     def vectors(self) -> dict[str, np.ndarray]:
         y, m = self.batch.y, self._m
         return {"x": self.batch.x, "y": y[:, :m], "z_bounds": y[:, m:]}
+
+    def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
+        holds, m = np.zeros(which.size, bool), self._m
+        if not which.size:
+            return holds
+        # certificates are plain where each row and each variable has an entry: others are found alone
+        entries = rows_at(self._data["A"], which) != 0.0
+        is_full = entries.all(axis=(1, 2)) | (entries.any(axis=2).all(axis=1) & entries.any(axis=1).all(axis=1))
+        x, y = self.batch.x, self.batch.y
+        for kind in (True, False):
+            now = is_full & (primal == kind)
+            part = which[now]
+            if not part.size:
+                continue
+            stack = Stack._make(rows_at(self._data[name], part) for name in ("P", "q", "A", "l", "u"))
+            rays, tol = stack.certificates(y[part] if kind else x[part], kind)
+            passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
+            holds[now] = passed
+            at, tol, rays = self.chosen[part[passed]], tol[passed], rays[passed]
+            if kind:
+                many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, tol
+                many.y[at], many.z_bounds[at] = rays[:, :m], rays[:, m:]
+            else:
+                many.status[at], many.dual_residual[at], many.x[at] = Status.DUAL_INFEASIBLE, tol, rays
+        return holds
 
 
 def lots_of(programs: Programs, settings: Settings, start: Start | None = None) -> list[QuadraticLot]:

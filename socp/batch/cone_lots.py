@@ -14,6 +14,8 @@ import numpy as np
 from ..derivatives.batch import side_by_side
 from ..problem.program import Cone, NonNeg, SecondOrder, layout_of
 from ..problem.settings import Settings
+from ..problem.status import Status
+from ..verify import certificates
 from .checks import rows_at
 from .lots import Lot, Task, alike
 from .verify import verifier_for, verify
@@ -115,6 +117,20 @@ class ConeLot(Lot):
     def vectors(self) -> dict[str, np.ndarray]:
         p, y = self.programs.b.shape[1], self.batch.y
         return {"x": self.batch.x, "y": y[:, :p], "z": y[:, p : self.batch.m], "s": self.batch.s}
+
+    def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
+        holds, tol = np.zeros(which.size, bool), self.settings.tol_infeasible or self.settings.tol
+        for place, (i, kind) in enumerate(zip(which, primal)):
+            at = self.chosen[i]
+            program, (x, y, z, _) = self.programs.program(at), (array[i] for array in self.vectors().values())
+            if kind and certificates.primal_infeasibility(program, y, z) <= tol:
+                (many.y[at], many.z[at]), many.primal_residual[at] = certificates.primal_certificate(program, y, z)
+                many.status[at], holds[place] = Status.PRIMAL_INFEASIBLE, True
+            if not kind and certificates.dual_infeasibility(program, x) <= tol:
+                (x,), many.dual_residual[at] = certificates.dual_certificate(program, x)
+                many.x[at], many.s[at] = x, -(program.G @ x)
+                many.status[at], holds[place] = Status.DUAL_INFEASIBLE, True
+        return holds
 
 
 def lots_of(programs: ConePrograms, settings: Settings) -> list[ConeLot]:

@@ -14,7 +14,6 @@ import numpy as np
 from ..compiled.threads import WORK, blas_threads
 from ..problem.settings import Settings
 from ..problem.status import Status
-from ..verify.certificates import dual_certificate, primal_certificate
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
 from .spans import ordered_spans
 from .watch import Watch
@@ -80,7 +79,8 @@ def solve_batch(
 class Lot:
     """Programs whose sides are finite, infinite and equal in the same places.
 
-    A subclass tests the answers by `verifier` and has them as `vectors`.
+    A subclass tests the answers by `verifier`, has them as `vectors`, and writes those certificates that hold by
+    `certify`.
 
     Parameters
     ----------
@@ -180,20 +180,4 @@ class Lot:
 
     def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
         """Write the certificates that hold among programs `which` of the lot; return True for each that has one."""
-        holds, tol = np.zeros(which.size, bool), self.settings.tol_infeasible or self.settings.tol
-        for place, (i, is_primal) in enumerate(zip(which, primal)):
-            at, (x, *multipliers) = self.chosen[i], (array[i] for array in list(self.vectors().values())[:3])
-            program = many._programs.program(at)
-            ray, error = primal_certificate(program, *multipliers) if is_primal else dual_certificate(program, x)
-            if not error <= tol:
-                continue
-            holds[place] = True
-            if is_primal:
-                many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, error
-                for name, part in zip(many.vectors[1:3], ray):
-                    getattr(many, name)[at] = part
-            else:
-                many.status[at], many.dual_residual[at], many.x[at] = Status.DUAL_INFEASIBLE, error, ray[0]
-                if "s" in many.vectors:
-                    many.s[at] = -(program.G @ ray[0])
-        return holds
+        raise NotImplementedError

@@ -8,6 +8,8 @@ and Gx are each a zero of the size of their own data.  A b'y + h'z or c'x that i
 lose to rounding is none.
 
 All is measured in twice the working precision, on the ray scaled as it is told: that rounds it, too.
+
+A ray may be an array of them, one for each of many dense programs: all that is told of it is then an array, too.
 """
 
 from __future__ import annotations
@@ -24,64 +26,68 @@ from .distances import norm
 LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
 
 # the slope of a ray, the sum of the sizes of its terms, and what is to be zero, each with the size of its own data
-RayTerms = tuple[float, float, list[tuple[float, float]]]
+RayTerms = tuple[Any, Any, list[tuple[Any, Any]]]
 Ray = tuple[np.ndarray, ...]
 
 
-def ray_error(slope: float, size: float, zeros: list[tuple[float, float]]) -> float:
-    """Return the smallest tol at which a ray is a certificate, once it is scaled to the slope -1."""
-    if not -slope > LEAST_SLOPE * size:
-        return np.inf
-    values, own = np.array(zeros).T
+def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
+    """The smallest tol at which a ray is a certificate, once it is scaled to the slope -1."""
+    values, own = np.array([value for value, _ in zeros]), np.array([own for _, own in zeros])
     with np.errstate(all="ignore"):
-        errors = np.divide(values, np.minimum(-slope, own), out=np.zeros(values.shape), where=values != 0.0)
-    return float(errors.max())
+        error = np.divide(values, np.minimum(-slope, own), out=np.zeros(values.shape), where=values != 0.0).max(axis=0)
+    return np.where(-slope > LEAST_SLOPE * size, error, np.inf)[()]
 
 
-def primal_slope(program: Any, *multipliers: np.ndarray) -> float:
+def primal_slope(program: Any, *multipliers: np.ndarray) -> Any:
     """Return the slope b'y + h'z, or of sides."""
-    sides = [block.support(v)[0] for block, v in zip(program.constraints, multipliers)]
-    return accurate_dot(np.concatenate(sides), np.concatenate(multipliers))
-
-
-def dual_slope(program: Any, x: np.ndarray) -> float:
-    """Return the slope c'x."""
-    return accurate_dot(program.cost, x)
+    slope = np.zeros((*multipliers[0].shape[:-1], 2))
+    for block, v in zip(program.constraints, multipliers):
+        add_transposed(block.support(v)[0][..., None], v, slope)
+    return rounded_sums(slope)[..., 0]
 
 
 def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
-    """Return the terms of (y, z): the slope b'y + h'z, or of sides; A'y + G'z, and the distances from the cones."""
-    gradient, size, data, outside = np.zeros(2 * program.n), 0.0, 0.0, []
+    """Return what is to be seen of the multipliers of each block of constraints: also A'y + G'z."""
+    leading = multipliers[0].shape[:-1]
+    slope, gradient = np.zeros((*leading, 2)), np.zeros((*leading, 2 * program.n))
+    size, data, outside = 0.0, 0.0, []
     for block, v in zip(program.constraints, multipliers):
         sides, distance = block.support(v)
-        M, largest = block.matrix, norm(v)
-        add_both(M.indptr, M.indices, M.data, np.zeros(program.n), v, np.zeros(2 * v.size), gradient)
-        size, data = size + np.abs(sides * v).sum(), data + norm(M.data) * largest
+        add_transposed(sides[..., None], v, slope)
+        add_transposed(block.matrix, v, gradient)
+        largest = norm(v)
+        size, data = size + np.abs(sides * v).sum(axis=-1), data + largest_entry(block.matrix) * largest
         outside.append((distance, largest))
-    return primal_slope(program, *multipliers), size, [(norm(rounded_sums(gradient)), data), *outside]
+    return rounded_sums(slope)[..., 0], size, [(norm(rounded_sums(gradient)), data), *outside]
+
+
+def dual_slope(program: Any, x: np.ndarray) -> Any:
+    """Return the slope c'x."""
+    slope = np.zeros((*x.shape[:-1], 2))
+    add_transposed(program.cost[..., None], x, slope)
+    return rounded_sums(slope)[..., 0]
 
 
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
-    """Return the terms of the direction x: the slope c'x; Px, and how far x leads out of the constraints."""
-    size, largest = np.abs(program.cost * x).sum(), norm(x)
-    zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest * largest)]
-    for block in program.constraints:
-        zeros.append((block.outward(*multiply(block.matrix, x)), norm(block.matrix.data) * largest))
-    return dual_slope(program, x), size, zeros
+    """Return what is to be seen of the direction x, which may not lead out of the constraints."""
+    zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest)]
+    zeros += [(block.outward(*multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
+    size, largest = np.abs(program.cost * x).sum(axis=-1), norm(x)
+    return dual_slope(program, x), size, [(value, data * largest) for value, data in zeros]
 
 
 def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> float:
-    """Return the smallest tol at which (y, z), scaled to the slope -1, certifies that nothing is feasible."""
+    """The smallest tol at which (y, z), scaled to the slope -1, certifies that nothing is feasible."""
     return primal_certificate(program, *multipliers)[1]
 
 
 def dual_infeasibility(program: Any, x: np.ndarray) -> float:
-    """Return the smallest tol at which x, scaled to c'x = -1, certifies that the objective falls for ever."""
+    """The smallest tol at which x, scaled to c'x = -1, certifies that the objective falls for ever."""
     return dual_certificate(program, x)[1]
 
 
 def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, float]:
-    """Return (y, z) scaled to the slope -1, with zeros on rows without entries that add nothing to that, and its error.
+    """(y, z) scaled to the slope -1, with zeros on rows without entries that add nothing to that, and its error.
 
     The bound of a variable that no row has can have no multiplier.
     """
@@ -91,71 +97,87 @@ def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, flo
 
 
 def dual_certificate(program: Any, x: np.ndarray) -> tuple[Ray, float]:
-    """Return (x,) scaled to c'x = -1, and its error; variables in no row and not in the objective become zero."""
+    """x scaled to c'x = -1, with zeros for variables that no row and no part of the objective has, and its error."""
     used = _in_rows(program) | (program.cost != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
     return _best(dual_slope, dual_terms, program, (x,), (np.where(used, x, 0.0),))
 
 
 def _best(
-    slope_of: Callable[..., float], terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray
+    slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray
 ) -> tuple[Ray, float]:
-    """Return the plain ray scaled to the slope -1, and its error; the given one where that is far better."""
-    ray, error = _scaled(slope_of, terms_of, program, plain)
+    """The plain ray scaled to the slope -1, and its error; the given one where that is far better."""
+    ray, error = certificate_of(slope_of, terms_of, program, *plain)
     if not all(map(np.array_equal, plain, given)):
-        other, as_given = _scaled(slope_of, terms_of, program, given)
+        other, as_given = certificate_of(slope_of, terms_of, program, *given)
         if not error <= 2.0 * as_given:
-            return other, as_given
-    return ray, error
+            ray, error = other, as_given
+    return ray, float(error)
 
 
-def _scaled(
-    slope_of: Callable[..., float], terms_of: Callable[..., RayTerms], program: Any, ray: Ray
-) -> tuple[Ray, float]:
-    """Scale the ray to slope -1 if its slope is negative; return it and its error."""
-    slope = slope_of(program, *ray)
-    if slope < 0.0:
-        ray = tuple(part / -slope for part in ray)
+def certificate_of(
+    slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, *ray: np.ndarray
+) -> tuple[Ray, Any]:
+    """Return the ray scaled to the slope -1, and the smallest tol at which that is a certificate."""
+    ray = scaled(slope_of(program, *ray), *ray)
     return ray, ray_error(*terms_of(program, *ray))
 
 
+def scaled(slope: Any, *ray: np.ndarray) -> Ray:
+    """Scale the ray to slope -1; return it unchanged if its slope is not negative."""
+    size = np.where(slope < 0.0, -slope, 1.0)[..., None]
+    return tuple(part / size for part in ray)
+
+
 def _in_rows(program: Any) -> np.ndarray:
-    """Return for each variable whether a row has it; bounds are none."""
+    """The variables that rows have; bounds are none."""
     used = np.zeros(program.n, bool)
     for block in program.constraints:
         used |= False if block.are_bounds else has_entries(block.matrix, 1)
     return used
 
 
-def multiply(M: sp.csc_array, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return M x, rounded once, and what that leaves of it."""
-    m = M.shape[0]
-    sums = np.zeros(2 * m)
-    add_both(M.indptr, M.indices, M.data, x, np.zeros(m), sums, np.zeros(2 * x.size))
+def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M x, rounded once, and what that leaves of it."""
+    sums = np.zeros((*x.shape[:-1], 2 * M.shape[-2]))
+    if isinstance(M, np.ndarray):
+        add_transposed(np.swapaxes(M, -1, -2), x, sums)
+    else:
+        add_both(M.indptr, M.indices, M.data, x, np.zeros(M.shape[0]), sums, np.zeros(2 * x.size))
     total = rounded_sums(sums)
     with np.errstate(invalid="ignore"):  # of infinite sums
-        return total, (sums[:m] - total) + errors_of(sums)
+        return total, (sums[..., : M.shape[-2]] - total) + errors_of(sums)
 
 
-def accurate_dot(u: np.ndarray, v: np.ndarray) -> float:
-    """Return u'v, summed in twice the precision and rounded once."""
-    sums = np.zeros(2)
-    add_rows(u[:, None], v, sums[:1], sums[1:])
-    return float(rounded_sums(sums)[0])
+def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
+    """Add M'v to `sums`, whose second half takes the errors; of each program where v is an array of vectors."""
+    n = sums.shape[-1] // 2
+    if v.ndim > 1:
+        for k in range(len(v)):
+            add_transposed(M[k % len(M)], v[k], sums[k])
+    elif isinstance(M, np.ndarray):
+        add_rows(np.ascontiguousarray(M), v, sums[:n], sums[n:])
+    else:
+        add_both(M.indptr, M.indices, M.data, np.zeros(n), v, np.zeros(2 * v.size), sums)
 
 
 def rounded_sums(sums: np.ndarray) -> np.ndarray:
     """Return sums whose errors stand behind them, rounded once; an infinite sum has none that counts."""
-    return sums[: sums.size // 2] + errors_of(sums)
+    return sums[..., : sums.shape[-1] // 2] + errors_of(sums)
 
 
 def errors_of(sums: np.ndarray) -> np.ndarray:
     """Return the errors that stand behind sums, zeros in place of what is not finite."""
-    errors = sums[sums.size // 2 :]
+    errors = sums[..., sums.shape[-1] // 2 :]
     return errors if np.isfinite(errors).all() else np.where(np.isfinite(errors), errors, 0.0)
 
 
+def largest_entry(M: Any) -> Any:
+    """The largest entry in size."""
+    return norm(M.reshape(len(M), -1) if isinstance(M, np.ndarray) else M.data)
+
+
 def has_entries(matrix: sp.csc_array, axis: int) -> np.ndarray:
-    """Return for each row (axis 0) or column (1) whether it has an entry that is not zero."""
+    """Which rows (axis 0) or columns (1) have an entry that is not zero."""
     if axis == 1 and matrix.data.all():
         return np.asarray(matrix.indptr[1:] > matrix.indptr[:-1])
     where = matrix.indices if axis == 0 else np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))

@@ -137,6 +137,6 @@ def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, i
             is_bound[start[k] : start[k + 1]] = 0.0
 
 
-def norm(v: np.ndarray) -> float:
-    """Return the infinity norm: 0 of an empty vector, NaN if an entry is."""
-    return float(np.abs(v).max(initial=0.0))
+def norm(v: np.ndarray) -> Any:
+    """Return the infinity norm: 0 of an empty vector, NaN if an entry is; of each vector of an array."""
+    return np.abs(v).max(axis=-1, initial=0.0)

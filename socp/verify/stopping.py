@@ -133,16 +133,16 @@ class Sides(NamedTuple):
         """The sizes of what stands beside M x."""
         return None if self.beside is None else np.abs(self.beside)
 
-    def support(self, y: np.ndarray) -> tuple[np.ndarray, float]:
+    def support(self, y: np.ndarray) -> tuple[np.ndarray, Any]:
         """The sides that y is multiplied by in u'y+ - l'y-, and the largest multiplier of an infinite one, here 0."""
         side = np.where(y > 0.0, self.upper, self.lower)
         finite = np.isfinite(side)
         return np.where(finite, side, 0.0), norm(np.where(finite, 0.0, y))
 
-    def outward(self, v: np.ndarray, low: np.ndarray = NO_VALUES) -> float:
+    def outward(self, v: np.ndarray, low: np.ndarray = NO_VALUES) -> Any:
         """How far the direction M x = v, which was rounded, leads out of the sides."""
         below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
-        return norm(np.maximum(below, above))
+        return np.maximum(below, above).max(axis=-1, initial=0.0)
 
     def idle(self, y: np.ndarray) -> np.ndarray:
         """The rows without entries whose multipliers add nothing to a certificate."""

@@ -189,14 +189,15 @@ def test_certificates_of_quadratic_programs_pass_in_truth(unbounded, presolve, s
         assert told == pytest.approx(true, rel=1e-6, abs=1e-30) and true <= TOL
 
 
-def test_a_product_is_rounded_once_and_what_is_left_is_told():
+@pytest.mark.parametrize("is_dense", [True, False])
+def test_a_product_is_rounded_once_and_what_is_left_is_told(is_dense):
     rng = np.random.default_rng(0)
     M = rng.normal(size=(5, 8)) * 10.0 ** rng.integers(-6, 7, (5, 8))
     M[:, 4:] = -M[:, :4]
     x = np.tile(rng.normal(size=4), 2) + 1e-13 * rng.normal(size=8)  # nearly all cancels
     sparse = sp.csc_array(M)
     sparse.indptr, sparse.indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
-    total, left = certificates.multiply(sparse, x)
+    total, left = certificates.multiply(M if is_dense else sparse, x)
     for row, found, rest in zip(M, total, left):
         terms = [Fraction(a) * Fraction(b) for a, b in zip(row, x)]
         exact, size = sum(terms), sum(map(abs, terms))
