@@ -118,19 +118,18 @@ class Engine(SetUpOnce):
     def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> bool:
         """Replace the program and return True; return False, and change nothing, if it needs another set-up.
 
-        Presolve is skipped if it removed nothing and q alone is new.
+        Presolve is skipped if q alone is new and no variable was fixed by the old one.
         """
         if self.dual_active_set is not None and (new_P or new_A):
             return False
         if self._reduced is None:
             self._keep(program, None)
             return True
-        if new_A or new_P or new_sides or self.presolved.kept is not None:
+        presolved = None if new_A or new_P or new_sides else self.presolved.with_objective(program)
+        if presolved is None:
             presolved = presolve(program, self.settings)
             if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
                 return False
-        else:
-            presolved = Presolve(program, wanted=False)
         if new_P and (self.active_set is not None or choose_method(presolved.program, self.settings) == "active set"):
             return False
         self._is_stale = True

@@ -35,9 +35,7 @@ GROUPS: dict[str, list[str]] = {
         "socp.compiled.structures", "socp.problem", "socp.verify", "socp.derivatives", "socp.form", "socp.method",
         "socp.linalg.csc", "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base",
     ],
-    "dense": [
-        "socp.kkt.dense_rows", "socp.kkt.dense.read_rows", "socp.kkt.dense.factor_dense", "socp.kkt.dense.apply_dense",
-    ],
+    "dense": ["socp.kkt.dense.read_rows", "socp.kkt.dense.factor_dense", "socp.kkt.dense.apply_dense"],
     "dual": [], "lanes": [],  # of `qp`, and of batches
     "sparse": [  # all but supernodes, splits and low rank
         "socp.kkt.assembly", "socp.kkt.sparse.factor_sparse", "socp.kkt.sparse.apply_sparse", "socp.linalg.ldl",

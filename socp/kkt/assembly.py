@@ -66,6 +66,11 @@ class KKTMatrix(Structure):
         fill_pattern(self, P_indptr, P_indices, self.zero_diagonal, self.static)
         take_values(self, P_data)
 
+    def has_pattern_of(self, other: KKTMatrix) -> bool:
+        """Return True if all that the factorization is analyzed by is equal."""
+        parts = ("indptr", "indices", "signs", "zero_diagonal", "static")
+        return self.size == other.size and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in parts)
+
 
 @kernel
 def take_values(matrix: KKTMatrix, P_data: Floats) -> None:

@@ -23,8 +23,8 @@ from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, floats, integer, integers, matrix, number, part, structure
 from ..cones.scaling import apply_inverse, norm
+from ..form.dense_rows import multiply_M_both
 from ..form.standard import StandardForm, multiply_hessian
-from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
     FURTHER,
     GO_ON,
@@ -114,6 +114,10 @@ class KKT(Structure):
         """Return True if what set-up found in the values of the form holds for its current ones."""
         return True
 
+    def take_form(self) -> bool:
+        """Refresh for the form, which another program of the same sizes has filled; return False if that needs more."""
+        raise NotImplementedError
+
     def analysis_seconds(self) -> tuple[float, float]:
         """Return the seconds of the ordering and of the symbolic analysis."""
         return 0.0, 0.0
@@ -166,7 +170,7 @@ def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
     for i in range(p):
         v[i] = dy[i]
     apply_inverse(l, ptr, w, eta, u, n + p, v, p)
-    multiply_both(form.M_indptr, form.M_indices, form.M_data, u, v, out[n:], Mtv)
+    multiply_M_both(form, u, v, out[n:], Mtv)
     apply_inverse(l, ptr, w, eta, out, n + p, out, n + p)
     for j in range(n):
         out[j] = Px[j] + Mtv[j]

@@ -17,12 +17,12 @@ from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, structure
+from ..form.dense_rows import DenseRows, scale_rows
 from ..form.row_groups import recover_orthant, reduce_orthant, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from ..problem.lowrank import LowRank
 from .base import KKT
-from .dense_rows import DenseRows, scale_rows, spread_rows
 
 
 class LowRankKKT(KKT):
@@ -64,9 +64,9 @@ class LowRankKKT(KKT):
 
     def refresh(self) -> None:
         """Copy the current values of M from the standard form; a new P needs new factors, see `still_fits`."""
-        spread_rows(self.form, self.rows)
-        begin = self.k * self.form.n
-        self.B[begin : begin + self.rows.A.size] = self.rows.A
+        self.rows.spread(self.form)
+        n, p, k = self.form.n, self.form.p, self.k
+        self.B[k * n : (k + p) * n] = self.rows.M[: p * n]
 
     def still_fits(self) -> bool:
         """A change of P is a change of its factors."""

@@ -37,7 +37,7 @@ class SparseKKT(KKT):
         super().__init__(
             form, regularization, refinement_steps, l=form.l, order=matrix.size, groups=matrix.groups.count
         )
-        self.matrix = matrix
+        self.matrix, self.bounds = matrix, form.bounds
         self.ldl = LDL(
             matrix.indptr, matrix.indices, matrix.signs,
             zero_diagonal=matrix.zero_diagonal, static=matrix.static,
@@ -59,6 +59,19 @@ class SparseKKT(KKT):
     def refresh(self) -> None:
         """Copy the current values of P and M from the standard form."""
         take_values(self.matrix, self.form.P.upper()[2])
+
+    def take_form(self) -> bool:
+        """See `KKT`."""
+        old, new = self.matrix, KKTMatrix(self.form)
+        fits = self.bounds == self.form.bounds and old.has_pattern_of(new)
+        if fits:
+            self.matrix = new
+        return fits
+
+    @property
+    def words(self) -> int:
+        """The size of the block and of those of the matrix and the factors."""
+        return super().words + self.matrix.words + self.factors.words
 
     def still_fits(self) -> bool:
         """Return True if the merged rows are still parallel."""

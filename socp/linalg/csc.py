@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compiled.kernels import deferred_kernel, kernel
-from ..compiled.signatures import Floats, Ints, Matrix
+from ..compiled.signatures import Bools, Floats, Ints, Matrix
 
 _EMPTY = sp.csc_array((1, 1))
 _MAXPRINT = _EMPTY.maxprint
@@ -143,6 +143,15 @@ def scale(
         scale = right[j]
         for k in range(indptr[j], indptr[j + 1]):
             out[k] = factor * left[indices[k]] * data[k] * scale
+
+
+@kernel
+def have_entries(indptr: Ints, indices: Ints, data: Floats, rows: Bools, columns: Ints, found: Bools) -> None:
+    """Write whether each of the `columns` has a nonzero entry in the marked `rows`; an empty `rows` marks all."""
+    for at in range(columns.size):
+        j, found[at] = columns[at], False
+        for k in range(indptr[j], indptr[j + 1]):
+            found[at] |= data[k] != 0.0 and (rows.size == 0 or rows[indices[k]])
 
 
 @deferred_kernel

@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_rows, add_symmetric
-from ..linalg.csc import csc, multiply_transposed
+from ..linalg.csc import csc, have_entries, multiply_transposed
 from ..linalg.vectors import NO_VALUES
 from .checks import (
     FLOAT,
@@ -180,8 +180,8 @@ class SparseHessian(Hessian):
         return out
 
     def has_entries(self, j: np.ndarray) -> np.ndarray:
-        column = np.repeat(np.arange(self.order), np.diff(self.indptr))
-        found: np.ndarray = np.bincount(column, self.values != 0.0, minlength=self.order)[j] > 0.0
+        found = np.empty(j.size, np.bool_)
+        have_entries(self.indptr, self.indices, self.values, found[:0], j, found)
         return found
 
     def among(self, which: np.ndarray) -> Any:

@@ -38,28 +38,36 @@ def ray_error(slope: float, size: float, zeros: list[tuple[float, float]]) -> fl
     return float(errors.max())
 
 
+def primal_slope(program: Any, *multipliers: np.ndarray) -> float:
+    """Return the slope b'y + h'z, or of sides."""
+    sides = [block.support(v)[0] for block, v in zip(program.constraints, multipliers)]
+    return accurate_dot(np.concatenate(sides), np.concatenate(multipliers))
+
+
+def dual_slope(program: Any, x: np.ndarray) -> float:
+    """Return the slope c'x."""
+    return accurate_dot(program.cost, x)
+
+
 def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
     """Return the terms of (y, z): the slope b'y + h'z, or of sides; A'y + G'z, and the distances from the cones."""
-    slope, gradient = np.zeros(2), np.zeros(2 * program.n)
-    size, data, outside = 0.0, 0.0, []
+    gradient, size, data, outside = np.zeros(2 * program.n), 0.0, 0.0, []
     for block, v in zip(program.constraints, multipliers):
         sides, distance = block.support(v)
         M, largest = block.matrix, norm(v)
-        add_rows(sides[:, None], v, slope[:1], slope[1:])
         add_both(M.indptr, M.indices, M.data, np.zeros(program.n), v, np.zeros(2 * v.size), gradient)
         size, data = size + np.abs(sides * v).sum(), data + norm(M.data) * largest
         outside.append((distance, largest))
-    return rounded_sums(slope).item(), size, [(norm(rounded_sums(gradient)), data), *outside]
+    return primal_slope(program, *multipliers), size, [(norm(rounded_sums(gradient)), data), *outside]
 
 
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
     """Return the terms of the direction x: the slope c'x; Px, and how far x leads out of the constraints."""
-    slope, size, largest = np.zeros(2), np.abs(program.cost * x).sum(), norm(x)
-    add_rows(program.cost[:, None], x, slope[:1], slope[1:])
+    size, largest = np.abs(program.cost * x).sum(), norm(x)
     zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest * largest)]
     for block in program.constraints:
         zeros.append((block.outward(*multiply(block.matrix, x)), norm(block.matrix.data) * largest))
-    return rounded_sums(slope).item(), size, zeros
+    return dual_slope(program, x), size, zeros
 
 
 def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> float:
@@ -79,28 +87,32 @@ def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, flo
     """
     blocks = zip(program.constraints, multipliers)
     plain = [np.where(~_in_rows(program) if block.are_bounds else block.idle(v), 0.0, v) for block, v in blocks]
-    return _best(primal_terms, program, multipliers, tuple(plain))
+    return _best(primal_slope, primal_terms, program, multipliers, tuple(plain))
 
 
 def dual_certificate(program: Any, x: np.ndarray) -> tuple[Ray, float]:
     """Return (x,) scaled to c'x = -1, and its error; variables in no row and not in the objective become zero."""
     used = _in_rows(program) | (program.cost != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
-    return _best(dual_terms, program, (x,), (np.where(used, x, 0.0),))
+    return _best(dual_slope, dual_terms, program, (x,), (np.where(used, x, 0.0),))
 
 
-def _best(terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray) -> tuple[Ray, float]:
+def _best(
+    slope_of: Callable[..., float], terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray
+) -> tuple[Ray, float]:
     """Return the plain ray scaled to the slope -1, and its error; the given one where that is far better."""
-    ray, error = _scaled(terms_of, program, plain)
+    ray, error = _scaled(slope_of, terms_of, program, plain)
     if not all(map(np.array_equal, plain, given)):
-        other, as_given = _scaled(terms_of, program, given)
+        other, as_given = _scaled(slope_of, terms_of, program, given)
         if not error <= 2.0 * as_given:
             return other, as_given
     return ray, error
 
 
-def _scaled(terms_of: Callable[..., RayTerms], program: Any, ray: Ray) -> tuple[Ray, float]:
+def _scaled(
+    slope_of: Callable[..., float], terms_of: Callable[..., RayTerms], program: Any, ray: Ray
+) -> tuple[Ray, float]:
     """Scale the ray to slope -1 if its slope is negative; return it and its error."""
-    slope = terms_of(program, *ray)[0]
+    slope = slope_of(program, *ray)
     if slope < 0.0:
         ray = tuple(part / -slope for part in ray)
     return ray, ray_error(*terms_of(program, *ray))
@@ -122,6 +134,13 @@ def multiply(M: sp.csc_array, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     total = rounded_sums(sums)
     with np.errstate(invalid="ignore"):  # of infinite sums
         return total, (sums[:m] - total) + errors_of(sums)
+
+
+def accurate_dot(u: np.ndarray, v: np.ndarray) -> float:
+    """Return u'v, summed in twice the precision and rounded once."""
+    sums = np.zeros(2)
+    add_rows(u[:, None], v, sums[:1], sums[1:])
+    return float(rounded_sums(sums)[0])
 
 
 def rounded_sums(sums: np.ndarray) -> np.ndarray:

@@ -87,7 +87,7 @@ def equilibrated(form, program):
         D, E = (np.clip(v / np.sqrt(norms), 1.0 / LIMIT, LIMIT) for v, norms in ((D, columns), (E, rows)))
     g = np.append(program.b, program.h[form.rows])
     cost = np.abs(D * program.c).max()
-    if program.P is None:
+    if form.P.is_zero:
         return D, E, np.clip(1.0 / cost, 1.0 / LIMIT, LIMIT) if cost > 0.0 else 1.0
     cost, side = max(cost, (D[:, None] * sizes * D).max(axis=0).mean()), np.abs(E * g).max(initial=0.0)
     f = 1.0 if cost == 0.0 else np.sqrt(side / cost) if side > 0.0 else 1.0 / cost
@@ -120,6 +120,8 @@ def test_the_equilibration_in_numpy(seed, decades):
         form = StandardForm(program)
         for found, expected in zip((form.D, form.E, form.cost_scale), equilibrated(form, program)):
             np.testing.assert_allclose(found, expected, rtol=1e-11)
+        P = form.cost_scale * form.D[:, None] * full(program.P, n) * form.D
+        np.testing.assert_allclose(operator_matrix(form.P, n), P, rtol=1e-12, atol=1e-12 * np.abs(P).max())
         norms = [np.abs(v).max(initial=0.0) for v in (program.c, program.b, program.h[form.rows])]
         np.testing.assert_array_equal([form.norm_c, form.norm_b, form.norm_h], norms)
 

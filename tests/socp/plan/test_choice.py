@@ -42,7 +42,7 @@ def test_few_dense_rows_stay_behind_a_sparse_hessian(count, way, diagonal):
         assert found.objective == pytest.approx(Solver(program, kkt=other).solve().objective, rel=1e-6)
 
 
-def sparse_rows(n=60, seed=0):
+def sparse_rows(n=40, seed=0):
     """A small program whose matrices are sparse."""
     rng = np.random.default_rng(seed)
     A = random_sparse((n // 2, n), rng=rng, density=3.0 / n) + sp.eye_array(n // 2, n)
@@ -76,7 +76,7 @@ def test_the_backend_of_a_small_program_is_chosen_again_for_a_solver_that_is_kep
 def test_a_backend_that_was_asked_for_is_kept(settings):
     solver = qp.Solver(sparse_rows(), **settings)
     before = solver.solve().plan
-    solver.update(q=np.ones(60))
+    solver.update(q=np.ones(40))
     assert solver.solve().plan.backend == before.backend
 
 
