@@ -1,9 +1,4 @@
-"""`centralpath`, or `python -m bench`: the tour; `qp FILE`, `socp FILE`: one file with any setting; `solve FILE`: one
-file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes;
-`calibrate`: what factorizations cost; `ablation`: what each part of the method is worth; `counts`: iterations and
-plans beside those that are kept; `fuzz`: programs around known answers, by the thousand; `figures`: the
-documentation's tables from the reports; `experiment NAME`: an experiment of a paper; `report DIR`: a page over
-experiments."""
+"""The command line, `centralpath` or `python -m bench`: each command is a function that declares its options."""
 
 from __future__ import annotations
 
@@ -27,7 +22,6 @@ from . import counts, experiments
 from .answers import answer
 from .answers.verify import verify
 from .compare import (
-    ablation,
     anatomy,
     calibrate,
     comparison,
@@ -45,6 +39,87 @@ from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .tour import INTRODUCTION, tour
 
+PROGRAM = "centralpath"
+TABLES: dict[str, Any] = {"kernels": kernel_machines, "linear": linear, "derivatives": derivatives}
+Command = Callable[[argparse.Namespace], int]
+Option = tuple[str, dict[str, Any]]
+COMMANDS: dict[str, tuple[Command, str, tuple[Option, ...]]] = {}
+"""Every command by its name: what it does, what it says of itself, and its options."""
+
+
+def _positive(text: str) -> float:
+    """A positive number, for the parser."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
+    return value
+
+
+def _count(least: int) -> Callable[[str], int]:
+    """A whole number that is not below `least`, for the parser."""
+
+    def count(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number, at least {least}, but {text} came")
+        return value
+
+    return count
+
+
+def _file_to_write(text: str) -> Path:
+    """A file in a folder that is there, for the parser: known before the work, not after it."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, but {text} came")
+    return path
+
+
+def _answer_to_write(text: str) -> Path:
+    """A file for an answer, for the parser."""
+    if not text.endswith((".npz", ".json")):
+        raise argparse.ArgumentTypeError(f"must be a file .npz or .json, but {text} came")
+    return _file_to_write(text)
+
+
+MATCHES = "a shell pattern (as svm*) or a part of the name, upper and lower case alike"
+
+
+def _option(name: str, words: str, **settings: Any) -> Option:
+    """An option of a command as the parser takes it; a default is told."""
+    told = f"{words} (default %(default)s)" if settings.get("default") is not None else words
+    return name, {"help": told, **settings}
+
+
+def _only(what: str) -> Option:
+    return _option("--only", f"{what}: {MATCHES}")
+
+
+def _switch(name: str, words: str) -> Option:
+    return _option(name, words, action="store_true")
+
+
+DATA = _option("--data", f"the folder of the sets of files (default: ${sets.DATA_VARIABLE})")
+TOL = _option("--tol", "relative tolerance", type=_positive, default=1e-8)
+LIMIT = _option("--limit", "seconds a run of a program", type=_positive, default=60.0)
+FRESH = _switch("--fresh", "do not go on with what is there")
+
+
+def _command(words: str, *options: Option) -> Callable[[Command], Command]:
+    """Make a function a command, under its own name."""
+
+    def register(function: Command) -> Command:
+        COMMANDS[function.__name__[1:]] = (function, words, options)
+        return function
+
+    return register
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
@@ -54,23 +129,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return command([*first, *words[1:]], f"{PROGRAM} {words[0]}")
     options = _parser().parse_args(words)
     try:
-        return COMMANDS[options.command](options)
+        return COMMANDS[options.command][0](options) if options.command else _tour()
     except (sets.DataError, socp.ProgramError, OSError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
 
 
-def _tour(options: argparse.Namespace) -> int:
+def _tour() -> int:
     print(INTRODUCTION, flush=True)
     qp.warmup()
     return 0 if tour() else 1
 
 
-def _ablation(options: argparse.Namespace) -> int:
-    print(ablation.table(sets.chosen(ablation.PROGRAMS, options.only, "program")).text())
-    return 0
-
-
+@_command(
+    "where the time of a solve goes: of a file, or of one program a kind",
+    _option("file", "a program: its plan, times, convergence and trace as a page", nargs="?"),
+    _option("--out", "that page", type=_file_to_write, default=Path("anatomy.html")),
+    _option(
+        "--programs",
+        "CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
+        f"the classes: {', '.join(anatomy.CLASSES)}",
+    ),
+)
 def _anatomy(options: argparse.Namespace) -> int:
     if options.file:
         qp.warmup()
@@ -83,6 +163,10 @@ def _anatomy(options: argparse.Namespace) -> int:
     return 0
 
 
+@_command(
+    "the costs that decide how to factorize, next to what is measured",
+    _option("--out", "the file", type=_file_to_write, default=Path("calibration.json")),
+)
 def _calibrate(options: argparse.Namespace) -> int:
     print(calibrate.HEADER)
     found = []
@@ -94,12 +178,15 @@ def _calibrate(options: argparse.Namespace) -> int:
     return 0
 
 
-def _models(options: argparse.Namespace) -> int:
-    code = _compare_kernels(options)
-    print("`models` is now `compare kernels`, and its name here goes with the next version", file=sys.stderr)
-    return code
-
-
+@_command(
+    "solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)",
+    _option("file", "the file; its ending says what it is"),
+    _switch("--verbose", "one line per iteration"),
+    _option("--tol", "relative tolerance", type=float, default=1e-8),
+    _option("--max-iter", "iteration limit", type=int, default=200),
+    _option("--time-limit", "seconds (default: none)", type=float),
+    _option("--out", "write status, x, y and z to this file (.npz or .json)", type=_answer_to_write),
+)
 def _solve(options: argparse.Namespace) -> int:
     program = sets.read(options.file)
     qp.warmup()
@@ -140,6 +227,12 @@ def _write_answer(path: Path, result: answer.Answer) -> None:
     path.write_text(json.dumps(told | lists, allow_nan=False) + "\n", encoding="utf-8")
 
 
+@_command(
+    "solve a set of files and verify every answer",
+    _option("name", "the set", choices=list(sets.SETS)),
+    *(DATA, TOL, LIMIT, _only("the programs whose name matches")),
+    _option("--json", "write all measurements to this file", type=_file_to_write),
+)
 def _suite(options: argparse.Namespace) -> int:
     paths = sets.files(options.name, options.data, options.only)
     qp.warmup()
@@ -155,15 +248,23 @@ def _suite(options: argparse.Namespace) -> int:
     return 1 if any(row.verdict == "WRONG" for row in rows) else 0
 
 
+@_command(
+    "solve a set with every solver that is installed, and verify",
+    _option("name", "the set", choices=[*catalogue.names(), *TABLES]),
+    _option("--solvers", "names or module:function, with commas between (default: all installed)"),
+    *(TOL, LIMIT, DATA, FRESH, _only("the programs or data whose name, as lasso_50 or of a file, matches")),
+    _option("--threads", "threads of every solver", type=_count(1), default=1),
+    _option("--sizes", "small, medium, large or sizes as 10,500", default="medium"),
+    _option("--out", "the folder of the report (default: compare-SET)"),
+)
 def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
-    fixed = {"kernels": _compare_kernels, "linear": _compare_linear, "derivatives": _compare_derivatives}
-    if options.name in fixed:
+    if options.name in TABLES:
         if options.solvers:
             raise sets.DataError(
                 f"compare {options.name} has solvers of its own: --solvers is for the sets of programs"
             )
-        return fixed[options.name](options)
+        return _compare_rows(TABLES[options.name], options.only)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
@@ -195,36 +296,21 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if any(m.verdict == "WRONG" for m in record.measurements.values() if m.solver == measurement.OURS) else 0
 
 
-def _compare_kernels(options: argparse.Namespace) -> int:
-    """Kernel machines beside LIBSVM: a row as soon as it is measured."""
-    rows: list[kernel_machines.Row] = []
-    for row in kernel_machines.run(options.only):
-        print(*([] if rows else [kernel_machines.HEADER]), row.line(), sep="\n", flush=True)
+def _compare_rows(module: Any, only: str | None) -> int:
+    """A table of a comparison with solvers of its own: a row as soon as it is measured."""
+    rows: list[Any] = []
+    for row in module.run(only):
+        print(*([] if rows else [module.HEADER]), row.line(), sep="\n", flush=True)
         rows.append(row)
-    print(kernel_machines.summary(rows))
+    print(module.summary(rows))
     return 1 if any(row.is_wrong for row in rows) else 0
 
 
-def _compare_linear(options: argparse.Namespace) -> int:
-    """Linear machines beside LIBLINEAR and scikit-learn: a row as soon as it is measured."""
-    print(linear.HEADER)
-    for row in linear.run(options.only):
-        print(row.line(), flush=True)
-    return 0
-
-
-def _compare_derivatives(options: argparse.Namespace) -> int:
-    """Gradients of answers beside Moreau's, diffcp's and qpth's: a row as soon as it is measured."""
-    rows = []
-    qp.warmup()
-    print(derivatives.HEADER)
-    for row in derivatives.run(options.only):
-        print(row.line(), flush=True)
-        rows.append(row)
-    print(derivatives.summary(rows))
-    return 1 if any(row.verdict == "WRONG" for row in rows if row.solver == measurement.OURS) else 0
-
-
+@_command(
+    "compare iterations, refinements and plans with those that are kept",
+    _switch("--update", "bring the file up to date"),
+    DATA,
+)
 def _counts(options: argparse.Namespace) -> int:
     qp.warmup()
     if options.update:
@@ -237,6 +323,17 @@ def _counts(options: argparse.Namespace) -> int:
     return 1 if lines and not options.update else 0
 
 
+@_command(
+    "solve random programs with known answers, and judge every answer",
+    _option("--seconds", "how long (default 60, or as --programs says)", type=_positive),
+    _option("--programs", "how many programs (default: as many as there is time for)", type=_count(1)),
+    _option("--seed", "of all programs", type=_count(0), default=0),
+    _option("--family", f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"),
+    _option("--only", "one program of each family alone, by its number from 0 on", type=_count(0)),
+    _option("--interrupts", "instead, Ctrl-C N times in updates, iterates and fits each", type=_count(1), metavar="N"),
+    _switch("--batches", "instead, batches by one and two threads in other orders"),
+    _option("--out", "the folder for programs that failed", default="fuzz"),
+)
 def _fuzz(options: argparse.Namespace) -> int:
     if options.interrupts is not None:
         counts, wrong = interrupts.run(options.interrupts, options.seed)
@@ -269,6 +366,18 @@ def _fuzz(options: argparse.Namespace) -> int:
     return 1 if found.failed else 0
 
 
+@_command(
+    "an experiment of a paper on its real data",
+    _option("name", "the experiment", choices=lambda: [*experiments.MODULES, "all"]),
+    _option("--data", f"the data folder (default: ${sets.DATA_VARIABLE}, then the user's cache)"),
+    _option("--repeats", "how often each set-up is run (default: as the paper)", type=_count(1)),
+    _option("--jobs", "processes", type=int, default=1),
+    _option("--dask", "the address of a dask scheduler whose workers run it; the data folder must be theirs, too"),
+    _switch("--check", "compute a sample of kept runs again where other code made them; exit 1 if they differ"),
+    _option("--budget", "of --check, seconds a page", type=_positive, default=confirm.BUDGET),
+    _option("--out", "the folder of the results (default: experiments)"),
+    *(_switch("--quick", "a short form that takes less than a minute"), FRESH),
+)
 def _experiment(options: argparse.Namespace) -> int:
     """What is run stays run: after Ctrl-C the same command goes on where it was."""
     names = list(experiments.MODULES) if options.name == "all" else [options.name]
@@ -317,12 +426,24 @@ def _check(options: argparse.Namespace, folder: Path) -> int:
     return 0 if holds else 1
 
 
+@_command("one page over the experiments in a folder", _option("folder", "the --out of the experiments"))
 def _report(options: argparse.Namespace) -> int:
     pages.rewrite(Path(options.folder), experiments.find)
     _show_page(pages.index(Path(options.folder)))
     return 0
 
 
+@_command(
+    "write the tables of the documentation from the reports",
+    _option("folder", "the checkout", nargs="?", default="."),
+    _option(
+        "--measure",
+        "measure first, with the solvers and settings of the reports: all of them, or those named",
+        nargs="*",
+        metavar="SET",
+        choices=[*figures.SETS, "anatomy", "all"],
+    ),
+)
 def _figures(options: argparse.Namespace) -> int:
     """Measure the sets again if that is asked, then write the files that differ."""
     wanted = [*figures.SETS, "anatomy"] if "all" in (options.measure or []) else options.measure or []
@@ -346,74 +467,13 @@ def _show_page(page: Path) -> None:
     print(f"the page of the results: {page}; in a browser: {page.resolve().as_uri()}")
 
 
-COMMANDS = {
-    None: _tour,
-    "ablation": _ablation,
-    "anatomy": _anatomy,
-    "calibrate": _calibrate,
-    "compare": _compare,
-    "experiment": _experiment,
-    "counts": _counts,
-    "figures": _figures,
-    "fuzz": _fuzz,
-    "models": _models,
-    "report": _report,
-    "solve": _solve,
-    "suite": _suite,
-}
-
-
-PROGRAM = "centralpath"
 FORWARDED: dict[str, tuple[Callable[[Sequence[str], str], int], Sequence[str], str]] = {
     "qp": (qp_main, (), "solve a quadratic program from a file, with any setting as an option"),
     "socp": (socp_main, (), "solve a cone program from a file, with any setting as an option"),
     "warmup": (socp_main, ("warmup",), "compile all kernels ahead of their first use"),
     "config": (socp_main, ("config",), "print what a report of a bug should hold"),
+    "models": (lambda words, _: main(["compare", "kernels", *words]), (), "the former name of compare kernels"),
 }  # commands with a parser of their own
-
-
-def _positive(text: str) -> float:
-    """A positive number, for the parser."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not value > 0.0:
-        raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
-    return value
-
-
-def _count(least: int) -> Callable[[str], int]:
-    """A whole number that is not below `least`, for the parser."""
-
-    def count(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number, at least {least}, but {text} came")
-        return value
-
-    return count
-
-
-def _file_to_write(text: str) -> Path:
-    """A file in a folder that is there, for the parser: known before the work, not after it."""
-    path = Path(text)
-    if path.is_dir() or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, but {text} came")
-    return path
-
-
-def _answer_to_write(text: str) -> Path:
-    """A file for an answer, for the parser."""
-    if not text.endswith((".npz", ".json")):
-        raise argparse.ArgumentTypeError(f"must be a file .npz or .json, but {text} came")
-    return _file_to_write(text)
-
-
-MATCHES = "a shell pattern (as svm*) or a part of the name, upper and lower case alike"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -422,115 +482,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command")
     for name, (_, _, words) in FORWARDED.items():
         commands.add_parser(name, help=words)
-
-    without = commands.add_parser("ablation", help="iterations of the textbook method without each of its parts")
-    without.add_argument(
-        "--only", help=f"the programs whose name matches: {MATCHES}; the names: {', '.join(ablation.PROGRAMS)}"
-    )
-
-    parts = commands.add_parser("anatomy", help="where the time of a solve goes: of a file, or of one program a kind")
-    parts.add_argument("file", nargs="?", help="a program: its plan, times, convergence and trace as a page")
-    parts.add_argument(
-        "--out", type=_file_to_write, default=Path("anatomy.html"), help="that page (default: %(default)s)"
-    )
-    parts.add_argument(
-        "--programs",
-        help="CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
-        f"the classes: {', '.join(anatomy.CLASSES)}",
-    )
-
-    costs = commands.add_parser("calibrate", help="the costs that decide how to factorize, next to what is measured")
-    costs.add_argument(
-        "--out", type=_file_to_write, default=Path("calibration.json"), help="the file (default: %(default)s)"
-    )
-
-    _add_trials(commands)
-    old = commands.add_parser("models", help="the former name of compare kernels")
-    old.add_argument(
-        "--only", help=f"the data whose name matches: {MATCHES}; the names: {'; '.join(kernel_machines.data_sets())}"
-    )
-
-    one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)")
-    one.add_argument("file", help="the file; its ending says what it is")
-    one.add_argument("--verbose", action="store_true", help="one line per iteration")
-    one.add_argument("--tol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
-    one.add_argument("--max-iter", type=int, default=200, help="iteration limit (default %(default)d)")
-    one.add_argument("--time-limit", type=float, default=None, help="seconds (default: none)")
-    one.add_argument("--out", type=_answer_to_write, help="write status, x, y and z to this file (.npz or .json)")
-
-    many = commands.add_parser("suite", help="solve a set of files and verify every answer")
-    many.add_argument("name", choices=list(sets.SETS), help="the set")
-    many.add_argument("--data", help=f"the folder of the sets (default: ${sets.DATA_VARIABLE})")
-    many.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
-    many.add_argument("--limit", type=_positive, default=60.0, help="seconds per program (default %(default)g)")
-    many.add_argument("--json", type=_file_to_write, help="write all measurements to this file")
-    many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
-
-    every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
-    every.add_argument("name", choices=[*catalogue.names(), "kernels", "linear", "derivatives"], help="the set")
-    every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
-    every.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
-    every.add_argument("--limit", type=_positive, default=60.0, help="seconds a run (default %(default)g)")
-    every.add_argument("--threads", type=_count(1), default=1, help="threads of every solver (default %(default)d)")
-    every.add_argument("--data", help=f"the folder of the sets of files (default: ${sets.DATA_VARIABLE})")
-    every.add_argument(
-        "--sizes", default="medium", help="small, medium, large or sizes as 10,500 (default %(default)s)"
-    )
-    every.add_argument("--only", help=f"the programs whose name, as lasso_50 or that of the file, matches: {MATCHES}")
-    every.add_argument("--out", help="the folder of the report (default: compare-SET)")
-    every.add_argument("--fresh", action="store_true", help="do not go on with the measurements that are there")
-
-    trial = commands.add_parser("experiment", help="an experiment of a paper on its real data")
-    trial.add_argument("name", choices=[*experiments.MODULES, "all"], help="the experiment")
-    trial.add_argument("--data", help=f"the data folder (default: ${sets.DATA_VARIABLE}, then the user's cache)")
-    trial.add_argument("--repeats", type=_count(1), help="how often each set-up is run (default: as the paper)")
-    trial.add_argument("--jobs", type=int, default=1, help="processes (default %(default)d)")
-    trial.add_argument(
-        "--dask", help="the address of a dask scheduler whose workers run it; the data folder must be theirs, too"
-    )
-    trial.add_argument(
-        "--check",
-        action="store_true",
-        help="compute a sample of kept runs again where other code made them; exit 1 where they differ",
-    )
-    trial.add_argument(
-        "--budget", type=_positive, default=confirm.BUDGET, help="of --check, seconds a page (default %(default)g)"
-    )
-    trial.add_argument("--out", help="the folder of the results (default: experiments)")
-    trial.add_argument("--quick", action="store_true", help="a short form that takes less than a minute")
-    trial.add_argument("--fresh", action="store_true", help="do not go on with the runs that are there")
-
-    told = commands.add_parser("figures", help="write the tables of the documentation from the reports")
-    told.add_argument("folder", nargs="?", default=".", help="the checkout (default: the current folder)")
-    told.add_argument(
-        "--measure", nargs="*", metavar="SET", choices=[*figures.SETS, "anatomy", "all"],
-        help="measure first, with the solvers and settings of the reports: all of them, or those named",
-    )  # fmt: skip
-
-    together = commands.add_parser("report", help="one page over the experiments in a folder")
-    together.add_argument("folder", help="the --out of the experiments")
+    for name, (_, words, options) in COMMANDS.items():
+        command = commands.add_parser(name, help=words)
+        for option, settings in options:
+            known = {"choices": settings["choices"]()} if callable(settings.get("choices")) else {}
+            command.add_argument(option, **settings | known)
     return parser
-
-
-def _add_trials(commands: Any) -> None:
-    """The command `fuzz` of the parser."""
-    count = commands.add_parser("counts", help="compare iterations, refinements and plans with those that are kept")
-    count.add_argument("--update", action="store_true", help="bring the file up to date")
-    count.add_argument("--data", help=f"the folder of the sets (default: ${sets.DATA_VARIABLE})")
-
-    fuzz = commands.add_parser("fuzz", help="solve random programs with known answers, and judge every answer")
-    fuzz.add_argument("--seconds", type=_positive, help="how long (default 60, or as --programs says)")
-    fuzz.add_argument("--programs", type=_count(1), help="how many programs (default: as many as there is time for)")
-    fuzz.add_argument("--seed", type=_count(0), default=0, help="of all programs (default %(default)d)")
-    fuzz.add_argument(
-        "--family", help=f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"
-    )
-    fuzz.add_argument("--only", type=_count(0), help="one program of each family alone, by its number from 0 on")
-    fuzz.add_argument(
-        "--interrupts", type=_count(1), metavar="N", help="instead, Ctrl-C N times in updates, iterates and fits each"
-    )
-    fuzz.add_argument("--batches", action="store_true", help="instead, batches by one and two threads in other orders")
-    fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How good a classifier is: confusion, rates, thresholds, ROC, accuracy by coverage, paired tests, learning curves.
+"""How good a classifier is: rates, thresholds, ROC, accuracy by coverage, paired tests, learning curves.
 
 With positives P, negatives N and those predicted as such P*, N*, each the sum of right and wrong ones (TP + FN, ...),
 
@@ -37,9 +37,14 @@ class Rates:
     true_negatives: float
 
     @property
-    def true_positive_rate(self) -> float:
+    def sensitivity(self) -> float:
         """TP / P."""
         return _ratio(self.true_positives, self.true_positives + self.false_negatives)
+
+    @property
+    def specificity(self) -> float:
+        """1 - FP / N."""
+        return 1.0 - self.false_positive_rate
 
     @property
     def false_positive_rate(self) -> float:
@@ -52,7 +57,7 @@ class Rates:
         return _ratio(self.false_negatives, self.true_positives + self.false_negatives)
 
     @property
-    def positive_predictive_value(self) -> float:
+    def precision(self) -> float:
         """TP / P*."""
         return _ratio(self.true_positives, self.true_positives + self.false_positives)
 
@@ -60,23 +65,6 @@ class Rates:
     def negative_predictive_value(self) -> float:
         """TN / N*."""
         return _ratio(self.true_negatives, self.true_negatives + self.false_negatives)
-
-    @property
-    def sensitivity(self) -> float:
-        """The true positive rate."""
-        return self.true_positive_rate
-
-    recall = sensitivity
-
-    @property
-    def specificity(self) -> float:
-        """1 - the false positive rate."""
-        return 1.0 - self.false_positive_rate
-
-    @property
-    def precision(self) -> float:
-        """The positive predictive value."""
-        return self.positive_predictive_value
 
     @property
     def f1(self) -> float:
@@ -89,77 +77,6 @@ class Rates:
         """The share of wrong predictions."""
         wrong = self.false_positives + self.false_negatives
         return _ratio(wrong, wrong + self.true_positives + self.true_negatives)
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """How often each label is predicted for each one that is true.
-
-    Attributes
-    ----------
-    labels : array, shape (classes,)
-    counts : array, shape (classes, classes)
-        counts[p, t]: samples of class t for which p was predicted; as in the lecture's table a row is a prediction.
-    """
-
-    labels: np.ndarray
-    counts: np.ndarray
-
-    @property
-    def accuracy(self) -> float:
-        """The share of right predictions."""
-        return _ratio(float(np.trace(self.counts)), float(self.counts.sum()))
-
-    def rates(self, positive: Any = None) -> Rates:
-        """The rates of a label against the others; by default of the last label."""
-        k = self.labels.size - 1 if positive is None else _position(self.labels, positive)
-        right, of_row, of_column = self.counts[k, k], self.counts[k].sum(), self.counts[:, k].sum()
-        return Rates(
-            *map(float, (right, of_row - right, of_column - right, self.counts.sum() - of_row - of_column + right))
-        )
-
-    def f1(self, average: str = "macro") -> float:
-        """The mean of the classes' F1, 0 where it is 0 / 0 ("macro"), or F1 of their summed counts ("micro")."""
-        if average not in ("macro", "micro"):
-            raise ValueError(f"average must be 'macro' or 'micro', but {average!r} came")
-        if average == "micro":
-            return self.accuracy  # every wrong prediction is a false positive and a false negative
-        return float(np.mean([np.nan_to_num(self.rates(label).f1) for label in self.labels.tolist()]))
-
-    def __str__(self) -> str:
-        names = [str(label) for label in self.labels.tolist()]
-        table = np.vstack([np.column_stack([self.counts, self.counts.sum(axis=1)]), np.r_[self.counts.sum(axis=0), 0]])
-        table[-1, -1] = self.counts.sum()
-        rows = [["", *names, "total"]] + [
-            [name, *(f"{v:g}" for v in row)] for name, row in zip([*names, "total"], table)
-        ]
-        width = max(len(cell) for row in rows for cell in row)
-        head = "predicted (rows), true (columns)"
-        return "\n".join([head, *("  ".join(cell.rjust(width) for cell in row) for row in rows)])
-
-
-def confusion(truth: Any, predicted: Any) -> Confusion:
-    """The confusion matrix.
-
-    Examples
-    --------
-    >>> found = confusion(["no", "no", "no", "yes"], ["no", "yes", "no", "yes"])
-    >>> found.counts.tolist()
-    [[2, 0], [1, 1]]
-    >>> print(found)
-    predicted (rows), true (columns)
-              no    yes  total
-       no      2      0      2
-      yes      1      1      2
-    total      3      1      4
-    >>> round(found.rates("yes").precision, 3), round(found.rates("yes").f1, 3)
-    (0.5, 0.667)
-    """
-    truth, predicted = np.asarray(truth), np.asarray(predicted)
-    _check_lengths(truth, predicted=predicted)
-    labels, codes = np.unique(np.concatenate([truth, predicted]), return_inverse=True)
-    t, p = codes[: truth.size], codes[truth.size :]
-    return Confusion(labels, np.bincount(p * labels.size + t, minlength=labels.size**2).reshape(2 * [labels.size]))
 
 
 @dataclass(frozen=True)
@@ -218,12 +135,10 @@ def roc(truth: Any, scores: Any, positive: Any = None) -> ThresholdCurve:
     _check_lengths(truth, scores=scores)
     labels = as_labels(truth, truth.size, "roc")[0]
     is_positive = truth == labels[_position(labels, positive) if positive is not None else -1]
-    order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    ends = np.flatnonzero(np.r_[ranked[1:] != ranked[:-1], True])  # equal scores pass a threshold together
+    order, ends = _ranked(scores)
     right = np.cumsum(is_positive[order])[ends]
     return ThresholdCurve(
-        np.r_[np.inf, ranked[ends]],
+        np.r_[np.inf, scores[order][ends]],
         np.r_[0, right],
         np.r_[0, ends + 1 - right],
         int(is_positive.sum()),
@@ -271,9 +186,7 @@ def accuracy_coverage(truth: Any, predicted: Any, confidence: Any) -> CoverageCu
     """
     truth, predicted, confidence = np.asarray(truth), np.asarray(predicted), _as_scores("confidence", confidence)
     _check_lengths(truth, predicted=predicted, confidence=confidence)
-    order = np.argsort(-confidence, kind="stable")
-    ranked = confidence[order]
-    ends = np.flatnonzero(np.r_[ranked[1:] != ranked[:-1], True])
+    order, ends = _ranked(confidence)
     return CoverageCurve(ends + 1, np.cumsum((truth == predicted)[order])[ends])
 
 
@@ -294,39 +207,29 @@ class PairedTest:
     p_value: float
 
 
-def paired_test(first: Any, second: Any, method: str = "t", test_to_train: float = 0.0) -> PairedTest:
-    """Test two classifiers' scores on the same repeats of an experiment.
+def paired_test(first: Any, second: Any, test_to_train: float = 0.0) -> PairedTest:
+    """Student's paired test of two classifiers' scores on the same repeats of an experiment.
 
     Parameters
     ----------
     first, second : array_like, shape (repeats,)
-    method : {"t", "wilcoxon", "sign"}
-        Student's paired test, Wilcoxon's signed ranks (Pratt's, which rank differences of zero too) or the signs.
     test_to_train : float
-        Of "t" only: when repeats are random splits of the same samples, their scores depend on each other; the variance
-        of the mean is then taken as (1 / repeats + test_to_train) times that of a difference, with the ratio of the
-        sizes of the test and the training set (Nadeau and Bengio 2003).
+        When repeats are random splits of the same samples, their scores depend on each other; the variance of the mean
+        is then taken as (1 / repeats + test_to_train) times that of a difference, with the ratio of the sizes of the
+        test and the training set (Nadeau and Bengio 2003).
 
     Examples
     --------
-    >>> paired_test([0.8, 0.9, 0.85, 0.9], [0.7, 0.8, 0.8, 0.7], "sign").p_value
-    0.125
+    >>> round(paired_test([0.8, 0.9, 0.85, 0.9], [0.7, 0.8, 0.8, 0.7]).p_value, 4)
+    0.0405
     """
     a, b = _as_scores("first", first), _as_scores("second", second)
     _check_lengths(a, second=b)
     d = a - b
     mean = float(d.mean())
-    if method not in ("t", "wilcoxon", "sign"):
-        raise ValueError(f"method must be 't', 'wilcoxon' or 'sign', but {method!r} came")
     check_number("test_to_train", test_to_train, 0.0)
     if not d.any():
         return PairedTest(0.0, 0.0, 1.0)
-    if method == "sign":
-        ahead, behind = int((d > 0.0).sum()), int((d < 0.0).sum())
-        return PairedTest(mean, float(ahead), float(stats.binomtest(ahead, ahead + behind).pvalue))
-    if method == "wilcoxon":
-        found = stats.wilcoxon(d, zero_method="pratt")
-        return PairedTest(mean, float(found.statistic), float(found.pvalue))
     if d.size < 2:
         return PairedTest(mean, float("nan"), float("nan"))
     error = float(np.sqrt((1.0 / d.size + test_to_train) * d.var(ddof=1)))
@@ -389,6 +292,13 @@ def training_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     rest = np.ones(len(y), dtype=bool)
     rest[first] = False
     return np.concatenate([order[np.sort(first)], order[rest]])
+
+
+def _ranked(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The order from the highest score, and the last place of each score in it: equal ones come together."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    return order, np.flatnonzero(np.r_[ranked[1:] != ranked[:-1], True])
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -163,15 +163,6 @@ class Programs(BatchData):
         """Return l and u of the rows, followed by those of the variables."""
         return {"l": side_by_side(self.l, self.lb), "u": side_by_side(self.u, self.ub)}
 
-    def subset(self, chosen: np.ndarray) -> Programs:
-        """Return the programs with the numbers `chosen`."""
-        part = object.__new__(Programs)
-        part.__dict__.update(self.__dict__)
-        part.k = chosen.size
-        for name in self.has_axis:
-            setattr(part, name, rows_at(getattr(self, name), chosen))
-        return part
-
 
 @document_settings
 def solve_many(
@@ -275,36 +266,36 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
 
 
 class QuadraticLot(Lot):
-    """Quadratic programs whose sides are finite, infinite and equal in the same places.
+    """Quadratic programs whose sides are finite, infinite and equal in the same places."""
 
-    Attributes
-    ----------
-    programs : Programs
-    """
-
-    def __init__(self, programs: Programs, chosen: np.ndarray, settings: Settings, start: Start | None) -> None:
-        part = self.programs = programs if chosen.size == programs.k else programs.subset(chosen)
-        data = {"P": part.P, "A": part.A, "q": part.q, **part.sides()}
-        data["x_start"], data["y_start"] = np.zeros((0, part.n)), np.zeros((0, part.m + part.n))
+    def __init__(
+        self, programs: Programs, sides: dict[str, np.ndarray], chosen: np.ndarray, settings: Settings,
+        start: Start | None,
+    ) -> None:  # fmt: skip
+        some: Any = slice(None) if chosen.size == programs.k else chosen
+        held, n, m = {"P": programs.P, "A": programs.A, "q": programs.q, **sides}, programs.n, programs.m
+        data = {name: rows_at(array, some) for name, array in held.items()}
+        data["x_start"], data["y_start"] = np.zeros((0, n)), np.zeros((0, m + n))
         if start is not None:
             data["x_start"], data["y_start"] = (points[chosen] for points in start)
-        self._bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(part.n, bool))
-        super().__init__(chosen, data, programs.share_matrices, self._bound, np.arange(part.m), NO_CONES, settings)
+        self._m, self._data, bounds = m, data, programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0]
+        self._bound = np.append(bounds, np.ones(n, bool))
+        super().__init__(chosen, data, programs.share_matrices, self._bound, np.arange(m), NO_CONES, settings)
 
     def verifier(self) -> Callable[[Task], None]:
         test = verifier_for(self.batch, self._bound, self.settings)
         return lambda task: verify(self.batch, test, *NO_LAYOUT, *task)
 
     def vectors(self) -> dict[str, np.ndarray]:
-        y, m = self.batch.y, self.programs.m
+        y, m = self.batch.y, self._m
         return {"x": self.batch.x, "y": y[:, :m], "z_bounds": y[:, m:]}
 
     def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
-        holds, m = np.zeros(which.size, bool), self.programs.m
+        holds, m = np.zeros(which.size, bool), self._m
         if not which.size:
             return holds
         # certificates are plain where each row and each variable has an entry: others are found alone
-        entries = rows_at(self.programs.A, which) != 0.0
+        entries = rows_at(self._data["A"], which) != 0.0
         is_full = entries.all(axis=(1, 2)) | (entries.any(axis=2).all(axis=1) & entries.any(axis=1).all(axis=1))
         x, y = self.batch.x, self.batch.y
         for kind in (True, False):
@@ -312,8 +303,7 @@ class QuadraticLot(Lot):
             part = which[now]
             if not part.size:
                 continue
-            given = {name: getattr(self.programs, name) for name in ("P", "q", "A")} | self.programs.sides()
-            stack = Stack._make(rows_at(array, part) for array in given.values())
+            stack = Stack._make(rows_at(self._data[name], part) for name in ("P", "q", "A", "l", "u"))
             rays, tol = stack.certificates(y[part] if kind else x[part], kind)
             passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
             holds[now] = passed
@@ -328,7 +318,8 @@ class QuadraticLot(Lot):
 
 def lots_of(programs: Programs, settings: Settings, start: Start | None = None) -> list[QuadraticLot]:
     """Group the programs whose sides are finite and equal in the same places."""
-    kinds = kinds_of(**programs.sides())
+    sides = programs.sides()
+    kinds = kinds_of(**sides)
     if len(programs.bounds) > 1:
         kinds = side_by_side(kinds, programs.bounds)
-    return [QuadraticLot(programs, chosen, settings, start) for chosen in alike(kinds, programs.k)]
+    return [QuadraticLot(programs, sides, chosen, settings, start) for chosen in alike(kinds, programs.k)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any
 
 import numpy as np
 
@@ -111,38 +110,26 @@ class Engine(SetUpOnce):
             self.setup_time += time.perf_counter() - started
         return self._cone_solver
 
-    def _replace_objective(self, q: Any) -> None:
-        """Take another q, of which presolve asks nothing where it has left nothing out."""
-        if q is None:
-            return
-        program = self.program.with_data(self.program.P, self.program.A, q)
-        if self._is_stale or (self._reduced is not None and self.presolved.kept is not None):
-            self._take(program, False, False)
-            return
-        self._is_stale = True
-        if self._cone_solver is not None:
-            cone_program = self._cone_solver.program
-            if isinstance(cone_program, SidesProgram):
-                self._cone_solver.replace_vectors(cone_program.with_objective(program))
-            else:  # somebody has updated that solver by itself
-                self._cone_solver.replace(self.cone_form.program(program))
-        self._keep(program, None if self._reduced is None else Presolve(program, wanted=False))
-
-    def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
-        """Go over to a program; one that is refused leaves the solver as it was."""
-        if self._is_stale or not self._take_values(program, new_P, new_A):
+    def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> None:
+        """Replace the program by one that may have other matrices and sides; if it is refused, nothing changes."""
+        if self._is_stale or not self._take_values(program, new_P, new_A, new_sides):
             self._set_up_for(program)
 
-    def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> bool:
-        """Go over to a program; False, and nothing is done, where it needs another set-up."""
+    def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> bool:
+        """Replace the program and return True; return False, and change nothing, if it needs another set-up.
+
+        Presolve is skipped if q alone is new and no variable was fixed by the old one.
+        """
         if self.dual_active_set is not None and (new_P or new_A):
             return False
         if self._reduced is None:
             self._keep(program, None)
             return True
-        presolved = presolve(program, self.settings)
-        if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
-            return False
+        presolved = None if new_A or new_P or new_sides else self.presolved.with_objective(program)
+        if presolved is None:
+            presolved = presolve(program, self.settings)
+            if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
+                return False
         if new_P and (self.active_set is not None or choose_method(presolved.program, self.settings) == "active set"):
             return False
         self._is_stale = True

@@ -87,13 +87,10 @@ class Solver(Engine):
         """
         with self.at_work:
             started = time.perf_counter()
-            if l is None and u is None and lb is None and ub is None and P_data is None and A_data is None:
-                self._replace_objective(q)
-            else:
-                old = self.program
-                P = old.P if P_data is None else old.hessian.with_data(P_data)
-                A = old.A if A_data is None else with_values("A", old.A, A_data)
-                self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None)
+            old, new_sides = self.program, not (l is None and u is None and lb is None and ub is None)
+            P = old.P if P_data is None else old.hessian.with_data(P_data)
+            A = old.A if A_data is None else with_values("A", old.A, A_data)
+            self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None, new_sides)
             self.setup_time = time.perf_counter() - started
 
     def solve_many(

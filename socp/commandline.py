@@ -13,8 +13,8 @@ from .compiled.kernels import INTERPRETED
 from .kernel_groups import any_second_order, members, prepare_packages, ready_for_large, show_config
 from .plan.choice import SMALL
 from .problem.checks import ProgramError
+from .problem.printing import facts
 from .problem.settings import WAYS, Settings, explained
-from .problem.solution import Solution
 from .problem.status import Status
 from .version import __version__
 
@@ -67,8 +67,8 @@ def answer(
     except (ProgramError, OSError) as error:
         print(f"{made.prog}: {error}", file=sys.stderr)
         return 2
-    print(f"program      {program!r}")
-    print(describe(solution))
+    for name, value in {"program": repr(program), **facts(solution)}.items():
+        print(f"{name:<14} {value}")
     return 0 if solution.status is Status.OPTIMAL or solution.status.is_infeasible else 1
 
 
@@ -84,17 +84,3 @@ def _load_kernels(program: Any) -> None:
         prepare(members("first", "every", "dense"))
         if program.n > SMALL:
             ready_for_large(any_second_order(getattr(program, "cones", ())))
-
-
-def describe(solution: Solution) -> str:
-    """A solution in lines, as ``centralpath solve`` has them; residuals are those that the solver measured."""
-    lines = [f"status       {solution.status}: {solution.message}"]
-    if not solution.status.is_infeasible:
-        lines.append(f"objective    {solution.objective:.10g} (dual {solution.dual_objective:.10g})")
-    found = f"primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, gap {solution.gap:.1e}"
-    lines += [
-        f"residuals    {found}",
-        f"iterations   {solution.iterations}",
-        f"time         set-up {solution.setup_time:.3f} s, solve {solution.solve_time:.3f} s",
-    ]
-    return "\n".join(lines)

@@ -126,7 +126,7 @@ class Engine(SetUpOnce):
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         with threads:
             form.check_convexity(program)
-            if state is None or not workspace.fits(state):
+            if state is None or not state.kkt.take_form():
                 state = State(form, *build(form, decide(form, settings)))
         timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form

@@ -35,9 +35,7 @@ GROUPS: dict[str, list[str]] = {
         "socp.compiled.structures", "socp.problem", "socp.verify", "socp.derivatives", "socp.form", "socp.method",
         "socp.linalg.csc", "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base",
     ],
-    "dense": [
-        "socp.kkt.dense_rows", "socp.kkt.dense.read_rows", "socp.kkt.dense.factor_dense", "socp.kkt.dense.apply_dense",
-    ],
+    "dense": ["socp.kkt.dense.read_rows", "socp.kkt.dense.factor_dense", "socp.kkt.dense.apply_dense"],
     "dual": [], "lanes": [],  # of `qp`, and of batches
     "sparse": [  # all but supernodes, splits and low rank
         "socp.kkt.assembly", "socp.kkt.sparse.factor_sparse", "socp.kkt.sparse.apply_sparse", "socp.linalg.ldl",
@@ -47,7 +45,7 @@ GROUPS: dict[str, list[str]] = {
         "socp.problem.hessian.add_diagonal", "socp.problem.hessian.keep_entries",
     ],
     "cones": [  # deferred, as quadratic programs never need them
-        "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.expansion.fill_cones", "socp.kkt.expansion.gather_variables",
+        "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.expansion.fill_cones",
         "socp.kkt.expansion.number_columns", "socp.kkt.expansion.recover_cones", "socp.kkt.expansion.reduce_cones",
         "socp.kkt.expansion.take_entries",
     ],

@@ -10,8 +10,8 @@ of its package (--reach all: on all): it is caught by the first test that fails 
 printed with file and line: it is a hole in the tests, or a change that changes nothing, which only a reader can tell.
 
 A process that has numba, scikit-learn and the like imported forks for each fault; kernels that no fault changes are
-compiled once.  At the end the tests that caught something run without a fault: what fails there, too,
-is left out, and what it caught is tried again.
+compiled once.  First all tests that faults are tried on run without one: what fails there is left out.  At the end
+those that caught something run so again, in another order: what fails then is left out, and what it caught tried again.
 """
 
 from __future__ import annotations
@@ -271,22 +271,13 @@ def run_tests(copy: Path, stages: list[list[str]], output: Path, left_out: Itera
     os.chdir(copy)
     stages = [[*tests, *(f"--deselect={name}" for name in left_out)] for tests in stages]
     os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background ignores
     for name in [name for name in sys.modules if name.split(".")[0] in (*PACKAGES, "tests")]:
         del sys.modules[name]
     sys.path[:] = [str(copy), *(path for path in sys.path if path not in ("", str(ROOT)))]
     sys.dont_write_bytecode, code = True, FAILED
     try:
-        words = [
-            "-q",
-            *["-x"] * first,
-            "-n",
-            "0",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-            "--timeout=120",
-            "--tb=line",
-        ]
+        words = ["-q", *["-x"] * first, "-n0", "-pno:cacheprovider", "--no-header", "--timeout=120", "--tb=line"]
         for tests in stages:
             code = int(sys.modules["pytest"].main([*words, *tests]))
             if code not in (PASSED, NOTHING_RUN):
@@ -347,13 +338,16 @@ def tried(
 
 
 def failing(copy: Path, tests: list[str]) -> set[str]:
-    """The tests that fail without a fault."""
+    """The tests that fail without a fault, which are printed."""
     process = os.fork()
     if not process:
         run_tests(copy, [tests], copy / "output.txt", (), first=False)
     os.waitpid(process, 0)
     said = (copy / "output.txt").read_text(errors="replace").splitlines()
-    return {line.split(" - ")[0] for line in said if line.startswith(("FAILED", "ERROR"))}
+    found = {line.split(" - ")[0].split(" ", 1)[1] for line in said if line.startswith(("FAILED", "ERROR"))}
+    for name in sorted(found):
+        print(f"without a fault, too: {name}", flush=True)
+    return found
 
 
 def made_copies(count: int, work: Path) -> list[Path]:
@@ -400,7 +394,8 @@ def main(words: list[str] | None = None) -> int:
     found: dict[Fault, str] = {}
     with tempfile.TemporaryDirectory(prefix="faults-") as work:
         copies = made_copies(asked.processes, Path(work))
-        waiting, wrong = drawn, set[str]()
+        stages = itertools.chain(*(tests_of(fault, copies[0], asked.reach) for fault in drawn))
+        waiting, wrong = drawn, failing(copies[0], list(dict.fromkeys(itertools.chain(*stages))))
         while waiting:
             for fault, by, seconds in tried(waiting, copies, asked.seconds, asked.reach, wrong):
                 found[fault] = by
@@ -408,10 +403,8 @@ def main(words: list[str] | None = None) -> int:
                 print(f"{fault.file}:{fault.line}\t{change}\t{by}\t{seconds:.0f} s", flush=True)
             tests = {by.split(" ", 1)[1] for by in found.values() if by.startswith(("FAILED", "ERROR tests"))}
             fails = failing(copies[0], sorted(tests)) if tests else set()
-            waiting = [fault for fault, by in found.items() if by in fails]
-            wrong |= {by.split(" ", 1)[1] for by in fails}
-            for by in sorted(fails):
-                print(f"without a fault, too: {by}", flush=True)
+            waiting = [fault for fault, by in found.items() if by.split(" ", 1)[-1] in fails]
+            wrong |= fails
     for room in dict.fromkeys(fault.room for fault in drawn):
         seen = [by != "survived" for fault, by in found.items() if fault.room == room]
         print(f"{room:<24}{sum(seen):4d} of {len(seen)}")

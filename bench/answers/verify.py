@@ -20,7 +20,7 @@ Of every entry is taken away what evaluating it may have lost to rounding, `ROUN
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -174,108 +174,87 @@ def _second_order_distance(v: np.ndarray) -> float:
     return size * distance
 
 
+class _Sides(NamedTuple):
+    """What an answer makes of a program's rows: its primal residuals, its multipliers, and x as a ray."""
+
+    primal: float
+    primal_cone: float
+    rows: tuple[np.ndarray, np.ndarray]  # the multipliers' part of the dual residual, and the sizes of its terms
+    rows_size: float  # of the largest entries that `rows` is made of
+    support: tuple[float, float]  # b'y + h'z, or u'y+ - l'y- of sides, and the sizes of its terms
+    stray: float  # how far the multipliers are from their cone, or on sides that are not there
+    leaving: list[tuple[float, float]]  # of a ray what should be zero and its size, as in `certificate_error`
+
+
+def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float, sides: _Sides) -> Verification:
+    """What programs of both kinds share; `largest` is the largest multiplier."""
+    P, (rows, row_terms), (support, support_terms) = program.P, sides.rows, sides.support
+    Px, Px_terms, size = _times(P, x), _times_abs(P, x), np.abs(x)
+    scale = 1.0 + max(_norm(Px), _norm(linear))
+    half_curvature, slope, slope_terms = 0.5 * float(x @ Px), float(linear @ x), float(np.abs(linear) @ size)
+    objective, dual_objective = half_curvature + slope, -half_curvature - support
+    lost = ROUNDING * float(slope_terms + support_terms + size @ Px_terms)
+    left = _beyond_rounding(rows, row_terms)
+    flat = [(_beyond_rounding(Px, Px_terms), largest_entry(P) * _norm(x))]
+    return Verification(
+        objective + program.offset,
+        dual_objective + program.offset,
+        primal=sides.primal,
+        primal_cone=sides.primal_cone,
+        dual=_relative(_beyond_rounding(Px + linear + rows, Px_terms + np.abs(linear) + row_terms), scale),
+        dual_cone=_relative(sides.stray, scale),
+        gap=_gap(objective, dual_objective, lost),
+        primal_infeasible=certificate_error(support, support_terms, [(left, sides.rows_size), (sides.stray, largest)]),
+        dual_infeasible=certificate_error(slope, slope_terms, flat + sides.leaving),
+        objective_rounding=lost,
+    )
+
+
 def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> Verification:
     x, y, z = _vector("x", x, program.n), _vector("y", y, program.p), _vector("z", z, program.m)
-    A, G, b, c, P = program.A, program.G, program.b, program.c, program.P
+    A, G, b, cones = program.A, program.G, program.b, program.cones
     holds = np.isposinf(program.h)  # rows that always hold: no slack to measure, and no multiplier allowed
     h = np.where(holds, 0.0, program.h)
     z_finite = np.where(holds, 0.0, z)
 
-    Px, Ax, Gx = _times(P, x), A @ x, np.where(holds, 0.0, G @ x)
-    sizes = np.abs(x), np.abs(y), np.abs(z)
-    Px_terms, Ax_terms = _times_abs(P, x), abs(A) @ sizes[0]
-    Gx_terms = np.where(holds, 0.0, abs(G) @ sizes[0])
-    row_terms = abs(A).T @ sizes[1] + abs(G).T @ sizes[2]
-    dual_scale = 1.0 + max(_norm(Px), _norm(c))
-    half_curvature = 0.5 * float(x @ Px)
-    objective = half_curvature + float(c @ x)
-    dual_objective = -half_curvature - float(b @ y) - float(h @ z_finite)
-    terms = [np.abs(c) @ sizes[0], np.abs(b) @ sizes[1], np.abs(h) @ np.abs(z_finite), sizes[0] @ Px_terms]
-    lost = ROUNDING * float(sum(terms))
-    dual_violation = max(cone_distance(z_finite, program.cones), _norm(z[holds]))
-
-    rows = A.T @ y + G.T @ z
-    alone = bound_rows(G) & ~second_order(program.cones)
-    cone_scale = 1.0 + np.where(alone, np.maximum(np.abs(h), np.abs(Gx)), max(_norm(h), _norm(Gx)))
-    inwards = _towards_cones(h - Gx, ROUNDING * (Gx_terms + np.abs(h)), program.cones)
-    return Verification(
-        objective + program.offset,
-        dual_objective + program.offset,
+    Ax, Gx, size = A @ x, np.where(holds, 0.0, G @ x), np.abs(x)
+    Ax_terms, Gx_terms = abs(A) @ size, np.where(holds, 0.0, abs(G) @ size)
+    alone = bound_rows(G) & ~second_order(cones)
+    scale = 1.0 + np.where(alone, np.maximum(np.abs(h), np.abs(Gx)), max(_norm(h), _norm(Gx)))
+    inwards = _towards_cones(h - Gx, ROUNDING * (Gx_terms + np.abs(h)), cones)
+    out = cone_distance(_towards_cones(-Gx, ROUNDING * Gx_terms, cones), cones)
+    support_terms = float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite))
+    sides = _Sides(
         primal=_relative(_beyond_rounding(Ax - b, Ax_terms + np.abs(b)), 1.0 + max(_norm(b), _norm(Ax))),
-        primal_cone=cone_distance(inwards, program.cones, cone_scale),
-        dual=_relative(_beyond_rounding(Px + c + rows, Px_terms + np.abs(c) + row_terms), dual_scale),
-        dual_cone=_relative(dual_violation, dual_scale),
-        gap=_gap(objective, dual_objective, lost),
-        primal_infeasible=certificate_error(
-            slope=float(b @ y) + float(h @ z_finite),
-            slope_terms=float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite)),
-            zeros=[
-                (_beyond_rounding(rows, row_terms), largest_entry(A) * _norm(y) + largest_entry(G) * _norm(z)),
-                (dual_violation, max(_norm(y), _norm(z))),
-            ],
-        ),
-        dual_infeasible=certificate_error(
-            slope=float(c @ x),
-            slope_terms=float(np.abs(c) @ np.abs(x)),
-            zeros=[
-                (_beyond_rounding(Px, Px_terms), largest_entry(P) * _norm(x)),
-                (_beyond_rounding(Ax, Ax_terms), largest_entry(A) * _norm(x)),
-                (
-                    cone_distance(_towards_cones(-Gx, ROUNDING * Gx_terms, program.cones), program.cones),
-                    largest_entry(G) * _norm(x),
-                ),
-            ],
-        ),
-        objective_rounding=lost,
+        primal_cone=cone_distance(inwards, cones, scale),
+        rows=(A.T @ y + G.T @ z, abs(A).T @ np.abs(y) + abs(G).T @ np.abs(z)),
+        rows_size=largest_entry(A) * _norm(y) + largest_entry(G) * _norm(z),
+        support=(float(b @ y) + float(h @ z_finite), support_terms),
+        stray=max(cone_distance(z_finite, cones), _norm(z[holds])),
+        leaving=[(_beyond_rounding(Ax, Ax_terms), largest_entry(A) * _norm(x)), (out, largest_entry(G) * _norm(x))],
     )
+    return _verify(program, program.c, x, max(_norm(y), _norm(z)), sides)
 
 
 def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: Any) -> Verification:
     x, y, z = _vector("x", x, program.n), _vector("y", y, program.m), _vector("z", z, program.n)
-    A, q, P = program.A, program.q, program.P
-    l, u, lb, ub = program.l, program.u, program.lb, program.ub
+    A, l, u, lb, ub = program.A, program.l, program.u, program.lb, program.ub
 
-    Px, Ax = _times(P, x), A @ x
-    sizes = np.abs(x), np.abs(y), np.abs(z)
-    Px_terms, Ax_terms, row_terms = _times_abs(P, x), abs(A) @ sizes[0], abs(A).T @ sizes[1] + sizes[2]
-    dual_scale = 1.0 + max(_norm(Px), _norm(q))
-    half_curvature = 0.5 * float(x @ Px)
-    objective = half_curvature + float(q @ x)
-    row_support, row_support_terms = _support(y, l, u)
-    bound_support, bound_support_terms = _support(z, lb, ub)
-    dual_objective = -half_curvature - row_support - bound_support
-    terms = [np.abs(q) @ sizes[0], row_support_terms, bound_support_terms, sizes[0] @ Px_terms]
-    lost = ROUNDING * float(sum(terms))
-    dual_violation = max(on_infinite_side(y, l, u), on_infinite_side(z, lb, ub))
-
-    rows = A.T @ y + z
-    return Verification(
-        objective + program.offset,
-        dual_objective + program.offset,
+    Ax, Ax_terms = A @ x, abs(A) @ np.abs(x)
+    (rows, row_terms), (bounds, bound_terms) = _support(y, l, u), _support(z, lb, ub)
+    sides = _Sides(
         primal=outside(Ax, l, u, _excess(Ax, l, u, Ax_terms), bound_rows(A)),
         primal_cone=outside(x, lb, ub, _excess(x, lb, ub, np.zeros_like(x)), np.ones(x.size, dtype=bool)),
-        dual=_relative(_beyond_rounding(Px + q + rows, Px_terms + np.abs(q) + row_terms), dual_scale),
-        dual_cone=_relative(dual_violation, dual_scale),
-        gap=_gap(objective, dual_objective, lost),
-        primal_infeasible=certificate_error(
-            slope=row_support + bound_support,
-            slope_terms=row_support_terms + bound_support_terms,
-            zeros=[
-                (_beyond_rounding(rows, row_terms), largest_entry(A) * _norm(y) + _norm(z)),
-                (dual_violation, max(_norm(y), _norm(z))),
-            ],
-        ),
-        dual_infeasible=certificate_error(
-            slope=float(q @ x),
-            slope_terms=float(np.abs(q) @ np.abs(x)),
-            zeros=[
-                (_beyond_rounding(Px, Px_terms), largest_entry(P) * _norm(x)),
-                (_beyond_rounding(leaving(Ax, l, u), Ax_terms), largest_entry(A) * _norm(x)),
-                (_norm(leaving(x, lb, ub)), _norm(x)),
-            ],
-        ),
-        objective_rounding=lost,
+        rows=(A.T @ y + z, abs(A).T @ np.abs(y) + np.abs(z)),
+        rows_size=largest_entry(A) * _norm(y) + _norm(z),
+        support=(rows + bounds, row_terms + bound_terms),
+        stray=max(on_infinite_side(y, l, u), on_infinite_side(z, lb, ub)),
+        leaving=[
+            (_beyond_rounding(leaving(Ax, l, u), Ax_terms), largest_entry(A) * _norm(x)),
+            (_norm(leaving(x, lb, ub)), _norm(x)),
+        ],
     )
+    return _verify(program, program.q, x, max(_norm(y), _norm(z)), sides)
 
 
 def certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float, float]]) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import html
 import statistics
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -25,8 +24,9 @@ from ..answers.verify import Program
 from ..programs import generate, learning
 from ..programs.sets import DataError, read
 from . import measurement
-from .report import STYLE, html_table
-from .tables import Table, seconds
+from .calibrate import best_seconds
+from .report import document, html_table
+from .tables import Table, markdown_lines, seconds
 
 PROGRAMS = (
     "svm_dual_rbf_10", "svm_dual_rbf_200", "svm_dual_rbf_2000", "svm_dual_linear_2000", "ea_svm_cubic_800",
@@ -69,12 +69,7 @@ def names(wanted: str | None = None) -> tuple[str, ...]:
 def dgemm_rate(order: int = 1000) -> float:
     """Flops a second of dgemm, the best of five."""
     A = np.asfortranarray(np.random.default_rng(0).normal(size=(order, order)))
-    best = np.inf
-    for _ in range(5):
-        started = time.perf_counter()
-        blas.dgemm(1.0, A, A)
-        best = min(best, time.perf_counter() - started)
-    return 2.0 * order**3 / best
+    return 2.0 * order**3 / best_seconds(lambda: blas.dgemm(1.0, A, A))
 
 
 def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.Solver]:
@@ -111,11 +106,8 @@ def table(names: Iterable[str]) -> str:
         f"{machine['processor']}, Python {machine['python']}, {versions['date']}, {versions['commit'] or 'no commit'}"
     )
     head = ["program", "KKT systems", "ms", "iterations", *(f"{part} %" for part in TIMINGS), "floor ms", "ms / floor"]
-    lines = [head, ["---"] * len(head), *(row(name, rate) for name in names)]
-    return "\n".join(
-        [f"{about}; dgemm: {rate / 1e9:.0f} Gflop/s on one thread", ""]
-        + ["| " + " | ".join(line) + " |" for line in lines]
-    )
+    lines = markdown_lines([head, *(row(name, rate) for name in names)])
+    return "\n".join([f"{about}; dgemm: {rate / 1e9:.0f} Gflop/s on one thread", "", *lines])
 
 
 def page(file: str | Path) -> str:
@@ -139,5 +131,4 @@ def page(file: str | Path) -> str:
         solution._repr_html_(), html_table(Table("Time", ["part", "time", "%"], parts)),
         html_table(Table("Trace", list(trace.dtype.names or ()), rows)),
     ]  # fmt: skip
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
+    return document(title, body)

@@ -8,14 +8,10 @@ is compared is measured within the same seconds.  Every measurement is saved at 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import queue
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +22,7 @@ from .. import peers
 from ..programs.catalogue import Case
 from ..programs.sets import DataError
 from .measurement import OURS, Measurement, Record, without_paths
+from .process import Died, Late, Process
 
 START_SECONDS = 600.0
 """A process may take so long to start (our kernels may have to be compiled)."""
@@ -64,10 +61,6 @@ class WorkerDied(Exception):
     """The solver's process ended by itself; the message says how."""
 
 
-class WorkerKilled(Exception):
-    """The solver's process did not answer in time and was killed."""
-
-
 class Worker:
     """The process of one solver."""
 
@@ -77,41 +70,22 @@ class Worker:
         root = str(Path(__file__).resolve().parents[2])  # so that a checkout works from any folder
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
         self.words = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "bench.compare.worker", solver, str(threads)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.words,
-            env=environment,
-            start_new_session=True,  # Ctrl-C is for the comparison, not for its children
-        )
-        self.replies: queue.Queue[bytes | None] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        command = ("bench.compare.worker", solver, str(threads))
+        self.process = Process(*command, environment=environment, errors=self.words)
         try:
             self.first_answer_seconds = float(self._reply(START_SECONDS)["first_answer_seconds"])
-        except (WorkerDied, WorkerKilled) as error:
+        except (WorkerDied, Late) as error:
             self.close()
             raise WorkerNotStarted(str(error) or f"no first answer in {START_SECONDS:g} s") from None
         except BaseException:
             self.close()
             raise
 
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.replies.put(line)
-        self.replies.put(None)
-
     def _reply(self, seconds: float) -> dict[str, Any]:
         try:
-            line = self.replies.get(timeout=seconds)
-        except queue.Empty:
-            self.close()
-            raise WorkerKilled from None
-        if line is None:
-            code = self.process.wait()
-            raise WorkerDied(f"{_how_it_ended(code)} {self._last_words()}".strip())
-        return json.loads(line)  # type: ignore[no-any-return]
+            return self.process.reply(seconds)
+        except Died as died:
+            raise WorkerDied(f"{_how_it_ended(died.code)} {self._last_words()}".strip()) from None
 
     def _last_words(self) -> str:
         self.words.seek(0)
@@ -123,14 +97,11 @@ class Worker:
 
         Raises
         ------
-        WorkerDied, WorkerKilled
+        WorkerDied, Late
             There is no measurement, and no process any more.
         """
         request = {"case": asdict(case), "form": form, "tol": limits.tol, "limit": limits.seconds}
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-            self.process.stdin.flush()
+        self.process.ask(request)
         patience = LOAD_SECONDS
         while (reply := self._reply(patience))["event"] == "run":
             patience = limits.seconds + limits.grace
@@ -138,12 +109,8 @@ class Worker:
 
     def close(self) -> None:
         """End the process, whatever it does."""
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.words):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self.process.close()
+        self.words.close()
 
 
 def choose(wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
@@ -237,7 +204,7 @@ def _one(workers: dict[str, Worker], case: Case, solver: str, form: str, limits:
     except WorkerDied as died:
         _drop(workers, solver)
         return _failure(case, solver, form, "crashed", time.perf_counter() - start, str(died))
-    except WorkerKilled:
+    except Late:
         _drop(workers, solver)
         return _failure(case, solver, form, "killed", limit.seconds, "no answer within the limit")
     if measurement.peak_megabytes > LARGE_MEGABYTES:

@@ -15,7 +15,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 import socp
@@ -24,8 +23,10 @@ from .. import peers
 from ..answers.verify import Program
 from ..peers.forms import OneSided, one_sided, with_linear_objective
 from ..programs import generate, learning, small, tiny
+from ..programs.many import moreau
 from ..programs.repeated import with_objective
 from ..programs.sets import chosen
+from .measurement import OURS
 
 LONG_ENOUGH, RUNS = 0.5, 15  # seconds after which, and runs after which a time is not measured again
 STEP, AGREES = 1e-4, 1e-4  # of the differences, relative to q; the relative error of a gradient that is right
@@ -87,6 +88,10 @@ class Row:
     def verdict(self) -> str:
         return "not smooth" if np.isnan(self.error) else "verified" if self.error <= AGREES else "WRONG"
 
+    @property
+    def is_wrong(self) -> bool:
+        return self.solver == OURS and self.verdict == "WRONG"
+
     def line(self) -> str:
         """The row of the table."""
         share = "" if np.isnan(self.share) else f"{self.share:.2f}"
@@ -113,7 +118,7 @@ def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
     expected, usable = _differences(program, objectives, weights, direction)
     ours = np.nan
     for solver, prepare in SOLVERS.items():
-        if solver != "centralpath" and not peers.is_installed(solver):
+        if solver != OURS and not peers.is_installed(solver):
             continue
         prepared = prepare(program, objectives, weights)
         if prepared is None:
@@ -124,9 +129,9 @@ def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
         seconds = _seconds(gradient) / count
         size = np.abs(expected).max(initial=0.0)
         error = float(np.max(np.abs(slopes - expected), initial=0.0) / size) if usable.size else np.nan
-        if solver == "centralpath":
+        if solver == OURS:
             ours = seconds
-        share = np.nan if solver == "centralpath" else ours / seconds
+        share = np.nan if solver == OURS else ours / seconds
         yield Row(name, program.n, count, solver, solve_seconds, seconds, share, error)
 
 
@@ -195,16 +200,9 @@ def _moreau(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
     form, k = one_sided(program), len(objectives)
     if form.c.size != program.n:  # the factors of P are variables
         return None
-    n, A = form.c.size, sp.csr_array(sp.vstack([form.A, form.G]))
-    P = sp.csr_array((n, n)) if form.P is None else sp.csr_array(form.P)
-    cones = package.Cones(
-        num_zero_cones=form.b.size, num_nonneg_cones=form.nonneg, so_cone_dims=list(form.second_order)
-    )
     interior = package.IPMSettings(tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
-    settings = package.Settings(device="cpu", batch_size=k, enable_grad=True, ipm_settings=interior)
-    solver = package.CompiledSolver(n, A.shape[0], P.indptr, P.indices, A.indptr, A.indices, cones, settings)
-    solver.setup(np.tile(P.data, (k, 1)), np.tile(A.data, (k, 1)))
-    sides, upstream = np.tile(np.concatenate([form.b, form.h]), (k, 1)), np.tile(weights, (k, 1))
+    solver, sides = moreau(form, k, enable_grad=True, ipm_settings=interior)
+    upstream = np.tile(weights, (k, 1))
     return lambda: solver.solve(objectives, sides), lambda: np.asarray(solver.backward(upstream)["dq"])
 
 
@@ -214,14 +212,12 @@ def _diffcp(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
     if len(objectives) > 1:
         return None
     form = with_linear_objective(one_sided(program))  # its derivatives take no quadratic objective
-    A, n = sp.csc_matrix(sp.vstack([form.A, form.G])), form.c.size
+    (A, sides), n = form.stacked(), form.c.size
     cones = {package.ZERO: form.b.size, package.POS: form.nonneg, package.SOC: list(form.second_order)}
     last, upstream = [None], np.pad(weights, (0, n - program.n))
 
     def solve() -> None:
-        last[0] = package.solve_and_derivative(
-            A, np.concatenate([form.b, form.h]), form.c, cones, solve_method="Clarabel", mode="dense"
-        )  # fmt: skip
+        last[0] = package.solve_and_derivative(A, sides, form.c, cones, solve_method="Clarabel", mode="dense")
 
     def gradient() -> np.ndarray:
         found: Any = last[0]
@@ -260,7 +256,7 @@ def _qpth(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prep
 
 
 SOLVERS: dict[str, Callable[[Program, np.ndarray, np.ndarray], Prepared]] = {
-    "centralpath": _centralpath, "moreau": _moreau, "diffcp": _diffcp, "qpth": _qpth,
+    OURS: _centralpath, "moreau": _moreau, "diffcp": _diffcp, "qpth": _qpth,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from . import measurement, report
 from .measurement import OURS, DataError, Record
 from .summary import Summary, summaries
-from .tables import ratio, seconds
+from .tables import markdown_lines, ratio, seconds
 
 SETS = {
     "learning": "learning", "generated": "generated classes", "maros_meszaros": "Maros-Meszaros", "cblib": "CBLIB",
@@ -52,8 +52,7 @@ def row(name: str, record: Record) -> list[str]:
 def table(records: dict[str, Record]) -> str:
     """The table in Markdown."""
     head = ["set", "solved", "mean", "memory", *(f"ours / {name}'s" for name in NAMED.values()), "others", "measured"]
-    rows = [head, ["---"] * len(head), *(row(name, record) for name, record in records.items())]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    return "\n".join(markdown_lines([head, *(row(name, record) for name, record in records.items())])) + "\n"
 
 
 def commands(root: Path, names: Sequence[str]) -> list[list[str]]:
@@ -82,7 +81,7 @@ def commands(root: Path, names: Sequence[str]) -> list[list[str]]:
 
 def faster(records: dict[str, Record]) -> str:
     """Return a table in Markdown of the programs on which a peer was faster, the largest quotients of times first."""
-    rows = [["set", "peer", "faster on", "where our time is most times the peer's"], ["---"] * 4]
+    rows = [["set", "peer", "faster on", "where our time is most times the peer's"]]
     for name, record in records.items():
         results = report.results_of(record)
         for solver in results.solvers[1:]:
@@ -91,7 +90,7 @@ def faster(records: dict[str, Record]) -> str:
             slower = sorted((p for p in both if times[p] >= FASTER), key=times.__getitem__, reverse=True)
             told = ", ".join(f"{p.replace('*', chr(92) + '*')} {ratio(times[p])}" for p in slower[:5]) or "-"
             rows.append([SETS[name], PEERS.get(solver, solver), f"{len(slower)} of {len(both)}", told])
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    return "\n".join(markdown_lines(rows)) + "\n"
 
 
 def written(root: Path) -> dict[Path, str]:

@@ -70,6 +70,11 @@ def page(record: Record, pictures: dict[str, bytes]) -> str:
         *map(html_table, others),
         _times(results),
     ]
+    return document(title, body)
+
+
+def document(title: str, body: list[str]) -> str:
+    """A page of HTML."""
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
 

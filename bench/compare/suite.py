@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,33 +20,12 @@ from ..answers import answer
 from ..answers.answer import Answer
 from ..answers.verify import Program, Verification, verify
 from ..programs import sets
-from .measurement import as_json, version_of
+from .measurement import OURS, Measurement, as_json, version_of, without_paths
 
 VERIFIED_TOL = 1e-6
 """What an answer that does not claim the full tolerance, or a certificate, must verify to."""
 ROUNDING = 1.01
 """An "optimal" is held to tol; this much is left for rounding in another order of summation."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One program's line: its sizes, the engine's answer, what verification found, and the verdict."""
-
-    name: str
-    n: int
-    m: int
-    nnz: int
-    status: str
-    objective: float
-    primal: float
-    dual: float
-    gap: float
-    certificate: float
-    iterations: int
-    setup_seconds: float
-    solve_seconds: float
-    verdict: str
-    note: str = ""
 
 
 def verdict(status: Status, verification: Verification, promised: float = VERIFIED_TOL) -> str:
@@ -81,41 +60,39 @@ def nonzeros(program: Program) -> int:
     return count + (0 if P is None else int(P.nnz))
 
 
-def run(paths: Iterable[Path], tol: float, limit: float) -> Iterator[Row]:
+def measured(about: dict[str, Any], program: Program, result: Answer, promised: float, runs: int = 1) -> Measurement:
+    """Verify an answer to a program and return it as a measurement; `about` says who was asked for what."""
+    found = verify(program, result.x, result.y, result.z)
+    return Measurement(
+        **about,
+        status=str(result.status),
+        verdict=verdict(result.status, found, promised),
+        seconds=float(result.seconds),
+        setup_seconds=float(result.setup_seconds),
+        solve_seconds=float(result.solve_seconds),
+        runs=runs,
+        iterations=int(result.iterations),
+        n=program.n,
+        m=rows(program),
+        nnz=nonzeros(program),
+        objective=found.objective,
+        primal=max(found.primal, found.primal_cone),
+        dual=max(found.dual, found.dual_cone),
+        gap=found.gap,
+        certificate=found.certificate,
+        note=without_paths(result.note),
+    )
+
+
+def run(paths: Iterable[Path], tol: float, limit: float) -> Iterator[Measurement]:
     """Read, solve and verify each file, one after the other; what is refused is a row too."""
     for path in paths:
-        program: Program | None = None
+        about = {"program": sets.stem(path), "group": "", "size": 0, "solver": OURS, "form": ""}
         try:
             program = sets.read(path)
-            result = answer.solve(program, tol=tol, time_limit=limit)
+            yield measured(about, program, answer.solve(program, tol=tol, time_limit=limit), tol)
         except socp.ProgramError as error:
-            yield _row(path, program, None, None, "failed", str(error))
-            continue
-        found = verify(program, result.x, result.y, result.z)
-        yield _row(path, program, result, found, verdict(result.status, found, tol), result.note)
-
-
-def _row(
-    path: Path, program: Program | None, result: Answer | None, found: Verification | None, worth: str, note: str
-) -> Row:
-    nan = math.nan
-    return Row(
-        name=sets.stem(path),
-        n=program.n if program else 0,
-        m=rows(program) if program else 0,
-        nnz=nonzeros(program) if program else 0,
-        status=str(result.status) if result else "refused",
-        objective=found.objective if found else nan,
-        primal=max(found.primal, found.primal_cone) if found else nan,
-        dual=max(found.dual, found.dual_cone) if found else nan,
-        gap=found.gap if found else nan,
-        certificate=found.certificate if found else nan,
-        iterations=result.iterations if result else 0,
-        setup_seconds=result.setup_seconds if result else 0.0,
-        solve_seconds=result.solve_seconds if result else 0.0,
-        verdict=worth,
-        note=note,
-    )
+            yield Measurement(**about, status="refused", verdict="failed", seconds=0.0, note=str(error))  # type: ignore[arg-type]
 
 
 def rows(program: Program) -> int:
@@ -129,7 +106,7 @@ HEADER = (
 )
 
 
-def line(row: Row) -> str:
+def line(row: Measurement) -> str:
     """One aligned line; the error of a certificate stands in the column of the space that it lives in."""
     primal, dual, gap = f"{row.primal:8.1e}", f"{row.dual:8.1e}", f"{row.gap:8.1e}"
     if row.status == Status.PRIMAL_INFEASIBLE:
@@ -137,25 +114,25 @@ def line(row: Row) -> str:
     elif row.status == Status.DUAL_INFEASIBLE:
         primal, dual, gap = f"{row.certificate:8.1e}", f"{'-':>8s}", f"{'-':>8s}"
     return (
-        f"{row.name:24s} {row.n:7d} {row.m:7d} {row.nnz:8d}  {row.status:17s} {primal} {dual} {gap} "
+        f"{row.program:24s} {row.n:7d} {row.m:7d} {row.nnz:8d}  {row.status:17s} {primal} {dual} {gap} "
         f"{row.iterations:5d} {row.setup_seconds:8.3f} {row.solve_seconds:8.3f}  {row.verdict}"
         + (f" ({row.note})" if row.note else "")
     )
 
 
-def summary(table: list[Row], tol: float) -> str:
+def summary(table: list[Measurement], tol: float) -> str:
     """The counts of all verdicts and the total time."""
     counts = Counter(row.verdict for row in table)
     full = sum(row.verdict == "solved" and row.status == Status.OPTIMAL for row in table)
     coarse = counts["solved"] - full
-    seconds = sum(row.setup_seconds + row.solve_seconds for row in table)
+    seconds = sum(row.seconds for row in table)
     return (
         f"{len(table)} programs: {counts['solved']} solved ({full} to {tol:g}, {coarse} to {VERIFIED_TOL:g}), "
         f"{counts['certified']} certified, {counts['WRONG']} WRONG, {counts['failed']} failed; {seconds:.1f} s"
     )
 
 
-def write_json(path: str | Path, name: str, table: list[Row], tol: float, limit: float) -> None:
+def write_json(path: str | Path, name: str, table: list[Measurement], tol: float, limit: float) -> None:
     """All measurements with the settings and versions they come from; what is not finite is null."""
     document = {
         "set": name,
@@ -163,6 +140,8 @@ def write_json(path: str | Path, name: str, table: list[Row], tol: float, limit:
         "limit": limit,
         "python": platform.python_version(),
         "versions": {package: version_of(package) for package in ("centralpath", "numpy", "scipy", "numba")},
-        "programs": [{key: as_json(value) for key, value in asdict(row).items()} for row in table],
+        "programs": [
+            {"name": row.program} | {key: as_json(value) for key, value in asdict(row).items()} for row in table
+        ],
     }
     Path(path).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")

@@ -38,6 +38,11 @@ class Table:
         return "\n".join([self.title, *lines, *([self.note] if self.note else [])])
 
 
+def markdown_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown; the first row has the heads."""
+    return [f"| {' | '.join(cells)} |" for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+
+
 def tables(record: Record, results: Results) -> list[Table]:
     """All tables in the order of the report."""
     return [_solvers(record, results), _classes(results), _programs(results), _slower(results), _troubles(results)]

@@ -59,32 +59,36 @@ def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable
     content: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in request["case"].items()}
     case = Case(**content)
     form = request["form"]
-    about = {"program": case.name, "group": case.group, "size": case.size, "solver": solver, "form": form}
+    about: dict[str, Any] = {
+        "program": case.name,
+        "group": case.group,
+        "size": case.size,
+        "solver": solver,
+        "form": form,
+    }
     program = None
     try:
         program = load(case, form)
         reset_peak()
-        found = _measured(solver, threads, case, program, request["tol"], request["limit"], on_run)
+        found = _measured(about, threads, case, program, request, on_run)
     except socp.ProgramError as error:
-        found = {"status": "refused", "verdict": "failed", "seconds": 0.0, "note": without_paths(str(error))}
+        found = Measurement(**about, status="refused", verdict="failed", seconds=0.0, note=without_paths(str(error)))
     except Exception as error:  # MemoryError and whatever an adapter of somebody's own raises
         note = without_paths(f"{type(error).__name__}: {error}")
-        found = {"status": "error", "verdict": "failed", "seconds": 0.0, "note": note}
-    found["peak_megabytes"] = peak_megabytes()
+        found = Measurement(**about, status="error", verdict="failed", seconds=0.0, note=note)
     del program
     gc.collect()
-    return asdict(Measurement(**about, **found))
+    return {**asdict(found), "peak_megabytes": peak_megabytes()}
 
 
 def _measured(
-    solver: str, threads: int, case: Any, program: Any, tol: float, limit: float, on_run: Callable[[], None]
-) -> dict[str, Any]:
-    from ..answers.verify import verify
+    about: dict[str, Any], threads: int, case: Any, program: Any, request: dict[str, Any], on_run: Callable[[], None]
+) -> Any:
     from ..programs import many, repeated
     from ..programs.catalogue import MANY, REPEATED
-    from .measurement import without_paths
-    from .suite import VERIFIED_TOL, nonzeros, rows, verdict
+    from .suite import VERIFIED_TOL, measured
 
+    solver, tol, limit = about["solver"], request["tol"], request["limit"]
     asked, call = program, solver_function(solver, threads)
     own = (lambda one: call(one, tol, limit)) if ":" in solver else None
     on_run()
@@ -98,25 +102,7 @@ def _measured(
             on_run()
             again = call(program, tol, limit)
             result, runs = min(result, again, key=lambda a: a.seconds), runs + 1
-    found = verify(asked, result.x, result.y, result.z)
-    return {
-        "status": str(result.status),
-        "verdict": verdict(result.status, found, VERIFIED_TOL),
-        "seconds": float(result.seconds),
-        "setup_seconds": float(result.setup_seconds),
-        "solve_seconds": float(result.solve_seconds),
-        "runs": runs,
-        "iterations": int(result.iterations),
-        "n": asked.n,
-        "m": rows(asked),
-        "nnz": nonzeros(asked),
-        "objective": found.objective,
-        "primal": max(found.primal, found.primal_cone),
-        "dual": max(found.dual, found.dual_cone),
-        "gap": found.gap,
-        "certificate": found.certificate,
-        "note": without_paths(result.note),
-    }
+    return measured(about, asked, result, VERIFIED_TOL, runs)
 
 
 def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], Any]:

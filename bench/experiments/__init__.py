@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import get_origin
 
 from ..programs.sets import DataError
 from .experiment import Experiment
 
 MODULES: dict[str, str] = {
-    "bilevel-curves": "bilevel_curves",
-    "bilevel-parameters": "bilevel_parameters",
-    "bilevel-scatter": "bilevel_scatter",
-    "multitask-c2": "bilevel_curves",
-    "easvm-digits": "easvm_digits",
-    "easvm-reuters": "easvm_reuters",
-    "easvm-strings": "easvm_strings",
-    "transfer": "transfer",
-    "hybrid-curves": "hybrid",
-    "hybrid-coverage": "hybrid",
-    "score-space": "score_space",
-    "score-space-tilt": "score_space_tilt",
-    "score-space-states": "score_space_states",
-    "score-space-topics": "score_space_topics",
-    "credit-default": "credit",
+    "bilevel-curves": "bilevel_curves:Curves",
+    "bilevel-parameters": "bilevel_parameters:ParametersOfPrior",
+    "bilevel-scatter": "bilevel_scatter:Scatter",
+    "multitask-c2": "bilevel_curves:MultiTaskConstant",
+    "easvm-digits": "easvm_digits:DigitExplanations",
+    "easvm-reuters": "easvm_reuters:ReutersExplanations",
+    "easvm-strings": "easvm_strings:Strings",
+    "transfer": "transfer:Transfer",
+    "hybrid-curves": "hybrid:HybridCurves",
+    "hybrid-coverage": "hybrid:HybridCoverage",
+    "score-space": "score_space:ScoreSpaces",
+    "score-space-tilt": "score_space_tilt:MarginScoreSpaces",
+    "score-space-states": "score_space_states:StatesAndShares",
+    "score-space-topics": "score_space_topics:TopicScores",
+    "credit-default": "credit:CreditDefault",
 }
-"""The module of each experiment by its name; it is imported when it is asked for."""
+"""The module and the class of each experiment by its name; it is imported when it is asked for."""
 
 
 def find(name: str) -> Experiment:
@@ -38,9 +37,6 @@ def find(name: str) -> Experiment:
     """
     if name not in MODULES:
         raise DataError(f"there is no experiment {name!r}; there are {', '.join(MODULES)}")
-    module = import_module(f"{__name__}.{MODULES[name]}")
-    # on Python 3.10 dict[str, Any] counts as a type, and is none that issubclass takes
-    classes = [kind for kind in vars(module).values() if isinstance(kind, type) and get_origin(kind) is None]
-    kinds = [kind for kind in classes if issubclass(kind, Experiment)]
-    experiment: Experiment = next(kind for kind in kinds if getattr(kind, "name", "") == name)()
+    module, _, kind = MODULES[name].partition(":")
+    experiment: Experiment = getattr(import_module(f"{__name__}.{module}"), kind)()
     return experiment

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from models import MultiTaskSVC, class_means, discriminant
 
 from ..compare.tables import Table
-from ..metrics import paired_test
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, Task, noun_posts
 from .setups import (
@@ -37,9 +36,8 @@ from .setups import (
     in_words,
     prior_of,
     setups,
-    texts_of,
 )
-from .shares import LEVEL, grouped, mean_and_error, shown, standard_errors
+from .shares import LEVEL, grid, grouped, mean_and_error, p_of, panels, shown, standard_errors
 
 LABELS = ("atheism", "guns", "mideast")
 SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
@@ -89,18 +87,15 @@ class Curves(Experiment):
     repeats = 100
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a set-up, text, size and seed."""
         shares = SHARES[:1] + SHARES[3:4] if quick else SHARES
         return [
-            {"text": text, "train": list(train), "test": list(test), "share": share, "seed": seed}
-            for text in TEXTS[: 1 if quick else 2]
+            {**own, "train": list(train), "test": list(test), **other}
+            for own in grid(text=TEXTS[: 1 if quick else 2])
             for train, test in setups(LABELS)[: 3 if quick else None]
-            for share in shares
-            for seed in range(1 if quick else repeats)
+            for other in grid(share=shares, seed=range(1 if quick else repeats))
         ]
 
     def prepare(self, data: str | None, quick: bool) -> Prepared:
-        """The posts of the three groups, in both texts."""
         return Prepared(both_texts(noun_posts(data, LABELS)))
 
     def run(self, prepared: Prepared, parameters: Parameters) -> Result:
@@ -121,42 +116,31 @@ class Curves(Experiment):
         return {"samples": int(drawn.fitted.size), **found}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a text."""
-        return [_table(text, [run for run in runs if run["text"] == text]) for text in texts_of(runs)]
+        return [_table(text, own) for text, own in grouped(runs, "text").items()]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy against the test task's training posts, a panel a set-up, a row a text."""
-        from matplotlib.figure import Figure
-
-        texts = texts_of(runs)
-        panels = grouped(runs, lambda run: (run["text"], _setup(run)))
-        figure = Figure(figsize=(11.0, 6.0 * len(texts)), layout="constrained")
-        grid = figure.subplots(2 * len(texts), 3, sharey=True)
-        for axes, ((text, setup), group) in zip(grid.flat, panels.items()):
+        rows = 2 * len(grouped(runs, "text"))
+        figure, places = panels(rows, 3, (11.0, 3.0 * rows), "accuracy, %", sharey=True)
+        for axes, ((text, *setup), group) in zip(places.flat, grouped(runs, "text", "train", "test").items()):
             for kind in [kind for kind in KINDS if kind in group[0]]:
                 x, y, error = np.array(curve(group, kind)).T
                 if kind == "lda":
                     axes.axhline(y.mean(), color="gray", label=KINDS[kind])
                 else:
                     axes.errorbar(x, y, error, fmt=STYLES[kind], capsize=2, markersize=4, label=KINDS[kind])
-            axes.set_xscale("log")
+            axes.set(xscale="log", xlabel="training posts of the test task")
             axes.set_title(f"{in_words(*setup)} ({text})", fontsize=9)
-            axes.set_xlabel("training posts of the test task")
-        for axes in grid[:, 0]:
-            axes.set_ylabel("accuracy, %")
-        grid.flat[0].legend(fontsize=8)
+        places.flat[0].legend(fontsize=8)
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """Who is ahead with the fewest posts and with the most, and what the lines of LDA are above of."""
-        return " ".join(_sentence(text, [run for run in runs if run["text"] == text]) for text in texts_of(runs))
+        return " ".join(_sentence(text, own) for text, own in grouped(runs, "text").items())
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """On every text for itself."""
         parts = []
-        for text in texts_of(runs):
-            own = [run for run in runs if run["text"] == text]
-            ends, setups = _ends(own), list(grouped(own, _setup))
+        for text, own in grouped(runs, "text").items():
+            ends, setups = _ends(own), list(grouped(own, "train", "test"))
             kinds = [kind for kind in CURVES[1:] if all(kind in end for end in ends)]
             leads = np.array(
                 [[[end["bilevel"][k][1] - end[kind][k][1] for kind in kinds] for end in ends] for k in (0, -1)]
@@ -202,12 +186,10 @@ class MultiTaskConstant(Experiment):
     repeats = 20
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a text and seed, with all values of C_2."""
         seeds = range(UNUSED, UNUSED + (min(repeats, 2) if quick else repeats))
-        return [{"text": text, "seed": seed} for text in TEXTS for seed in seeds]
+        return grid(text=TEXTS, seed=seeds)
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        """The posts of the three groups, in both texts."""
         return both_texts(noun_posts(data, LABELS))
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
@@ -224,21 +206,16 @@ class MultiTaskConstant(Experiment):
         }
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A row a value."""
-        texts = texts_of(runs)
+        texts = grouped(runs, "text")
         rows = [
-            [f"{C2:g}", *(shown(run["multitask"][k] for run in runs if run["text"] == text) for text in texts)]
+            [f"{C2:g}", *(shown(run["multitask"][k] for run in own) for own in texts.values())]
             for k, C2 in enumerate(C2_VALUES)
         ]
-        rows.append(["plain SVM", *(shown(run["svm"] for run in runs if run["text"] == text) for text in texts)])
+        rows.append(["plain SVM", *(shown(run["svm"] for run in own) for own in texts.values())])
         return [Table("Accuracy by C_2", ["C_2", *texts], rows, "In %, mean and 95 % confidence interval.")]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy against C_2."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(5.4, 3.6), layout="constrained")
-        axes = figure.subplots()
+        figure, ((axes,),) = panels(1, 1, (5.4, 3.6))
         for text, means in self._means(runs).items():
             axes.semilogx(C2_VALUES, means, "o-", label=text)
         axes.set(xlabel="C_2", ylabel="accuracy, %")
@@ -246,7 +223,6 @@ class MultiTaskConstant(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """The best values."""
         parts = []
         for text, means in self._means(runs).items():
             best = [f"{C2:g}" for C2, mean in zip(C2_VALUES, means) if mean >= means.max() - 0.1]
@@ -260,20 +236,17 @@ class MultiTaskConstant(Experiment):
     def verdict(self, runs: list[Result]) -> Verdict:
         """Against the value with the best mean, draw by draw; one of seven others is it, so p is taken seven times."""
         k, parts = C2_VALUES.index(MULTITASK["C2"]), []
-        for text in texts_of(runs):
-            found = np.array([run["multitask"] for run in runs if run["text"] == text])
+        for text, own in grouped(runs, "text").items():
+            found = np.array([run["multitask"] for run in own])
             best = int(found.mean(axis=0).argmax())
-            p_value = paired_test(found[:, best], found[:, k]).p_value if best != k else 1.0
-            p_value = min(1.0, (len(C2_VALUES) - 1) * float(np.nan_to_num(p_value, nan=1.0)))
+            p_value = min(1.0, (len(C2_VALUES) - 1) * p_of(found[:, best] - found[:, k]))
             parts.append(
                 Part(f"{text.rstrip(':')}: no value is significantly better than 1000: p", p_value, ">=", LEVEL)
             )
         return verdict_of(parts, "10^5 is better by a tenth or two of a point; both are nearly the plain machine.")
 
     def _means(self, runs: list[Result]) -> dict[str, np.ndarray]:
-        return {
-            text: np.mean([run["multitask"] for run in runs if run["text"] == text], axis=0) for text in texts_of(runs)
-        }
+        return {text: np.mean([run["multitask"] for run in own], axis=0) for text, own in grouped(runs, "text").items()}
 
 
 def fit_multitask(
@@ -313,12 +286,8 @@ def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:
 
 def curve(runs: list[Result], kind: str) -> list[tuple[float, float, float]]:
     """Of each size, in order: the posts, the mean accuracy, and half its confidence interval."""
-    sizes = sorted(grouped(runs, lambda run: int(run["samples"])).items())
+    sizes = sorted(grouped(runs, "samples").items())
     return [(float(size), *mean_and_error(run[kind] for run in group)) for size, group in sizes]
-
-
-def _setup(run: Result) -> tuple[Task, Task]:
-    return tuple(run["train"]), tuple(run["test"])
 
 
 def _falls(runs: list[Result], kinds: list[str]) -> np.ndarray:
@@ -327,7 +296,7 @@ def _falls(runs: list[Result], kinds: list[str]) -> np.ndarray:
     It is the mean over set-ups and the other classifiers, each lead with the sign of its mean.
     """
     found = []
-    for group in grouped(runs, _setup).values():
+    for group in grouped(runs, "train", "test").values():
         sizes = sorted({run["samples"] for run in group})
         for kind in kinds:
             ends = (
@@ -342,8 +311,8 @@ def _falls(runs: list[Result], kinds: list[str]) -> np.ndarray:
 def _table(text: str, runs: list[Result]) -> Table:
     kinds = [kind for kind in KINDS if kind in runs[0]]
     rows = [
-        [words, str(samples), *(shown(run[kind] for run in group) for kind in kinds), str(len(group))]
-        for (words, samples), group in grouped(runs, lambda run: (in_words(*_setup(run)), run["samples"])).items()
+        [in_words(*setup), str(samples), *(shown(run[kind] for run in group) for kind in kinds), str(len(group))]
+        for (*setup, samples), group in grouped(runs, "train", "test", "samples").items()
     ]
     heads = ["set-up", "training posts", *(KINDS[kind] for kind in kinds), "repeats"]
     return Table(f"Text: {text}", heads, rows, "Accuracy in %, mean and 95 % confidence interval.")
@@ -365,7 +334,7 @@ def _sentence(text: str, runs: list[Result]) -> str:
 
 def _ends(runs: list[Result]) -> list[dict[str, list[tuple[float, float, float]]]]:
     """The curves of each set-up."""
-    groups = grouped(runs, _setup).values()
+    groups = grouped(runs, "train", "test").values()
     return [{kind: curve(group, kind) for kind in (*CURVES, "lda") if kind in group[0]} for group in groups]
 
 

@@ -16,7 +16,7 @@ from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, noun_posts
 from .setups import CONSTANTS, FIRST, TEXTS, accuracy, both_texts, draw, fit_bilevel, fit_machine, prior_of
-from .shares import grouped, mean_and_error, shown
+from .shares import grouped, mean_and_error, panels, shown
 
 POSTS = 9
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)  # shares of the largest
@@ -42,7 +42,6 @@ class ParametersOfPrior(Experiment):
     repeats = 100
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a text, value and seed."""
         values = [("beta", value) for value in BETAS] + [("phi", value) for value in PHIS]
         return [
             {"text": text, "varied": varied, "value": value, "seed": seed}
@@ -52,7 +51,6 @@ class ParametersOfPrior(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        """The posts of the three groups, in both texts."""
         return both_texts(noun_posts(data, ("atheism", "guns", "mideast")))
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
@@ -71,38 +69,29 @@ class ParametersOfPrior(Experiment):
         }
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a text and parameter."""
-        return [_table(key, group) for key, group in _by_panel(runs).items()]
+        return [_table(key, group) for key, group in grouped(runs, "text", "varied").items()]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy against beta and against phi, a row a text."""
-        from matplotlib.figure import Figure
-
-        panels = _by_panel(runs)
-        figure = Figure(figsize=(9.0, 3.4 * len(panels) / 2), layout="constrained")
-        grid = figure.subplots(-(-len(panels) // 2), 2, squeeze=False, sharey="row")
-        for axes, ((text, varied), group) in zip(grid.flat, panels.items()):
+        groups = grouped(runs, "text", "varied")
+        figure, places = panels(-(-len(groups) // 2), 2, (9.0, 3.4 * len(groups) / 2), "accuracy, %", sharey="row")
+        for axes, ((text, varied), group) in zip(places.flat, groups.items()):
             x, y, error = np.array(points(group, varied)).T
             axes.errorbar(x, y, error, fmt="o-", capsize=3, label="bilevel gen/discr")
             axes.axhline(np.mean([run["svm"] for run in group]), color="gray", label="SVM")
-            axes.set_xscale("linear" if varied == "beta" else "log")
-            axes.set_xlabel(varied)
+            axes.set(xscale="linear" if varied == "beta" else "log", xlabel=varied)
             axes.set_title(text, fontsize=9)
-        for axes in grid[:, 0]:
-            axes.set_ylabel("accuracy, %")
-        grid.flat[0].legend(fontsize=8)
+        places.flat[0].legend(fontsize=8)
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """What happens from the least to the greatest value, and where the best is."""
-        return " ".join(_sentence(key, group) for key, group in _by_panel(runs).items())
+        return " ".join(_sentence(key, group) for key, group in grouped(runs, "text", "varied").items())
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """Over all values that are shown: their order, and the largest step against it, in points."""
         from scipy.stats import kendalltau
 
         parts = []
-        for (text, varied), group in _by_panel(runs).items():
+        for (text, varied), group in grouped(runs, "text", "varied").items():
             sign, way = (1.0, "grows with") if varied == "beta" else (-1.0, "falls with")
             means = sign * np.array([mean for _, mean, _ in points(group, varied)])
             tau = float(kendalltau(np.arange(means.size), means).statistic)
@@ -124,12 +113,8 @@ def points(runs: list[Result], varied: str) -> list[tuple[float, float, float]]:
     """Of each value in order: its mean, the mean accuracy, and half its confidence interval."""
     return [
         (float(np.mean([run[varied] for run in group])), *mean_and_error(run["bilevel"] for run in group))
-        for _, group in sorted(grouped(runs, lambda run: float(run["value"])).items())
+        for _, group in sorted(grouped(runs, "value").items())
     ]
-
-
-def _by_panel(runs: list[Result]) -> dict[tuple[str, str], list[Result]]:
-    return grouped(runs, lambda run: (run["text"], run["varied"]))
 
 
 def _table(key: tuple[str, str], runs: list[Result]) -> Table:

@@ -13,7 +13,6 @@ import numpy as np
 from models import discriminant
 
 from ..compare.tables import Table
-from ..metrics import paired_test
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import GROUPS, NounPosts, Task, noun_posts
 from .setups import (
@@ -28,9 +27,8 @@ from .setups import (
     in_words,
     prior_of,
     setups,
-    texts_of,
 )
-from .shares import LEVEL, grouped, shown
+from .shares import LEVEL, grouped, p_of, panels, shown
 
 SHARE = 0.005  # of the test task's posts
 
@@ -55,7 +53,6 @@ class Scatter(Experiment):
     repeats = 100
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a set-up, text and seed."""
         return [
             {"text": text, "train": list(train), "test": list(test), "seed": seed}
             for text in TEXTS
@@ -64,7 +61,6 @@ class Scatter(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        """The posts of the four groups, in both texts."""
         return both_texts(noun_posts(data))
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
@@ -83,37 +79,29 @@ class Scatter(Experiment):
         return {"samples": int(drawn.fitted.size), **found}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a text."""
-        return [_table(text, summaries(runs, text)) for text in texts_of(runs)]
+        return [_table(text, summaries(own)) for text, own in grouped(runs, "text").items()]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy of the bilevel classifier against that of the machine, a point a set-up."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(5.4, 5.2), layout="constrained")
-        axes = figure.subplots()
-        for text, marker in zip(texts_of(runs), ("o", "^")):
-            points = summaries(runs, text)
+        figure, ((axes,),) = panels(1, 1, (5.4, 5.2))
+        for (text, own), marker in zip(grouped(runs, "text").items(), ("o", "^")):
+            points = summaries(own)
             filled = None if text == BY_DATE else "none"
             axes.scatter(
                 [p["svm"] for p in points], [p["bilevel"] for p in points], marker=marker, facecolors=filled,
                 edgecolors="C0" if text == BY_DATE else "C1", label=text,
             )  # fmt: skip
         axes.axline((50.0, 50.0), slope=1.0, color="black", linewidth=0.8)
-        axes.set_xlim(40.0, 100.0)
-        axes.set_ylim(40.0, 100.0)
-        axes.set_xlabel("SVM, accuracy in %")
-        axes.set_ylabel("bilevel gen/discr, accuracy in %")
+        axes.set(xlim=(40.0, 100.0), ylim=(40.0, 100.0))
+        axes.set(xlabel="SVM, accuracy in %", ylabel="bilevel gen/discr, accuracy in %")
         axes.legend()
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """How many set-ups lie above the diagonal, by how much, and how surely."""
-        return " ".join(_sentence(text, summaries(runs, text)) for text in texts_of(runs))
+        return " ".join(_sentence(text, summaries(own)) for text, own in grouped(runs, "text").items())
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """On both texts together."""
-        points = [point for text in texts_of(runs) for point in summaries(runs, text)]
+        points = [point for own in grouped(runs, "text").values() for point in summaries(own)]
         gains = np.array([point["gain"] for point in points])
         parts = [
             Part("every set-up lies above the diagonal: least gain", gains.min(), ">", 0.0),
@@ -128,29 +116,17 @@ class Scatter(Experiment):
         )
 
 
-def summaries(runs: list[Result], text: str) -> list[dict[str, Any]]:
+def summaries(runs: list[Result]) -> list[dict[str, Any]]:
     """Of each set-up the mean accuracies, the mean gain, and the probability of such a gain without one."""
     found = []
-    of_text = [run for run in runs if run["text"] == text]
-    for (train, test), group in grouped(of_text, lambda run: (tuple(run["train"]), tuple(run["test"]))).items():
+    for (train, test), group in grouped(runs, "train", "test").items():
         columns = {name: np.array([run[name] for run in group]) for name in ("bilevel", "svm", "prior")}
         gains = columns["bilevel"] - columns["svm"]
         means = {name: float(values.mean()) for name, values in columns.items()}
         found.append(
-            {"setup": in_words(train, test), **means, "gain": float(gains.mean()), "gains": gains, "p": paired(gains)}
+            {"setup": in_words(train, test), **means, "gain": float(gains.mean()), "gains": gains, "p": p_of(gains)}
         )
     return found
-
-
-def paired(gains: np.ndarray) -> float:
-    """The two-sided probability of Student's paired test; 1 where there is nothing to test.
-
-    Examples
-    --------
-    >>> print(round(paired(np.array([1.0, 2.0, 3.0])), 4), paired(np.array([0.0, 0.0])))
-    0.0742 1.0
-    """
-    return float(np.nan_to_num(paired_test(gains, np.zeros(gains.size)).p_value, nan=1.0))
 
 
 def _table(text: str, points: list[dict[str, Any]]) -> Table:

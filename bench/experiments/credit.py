@@ -16,6 +16,7 @@ from ..compare.tables import Table
 from ..data import Default, default
 from ..metrics import Rates, mean_interval, roc, training_order
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .shares import panels
 
 LDA = "LDA"
 SEEN, UNSEEN = "fitted customers", "other customers"
@@ -107,10 +108,7 @@ class CreditDefault(Experiment):
         return Table(f"Rates, {judged}", heads, rows, note)
 
     def figure(self, runs: list[Result]) -> Any:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(10, 4.2), layout="constrained")
-        left, right = figure.subplots(1, 2)
+        figure, ((left, right),) = panels(1, 2, (10, 4.2))
         own = _own(runs, LDA, SEEN)[0]
         rates = [_rates(own, threshold) for threshold in THRESHOLDS]
         left.plot(THRESHOLDS, [r.error for r in rates], "k-", label="overall error")

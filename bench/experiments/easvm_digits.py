@@ -30,11 +30,12 @@ from typing import Any
 import numpy as np
 
 from models import SVC, ExplanationAugmentedSVC
+from models.svm.path import folds_of
 
 from ..compare.tables import Table
 from ..programs.sets import DataError
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import LEVEL, grouped, mean_and_error, shown
+from .shares import LEVEL, grid, grouped, mean_and_error, panels, shown
 from .strokes import ALPHABETS, drawn_characters, stroke_explanations
 
 SIZES = (10, 20, 40)
@@ -114,18 +115,11 @@ class DigitExplanations(Experiment):
     repeats = 10
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a pair of digits, size and seed."""
         pairs = [(0, 6), (0, 1), (3, 5), (3, 8), (4, 6), (4, 7)] if quick else list(combinations(range(10), 2))
-        return [
-            {"data": name, "pair": list(pair), "size": size, "seed": seed}
-            for name in ALPHABETS
-            for size in (SIZES[:2] if quick else SIZES)
-            for pair in pairs
-            for seed in range(min(repeats, 2) if quick else repeats)
-        ]
+        sizes, seeds = (SIZES[:2], range(min(repeats, 2))) if quick else (SIZES, range(repeats))
+        return grid(data=ALPHABETS, size=sizes, pair=map(list, pairs), seed=seeds)
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Characters]:
-        """All images, with their strokes."""
         try:
             from sklearn.datasets import load_digits
         except ImportError as error:
@@ -148,24 +142,20 @@ class DigitExplanations(Experiment):
         plain = {"svm": (X, y), "explained": (X * good, y), "both": (np.vstack([X, X * good]), np.tile(y, 2))}
         explanations = {"easvm": good, "fixed": alphabet.mask(strokes), "random": random, "opposite": opposite}
         machines: dict[str, Any] = {name: SVC(**KERNEL).fit(*samples) for name, samples in plain.items()}
+        folds = folds_of(5, (y == y.max()).astype(int), np.ones(y.size))
         for name, kept in explanations.items():
-            machines[name] = ExplanationAugmentedSVC(Q="cv", **KERNEL).fit(X, y, explanations=kept)
+            machines[name] = ExplanationAugmentedSVC(Q="cv", cv=folds, **KERNEL).fit(X, y, explanations=kept)
         T, truth = images.X[test], images.label[test]
         errors = {name: float(np.mean(machines[name].predict(T) != truth)) for name in MACHINES}
         return {**errors, "unexplained": 1.0 - float(explained.mean())}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """Errors of all machines; pairs that gain and lose; tau."""
         return [_errors(runs), _pairs_that_gain(runs), _agreement(runs)]
 
     def figure(self, runs: list[Result]) -> Any:
-        """The paper's three figures side by side, a row an alphabet."""
-        from matplotlib.figure import Figure
-
-        names = _alphabets(runs)
-        figure = Figure(figsize=(15.0, 4.6 * len(names)), layout="constrained")
-        for (left, middle, right), name in zip(figure.subplots(len(names), 3, squeeze=False), names):
-            own = [run for run in runs if run["data"] == name]
+        names = grouped(runs, "data")
+        figure, places = panels(len(names), 3, (15.0, 4.6 * len(names)))
+        for (left, middle, right), (name, own) in zip(places, names.items()):
             shown_runs = [run for run in own if run["size"] == SHOWN]
             for axes, kinds, title in ((left, CONTROLS, "Figure 2: controls"), (right, QUALITIES, "Figure 4: quality")):
                 _scatter(axes, shown_runs, kinds)
@@ -183,10 +173,8 @@ class DigitExplanations(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """The three claims, one after the other, of each alphabet."""
         parts = []
-        for name in _alphabets(runs):
-            own = [run for run in runs if run["data"] == name]
+        for name, own in grouped(runs, "data").items():
             at = [run for run in own if run["size"] == SHOWN]
             means, sizes = _by_pair(at), len({run["size"] for run in own})
             errors = [f"{100 * np.mean([run[kind] for run in at]):.2f} % ({MACHINES[kind]})" for kind in MACHINES]
@@ -207,9 +195,8 @@ class DigitExplanations(Experiment):
     def verdict(self, runs: list[Result]) -> Verdict:
         """Of each alphabet, at every training size; of "almost never" by the pairs that became worse and better."""
         parts = []
-        for name in _alphabets(runs):
-            own = [run for run in runs if run["data"] == name]
-            sizes, decided = list(grouped(own, lambda run: run["size"]).values()), _decided(own)
+        for name, own in grouped(runs, "data").items():
+            sizes, decided = list(grouped(own, "size").values()), _decided(own)
             tau, p_value = agreement(own)[0]
             worst = [max(_mean(at, "easvm") - _mean(at, kind) for at in sizes) for kind in ("svm", "both")]
             hard = min(_gain([run for run in at if is_difficult(run)]) for at in sizes)
@@ -290,14 +277,13 @@ def _is_one_sided(pair: list[Result]) -> bool:
 
 def _decided(runs: list[Result]) -> list[Result]:
     """The runs of pairs of which both classes were explained."""
-    pairs = grouped(runs, lambda run: tuple(run["pair"])).values()
+    pairs = grouped(runs, "pair").values()
     return [run for pair in pairs if not _is_one_sided(pair) for run in pair]
 
 
 def _undecided(runs: list[Result], name: str) -> int:
     """How many pairs of an alphabet have a class that was never explained."""
-    own = [run for run in runs if run["data"] == name]
-    return sum(map(_is_one_sided, grouped(own, lambda run: tuple(run["pair"])).values()))
+    return sum(map(_is_one_sided, grouped(grouped(runs, "data").get(name, ()), "pair").values()))
 
 
 def _harm(runs: list[Result], kind: str) -> float:
@@ -307,10 +293,6 @@ def _harm(runs: list[Result], kind: str) -> float:
     changes = [m[kind] - m["svm"] for m in _by_pair(runs)]
     worse, better = (sum(sign * change > 0.0 for change in changes) for sign in (1, -1))
     return float(binomtest(worse, worse + better, alternative="greater").pvalue) if worse + better else 1.0
-
-
-def _alphabets(runs: list[Result]) -> list[str]:
-    return list(dict.fromkeys(run["data"] for run in runs))
 
 
 def _difficult_gain_more(runs: list[Result]) -> int:
@@ -327,12 +309,8 @@ def _by_pair(runs: list[Result]) -> list[Result]:
     """The mean errors of each pair."""
     return [
         {"pair": list(pair), **{name: float(np.mean([run[name] for run in group])) for name in MACHINES}}
-        for pair, group in sorted(grouped(runs, lambda run: tuple(run["pair"])).items())
+        for pair, group in sorted(grouped(runs, "pair").items())
     ]
-
-
-def _by_size(runs: list[Result]) -> dict[tuple[str, int], list[Result]]:
-    return grouped(runs, lambda run: (run["data"], run["size"]))
 
 
 def _gain(runs: list[Result]) -> float:
@@ -341,13 +319,12 @@ def _gain(runs: list[Result]) -> float:
 
 def _errors(runs: list[Result]) -> Table:
     rows = []
-    for (data, size), at in _by_size(runs).items():
+    for (data, size), at in grouped(runs, "data", "size").items():
         for name, kept in (("all", (True, False)), ("difficult", (True,)), ("easy", (False,))):
             group = [run for run in at if is_difficult(run) in kept]
             rows.append([data, name, str(size), *(shown((100 * run[m] for run in group), 2) for m in MACHINES)])
     unexplained = [
-        f"{100 * np.mean([run['unexplained'] for run in runs if run['data'] == name]):.0f} % of the {name}"
-        for name in _alphabets(runs)
+        f"{100 * _mean(own, 'unexplained'):.0f} % of the {name}" for name, own in grouped(runs, "data").items()
     ]
     return Table(
         "Error rates",
@@ -361,7 +338,7 @@ def _errors(runs: list[Result]) -> Table:
 
 def _pairs_that_gain(runs: list[Result]) -> Table:
     rows = []
-    for (data, size), at in _by_size(runs).items():
+    for (data, size), at in grouped(runs, "data", "size").items():
         means = _by_pair(at)
         for name in list(MACHINES)[1:]:
             changes = [m["svm"] - m[name] for m in means]
@@ -376,7 +353,7 @@ def _pairs_that_gain(runs: list[Result]) -> Table:
 def _agreement(runs: list[Result]) -> Table:
     rows = [
         [data, str(size), *(f"{tau:.3f} ({p:.1g})" for tau, p in agreement(group))]
-        for (data, size), group in _by_size(runs).items()
+        for (data, size), group in grouped(runs, "data", "size").items()
     ]
     note = (
         "Between a measure of difficulty and how much lower EA-SVM's error is than the SVM's, over the pairs; in "
@@ -393,6 +370,5 @@ def _scatter(axes: Any, runs: list[Result], names: tuple[str, ...]) -> None:
         axes.plot(x, y, mark, label=MACHINES[name], fillstyle="none")
         most = max(most, *x, *y)
     axes.plot([0, most], [0, most], "k-", linewidth=0.8)
-    axes.set_xlabel("error rate of the SVM on original examples, %")
-    axes.set_ylabel("error rate, %")
+    axes.set(xlabel="error rate of the SVM on original examples, %", ylabel="error rate, %")
     axes.legend(fontsize=8)

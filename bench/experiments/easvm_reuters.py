@@ -41,10 +41,9 @@ from ..compare.tables import Table
 from ..data import locate, reuters, tokenize
 from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
-from ..metrics import paired_test
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import find_wordnet
-from .shares import LEVEL, grouped, shown, significance
+from .shares import LEVEL, grouped, p_of, panels, shown, significance
 
 CATEGORIES = {"earn": "earn", "acq": "acquire", "money-fx": "money", "grain": "grain", "crude": "crude"}
 """The topic word of each category, by its name in the data."""
@@ -89,20 +88,6 @@ class Articles:
         return np.concatenate([order[belongs][:count], order[~belongs][: size - count]])
 
 
-@dataclass(frozen=True)
-class Hyperplane:
-    """A machine, the relative gap of its program, and the mean alpha of the plain one, which is the measure of Q."""
-
-    w: np.ndarray
-    b: float
-    alpha: float
-    gap: float
-
-    def __call__(self, X: sp.csr_array) -> np.ndarray:
-        """Which samples are of the category."""
-        return np.asarray(X @ self.w + self.b > 0.0)
-
-
 class ReutersExplanations(Experiment):
     """Figure 5B."""
 
@@ -137,7 +122,6 @@ class ReutersExplanations(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Articles]:
-        """All articles of the split, in both forms of the words."""
         articles = reuters(data)
         texts = (tokenize(f"{a}\n{b}", None, None) for a, b in zip(articles.titles, articles.bodies))
         tokens = cached_tokens("reuters-words", locate(SOURCE, data), lambda: texts)
@@ -157,21 +141,20 @@ class ReutersExplanations(Experiment):
         none = 0.0 * X
         C = max(prices, key=lambda C: best_factor(X, y, none, C, (0.0,))[0]) if len(prices) > 1 else prices[0]
         plain = next(path(X, y, none, C, (0.0,)))
-        found: Result = {"svm": f1(truth, plain(articles.X[test]))}
+        found: Result = {"svm": f1(truth, plain.predict(articles.X[test]))}
         important = articles.important[category]
         explained = {"own": y & (X @ important.astype(np.float64) > 0.0), "all": np.ones(y.size, dtype=bool)}
-        gaps = [plain.gap]
+        gaps = [float(plain.solution_.gap)]
         for kind, which in explained.items() if y.size <= SMALL else [("own", explained["own"])]:
             D = differences(X, important, which)
             _, factor = best_factor(X, y, D, C, SERIES)
             *_, machine = path(X, y, D, C, (0.0, factor) if factor else (0.0,))
-            found[f"easvm_{kind}"] = f1(truth, machine(articles.X[test]))
+            found[f"easvm_{kind}"] = f1(truth, machine.predict(articles.X[test]))
             found |= {f"factor_{kind}": factor, f"explained_{kind}": int(np.count_nonzero(np.diff(D.indptr)))}
-            gaps.append(machine.gap)
+            gaps.append(float(machine.solution_.gap))
         return {**found, "gap": max(gaps)}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """F1 by category and size, a table a form of the words and choice of the explained articles."""
         note = (
             "F1 in %, mean and 95 % confidence interval over random samples; one sample of all 9,603. Better / equal / "
             "worse: of the samples. Q: the median, as a multiple of the plain machine's mean alpha. Explained: the "
@@ -179,7 +162,7 @@ class ReutersExplanations(Experiment):
         )
         heads = ["category", "articles", "explained", "SVM", "EA-SVM", "difference", "better / equal / worse", "worst"]
         found = []
-        for words in dict.fromkeys(run["words"] for run in runs):
+        for words in grouped(runs, "words"):
             for kind, title in EXPLAINED.items():
                 groups = _groups(runs, words, kind).items()
                 rows = [[category, str(size), *_cells(group, kind)] for (category, size), group in groups]
@@ -187,12 +170,9 @@ class ReutersExplanations(Experiment):
         return found
 
     def figure(self, runs: list[Result]) -> Any:
-        """F1 of EA-SVM against that of the SVM: a point a category and size, a panel a choice of what is explained."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(10.0, 5.0), layout="constrained")
+        figure, places = panels(1, len(EXPLAINED), (10.0, 5.0))
         sizes = sorted({run["size"] for run in runs})
-        for axes, (kind, title) in zip(figure.subplots(1, len(EXPLAINED)), EXPLAINED.items()):
+        for axes, (kind, title) in zip(places.flat, EXPLAINED.items()):
             groups = _groups(runs, "counts", kind)
             for category, marker in zip(CATEGORIES, "osD^v"):
                 at = [group for (name, _), group in groups.items() if name == category]
@@ -203,16 +183,14 @@ class ReutersExplanations(Experiment):
                 axes.scatter(svm, easvm, marks, marker=marker, label=category)
             ends = [0, 100]
             axes.plot(ends, ends, "k-", linewidth=0.8)
-            axes.set_xlabel("F1 of the SVM, %")
-            axes.set_ylabel("F1 of EA-SVM, %")
+            axes.set(xlabel="F1 of the SVM, %", ylabel="F1 of EA-SVM, %")
             axes.set_title(f"{title}; larger marks, more: {', '.join(map(str, sizes))}", fontsize=9)
             axes.legend()
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """How often EA-SVM is better or worse, in the means and significantly."""
         parts = []
-        for words in dict.fromkeys(run["words"] for run in runs):
+        for words in grouped(runs, "words"):
             for kind, title in EXPLAINED.items():
                 gains = _gains(runs, words, kind)
                 if not gains:
@@ -235,7 +213,7 @@ class ReutersExplanations(Experiment):
     def verdict(self, runs: list[Result]) -> Verdict:
         """Of all weightings and of all that were explained; where the SVM finds next to nothing, nothing is decided."""
         parts, idle = [], 0
-        for words in dict.fromkeys(run["words"] for run in runs):
+        for words in grouped(runs, "words"):
             for kind, title in EXPLAINED.items():
                 groups = _groups(runs, words, kind)
                 cells = [key for key, group in groups.items() if np.mean([run["svm"] for run in group]) >= NOTHING]
@@ -290,7 +268,7 @@ def differences(X: sp.csr_array, important: np.ndarray, explained: np.ndarray) -
 
 def path(
     X: sp.csr_array, y: np.ndarray, D: sp.csr_array, C: float, factors: tuple[float, ...], alpha: float | None = None
-) -> Iterator[Hyperplane]:
+) -> Iterator[ExplanationAugmentedSVC]:
     """EA-SVM for Q = factor x mean alpha of the plain machine; where that is not given the first factor must be 0."""
     for factor in factors:
         Q = factor * (alpha or 0.0)
@@ -300,7 +278,7 @@ def path(
             machine.fit(X, y, explanations=X - D if factor > 0.0 else None)
         if alpha is None:
             alpha = float(machine.alpha_.mean())
-        yield Hyperplane(machine.coef_[0], float(machine.intercept_[0]), alpha, float(machine.solution_.gap))
+        yield machine
 
 
 def best_factor(
@@ -312,14 +290,9 @@ def best_factor(
     for fold, held_out in enumerate(folds[:1] if y.size >= LARGE else folds):
         kept = np.delete(np.arange(y.size), held_out)
         machines = path(X[kept], y[kept], D[kept], C, series)
-        scores[fold] = [f1(y[held_out], machine(X[held_out])) for machine in machines]
+        scores[fold] = [f1(y[held_out], machine.predict(X[held_out])) for machine in machines]
     means = scores.mean(axis=0).round(12)
     return float(means.max()), float(series[means.argmax()])
-
-
-def p_of(gain: np.ndarray) -> float:
-    """The p-value of Student's paired test of no gain; 1 where there is nothing to test."""
-    return float(np.nan_to_num(paired_test(gain, np.zeros(gain.size)).p_value, nan=1.0))
 
 
 def f1(truth: np.ndarray, predicted: np.ndarray) -> float:
@@ -342,7 +315,7 @@ def _priced(words: str) -> str:
 def _groups(runs: list[Result], words: str, kind: str) -> dict[tuple[str, int], list[Result]]:
     own = [run for run in runs if run["words"] == words and f"easvm_{kind}" in run]
     own.sort(key=lambda run: list(CATEGORIES).index(run["category"]))
-    return grouped(own, lambda run: (run["category"], run["size"]))
+    return grouped(own, "category", "size")
 
 
 def _gains(runs: list[Result], words: str, kind: str) -> dict[tuple[str, int], np.ndarray]:

@@ -25,12 +25,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from models import SVC, ExplanationAugmentedSVC, MismatchKernel
+from models.svm.path import folds_of
 
 from ..compare.tables import Table
 from ..data.sequences import promoters, splice_junctions
 from ..metrics import roc
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import grouped, mean_and_error, shown, standard_errors
+from .shares import grouped, mean_and_error, panels, shown, standard_errors
 
 WORD, MISMATCHES, C = 5, 1, 10.0
 PROMOTER = (("TTGACA", 14), ("TATAAT", 38))  # and where they begin: -36 and -12, the string begins at -50
@@ -67,7 +68,6 @@ class Strings(Experiment):
     measures: ClassVar[dict[str, str]] = {"area": "Area under the ROC curve", "accuracy": "Accuracy"}
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a task, size and seed."""
         return [
             {"task": task, "size": size, "seed": seed}
             for task, sizes in SIZES.items()
@@ -76,7 +76,6 @@ class Strings(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Of each task the encoded strings, the signs, and the important places."""
         found = promoters(data)
         prepared = {"promoter": task(found.strings, found.labels == "+", promoter_places(found.strings))}
         found = splice_junctions(data)
@@ -94,14 +93,11 @@ class Strings(Experiment):
         rng = np.random.default_rng(parameters["seed"])
         train, test = split(y, parameters["size"], rng)
         elsewhere = np.array([np.roll(row, rng.integers(1, row.size)) for row in places[train]])
-        word = kernel()
-        machines = {
-            "svm": SVC(C=C, kernel=word).fit(X[train], y[train]),
-            "easvm": ExplanationAugmentedSVC(C=C, Q="cv", kernel=word).fit(
-                X[train], y[train], explanations=places[train]
-            ),
-            "random": ExplanationAugmentedSVC(C=C, Q="cv", kernel=word).fit(X[train], y[train], explanations=elsewhere),
-        }
+        word, folds = kernel(), folds_of(5, (y[train] > 0).astype(int), np.ones(train.size))
+        machines: dict[str, Any] = {"svm": SVC(C=C, kernel=word).fit(X[train], y[train])}
+        for kind, kept in (("easvm", places[train]), ("random", elsewhere)):
+            machine = ExplanationAugmentedSVC(C=C, Q="cv", cv=folds, kernel=word)
+            machines[kind] = machine.fit(X[train], y[train], explanations=kept)
         found: Result = {"tested": int(test.size)}
         for kind, machine in machines.items():
             values = machine.decision_function(X[test])
@@ -110,11 +106,10 @@ class Strings(Experiment):
         return found
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a task."""
         tables = []
-        for name in dict.fromkeys(run["task"] for run in runs):
+        for name, own in grouped(runs, "task").items():
             rows = []
-            for group in _by_size(runs, name):
+            for group in grouped(own, "size").values():
                 cells = [
                     shown(100.0 * run[f"{measure}_{kind}"] for run in group)
                     for measure, kind in product(self.measures, KINDS)
@@ -126,28 +121,21 @@ class Strings(Experiment):
         return tables
 
     def figure(self, runs: list[Result]) -> Any:
-        """The learning curves by the area under the ROC curve, a panel a task."""
-        from matplotlib.figure import Figure
-
-        names = list(dict.fromkeys(run["task"] for run in runs))
-        figure = Figure(figsize=(4.4 * len(names), 3.8), layout="constrained")
-        for axes, name in zip(np.atleast_1d(figure.subplots(1, len(names), sharey=True)), names):
-            groups = _by_size(runs, name)
+        names = grouped(runs, "task")
+        figure, places = panels(1, len(names), (4.4 * len(names), 3.8), "area under the ROC curve", sharey=True)
+        for axes, (name, own) in zip(places.flat, names.items()):
+            groups = list(grouped(own, "size").values())
             for (kind, label), style in zip(KINDS.items(), ("s--", "o-", ":")):
                 means = [mean_and_error(run[f"area_{kind}"] for run in group) for group in groups]
                 value, error = np.array(means).T
                 axes.errorbar([group[0]["size"] for group in groups], value, error, fmt=style, capsize=3, label=label)
-            axes.set_xscale("log")
-            axes.set(title=name, xlabel="training strings")
-        figure.axes[0].set_ylabel("area under the ROC curve")
+            axes.set(xscale="log", title=name, xlabel="training strings")
         figure.axes[0].legend(fontsize=8)
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """How often which machine has the larger area, by the same strings, and by how much."""
         parts = []
-        for name in dict.fromkeys(run["task"] for run in runs):
-            own = [run for run in runs if run["task"] == name]
+        for name, own in grouped(runs, "task").items():
             for kind, words in (("easvm", "EA-SVM"), ("random", "with random places")):
                 gains = np.array([run[f"area_{kind}"] - run["area_svm"] for run in own])
                 parts.append(
@@ -159,8 +147,7 @@ class Strings(Experiment):
 
     def verdict(self, runs: list[Result]) -> Verdict:
         parts, harm = [], {}
-        for name in dict.fromkeys(run["task"] for run in runs):
-            own = [run for run in runs if run["task"] == name]
+        for name, own in grouped(runs, "task").items():
             gains, harm[name] = (
                 np.array([run[kind] - run["area_svm"] for run in own]) for kind in ("area_easvm", "area_random")
             )
@@ -229,7 +216,3 @@ def split(y: np.ndarray, size: int, rng: np.random.Generator) -> tuple[np.ndarra
     order = rng.permutation(y.size)
     train = np.concatenate([order[y[order] == sign][: size // 2] for sign in (-1, 1)])
     return np.sort(train), order[~np.isin(order, train)][:TESTED]
-
-
-def _by_size(runs: list[Result], name: str) -> list[list[Result]]:
-    return list(grouped([run for run in runs if run["task"] == name], lambda run: run["size"]).values())

@@ -29,9 +29,9 @@ from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
 from ..data.source import locate
 from ..data.text import Tokens, cached_tokens, stem_words, tokenize
-from ..metrics import LearningCurve, PairedTest, accuracy_coverage, paired_test, training_order
+from ..metrics import LearningCurve, accuracy_coverage, paired_test, training_order
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import LEVEL, significance
+from .shares import LEVEL, grid, grouped, panels, significance
 
 PAIRS = {
     "atheism vs religion.misc": ("alt.atheism", "talk.religion.misc"),
@@ -138,8 +138,7 @@ class HybridCurves(Experiment):
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
         pairs, sizes = (QUICK_PAIRS, QUICK_SIZES) if quick else (tuple(PAIRS), SIZES)
-        repeats = min(repeats, 2) if quick else repeats
-        return [{"pair": pair, "sizes": list(sizes), "seed": seed} for pair in pairs for seed in range(repeats)]
+        return grid(pair=pairs, sizes=[list(sizes)], seed=range(min(repeats, 2) if quick else repeats))
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Pair]:
         return prepare_pairs(data, QUICK_PAIRS if quick else PAIRS)
@@ -160,8 +159,8 @@ class HybridCurves(Experiment):
 
     def tables(self, runs: list[Result]) -> list[Table]:
         found = []
-        for pair in _pairs(runs):
-            curves = self._curves(runs, pair)
+        for pair, own in grouped(runs, "pair").items():
+            curves = self._curves(own)
             rows = [
                 [str(size), *(f"{100 * c.mean[k]:.2f} ± {100 * c.interval()[k]:.2f}" for c in curves.values())]
                 for k, size in enumerate(curves[HYBRID].sizes)
@@ -171,12 +170,17 @@ class HybridCurves(Experiment):
         return found
 
     def figure(self, runs: list[Result]) -> Any:
-        figure, places = _six(_pairs(runs))
-        for pair, axes in places.items():
-            curves = self._curves(runs, pair)
-            _draw_learning(axes, {m: curves[m] for m in (LOGISTIC, BAYES, HYBRID)}, STYLES, ylabel="test error")
+        groups = grouped(runs, "pair")
+        figure, places = _six(len(groups))
+        for axes, (pair, own) in zip(places, groups.items()):
+            curves = self._curves(own)
+            for name in (LOGISTIC, BAYES, HYBRID):
+                one = curves[name]
+                more: dict[str, Any] = {"capsize": 2, "markersize": 3, "label": name, **STYLES[name]}
+                axes.errorbar(one.sizes, one.mean, yerr=one.interval(), **more)
+            axes.set(xlabel="size of training set", ylabel="test error")
             axes.set(title=pair, xlim=(0, 1500 if max(curves[HYBRID].sizes) > 300 else None), ylim=(0.0, None))
-        next(iter(places.values())).legend()
+        places[0].legend()
         return figure
 
     def finding(self, runs: list[Result]) -> str:
@@ -209,8 +213,8 @@ class HybridCurves(Experiment):
         """At how many places (pair and size) each part of the claim holds."""
         names = ("places", "lowest", "near", "below bayes", "above bayes", "two regions", "normalized")
         found: dict[str, Any] = {**dict.fromkeys(names, 0), "gains": [], "where": []}
-        for pair in _pairs(runs):
-            curves = self._curves(runs, pair)
+        for pair, own in grouped(runs, "pair").items():
+            curves = self._curves(own)
             for k, size in enumerate(curves[HYBRID].sizes):
                 errors = {method: curve.mean[k] for method, curve in curves.items()}
                 best = min((BAYES, HYBRID, LOGISTIC), key=lambda method: errors[method])
@@ -227,10 +231,9 @@ class HybridCurves(Experiment):
                     found["gains"].append(100 * (errors[HYBRID] - errors[BAYES]))
         return found
 
-    def _curves(self, runs: list[Result], pair: str) -> dict[str, LearningCurve]:
-        own = [run for run in runs if run["pair"] == pair]
-        sizes = np.array(own[0]["sizes"])
-        return {m: LearningCurve(sizes, np.array([run["errors"][m] for run in own])) for m in self.methods}
+    def _curves(self, runs: list[Result]) -> dict[str, LearningCurve]:
+        sizes = np.array(runs[0]["sizes"])
+        return {m: LearningCurve(sizes, np.array([run["errors"][m] for run in runs])) for m in self.methods}
 
 
 class HybridCoverage(Experiment):
@@ -254,8 +257,7 @@ class HybridCoverage(Experiment):
     methods = (HYBRID_1, BAYES, PLAIN_HYBRID_1, LOGISTIC)
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        repeats = min(repeats, 2) if quick else repeats
-        return [{"pair": pair, "seed": seed} for pair in (QUICK_PAIRS if quick else PAIRS) for seed in range(repeats)]
+        return grid(pair=QUICK_PAIRS if quick else PAIRS, seed=range(min(repeats, 2) if quick else repeats))
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Pair]:
         return prepare_pairs(data, QUICK_PAIRS if quick else PAIRS)
@@ -275,30 +277,31 @@ class HybridCoverage(Experiment):
         shown = [COVERAGES.index(c) for c in (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)]
         rows = [
             [pair, method, *(f"{100 * mean[k]:.2f}" for k in shown), f"{100 * _covered(mean):.0f}"]
-            for pair in _pairs(runs)
-            for method, mean in self._means(runs, pair).items()
+            for pair, own in grouped(runs, "pair").items()
+            for method, mean in self._means(own).items()
         ]
         heads = ["pair", "method", *(f"{100 * COVERAGES[k]:g} %" for k in shown), "coverage at 95 %"]
         note = "accuracy in per cent at a coverage, mean of the splits; the largest coverage where that mean is 95 %"
         return [Table("Accuracy by coverage", heads, rows, note, left=("method",))]
 
     def figure(self, runs: list[Result]) -> Any:
-        figure, places = _six(_pairs(runs))
+        groups = grouped(runs, "pair")
+        figure, places = _six(len(groups))
         styles = {**STYLES, BAYES: {"color": "m", "linestyle": "-."}, PLAIN_HYBRID_1: {"color": "b", "linestyle": ":"}}
-        for pair, axes in places.items():
-            for method, mean in self._means(runs, pair).items():
+        for axes, (pair, own) in zip(places, groups.items()):
+            for method, mean in self._means(own).items():
                 axes.plot(COVERAGES, mean, label=method, **styles[method])
             axes.set(title=pair, xlabel="coverage", ylabel="accuracy", xlim=(0.0, 1.0))
-        next(iter(places.values())).legend(loc="lower left")
+        places[0].legend(loc="lower left")
         return figure
 
     def finding(self, runs: list[Result]) -> str:
         parts, covered = [], []
-        for pair in _pairs(runs):
-            means = self._means(runs, pair)
+        for pair, own in grouped(runs, "pair").items():
+            means = self._means(own)
             higher = float((means[HYBRID_1] > means[BAYES]).mean())
             area = {method: mean.mean() for method, mean in means.items()}
-            p_value = self._against_bayes(runs, pair, HYBRID_1).p_value
+            p_value = self._against_bayes(own, HYBRID_1)
             parts.append(
                 f"{pair}: higher than naive Bayes' at {100 * higher:.0f} % of the coverages, mean accuracy "
                 f"{100 * area[HYBRID_1]:.2f} against {100 * area[BAYES]:.2f} (p = {p_value:.2g}), not normalized "
@@ -311,11 +314,11 @@ class HybridCoverage(Experiment):
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """Coverages where the curve is not below count as higher, for on easy pairs both are at 100 %."""
-        pairs = _pairs(runs)
-        means = {pair: self._means(runs, pair) for pair in pairs}
-        higher = [float((means[p][HYBRID_1] >= means[p][BAYES]).mean()) for p in pairs]
-        p_values = [self._against_bayes(runs, p, HYBRID_1).p_value for p in pairs]
-        plain = len(pairs) * min(self._against_bayes(runs, p, PLAIN_HYBRID_1).p_value for p in pairs)
+        pairs = grouped(runs, "pair")
+        means = {pair: self._means(own) for pair, own in pairs.items()}
+        higher = [float((mean[HYBRID_1] >= mean[BAYES]).mean()) for mean in means.values()]
+        p_values = [self._against_bayes(own, HYBRID_1) for own in pairs.values()]
+        plain = len(pairs) * min(self._against_bayes(own, PLAIN_HYBRID_1) for own in pairs.values())
         parts = [
             Part("higher than naive Bayes' almost everywhere: share of coverages", float(np.mean(higher)), ">=", 0.9),
             Part("significantly better on every pair: largest p", float(max(p_values)), "<", LEVEL),
@@ -329,19 +332,13 @@ class HybridCoverage(Experiment):
             ]
         return verdict_of(parts, "On the pairs where it is not, both curves are above 99 %: there is nothing to gain.")
 
-    def _means(self, runs: list[Result], pair: str) -> dict[str, np.ndarray]:
-        own = [run for run in runs if run["pair"] == pair]
-        return {method: np.mean([run["accuracies"][method] for run in own], axis=0) for method in self.methods}
+    def _means(self, runs: list[Result]) -> dict[str, np.ndarray]:
+        return {method: np.mean([run["accuracies"][method] for run in runs], axis=0) for method in self.methods}
 
-    def _against_bayes(self, runs: list[Result], pair: str, method: str) -> PairedTest:
-        """Compare the mean accuracies over all coverages of a method and of naive Bayes, split by split."""
-        own = [run["accuracies"] for run in runs if run["pair"] == pair]
-        first, second = ([float(np.mean(found[name])) for found in own] for name in (method, BAYES))
-        return paired_test(first, second, test_to_train=1.0)
-
-
-def _pairs(runs: list[Result]) -> list[str]:
-    return list(dict.fromkeys(run["pair"] for run in runs))
+    def _against_bayes(self, runs: list[Result], method: str) -> float:
+        """The p-value of equal mean accuracies over all coverages of a method and of naive Bayes, split by split."""
+        first, second = ([float(np.mean(run["accuracies"][name])) for run in runs] for name in (method, BAYES))
+        return paired_test(first, second, test_to_train=1.0).p_value
 
 
 def _differs(first: LearningCurve, second: LearningCurve, k: int) -> int:
@@ -358,22 +355,10 @@ def _covered(accuracy: np.ndarray, goal: float = 0.95) -> float:
     return max((c for c, a in zip(COVERAGES, accuracy) if a >= goal), default=0.0)
 
 
-def _six(pairs: list[str]) -> tuple[Any, dict[str, Any]]:
+def _six(count: int) -> tuple[Any, Any]:
     """A figure with one field a pair, three in a row."""
-    from matplotlib.figure import Figure
-
-    rows = -(-len(pairs) // 3)
-    figure = Figure(figsize=(12, 3.6 * rows), layout="constrained")
-    places = figure.subplots(rows, min(len(pairs), 3), squeeze=False).ravel()
-    for axes in places[len(pairs) :]:
+    rows = -(-count // 3)
+    figure, places = panels(rows, min(count, 3), (12, 3.6 * rows))
+    for axes in places.flat[count:]:
         axes.set_axis_off()
-    return figure, dict(zip(pairs, places))
-
-
-def _draw_learning(axes: Any, curves: dict[str, LearningCurve], styles: dict[str, dict[str, Any]], ylabel: str) -> None:
-    """Mean scores against the size of the training set, with 95 % intervals of the mean."""
-    for name, curve in curves.items():
-        axes.errorbar(
-            curve.sizes, curve.mean, yerr=curve.interval(), capsize=2, markersize=3, label=name, **styles[name]
-        )
-    axes.set(xlabel="size of training set", ylabel=ylabel)
+    return figure, places.ravel()

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..compare.report import STYLE, html_table
+from ..compare.report import document, html_table
 from ..compare.tables import Table
 from ..programs.sets import DataError
 from . import confirm
@@ -110,12 +110,6 @@ def index(folder: Path) -> Path:
     return path
 
 
-def document(title: str, body: list[str]) -> str:
-    """A page of HTML."""
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
-
-
 def markdown(table: Table) -> str:
     """A table as Markdown."""
 
@@ -144,7 +138,7 @@ def _made(summary: dict[str, Any]) -> str:
 
 def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
     """A row an experiment: what the paper says, what was measured, and whether that confirms it."""
-    heads = ["experiment", "the paper", "measured here", "verdict", *(["runs"] if links else [])]
+    heads = ["experiment", "the paper", "measured here", "verdict"]
     rows = []
     for summary in summaries:
         title, verdict = html.escape(summary["title"]), html.escape(summary.get("verdict", ""))
@@ -152,33 +146,45 @@ def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
             title = f'<a href="{html.escape(summary["name"])}/page.html">{title}</a>'
         reason = html.escape(summary.get("reason", ""))
         cells = [title, html.escape(summary["claim"]), html.escape(summary["finding"]), f"<b>{verdict}</b>: {reason}"]
-        cells += [_made(summary)] if links else []
-        rows.append("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
-    return _words_table("".join(f"<th class=left>{head}</th>" for head in heads), rows)
+        if links:
+            cells.insert(2, html.escape("{ours} Differences: {differences}".format(**summary["protocol"])))
+            cells += [html.escape(_overturned(summary)), _made(summary)]
+        rows.append(cells)
+    if links:
+        heads = [*heads[:2], "protocol", *heads[2:], "what would overturn it", "runs"]
+    return _words_table(heads, rows)
+
+
+def _overturned(summary: dict[str, Any]) -> str:
+    """What runs would have to show for another verdict, by the parts of the claim."""
+    parts = [Part(**fields) for fields in summary.get("parts", ())]
+    lost = [f"{part.words} not {part.relation} {part.bound:.3g}" for part in parts if part.holds]
+    won = [f"{part.words} {part.relation} {part.bound:.3g}" for part in parts if not part.holds]
+    quantity = "all" if lost and won else "any"
+    return ", or ".join(f"{quantity} of: {'; '.join(some)}" for some in (won, lost) if some)
 
 
 def _parts(summaries: list[dict[str, Any]]) -> str:
     """Each part of each claim: its words, the number found, the bound, and whether it holds."""
-    heads = ["experiment", "part of the claim", "found", "asked for", "holds"]
     rows = []
     for summary in summaries:
         for part in (Part(**fields) for fields in summary.get("parts", ())):
             cells = [summary["title"], part.words, f"{part.value:.3g}", f"{part.relation} {part.bound:.3g}"]
-            cells.append("yes" if part.holds else "no")
-            rows.append("<tr>" + "".join(f'<td class="words">{html.escape(cell)}</td>' for cell in cells) + "</tr>")
-    return _words_table("".join(f"<th class=left>{head}</th>" for head in heads), rows)
+            rows.append(list(map(html.escape, [*cells, "yes" if part.holds else "no"])))
+    return _words_table(["experiment", "part of the claim", "found", "asked for", "holds"], rows)
 
 
 def _protocol(protocol: dict[str, str]) -> str:
     """How the paper measured and how it is done here, side by side."""
-    heads = ("the paper's protocol", "ours", "differences")
-    cells = "".join(f'<td class="words">{html.escape(words)}</td>' for words in protocol.values())
-    return _words_table("".join(f"<th class=left>{head}</th>" for head in heads), [f"<tr>{cells}</tr>"])
+    return _words_table(["the paper's protocol", "ours", "differences"], [list(map(html.escape, protocol.values()))])
 
 
-def _words_table(heads: str, rows: list[str]) -> str:
+def _words_table(heads: list[str], rows: list[list[str]]) -> str:
+    """A table of cells of HTML, whose words run on."""
     style = "<style>td.words { text-align: left; white-space: normal; vertical-align: top; }</style>"
-    return f"{style}<table><tr>{heads}</tr>\n" + "\n".join(rows) + "</table>"
+    head = "".join(f"<th class=left>{head}</th>" for head in heads)
+    lines = ("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in row) + "</tr>" for row in rows)
+    return f"{style}<table><tr>{head}</tr>\n" + "\n".join(lines) + "</table>"
 
 
 def _picture(experiment: Experiment, runs: list[Result]) -> bytes | None:

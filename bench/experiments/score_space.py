@@ -44,7 +44,7 @@ from models.base.seeding import cluster_means
 from ..compare.tables import Table
 from ..data import sequences, series
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import standard_errors
+from .shares import grid, grouped, panels, standard_errors
 
 SYMBOLS, PRICE, MARGIN_PRICE = 30, 10.0, 0.01
 MANY, SOME, FEW = 10, 5, 3
@@ -101,9 +101,8 @@ class ScoreSpaces(Experiment):
     repeats = 20
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        names = ("promoters",) if quick else tuple(DATA)
-        count = min(repeats, 2) if quick else repeats
-        return [{"data": name, "seed": seed} for seed in range(count) for name in names]
+        seeds = range(min(repeats, 2) if quick else repeats)
+        return grid(seed=seeds, data=("promoters",) if quick else DATA)
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Sample]:
         promoters = sequences.promoters(data)
@@ -126,81 +125,61 @@ class ScoreSpaces(Experiment):
 
     def tables(self, runs: list[Result]) -> list[Table]:
         means = accuracies(runs)
-        names = [name for name in DATA if any(name in row for row in means.values())]
-        heads = ["method", *(f"{DATA[name]}: {who}" for name in names for who in ("printed", "measured"))]
+        heads = ["method", *(f"{DATA[name]}: {who}" for name in means for who in ("printed", "measured"))]
         rows = []
-        for method in (name for name in (*PRINTED, *BESIDES) if name in means):
+        for method in (name for name in (*PRINTED, *BESIDES) if any(name in cell for cell in means.values())):
             cells = [method if method in PRINTED else f"{method} ({BESIDES[method]})"]
-            for name in names:
-                values = means.get(method, {}).get(name)
-                if values is None:
-                    cells += ["", ""]
-                    continue
-                printed = PRINTED[method][name] if method in PRINTED else None
-                cells += [f"{printed:.2f}" if printed else "", f"{values.mean():.2f} ± {values.std():.2f}"]
+            for name, cell in means.items():
+                values = cell.get(method)
+                cells.append(f"{PRINTED[method][name]:.2f}" if method in PRINTED else "")
+                cells.append("" if values is None else f"{values.mean():.2f} ± {values.std():.2f}")
             rows.append(cells)
         halves = len({run["seed"] for run in runs})
         note = (
             f"Accuracy in percent: the paper's, and the mean and standard deviation over {halves} random halves. "
             f"{MANY} states, but {FEW} for MSS and {SOME} for LM-HMM and FKL."
         )
-        return [Table("Accuracy", heads, rows, note), _differences(means, names)]
+        return [Table("Accuracy", heads, rows, note), _differences(means)]
 
     def figure(self, runs: list[Result]) -> Any:
-        from matplotlib.figure import Figure
-
         means = accuracies(runs)
-        names = [name for name in DATA if any(name in row for row in means.values())]
-        figure = Figure(figsize=(3.0 * len(names) + 1.0, 3.6), layout="constrained")
-        for axes, name in zip(np.atleast_1d(figure.subplots(1, len(names))), names):
+        figure, places = panels(1, len(means), (3.0 * len(means) + 1.0, 3.6), "accuracy (%)")
+        for axes, (name, cell) in zip(places.flat, means.items()):
             place = np.arange(len(PRINTED))
             axes.bar(place - 0.2, [PRINTED[m][name] for m in PRINTED], 0.4, color="0.75", label="printed")
-            values = [means[m][name] for m in PRINTED]
+            values = [cell[m] for m in PRINTED]
             heights, spreads = [v.mean() for v in values], [v.std() for v in values]
             axes.bar(place + 0.2, heights, 0.4, yerr=spreads, capsize=2, label="measured")
             axes.set_xticks(place, list(PRINTED), rotation=60)
-            axes.set_title(DATA[name])
-            axes.set_ylim(40.0, 100.0)
-        first = figure.axes[0]
-        first.set_ylabel("accuracy (%)")
-        first.legend(fontsize="small")
+            axes.set(title=DATA[name], ylim=(40.0, 100.0))
+        figure.axes[0].legend(fontsize="small")
         return figure
 
     def finding(self, runs: list[Result]) -> str:
         means = accuracies(runs)
-        names = [name for name in DATA if any(name in row for row in means.values())]
         parts = []
-        for name in names:
-            average = {method: means[method][name].mean() for method in PRINTED}
+        for name, cell in means.items():
+            average = {method: cell[method].mean() for method in PRINTED}
             best = max(average, key=lambda method: average[method])
-            over = {other: average["MSS"] - means[other][name].mean() for other in ("SS", f"SS {FEW}", "SS one")}
+            over = {other: average["MSS"] - cell[other].mean() for other in ("SS", f"SS {FEW}", "SS one")}
             gain = {other: f"{abs(g):.1f} {'points above' if g > 0 else 'points below'}" for other, g in over.items()}
             parts.append(
                 f"{DATA[name]}: MSS is {gain['SS']} SS ({gain[f'SS {FEW}']} SS with as few states, {gain['SS one']} SS "
                 f"of one model of all classes, where it begins), and {best} is the best of the six with "
                 f"{average[best]:.1f} %"
             )
-        above = sum(means["MSS"][name].mean() > means["SS"][name].mean() for name in names)
-        return f"MSS is above SS on {above} of {len(names)} data sets. " + "; ".join(parts) + "."
+        above = sum(cell["MSS"].mean() > cell["SS"].mean() for cell in means.values())
+        return f"MSS is above SS on {above} of {len(means)} data sets. " + "; ".join(parts) + "."
 
     def verdict(self, runs: list[Result]) -> Verdict:
         means = accuracies(runs)
-        names = [name for name in DATA if any(name in row for row in means.values())]
         parts = [
-            Part(
-                f"MSS above SS on {DATA[n]}: gain in standard errors",
-                standard_errors(means["MSS"][n] - means["SS"][n]),
-                ">",
-                2.0,
-            )
-            for n in names
+            gain_part(f"MSS above SS on {DATA[n]}: gain in", cell["MSS"] - cell["SS"]) for n, cell in means.items()
         ]
-        for n in names:
-            others = max(float(means[m][n].mean()) for m in PRINTED if m != "MSS" and n in means[m])
-            best = float(means["MSS"][n].mean()) - others
-            parts += [Part(f"the best of the six on {DATA[n]}: gain over the best other", best, ">", 0.0)] * (
-                n != "vowels"
-            )
+        for name, cell in means.items():
+            best = float(cell["MSS"].mean()) - max(float(cell[m].mean()) for m in PRINTED if m != "MSS")
+            if name != "vowels":
+                parts.append(Part(f"the best of the six on {DATA[name]}: gain over the best other", best, ">", 0.0))
         return verdict_of(
             parts,
             "SS has a model for each class with 10 states, MSS one of all classes with 3, and from states that differ "
@@ -314,26 +293,27 @@ def _percent(predicted: np.ndarray, truth: np.ndarray) -> float:
     return 100.0 * float((predicted == truth).mean())
 
 
-def accuracies(runs: list[Result]) -> dict[str, dict[str, np.ndarray]]:
-    """Of every method and data set the accuracies of its runs."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for run in runs:
-        for method, value in run["accuracy"].items():
-            found.setdefault(method, {}).setdefault(run["data"], []).append(value)
-    return {method: {name: np.array(v) for name, v in row.items()} for method, row in found.items()}
-
-
-Cells = dict[tuple[Any, ...], dict[str, np.ndarray]]
+Cells = dict[Any, dict[str, np.ndarray]]
 
 
 def by_setup(runs: list[Result], *names: str) -> Cells:
     """Of every set-up, the values of these parameters, the accuracies of each method over the seeds."""
-    found: dict[tuple[Any, ...], dict[str, list[float]]] = {}
-    for run in runs:
-        cell = found.setdefault(tuple(run[name] for name in names), {})
-        for method, value in run["accuracy"].items():
-            cell.setdefault(method, []).append(value)
-    return {setup: {method: np.array(v) for method, v in cell.items()} for setup, cell in found.items()}
+    found: Cells = {}
+    for setup, own in grouped(runs, *names).items():
+        methods = dict.fromkeys(method for run in own for method in run["accuracy"])
+        found[setup] = {m: np.array([run["accuracy"][m] for run in own if m in run["accuracy"]]) for m in methods}
+    return found
+
+
+def accuracies(runs: list[Result]) -> Cells:
+    """Of every data set, in the order of `DATA`, the accuracies of each method."""
+    cells = by_setup(runs, "data")
+    return {name: cells[name] for name in DATA if name in cells}
+
+
+def gain_part(words: str, gain: np.ndarray) -> Part:
+    """The part of a claim that a gain is above two standard errors; they end its words."""
+    return Part(f"{words} standard errors", standard_errors(gain), ">", 2.0)
 
 
 def standard_error(values: np.ndarray) -> float:
@@ -346,13 +326,18 @@ def gain_shown(gain: np.ndarray) -> str:
     return f"{gain.mean():+.1f} ± {standard_error(gain):.1f}"
 
 
-def _differences(means: dict[str, dict[str, np.ndarray]], names: list[str]) -> Table:
+def shown_accuracy(values: np.ndarray | None) -> str:
+    """The mean and its standard error as text; nothing where there is none."""
+    return "" if values is None else f"{values.mean():.1f} ± {standard_error(values):.1f}"
+
+
+def _differences(means: Cells) -> Table:
     """What MSS gains over SS on the same halves."""
     rows = []
-    for name in names:
+    for name, cell in means.items():
         cells = [DATA[name], f"{PRINTED['MSS'][name] - PRINTED['SS'][name]:+.2f}"]
         for other in ("SS", f"SS {FEW}", "SS one"):
-            gain = means["MSS"][name] - means[other][name]
+            gain = cell["MSS"] - cell[other]
             cells.append(f"{gain.mean():+.2f} ± {standard_error(gain):.2f}")
         rows.append(cells)
     heads = ["data", "printed", "MSS over SS", f"MSS over SS with {FEW} states", "MSS over SS of one model"]

@@ -25,10 +25,11 @@ from .score_space import (
     ScoreSpaces,
     accuracy_by_svm,
     by_setup,
+    gain_part,
     halves_of,
-    standard_error,
+    shown_accuracy,
 )
-from .shares import standard_errors
+from .shares import panels
 
 STATES, PERCENTS = (2, 3, 4, 6, 8, 10), (10, 20, 30, 50, 70, 90)
 FEW, MANY, HALF = 3, 10, 50
@@ -90,29 +91,20 @@ class StatesAndShares(Experiment):
 
     def tables(self, runs: list[Result]) -> list[Table]:
         cells, found = by_setup(runs, "data", "states", "percent"), []
+        note = "Accuracy in percent, and the standard error of its mean over the random partitions."
         for name in sorted({run["data"] for run in runs}):
+            own = _chosen(cells, name, None, None).items()
             rows = [
-                [str(states), str(percent), *(f"{cell[m].mean():.1f} ± {standard_error(cell[m]):.1f}" for m in METHODS)]
-                for (data, states, percent), cell in cells.items()
-                if data == name
+                [str(S), str(percent), *(shown_accuracy(cell[m]) for m in METHODS)] for (_, S, percent), cell in own
             ]
-            found.append(
-                Table(
-                    DATA[name],
-                    ["states", "% to train on", *METHODS],
-                    rows,
-                    "Accuracy in percent, and the standard error of its mean over the random partitions.",
-                )
-            )
+            found.append(Table(DATA[name], ["states", "% to train on", *METHODS], rows, note))
         return found
 
     def figure(self, runs: list[Result]) -> Any:
-        from matplotlib.figure import Figure
-
         cells = by_setup(runs, "data", "states", "percent")
         names = sorted({run["data"] for run in runs})
-        figure = Figure(figsize=(9.0, 3.0 * len(names) + 0.5), layout="constrained")
-        for row, name in zip(np.atleast_2d(figure.subplots(len(names), 2, sharey="row")), names):
+        figure, places = panels(len(names), 2, (9.0, 3.0 * len(names) + 0.5), sharey="row")
+        for row, name in zip(places, names):
             for method in METHODS:
                 few = FEW if method == "MSS" else MANY
                 for axes, pick, place in ((row[0], (None, HALF), 0), (row[1], (few, None), 1)):
@@ -144,20 +136,12 @@ class StatesAndShares(Experiment):
             few, many = half.get((name, FEW, HALF)), half.get((name, MANY, HALF))
             if few and many:
                 gain = few["MSS"] - np.max([many[m] for m in METHODS[:-1]], axis=0)
-                words = (
-                    f"{DATA[name]}: MSS with {FEW} states above the others with {MANY}: least gain in standard errors"
-                )
-                parts.append(Part(words, standard_errors(gain), ">", 2.0))
+                words = f"{DATA[name]}: MSS with {FEW} states above the others with {MANY}: least gain in"
+                parts.append(gain_part(words, gain))
             wins, total = _wins(cells, name)
             if total:
-                parts.append(
-                    Part(
-                        f"{DATA[name]}: so in the mean at every share of training samples: share",
-                        wins / total,
-                        "==",
-                        1.0,
-                    )
-                )
+                words = f"{DATA[name]}: so in the mean at every share of training samples: share"
+                parts.append(Part(words, wins / total, "==", 1.0))
         return verdict_of(
             parts, "More states go on helping MSS, too; what it gains depends on the start of EM (score-space-tilt)."
         )

@@ -21,6 +21,7 @@ The probe from which this follows has other halves, on promoters only (numbers 2
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,12 @@ from .score_space import (
     ScoreSpaces,
     accuracy_by_svm,
     by_setup,
+    gain_part,
     gain_shown,
     halves_of,
     standard_error,
 )
-from .shares import standard_errors
+from .shares import grid, panels, standard_errors
 
 STARTS, STEPS, STATES = ("near_uniform", "spread"), (10, 50, 100), (2, 3, 5, 10)
 OTHERS = ("splice", "libras", "vowels")
@@ -78,27 +80,16 @@ class MarginScoreSpaces(Experiment):
     repeats = 20
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        def run(data: str, seed: int, init: str, steps: int, states: int) -> Parameters:
-            return {"data": data, "seed": seed, "init": init, "steps": steps, "states": states}
-
         if quick:
-            return [
-                run("promoters", s, "near_uniform", 10, states) for s in range(min(repeats, 2)) for states in (3, 10)
-            ]
-        found = [
-            run(name, s, *start, states)
-            for name in OTHERS
-            for s in range(min(repeats, OTHER_HALVES))
-            for start in OTHER_STARTS
-            for states in OTHER_STATES
+            start, seeds = {"init": ("near_uniform",), "steps": (10,)}, range(min(repeats, 2))
+            return grid(data=("promoters",), seed=seeds, **start, states=(3, 10))
+        others = [
+            {"data": name, "seed": s, "init": init, "steps": steps, "states": states}
+            for name, s, (init, steps), states in product(
+                OTHERS, range(min(repeats, OTHER_HALVES)), OTHER_STARTS, OTHER_STATES
+            )
         ]  # the long ones first
-        return found + [
-            run("promoters", s, init, steps, states)
-            for s in range(repeats)
-            for init in STARTS
-            for steps in STEPS
-            for states in STATES
-        ]
+        return others + grid(data=("promoters",), seed=range(repeats), init=STARTS, steps=STEPS, states=STATES)
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Sample]:
         return ScoreSpaces().prepare(data, quick)
@@ -127,23 +118,18 @@ class MarginScoreSpaces(Experiment):
         return [*found, _leak(cells)]
 
     def figure(self, runs: list[Result]) -> Any:
-        from matplotlib.figure import Figure
-
         cells = by_setup(runs, "data", "init", "steps", "states")
-        figure = Figure(figsize=(9.0, 5.2), layout="constrained")
-        panels = figure.subplots(len(STARTS), len(STEPS), sharex=True, sharey=True)
-        for axes, (init, steps) in zip(panels.flat, [(init, steps) for init in STARTS for steps in STEPS]):
+        figure, places = panels(len(STARTS), len(STEPS), (9.0, 5.2), "accuracy (%)", sharex=True, sharey=True)
+        for axes, (init, steps) in zip(places.flat, product(STARTS, STEPS)):
             for method in METHODS:
                 values = {S: cells.get(("promoters", init, steps, S), {}).get(method) for S in STATES}
                 seen = {S: v.mean() for S, v in values.items() if v is not None}
                 style = "--" if method.startswith("SS") else "-"
                 axes.plot(list(seen), list(seen.values()), style, marker="o", markersize=3, label=method)
             axes.set_title(f"{WORDS[init]} start, {steps} EM steps", fontsize="small")
-        panels[0, 0].legend(fontsize="x-small")
-        for axes in panels[-1]:
+        places[0, 0].legend(fontsize="x-small")
+        for axes in places[-1]:
             axes.set_xlabel("states")
-        for axes in panels[:, 0]:
-            axes.set_ylabel("accuracy (%)")
         return figure
 
     def finding(self, runs: list[Result]) -> str:
@@ -181,19 +167,10 @@ class MarginScoreSpaces(Experiment):
             gain = few["MSS 10"] - many["SS"]
             name = "promoters, near-uniform start, 10 EM steps, ten rounds"
             error = 2.0 * standard_error(gain)
+            words = f"{name}: by as much as printed, within two of them: points"
             parts += [
-                Part(
-                    f"{name}: MSS with {FEW} states above SS with {MANY}: standard errors",
-                    standard_errors(gain),
-                    ">",
-                    2.0,
-                ),
-                Part(
-                    f"{name}: by as much as printed, within two of them: points",
-                    gain.mean() + error,
-                    ">=",
-                    PRINTED_GAIN,
-                ),
+                gain_part(f"{name}: MSS with {FEW} states above SS with {MANY}:", gain),
+                Part(words, gain.mean() + error, ">=", PRINTED_GAIN),
             ]
         for start in dict.fromkeys(key[1:3] for key in cells if key[0] == "promoters"):
             words = f"{start[0].replace('_', '-')} start, {start[1]} EM steps"

@@ -30,8 +30,8 @@ from ..data.newsgroups import SOURCE, newsgroups
 from ..data.source import locate
 from ..data.text import cached_tokens, tokenize
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .score_space import accuracy_by_svm, by_setup, standard_error
-from .shares import standard_errors
+from .score_space import accuracy_by_svm, by_setup, gain_part, shown_accuracy
+from .shares import panels
 
 GROUPS = ("sci.crypt", "sci.electronics", "sci.med", "sci.space")
 WORDS, LARGEST_SHARE = 300, 0.25
@@ -97,11 +97,7 @@ class TopicScores(Experiment):
     def tables(self, runs: list[Result]) -> list[Table]:
         cells = by_setup(runs, "topics", "size")
         rows = [
-            [
-                str(topics),
-                str(size),
-                *(f"{cell[m].mean():.1f} ± {standard_error(cell[m]):.1f}" if m in cell else "" for m in METHODS),
-            ]
+            [str(topics), str(size), *(shown_accuracy(cell.get(m)) for m in METHODS)]
             for (topics, size), cell in cells.items()
         ]
         note = (
@@ -112,19 +108,16 @@ class TopicScores(Experiment):
         return [Table("Accuracy", ["topics", "posts a class", *METHODS], rows, note)]
 
     def figure(self, runs: list[Result]) -> Any:
-        from matplotlib.figure import Figure
-
         cells = by_setup(runs, "topics", "size")
         most = max(size for _, size in cells)
-        figure = Figure(figsize=(8.5, 3.6), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
+        figure, ((left, right),) = panels(1, 2, (8.5, 3.6), "accuracy (%)", sharey=True)
         for method in METHODS:
             by_topics = {t: cell[method].mean() for (t, n), cell in cells.items() if n == most and method in cell}
             by_size = {n: cell[method].mean() for (t, n), cell in cells.items() if t == FEW and method in cell}
             for axes, points in ((left, by_topics), (right, by_size)):
                 where = sorted(points)
                 axes.plot(where, [points[x] for x in where], marker="o", markersize=3, label=method)
-        left.set(xlabel="topics", ylabel="accuracy (%)", xscale="log")
+        left.set(xlabel="topics", xscale="log")
         right.set(xlabel=f"training posts a class ({FEW} topics)")
         left.legend(fontsize="x-small")
         return figure
@@ -147,12 +140,11 @@ class TopicScores(Experiment):
         if not few or not many:
             return Verdict("in part", "The short form has no 10 and 50 topics.")
         best = max((few["MSS"], few["MSS pair"]), key=lambda v: v.mean())
-
-        def above(words: str, gain: np.ndarray) -> Part:
-            return Part(f"{words}: gain in standard errors", standard_errors(gain), ">", 2.0)
-
-        parts = [above(f"MSS with {FEW} topics above {m} with {MANY}", best - many[m]) for m in ("FS", "FESS", "SS")]
-        parts += [above(f"MSS above {m}, {FEW} topics", best - few[m]) for m in ("Med-LDA", "SS")]
+        parts = [
+            gain_part(f"MSS with {FEW} topics above {m} with {MANY}: gain in", best - many[m])
+            for m in ("FS", "FESS", "SS")
+        ]
+        parts += [gain_part(f"MSS above {m}, {FEW} topics: gain in", best - few[m]) for m in ("Med-LDA", "SS")]
         for one, other in (("FESS", "SS"), ("SS", "FS")):
             gain = float((many[one] - many[other]).mean())
             parts.append(Part(f"{one} above {other}, {MANY} topics: mean gain, points", gain, ">", 0.0))

@@ -29,7 +29,6 @@ import scipy.sparse as sp
 
 from models import SVC, BilevelClassifier, GenerativePrior, GenerativeTransfer
 
-from .experiment import Result
 from .nouns import GROUPS, NounPosts, Task
 
 BY_DATE, WITH_LINE = "by-date", "with Newsgroups:"
@@ -72,11 +71,6 @@ def setups(labels: tuple[str, ...]) -> list[tuple[Task, Task]]:
 def both_texts(posts: NounPosts) -> dict[str, NounPosts]:
     """The posts as they are, and with the words of their newsgroup's name."""
     return {BY_DATE: posts, WITH_LINE: with_newsgroups_line(posts)}
-
-
-def texts_of(runs: list[Result]) -> list[str]:
-    """The texts of some runs, each once."""
-    return list(dict.fromkeys(run["text"] for run in runs))
 
 
 def with_newsgroups_line(posts: NounPosts) -> NounPosts:

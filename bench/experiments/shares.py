@@ -2,31 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
+from itertools import product
+from typing import Any
 
 import numpy as np
 
 from ..metrics import mean_interval, paired_test
-from .experiment import Result
+from .experiment import Parameters, Result
 
-Key = TypeVar("Key", bound=Hashable)
 LEVEL = 0.05
 """The p-value below which a difference is called one."""
 
 
-def grouped(runs: Iterable[Result], key: Callable[[Result], Key]) -> dict[Key, list[Result]]:
-    """The runs of each key, both in the order in which they come.
+def grid(**values: Iterable[Any]) -> list[Parameters]:
+    """Parameters with each value of each name, the last ones in turn.
 
     Examples
     --------
-    >>> grouped([{"n": 1, "k": 0}, {"n": 2, "k": 0}, {"n": 1, "k": 1}], lambda run: run["n"])
+    >>> grid(n=(1, 2), seed=range(2))
+    [{'n': 1, 'seed': 0}, {'n': 1, 'seed': 1}, {'n': 2, 'seed': 0}, {'n': 2, 'seed': 1}]
+    """
+    return [dict(zip(values, one)) for one in product(*values.values())]
+
+
+def grouped(runs: Iterable[Result], *names: str) -> dict[Any, list[Result]]:
+    """The runs of each value of a name, or of values of several, both in the order in which they come.
+
+    Examples
+    --------
+    >>> grouped([{"n": 1, "k": 0}, {"n": 2, "k": 0}, {"n": 1, "k": 1}], "n")
     {1: [{'n': 1, 'k': 0}, {'n': 1, 'k': 1}], 2: [{'n': 2, 'k': 0}]}
     """
-    groups: dict[Key, list[Result]] = {}
+    groups: dict[Any, list[Result]] = {}
     for run in runs:
-        groups.setdefault(key(run), []).append(run)
+        key = tuple(tuple(run[name]) if isinstance(run[name], list) else run[name] for name in names)
+        groups.setdefault(key if len(names) > 1 else key[0], []).append(run)
     return groups
+
+
+def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "", **shared: Any) -> tuple[Any, Any]:
+    """A figure of a size in inches, and its axes in rows and columns, of which the first has the label."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    places = figure.subplots(rows, columns, squeeze=False, **shared)
+    for axes in places[:, 0]:
+        axes.set_ylabel(ylabel)
+    return figure, places
+
+
+def p_of(gains: np.ndarray) -> float:
+    """The two-sided p-value of Student's paired test of no gain; 1 where there is nothing to test.
+
+    Examples
+    --------
+    >>> print(round(p_of(np.array([1.0, 2.0, 3.0])), 4), p_of(np.array([0.0, 0.0])))
+    0.0742 1.0
+    """
+    return float(np.nan_to_num(paired_test(gains, np.zeros(gains.size)).p_value, nan=1.0))
 
 
 def significance(differences: Iterable[float]) -> int:
@@ -38,8 +72,7 @@ def significance(differences: Iterable[float]) -> int:
     (1, 0, 0)
     """
     values = np.array(list(differences), dtype=np.float64)
-    found = paired_test(values, np.zeros(values.size))
-    return int(np.sign(found.difference)) if found.p_value < LEVEL else 0
+    return int(np.sign(values.mean())) if p_of(values) < LEVEL else 0
 
 
 def standard_errors(gain: np.ndarray) -> float:

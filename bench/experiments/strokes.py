@@ -155,44 +155,34 @@ def drawn_characters(count: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     return np.array(images), np.repeat(np.arange(len(alphabet.prototypes)), count)
 
 
-def hough_lines(
-    image: np.ndarray, count: int = 8, width: float = 1.0, share: float = 0.3, angles: np.ndarray | None = None
-) -> np.ndarray:
-    """(theta, rho, votes) of the significant lines of an image of ink at least 0, by the votes of its pixels.
+def hough_line(
+    image: np.ndarray, width: float = 1.0, angles: np.ndarray | None = None
+) -> tuple[float, float, float] | None:
+    """(theta, rho, votes) of the strongest line of an image of ink at least 0, by the votes of its pixels, if any.
 
     The line at the distance rho from the origin with the normal at the angle theta to the axis of columns is
-    x cos theta + y sin theta = rho.  Every pixel votes with its ink for all lines at most `width` from its centre; the
-    line with most votes is taken, its pixels vote no more, and so on, until a line has less than a share of the votes
-    of the first.  The angles theta are 36 between 0 and pi by default.
+    x cos theta + y sin theta = rho.  Every pixel votes with its ink for all lines at most `width` from its centre.  The
+    angles theta are 36 between 0 and pi by default.
 
     Examples
     --------
     >>> image = np.zeros((8, 8))
-    >>> image[:, 5] = image[2, :] = 1.0  # x = 5 and y = 2
-    >>> print(hough_lines(image, width=0.5).round(3))
-    [[0.    5.    8.   ]
-     [1.571 2.    7.   ]]
+    >>> image[:, 5] = 1.0  # x = 5
+    >>> hough_line(image, width=0.5)
+    (0.0, 5.0, 8.0)
     """
     theta = np.arange(ANGLES) * np.pi / ANGLES if angles is None else angles
     y, x = np.nonzero(image)
-    votes, found = image[y, x], list[tuple[float, float, float]]()
+    votes = image[y, x]
+    if not votes.any():
+        return None
     distance = np.outer(np.cos(theta), x) + np.outer(np.sin(theta), y)
     low = distance.min(initial=0.0)
     places = np.rint((distance - low) / STEP).astype(np.int64)
-    size = int(places.max(initial=0)) + 1
-    for _ in range(count):
-        if not votes.any():
-            break
-        k, step = _strongest(places, votes, size, width)
-        near = np.where(np.abs(distance[k] - low - STEP * step) <= width, votes, 0.0)
-        rho = float(near @ distance[k] / near.sum())
-        own = np.abs(distance[k] - rho) <= width
-        total = float(votes[own].sum())
-        if found and total < share * found[0][2]:
-            break
-        found.append((theta[k], rho, total))
-        votes = np.where(own, 0.0, votes)
-    return np.array(found).reshape(-1, 3)
+    k, step = _strongest(places, votes, int(places.max(initial=0)) + 1, width)
+    near = np.where(np.abs(distance[k] - low - STEP * step) <= width, votes, 0.0)
+    rho = float(near @ distance[k] / near.sum())
+    return float(theta[k]), rho, float(votes[np.abs(distance[k] - rho) <= width].sum())
 
 
 def _strongest(places: np.ndarray, votes: np.ndarray, size: int, width: float) -> tuple[int, float]:
@@ -263,8 +253,8 @@ def _realized(ink: np.ndarray, stroke: np.ndarray, radius: float, reach: float, 
     is_between = (inside >= -radius) & (inside <= length + radius)
     is_near = is_between & (np.abs((x - x0) * rise - (y - y0) * run) <= reach)
     normal = np.arctan2(run, -rise) + np.linspace(-SLANT, SLANT, 9)  # (cos, sin) at right angles to the stroke
-    lines = hough_lines(np.where(is_near, ink, 0.0), count=1, width=radius, angles=normal)
-    if lines.size == 0 or lines[0, 2] < share * length * ink.max():
+    line = hough_line(np.where(is_near, ink, 0.0), radius, normal)
+    if line is None or line[2] < share * length * ink.max():
         return np.zeros(ink.shape, dtype=bool)
-    theta, rho, _ = lines[0]
+    theta, rho, _ = line
     return is_between & (ink > 0.0) & (np.abs(x * np.cos(theta) + y * np.sin(theta) - rho) <= radius)

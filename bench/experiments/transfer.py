@@ -21,7 +21,6 @@ What the paper leaves open, and what is done here:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +32,7 @@ from models import SVC, DiscriminativeTransfer, GenerativeTransfer
 from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, Task, noun_posts
-from .shares import grouped, mean_and_error, shown
+from .shares import grouped, mean_and_error, panels, shown
 
 PAIRS: tuple[tuple[Task, Task], ...] = (
     (("atheism", "guns"), ("atheism", "mideast")),
@@ -80,7 +79,6 @@ class Transfer(Experiment):
     repeats = 20
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """A run a pair of tasks, size and seed; the variants with the largest size."""
         sizes = (10, 100, 500) if quick else SIZES
         shapes = [("paper", size) for size in sizes] + [(name, sizes[-1]) for name in VARIANTS if name != "paper"]
         return [
@@ -91,7 +89,6 @@ class Transfer(Experiment):
         ]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        """The posts of the three groups, in all variants."""
         labels = ("atheism", "guns", "mideast")
         return variants(noun_posts(data, labels), noun_posts(data, labels, IS_A))
 
@@ -117,39 +114,29 @@ class Transfer(Experiment):
         }
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        """A table a pair of tasks, and one of the variants."""
-        plain = [run for run in runs if run["variant"] == "paper"]
-        return [*(_table(pair, _of(plain, pair)) for pair in _pairs(plain)), _table_of_variants(runs)]
+        return [*(_table(pair, own) for pair, own in _by_pair(runs).items()), _table_of_variants(runs)]
 
     def figure(self, runs: list[Result]) -> Any:
-        """Accuracy against training samples, a panel a pair of tasks."""
-        from matplotlib.figure import Figure
-
-        runs = [run for run in runs if run["variant"] == "paper"]
-        pairs = _pairs(runs)
-        figure = Figure(figsize=(4.6 * len(pairs), 4.0), layout="constrained")
-        for axes, (train, test) in zip(np.atleast_1d(figure.subplots(1, len(pairs), sharey=True)), pairs):
+        pairs = _by_pair(runs)
+        figure, places = panels(1, len(pairs), (4.6 * len(pairs), 4.0), "accuracy on the test task, %", sharey=True)
+        for axes, ((train, test), own) in zip(places.flat, pairs.items()):
             for kind, style in (("generative", "o-"), ("discriminative", "s--"), ("best_b", ":")):
                 points = [
                     (np.mean([run["samples"] for run in group]), *mean_and_error(100 * run[kind] for run in group))
-                    for group in _by_size(_of(runs, (train, test)))
+                    for group in grouped(own, "size").values()
                 ]
                 x, y, error = np.array(points).T
                 axes.errorbar(x, y, None if kind == "best_b" else error, fmt=style, capsize=3, label=KINDS[kind])
-            axes.set_xscale("log")
-            axes.set_xlabel("training samples of the training task")
+            axes.set(xscale="log", xlabel="training samples of the training task")
             axes.set_title(f"trained on {' vs. '.join(train)}\ntested on {' vs. '.join(test)}", fontsize=10)
-        figure.axes[0].set_ylabel("accuracy on the test task, %")
         figure.axes[0].legend(fontsize=8)
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        """Who is ahead, how often, and how they end."""
-        runs = [run for run in runs if run["variant"] == "paper"]
         parts = []
         ahead = of = narrower = 0
-        for pair in _pairs(runs):
-            groups = _by_size(_of(runs, pair))
+        for pair, own in _by_pair(runs).items():
+            groups = list(grouped(own, "size").values())
             for group in groups:
                 one, other = (mean_and_error(run[kind] for run in group) for kind in ("generative", "discriminative"))
                 ahead, of, narrower = ahead + (one[0] > other[0]), of + 1, narrower + (one[1] < other[1])
@@ -165,18 +152,18 @@ class Transfer(Experiment):
         )
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        runs = [run for run in runs if run["variant"] == "paper"]
+        pairs = _by_pair(runs)
         points = [
             [mean_and_error(100.0 * run[kind] for run in group) for kind in ("generative", "discriminative")]
-            for pair in _pairs(runs)
-            for group in _by_size(_of(runs, pair))
+            for own in pairs.values()
+            for group in grouped(own, "size").values()
         ]
-        sizes = len(points) // len(_pairs(runs))
+        sizes = len(points) // len(pairs)
         apart = sum(ours[0] - other[0] > FAR for ours, other in points[sizes - 1 :: sizes])
         ahead, smaller = (
             float(np.mean([sign * (a[k] - b[k]) > 0.0 for a, b in points])) for k, sign in ((0, 1), (1, -1))
         )
-        behind = apart / len(_pairs(runs))
+        behind = apart / len(pairs)
         return verdict_of(
             [
                 Part("the generative classifier is consistently ahead: share of the points", ahead, ">=", 0.9),
@@ -233,25 +220,14 @@ def best_accuracy(values: np.ndarray, signs: np.ndarray) -> float:
     return float(hits[between].max() / values.size)
 
 
-def _pair(run: Result) -> tuple[Task, Task]:
-    return tuple(run["train"]), tuple(run["test"])
-
-
-def _pairs(runs: list[Result]) -> list[tuple[Task, Task]]:
-    return list(dict.fromkeys(_pair(run) for run in runs))
-
-
-def _of(runs: list[Result], pair: tuple[Task, Task]) -> list[Result]:
-    return [run for run in runs if _pair(run) == pair]
-
-
-def _by_size(runs: Iterable[Result]) -> list[list[Result]]:
-    return list(grouped(runs, lambda run: run["size"]).values())
+def _by_pair(runs: list[Result]) -> dict[tuple[Task, Task], list[Result]]:
+    """The runs as in the paper, of each pair of tasks."""
+    return grouped([run for run in runs if run["variant"] == "paper"], "train", "test")
 
 
 def _table(pair: tuple[Task, Task], runs: list[Result]) -> Table:
     rows = []
-    for group in _by_size(runs):
+    for group in grouped(runs, "size").values():
         cells = (shown(100.0 * run[kind] for run in group) for kind in KINDS)
         size = f"{np.mean([run['samples'] for run in group]):.0f}"
         rows.append([size, *cells, str(len(group))])
@@ -265,10 +241,9 @@ def _table(pair: tuple[Task, Task], runs: list[Result]) -> Table:
 
 def _table_of_variants(runs: list[Result]) -> Table:
     rows = []
-    for pair in _pairs(runs):
+    for pair, own in grouped(runs, "train", "test").items():
         for variant, words in VARIANTS.items():
-            of_variant = [run for run in _of(runs, pair) if run["variant"] == variant]
-            group = _by_size(of_variant)[-1]
+            *_, group = grouped(grouped(own, "variant")[variant], "size").values()
             rows.append([_words(pair), words, *(shown(100.0 * run[kind] for run in group) for kind in KINDS)])
     return Table(
         "What else was tried",

@@ -13,6 +13,7 @@ import qp
 import socp
 from socp import NonNeg
 
+from ..programs.saved import changed
 from . import cone_families, points, quadratic_families
 from .case import Case, Refusal
 
@@ -72,28 +73,23 @@ def _stop_at(count: int) -> Callable[[Any], bool]:
 def containers_of_cone_programs(rng: Generator) -> Case:
     """Whole numbers in lists, arrays of all types and layouts, and sparse matrices of all formats."""
     case = cone_families.tiny(rng)
-    program: Any = case.program
-    P = None if program.P is None else _container(rng, _dense(program.P))
-    changed = socp.ConeProgram(
-        c=_vector(rng, program.c),
-        G=_container(rng, _dense(program.G)),
-        h=_vector(rng, program.h),
-        cones=program.cones if rng.random() < 0.5 else list(program.cones),
-        A=_container(rng, _dense(program.A)),
-        b=_vector(rng, program.b),
-        P=P,
-    )
-    return replace(case, program=changed)
+    return _in_containers(rng, case, ("P", "c", "G", "h", "cones", "A", "b"))
 
 
 def containers_of_quadratic_programs(rng: Generator) -> Case:
     """The same of quadratic programs."""
-    case = quadratic_families.tiny(rng)
-    program: Any = case.program
-    P = None if program.P is None else _container(rng, _dense(program.P))
-    q, A = _vector(rng, program.q), _container(rng, _dense(program.A))
-    ends = (_vector(rng, end) for end in (program.l, program.u, program.lb, program.ub))
-    return replace(case, program=qp.QuadraticProgram(P, q, A, *ends))
+    return _in_containers(rng, quadratic_families.tiny(rng), ("P", "q", "A", "l", "u", "lb", "ub"))
+
+
+def _in_containers(rng: Generator, case: Case, names: tuple[str, ...]) -> Case:
+    program, parts = case.program, dict[str, Any]()
+    for name in names:
+        part = getattr(program, name)
+        if name == "cones":
+            parts[name] = part if rng.random() < 0.5 else list(part)
+        elif part is not None:
+            parts[name] = _container(rng, _dense(part)) if name in "PAG" else _vector(rng, part)
+    return replace(case, program=changed(program, **parts))
 
 
 def _dense(matrix: Any) -> np.ndarray:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import select
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..compare.process import Died, Late, Process
 from ..compare.tables import Table
 from ..programs import saved
 from . import catalogue
@@ -165,8 +162,7 @@ class Worker:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._process: subprocess.Popen[bytes] | None = None
-        self._rest = b""
+        self._process: Process | None = None
         self.ended = ""
         """Why the last process ended."""
 
@@ -182,55 +178,22 @@ class Worker:
 
     def ask(self, what: str, family: str, number: int) -> dict[str, Any]:
         """A reply of the process; empty when there comes none."""
-        process = self._started()
-        assert process.stdin is not None
-        request = {"ask": what, "family": family, "number": number}
+        if self._process is None:
+            environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+            self._process = Process("bench.fuzz.worker", str(self.seed), environment=environment)
+            self._process.reply(READY)
+        self._process.ask({"ask": what, "family": family, "number": number})
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            self._note_end(True)
-            return {}
-        return self._reply(PATIENCE) or {}
+            return self._process.reply(PATIENCE)
+        except Late:
+            self.ended = f"no answer within {PATIENCE:g} s"
+        except Died as died:
+            self.ended = str(died)
+        self.stop()
+        return {}
 
     def stop(self) -> None:
         """End the process."""
         if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-        self._process, self._rest = None, b""
-
-    def _note_end(self, by_itself: bool) -> None:
-        """Say why the process is no more, after it ended or because it takes too long."""
-        assert self._process is not None
-        self.ended = f"no answer within {PATIENCE:g} s"
-        if by_itself:
-            self.ended = f"the process ended with code {self._process.wait()}"
-        self.stop()
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            command = [sys.executable, "-m", "bench.fuzz.worker", str(self.seed)]
-            environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
-            )
-            if self._reply(READY) is None:
-                raise OSError("the process for the trials did not start")
-        assert self._process is not None
-        return self._process
-
-    def _reply(self, patience: float) -> dict[str, Any] | None:
-        """The next line, or None, and the process is stopped, when it ends or takes longer."""
-        assert self._process is not None and self._process.stdout is not None
-        pipe, until = self._process.stdout.fileno(), time.monotonic() + patience
-        while b"\n" not in self._rest:
-            ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
-            part = os.read(pipe, 65536) if ready else b""
-            if not part:
-                self._note_end(bool(ready))
-                return None
-            self._rest += part
-        line, self._rest = self._rest.split(b"\n", 1)
-        reply: dict[str, Any] = json.loads(line)
-        return reply
+            self._process.close()
+        self._process = None

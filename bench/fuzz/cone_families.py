@@ -9,6 +9,7 @@ import numpy as np
 import socp
 from socp import NonNeg, SecondOrder
 
+from ..programs.saved import changed
 from . import planting, points, shapes
 from .case import INFEASIBLE, Case, Planted
 from .points import Style, any_style, matrix, vector
@@ -90,7 +91,7 @@ def empty_parts(rng: Generator) -> Case:
     assert isinstance(program, socp.ConeProgram) and z is not None
     linear = np.repeat([isinstance(c, NonNeg) for c in cones], dims) if dims else np.zeros(0, dtype=bool)
     h = np.where(linear & (z == 0.0) & (rng.random(m) < 0.3), np.inf, program.h)
-    return replace(case, program=socp.ConeProgram(program.c, G, h, cones, A, program.b, program.P))
+    return replace(case, program=changed(program, h=h))
 
 
 def many_cones(rng: Generator) -> Case:
@@ -169,7 +170,7 @@ def nearly_infeasible(rng: Generator) -> Case:
     y, z = case.planted.y, case.planted.z  # along (y, z) the sides move until b'y + h'z = -margin
     step = (1.0 - margin) / float(y @ y + z @ z)
     b, h = program.b + step * y, program.h + step * z
-    return Case(socp.ConeProgram(program.c, program.G, h, program.cones, program.A, b, program.P), Planted(), hard=True)
+    return Case(changed(program, b=b, h=h), Planted(), hard=True)
 
 
 def inconsistent(rng: Generator) -> Case:
@@ -180,8 +181,7 @@ def inconsistent(rng: Generator) -> Case:
     program = case.program
     assert isinstance(program, socp.ConeProgram)
     A, b = shapes.equalities_again(rng, program.A.toarray(), program.b)
-    changed = socp.ConeProgram(program.c, program.G, program.h, program.cones, A, b, program.P)
-    return Case(changed, Planted(), hard=True)
+    return Case(changed(program, A=A, b=b), Planted(), hard=True)
 
 
 def heavy(rng: Generator) -> Case:
@@ -204,7 +204,7 @@ def pinched(rng: Generator) -> Case:
     program = case.program
     assert isinstance(program, socp.ConeProgram) and case.planted.y is not None and case.planted.z is not None
     A, factor = program.A.toarray(), rng.choice([1.0, 2.0, 0.1, 3.0], program.p)
-    changed = socp.ConeProgram(
+    inequalities = socp.ConeProgram(
         program.c,
         np.vstack([A, -factor[:, None] * A, program.G.toarray()]),
         np.concatenate([program.b, -factor * program.b, program.h]),
@@ -213,7 +213,7 @@ def pinched(rng: Generator) -> Case:
     )
     above, below = np.maximum(case.planted.y, 0.0), np.maximum(-case.planted.y, 0.0) / factor
     z = np.concatenate([above, below, case.planted.z])
-    return replace(case, program=changed, planted=replace(case.planted, y=np.zeros(0), z=z), hard=True)
+    return replace(case, program=inequalities, planted=replace(case.planted, y=np.zeros(0), z=z), hard=True)
 
 
 def weakly(rng: Generator) -> Case:

@@ -8,6 +8,7 @@ import numpy as np
 
 import qp
 
+from ..programs.saved import changed
 from . import planting, points, shapes
 from .case import Case, Planted
 from .points import Style, any_style, matrix, positive, vector
@@ -86,8 +87,7 @@ def huge_bounds(rng: Generator) -> Case:
     low, high = (5.0, 9.0) if rng.random() < 0.5 else (5.0, 21.0)
     l, u = _moved_out(rng, planted.y, program.l, program.u, low, high)
     lb, ub = _moved_out(rng, planted.z, program.lb, program.ub, low, high)
-    changed = qp.QuadraticProgram(program.P, program.q, program.A, l, u, lb, ub)
-    return replace(case, program=changed, hard=True)
+    return replace(case, program=changed(program, l=l, u=u, lb=lb, ub=ub), hard=True)
 
 
 def _moved_out(
@@ -163,7 +163,7 @@ def inconsistent(rng: Generator) -> Case:
     rows, b = shapes.equalities_again(rng, rows, rows @ planted.x)
     A = np.vstack([program.A.toarray(), rows])
     l, u = np.append(program.l, b), np.append(program.u, b)
-    return Case(qp.QuadraticProgram(program.P, program.q, A, l, u, program.lb, program.ub), Planted(), hard=True)
+    return Case(changed(program, A=A, l=l, u=u), Planted(), hard=True)
 
 
 def heavy(rng: Generator) -> Case:
@@ -182,7 +182,7 @@ def narrow(rng: Generator) -> Case:
     assert planted.x is not None and planted.y is not None and planted.z is not None
     l, u = _narrowed(rng, program.A @ planted.x, planted.y, program.l, program.u)
     lb, ub = _narrowed(rng, planted.x, planted.z, program.lb, program.ub)
-    return replace(case, program=qp.QuadraticProgram(program.P, program.q, program.A, l, u, lb, ub), hard=True)
+    return replace(case, program=changed(program, l=l, u=u, lb=lb, ub=ub), hard=True)
 
 
 def _narrowed(

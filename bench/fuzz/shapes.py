@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ import qp
 import socp
 from socp import NonNeg
 
+from ..programs.saved import changed
 from .case import Case, Planted
 from .points import scaled_hessian
 
@@ -41,16 +43,13 @@ def _cone_with_copies(rng: np.random.Generator, program: socp.ConeProgram, case:
         moved = split * z[rows] / factor
         z[rows] *= 1.0 - split
         planted = replace(planted, y=np.append(planted.y, np.zeros(len(combined))), z=np.append(z, moved))
-    changed = socp.ConeProgram(
-        c=program.c,
-        P=program.P,
-        A=np.vstack([A, combined @ A]),
-        b=np.append(program.b, combined @ program.b),
-        G=np.vstack([G, factor[:, None] * G[rows]]),
-        h=np.append(program.h, factor * program.h[rows]),
-        cones=cones,
-    )
-    return replace(case, program=changed, planted=planted)
+    parts = {
+        "A": np.vstack([A, combined @ A]),
+        "b": np.append(program.b, combined @ program.b),
+        "G": np.vstack([G, factor[:, None] * G[rows]]),
+        "h": np.append(program.h, factor * program.h[rows]),
+    }
+    return replace(case, program=changed(program, cones=cones, **parts), planted=planted)
 
 
 def _quadratic_with_copies(rng: np.random.Generator, program: qp.QuadraticProgram, case: Case) -> Case:
@@ -61,16 +60,9 @@ def _quadratic_with_copies(rng: np.random.Generator, program: qp.QuadraticProgra
     planted = case.planted
     if planted.y is not None:
         planted = replace(planted, y=np.append(planted.y, np.zeros(rows.size)))
-    changed = qp.QuadraticProgram(
-        program.P,
-        program.q,
-        np.vstack([A, factor[:, None] * A[rows]]),
-        np.append(program.l, ends.min(axis=0)),
-        np.append(program.u, ends.max(axis=0)),
-        program.lb,
-        program.ub,
-    )
-    return replace(case, program=changed, planted=planted)
+    l, u = np.append(program.l, ends.min(axis=0)), np.append(program.u, ends.max(axis=0))
+    repeated = changed(program, A=np.vstack([A, factor[:, None] * A[rows]]), l=l, u=u)
+    return replace(case, program=repeated, planted=planted)
 
 
 def equalities_again(rng: np.random.Generator, A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,42 +84,26 @@ def with_a_heavy_part(rng: np.random.Generator, A: np.ndarray) -> np.ndarray:
 
 def scaled(rng: np.random.Generator, case: Case, decades: float) -> Case:
     """Rows (cones as wholes), columns and the objective times powers of ten up to `decades`, either way."""
-    if isinstance(case.program, qp.QuadraticProgram):
-        return _quadratic_scaled(rng, case.program, case, decades)
-    return _cone_scaled(rng, case.program, case, decades)
-
-
-def _cone_scaled(rng: np.random.Generator, program: socp.ConeProgram, case: Case, decades: float) -> Case:
-    rows, columns, objective = _powers(rng, program.p, decades), _powers(rng, program.n, decades), _power(rng, decades)
-    blocks = [
-        _powers(rng, c.dim, decades) if isinstance(c, NonNeg) else np.full(c.dim, _power(rng, decades))
-        for c in program.cones
-    ]
-    cone_rows = np.concatenate([np.zeros(0), *blocks])
-    changed = socp.ConeProgram(
-        c=objective * columns * program.c,
-        P=scaled_hessian(program.P, columns, objective),
-        A=rows[:, None] * program.A.toarray() * columns,
-        b=rows * program.b,
-        G=cone_rows[:, None] * program.G.toarray() * columns,
-        h=cone_rows * program.h,
-        cones=program.cones,
-    )
-    return replace(case, program=changed, planted=_scaled(case.planted, columns, rows, cone_rows, objective))
-
-
-def _quadratic_scaled(rng: np.random.Generator, program: qp.QuadraticProgram, case: Case, decades: float) -> Case:
-    rows, columns, objective = _powers(rng, program.m, decades), _powers(rng, program.n, decades), _power(rng, decades)
-    changed = qp.QuadraticProgram(
-        scaled_hessian(program.P, columns, objective),
-        objective * columns * program.q,
-        rows[:, None] * program.A.toarray() * columns,
-        rows * program.l,
-        rows * program.u,
-        program.lb / columns,
-        program.ub / columns,
-    )
-    return replace(case, program=changed, planted=_scaled(case.planted, columns, rows, 1.0 / columns, objective))
+    program: Any = case.program
+    is_conic = isinstance(program, socp.ConeProgram)
+    rows = _powers(rng, program.p if is_conic else program.m, decades)
+    columns, objective = _powers(rng, program.n, decades), _power(rng, decades)
+    parts = {
+        "c" if is_conic else "q": objective * columns * (program.c if is_conic else program.q),
+        "P": scaled_hessian(program.P, columns, objective),
+        "A": rows[:, None] * program.A.toarray() * columns,
+    }
+    if is_conic:
+        blocks = [
+            _powers(rng, c.dim, decades) if isinstance(c, NonNeg) else np.full(c.dim, _power(rng, decades))
+            for c in program.cones
+        ]
+        z = np.concatenate([np.zeros(0), *blocks])
+        parts |= {"b": rows * program.b, "G": z[:, None] * program.G.toarray() * columns, "h": z * program.h}
+    else:
+        z = 1.0 / columns
+        parts |= {"l": rows * program.l, "u": rows * program.u, "lb": program.lb / columns, "ub": program.ub / columns}
+    return replace(case, program=changed(program, **parts), planted=_scaled(case.planted, columns, rows, z, objective))
 
 
 def _scaled(planted: Planted, columns: np.ndarray, y: np.ndarray, z: np.ndarray, objective: float) -> Planted:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import qp
 import socp
 
-from . import cone_families, planting, points, quadratic_families
-from .case import OPTIMAL, Case, Planted
+from ..programs.saved import changed
+from . import cone_families, planting, quadratic_families
+from .case import Case
 from .points import Style
 
 Generator = np.random.Generator
@@ -20,69 +20,46 @@ Generator = np.random.Generator
 
 def of_cone_programs(rng: Generator) -> Case:
     """Other c, b, h, and other values in P, A and G, with and without a certificate on the way."""
-    case = original = cone_families.any_planted(rng)
-    if rng.random() < 0.5:
-        case = _other_vectors_of_cone(rng, case.program)
-    for _ in range(int(rng.integers(1, 4))):
-        after = original if rng.random() < 0.2 else _cone_like(rng, case.program)
-        change = _changed(case.program, after.program, ("c", "b", "h"), ("P", "A", "G"))
-        case = replace(after, before=case, change=change, warm_start=bool(rng.random() < 0.7))
-    return case
+    return _updated(rng, cone_families.any_planted(rng), ("c", "b", "h"), ("A", "G", "P"))
 
 
 def of_quadratic_programs(rng: Generator) -> Case:
     """Other q, sides and bounds, and other values in P and A; sides come and go, rows become equalities."""
-    case = original = quadratic_families.any_planted(rng)
+    return _updated(rng, quadratic_families.any_planted(rng), ("q", "l", "u", "lb", "ub"), ("P", "A"))
+
+
+def _updated(rng: Generator, original: Case, vectors: tuple[str, ...], matrices: tuple[str, ...]) -> Case:
+    case = original
     if rng.random() < 0.5:
-        case = _other_vectors_of_quadratic(rng, case.program)
+        case = _other_vectors(rng, case.program)
     for _ in range(int(rng.integers(1, 4))):
-        after = original if rng.random() < 0.2 else _quadratic_like(rng, case.program)
-        change = _changed(case.program, after.program, ("q", "l", "u", "lb", "ub"), ("P", "A"))
+        after = original if rng.random() < 0.2 else _like(rng, case.program, matrices)
+        change = _changed(case.program, after.program, vectors, matrices)
         case = replace(after, before=case, change=change, warm_start=bool(rng.random() < 0.7))
     return case
 
 
-def _cone_like(rng: Generator, program: Any) -> Case:
+def _like(rng: Generator, program: Any, matrices: tuple[str, ...]) -> Case:
     if rng.random() < 0.5:
-        return _other_vectors_of_cone(rng, program)
-    A, G = _other_values(rng, program.A), _other_values(rng, program.G)
-    P = _other_hessian(rng, program.P)
-    changed = socp.ConeProgram(program.c, G, program.h, program.cones, A, program.b, P)
-    return _other_vectors_of_cone(rng, changed)
+        return _other_vectors(rng, program)
+    drawn = {"A": _other_values, "G": _other_values, "P": _other_hessian}
+    return _other_vectors(
+        rng, changed(program, **{name: drawn[name](rng, getattr(program, name)) for name in matrices})
+    )
 
 
-def _other_vectors_of_cone(rng: Generator, program: Any) -> Case:
+def _other_vectors(rng: Generator, program: Any) -> Case:
     """On the same matrices another planted optimum."""
-    style = Style()
-    x, y = points.vector(rng, program.n, style), points.vector(rng, program.p, style)
-    s, z = points.pair(rng, program.cones, style)
-    c = -(points.times(program.P, x) + program.A.T @ y + program.G.T @ z)
-    b, h = program.A @ x, program.G @ x + s
-    return Case(socp.ConeProgram(c, program.G, h, program.cones, program.A, b, program.P), Planted(OPTIMAL, x, y, z))
-
-
-def _quadratic_like(rng: Generator, program: Any) -> Case:
-    if rng.random() < 0.5:
-        return _other_vectors_of_quadratic(rng, program)
-    P, A = _other_hessian(rng, program.P), _other_values(rng, program.A)
-    changed = qp.QuadraticProgram(P, program.q, A, program.l, program.u, program.lb, program.ub)
-    return _other_vectors_of_quadratic(rng, changed)
-
-
-def _other_vectors_of_quadratic(rng: Generator, program: Any) -> Case:
-    """On the same matrices another planted optimum; in half of the draws with the same sides where none holds."""
-    style = Style()
-    x = points.vector(rng, program.n, style)
-    (l, u, y), (lb, ub, z) = planting.sides(rng, program.A @ x, style), planting.sides(rng, x, style)
-    q = -(points.times(program.P, x) + program.A.T @ y + z)
-    return Case(qp.QuadraticProgram(program.P, q, program.A, l, u, lb, ub), Planted(OPTIMAL, x, y, z))
+    if isinstance(program, socp.ConeProgram):
+        return planting.cone_optimal(rng, program.P, program.A, program.G, program.cones, Style())
+    return planting.quadratic_optimal(rng, program.P, program.A, Style())
 
 
 def _other_values(rng: Generator, matrix: sp.csc_array) -> sp.csc_array:
     """Other numbers in the same places."""
-    changed = matrix.copy()
-    changed.data = rng.normal(size=matrix.data.size)
-    return changed
+    other = matrix.copy()
+    other.data = rng.normal(size=matrix.data.size)
+    return other
 
 
 def _other_hessian(rng: Generator, P: Any) -> Any:

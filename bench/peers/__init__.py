@@ -30,8 +30,8 @@ def peers_for(program: Program) -> list[str]:
 
 
 def names() -> list[str]:
-    """The names of all solvers, installed or not."""
-    return list(PEERS)
+    """The names of all solvers, installed or not, but for `BATCHES`."""
+    return [name for name, peer in PEERS.items() if peer.takes]
 
 
 def is_installed(solver: str) -> bool:

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from socp import Status
-
-from ..answers.answer import Answer
 from .forms import one_sided, with_linear_objective
-from .peer import CONE, FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, QUADRATIC, peer
+from .peer import CONE, FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, QUADRATIC, Asked, peer
 
 
 @peer(
     CONE,
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "tol_gap_abs": tol,
-        "tol_gap_rel": tol,
-        "tol_feas": tol,
-        "tol_infeas_abs": tol,
-        "tol_infeas_rel": tol,
-        "max_iter": INTERIOR_POINT_ITERATIONS,
-        "time_limit": limit,
-        "max_threads": threads,
-        "verbose": False,
-    },
+    tolerances="tol_gap_abs tol_gap_rel tol_feas tol_infeas_abs tol_infeas_rel",
+    time_limit="time_limit",
+    threads="max_threads",
+    max_iter=INTERIOR_POINT_ITERATIONS,
+    verbose=False,
 )
-def clarabel(program: Any, settings: dict[str, Any]) -> Answer:
+def clarabel(program: Any, settings: dict[str, Any]) -> Asked:
     """Clarabel: A x + s = b with the zero cone first, z of all rows."""
     import clarabel as package
 
@@ -42,42 +32,29 @@ def clarabel(program: Any, settings: dict[str, Any]) -> Answer:
     options = package.DefaultSettings()
     for name, value in settings.items():
         setattr(options, name, value)
-    rows, sides = sp.vstack([form.A, form.G], format="csc"), np.concatenate([form.b, form.h])
+    rows, sides = form.stacked()
 
-    start = time.perf_counter()
-    solver = package.DefaultSolver(P, form.c, rows, sides, cones, options)
-    ready = time.perf_counter()
-    result = solver.solve()
-    end = time.perf_counter()
+    def read(solver: Any, found: Any) -> Any:
+        z = np.array(found.z)
+        return str(found.status), found.iterations, form.recover(found.x, z[:p], z[p:])
 
-    status = {
-        "Solved": Status.OPTIMAL,
-        "AlmostSolved": Status.INACCURATE,
-        "PrimalInfeasible": Status.PRIMAL_INFEASIBLE,
-        "AlmostPrimalInfeasible": Status.PRIMAL_INFEASIBLE,
-        "DualInfeasible": Status.DUAL_INFEASIBLE,
-        "AlmostDualInfeasible": Status.DUAL_INFEASIBLE,
-        "MaxIterations": Status.MAX_ITERATIONS,
-        "MaxTime": Status.TIME_LIMIT,
-    }.get(str(result.status), Status.NUMERICAL_ERROR)
-    duals = np.array(result.z)
-    x, y, z = form.recover(result.x, duals[:p], duals[p:])
-    return Answer("clarabel", status, x, y, z, result.iterations, ready - start, end - ready)
+    return Asked(
+        setup=lambda: package.DefaultSolver(P, form.c, rows, sides, cones, options),
+        solve=lambda solver: solver.solve(),
+        read=read,
+        update=lambda solver, c: solver.update(q=c),
+    )
 
 
 @peer(
     CONE,
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "abstol": tol,
-        "reltol": tol,
-        "feastol": tol,
-        "max_iters": INTERIOR_POINT_ITERATIONS,
-        "verbose": False,
-    },
+    tolerances="abstol reltol feastol",
+    max_iters=INTERIOR_POINT_ITERATIONS,
+    verbose=False,
 )
-def ecos(program: Any, settings: dict[str, Any]) -> Answer:
-    """ECOS: the project's own cone form, without P.
+def ecos(program: Any, settings: dict[str, Any]) -> Asked:
+    """ECOS: the project's own cone form, without P; it is set up and solves in one call.
 
     A quadratic objective goes in as a cone, whose multipliers give Px only to the square root of the tolerance.
     So that most such answers pass the common verification, ECOS is then asked for tol^(5/4), which costs it
@@ -88,44 +65,26 @@ def ecos(program: Any, settings: dict[str, Any]) -> Answer:
     form = one_sided(program)
     if form.P is not None:
         form = with_linear_objective(form)
-        tightened = {name: settings[name] ** 1.25 for name in ("abstol", "reltol", "feastol")}
-        settings = {**settings, **tightened}
+        settings = settings | {name: settings[name] ** 1.25 for name in ("abstol", "reltol", "feastol")}
     dims = {"l": form.nonneg, "q": form.second_order}
     rows = (form.G, form.h) if form.h.size else (None, None)
     equalities = {"A": form.A, "b": form.b} if form.b.size else {}
 
-    start = time.perf_counter()
-    result = package.solve(form.c, *rows, dims, **equalities, **settings)
-    end = time.perf_counter()
+    def read(solver: Any, found: Any) -> Any:
+        y = found["y"] if form.b.size else np.zeros(0)
+        return f"ecos:{found['info']['exitFlag']}", found["info"]["iter"], form.recover(found["x"], y, found["z"])
 
-    info = result["info"]
-    status = {
-        0: Status.OPTIMAL,
-        10: Status.INACCURATE,
-        1: Status.PRIMAL_INFEASIBLE,
-        11: Status.PRIMAL_INFEASIBLE,
-        2: Status.DUAL_INFEASIBLE,
-        12: Status.DUAL_INFEASIBLE,
-        -1: Status.MAX_ITERATIONS,
-    }.get(info["exitFlag"], Status.NUMERICAL_ERROR)
-    setup = min(float(info["timing"]["tsetup"]), end - start)
-    y = result["y"] if form.b.size else np.zeros(0)
-    x, y, z = form.recover(result["x"], y, result["z"])
-    return Answer("ecos", status, x, y, z, int(info["iter"]), setup, end - start - setup)
+    return Asked(lambda: None, lambda _: package.solve(form.c, *rows, dims, **equalities, **settings), read)
 
 
 @peer(
     CONE,
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "abstol": tol,
-        "reltol": tol,
-        "feastol": tol,
-        "maxiters": INTERIOR_POINT_ITERATIONS,
-        "show_progress": False,
-    },
+    tolerances="abstol reltol feastol",
+    maxiters=INTERIOR_POINT_ITERATIONS,
+    show_progress=False,
 )
-def cvxopt(program: Any, settings: dict[str, Any]) -> Answer:
+def cvxopt(program: Any, settings: dict[str, Any]) -> Asked:
     """CVXOPT: conelp without P, which knows certificates; coneqp with P, which does not.
 
     Without inequalities and with a singular P version 1.3 calls points optimal that do not hold the equalities; it
@@ -142,88 +101,66 @@ def cvxopt(program: Any, settings: dict[str, Any]) -> Answer:
     if not h.size:
         G, h, nonneg = sp.csc_matrix((1, form.c.size)), np.ones(1), 1
     dims = {"l": nonneg, "q": form.second_order, "s": []}
-    data = (sparse(G), matrix(h), dims, sparse(form.A), matrix(form.b))
+    data = (matrix(form.c), sparse(G), matrix(h), dims, sparse(form.A), matrix(form.b))
     P = None if form.P is None else sparse(form.P)
 
-    start = time.perf_counter()
-    if P is None:
-        result = solvers.conelp(matrix(form.c), *data, options=settings)
-    else:
-        result = solvers.coneqp(P, matrix(form.c), *data, options=settings)
-    end = time.perf_counter()
+    def solve(_: Any) -> Any:
+        if P is None:
+            return solvers.conelp(*data, options=settings)
+        return solvers.coneqp(P, *data, options=settings)
 
-    iterations = int(result["iterations"])
-    status = {
-        "optimal": Status.OPTIMAL,
-        "primal infeasible": Status.PRIMAL_INFEASIBLE,
-        "dual infeasible": Status.DUAL_INFEASIBLE,
-    }.get(result["status"])
-    if status is None:
-        status = Status.MAX_ITERATIONS if iterations >= settings["maxiters"] else Status.NUMERICAL_ERROR
-    x, y, z = (None if result[name] is None else np.array(result[name]) for name in "xyz")
-    x, y, z = form.recover(x, y, None if z is None else z[: form.h.size])
-    return Answer("cvxopt", status, x, y, z, iterations, 0.0, end - start)
+    def read(solver: Any, found: Any) -> Any:
+        word, iterations = found["status"].replace(" ", ":"), int(found["iterations"])
+        if word == "unknown" and iterations >= settings["maxiters"]:
+            word = "max_iters"
+        x, y, z = (None if found[name] is None else np.array(found[name]) for name in "xyz")
+        return word, iterations, form.recover(x, y, None if z is None else z[: form.h.size])
+
+    return Asked(lambda: None, solve, read)
 
 
 @peer(
     CONE,
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "eps_abs": tol,
-        "eps_rel": tol,
-        "eps_infeas": tol,
-        "max_iters": FIRST_ORDER_ITERATIONS,
-        "time_limit_secs": limit,
-        "verbose": False,
-    },
+    tolerances="eps_abs eps_rel eps_infeas",
+    time_limit="time_limit_secs",
+    max_iters=FIRST_ORDER_ITERATIONS,
+    verbose=False,
 )
-def scs(program: Any, settings: dict[str, Any]) -> Answer:
-    """SCS: A x + s = b, zero cone first; y of all rows."""
+def scs(program: Any, settings: dict[str, Any]) -> Asked:
+    """SCS: A x + s = b, zero cone first; y of all rows.  It says "inaccurate" where a limit ends the run."""
     import scs as package
 
     form = one_sided(program)
     p = form.b.size
-    data = {
-        "A": sp.vstack([form.A, form.G], format="csc"),
-        "b": np.concatenate([form.b, form.h]),
-        "c": form.c,
-    }
+    A, b = form.stacked()
+    data = {"A": A, "b": b, "c": form.c}
     if form.P is not None:
         data["P"] = sp.triu(form.P, format="csc")
 
-    start = time.perf_counter()
-    solver = package.SCS(data, {"z": p, "l": form.nonneg, "q": form.second_order}, **settings)
-    ready = time.perf_counter()
-    result = solver.solve()
-    end = time.perf_counter()
+    def read(solver: Any, found: Any) -> Any:
+        info = found["info"]
+        word = f"scs:{info['status_val']}"
+        if word == "scs:2" and info["iter"] >= settings["max_iters"]:
+            word = "max_iters"
+        return word, info["iter"], form.recover(found["x"], found["y"][:p], found["y"][p:])
 
-    info = result["info"]
-    status = {
-        1: Status.OPTIMAL,
-        2: Status.INACCURATE,
-        -2: Status.PRIMAL_INFEASIBLE,
-        -7: Status.PRIMAL_INFEASIBLE,
-        -1: Status.DUAL_INFEASIBLE,
-        -6: Status.DUAL_INFEASIBLE,
-    }.get(info["status_val"], Status.NUMERICAL_ERROR)
-    if status is Status.INACCURATE:  # SCS says so when a limit ends the run
-        limit = info["iter"] >= settings["max_iters"]
-        status = Status.MAX_ITERATIONS if limit else Status.TIME_LIMIT
-    x, y, z = form.recover(result["x"], result["y"][:p], result["y"][p:])
-    return Answer("scs", status, x, y, z, int(info["iter"]), ready - start, end - ready)
+    return Asked(
+        setup=lambda: package.SCS(data, {"z": p, "l": form.nonneg, "q": form.second_order}, **settings),
+        solve=lambda solver: solver.solve(warm_start=False),
+        read=read,
+        update=lambda solver, c: solver.update(c=c),
+    )
 
 
 @peer(
     CONE,
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "abstol": tol,
-        "reltol": tol,
-        "max_iters": INTERIOR_POINT_ITERATIONS,
-        "verbose": 0,
-    },
+    tolerances="abstol reltol",
+    max_iters=INTERIOR_POINT_ITERATIONS,
+    verbose=0,
 )
-def qoco(program: Any, settings: dict[str, Any]) -> Answer:
+def qoco(program: Any, settings: dict[str, Any]) -> Asked:
     """QOCO: the project's own cone form with P; it has no certificates."""
     import qoco as package
 
@@ -233,54 +170,34 @@ def qoco(program: Any, settings: dict[str, Any]) -> Answer:
     equalities = (form.A, form.b) if p else (None, None)
     dims = np.array(form.second_order, dtype=np.int32)
 
-    start = time.perf_counter()
-    solver = package.QOCO()
-    solver.setup(n, m, p, form.P, form.c, *equalities, *rows, form.nonneg, dims.size, dims, **settings)
-    ready = time.perf_counter()
-    result = solver.solve()
-    end = time.perf_counter()
+    def setup() -> Any:
+        solver = package.QOCO()
+        solver.setup(n, m, p, form.P, form.c, *equalities, *rows, form.nonneg, dims.size, dims, **settings)
+        return solver
 
-    status = {
-        "QOCO_SOLVED": Status.OPTIMAL,
-        "QOCO_SOLVED_INACCURATE": Status.INACCURATE,
-        "QOCO_MAX_ITER": Status.MAX_ITERATIONS,
-    }.get(result.status, Status.NUMERICAL_ERROR)
-    x, y, z = form.recover(result.x, result.y if p else np.zeros(0), result.z if m else np.zeros(0))
-    return Answer("qoco", status, x, y, z, int(result.iters), ready - start, end - ready)
+    def read(solver: Any, found: Any) -> Any:
+        y, z = found.y if p else np.zeros(0), found.z if m else np.zeros(0)
+        return found.status, found.iters, form.recover(found.x, y, z)
+
+    return Asked(setup, lambda solver: solver.solve(), read, lambda solver, c: solver.update_vector_data(c=c))
 
 
 @peer(
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "tol_feas": tol,
-        "tol_gap_abs": tol,
-        "tol_gap_rel": tol,
-        "tol_infeas_abs": tol,
-        "tol_infeas_rel": tol,
-        "max_iter": INTERIOR_POINT_ITERATIONS,
-        "verbose": False,
-    },
+    tolerances="tol_feas tol_gap_abs tol_gap_rel tol_infeas_abs tol_infeas_rel",
+    max_iter=INTERIOR_POINT_ITERATIONS,
+    verbose=False,
 )
-def qtqp(program: Any, settings: dict[str, Any]) -> Answer:
+def qtqp(program: Any, settings: dict[str, Any]) -> Asked:
     """QTQP: a x + s = b, equalities first, no second-order cones; y of all rows."""
     import qtqp as package
 
     form = one_sided(program)
     p = form.b.size
-    rows, sides = sp.vstack([form.A, form.G], format="csc"), np.concatenate([form.b, form.h])
+    rows, sides = form.stacked()
 
-    start = time.perf_counter()
-    solver = package.QTQP(a=rows, b=sides, c=form.c, z=p, p=form.P)
-    ready = time.perf_counter()
-    result = solver.solve(**settings)
-    end = time.perf_counter()
+    def read(solver: Any, found: Any) -> Any:
+        return found.status.value, found.iterations, form.recover(found.x, found.y[:p], found.y[p:])
 
-    status = {
-        "solved": Status.OPTIMAL,
-        "almost_solved": Status.INACCURATE,
-        "infeasible": Status.PRIMAL_INFEASIBLE,
-        "unbounded": Status.DUAL_INFEASIBLE,
-        "hit_max_iter": Status.MAX_ITERATIONS,
-    }.get(result.status.value, Status.NUMERICAL_ERROR)
-    x, y, z = form.recover(result.x, result.y[:p], result.y[p:])
-    return Answer("qtqp", status, x, y, z, result.iterations, ready - start, end - ready)
+    setup = {"a": rows, "b": sides, "c": form.c, "z": p, "p": form.P}
+    return Asked(lambda: package.QTQP(**setup), lambda solver: solver.solve(**settings), read)

@@ -18,6 +18,8 @@ import scipy.sparse as sp
 import qp
 import socp
 
+from ..programs.saved import changed
+
 Point = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
 
 
@@ -35,12 +37,43 @@ class OneSided:
     second_order: list[int]
     recover: Callable[[Any, Any, Any], Point]
 
+    def stacked(self) -> tuple[sp.csc_matrix, np.ndarray]:
+        """[A; G] and (b, h), as solvers of A x + s = b take them."""
+        return sp.vstack([self.A, self.G], format="csc"), np.concatenate([self.b, self.h])
+
 
 def one_sided(program: socp.ConeProgram | qp.QuadraticProgram) -> OneSided:
     """The one-sided form of either kind of program."""
     if isinstance(program, socp.ConeProgram):
-        return _with_sparse_hessian(_from_cone_program(program))
-    return _with_sparse_hessian(_from_quadratic_program(program))
+        return _from_cone_program(program)
+    lifted, back = _lifted(program)
+    form = _from_quadratic_program(lifted)
+    return replace(form, recover=lambda *point: back(*form.recover(*point)))
+
+
+def _lifted(program: qp.QuadraticProgram) -> tuple[qp.QuadraticProgram, Callable[..., Point]]:
+    """A program without a low-rank P, and the way back: w = F'x are further variables where F has few columns."""
+    P, n, m = program.P, program.n, program.m
+    if not isinstance(P, socp.LowRank):
+        return program, lambda *point: point
+    k = P.F.shape[1]
+    if 2 * k >= n:
+        return changed(program, P=P.toarray()), lambda *point: point
+    zero = np.zeros(k)
+    lifted = qp.QuadraticProgram(
+        sp.diags_array(np.concatenate([P.d, np.ones(k)])),
+        np.concatenate([program.q, zero]),
+        sp.block_array([[program.A, None], [sp.csc_array(P.F.T), -sp.eye_array(k)]]),
+        np.concatenate([program.l, zero]),
+        np.concatenate([program.u, zero]),
+        np.concatenate([program.lb, np.full(k, -np.inf)]),
+        np.concatenate([program.ub, np.full(k, np.inf)]),
+    )
+
+    def back(x: Any, y: Any, z: Any) -> Point:
+        return tuple(None if v is None else v[:size] for v, size in ((x, n), (y, m), (z, n)))  # type: ignore[return-value]
+
+    return lifted, back
 
 
 def _from_cone_program(program: socp.ConeProgram) -> OneSided:
@@ -60,7 +93,7 @@ def _from_cone_program(program: socp.ConeProgram) -> OneSided:
         return _optional(x), _optional(y), _scattered(z, order, program.m)
 
     return OneSided(
-        program.P,
+        _sparse(program.P),
         _flat(program.c),
         csc32(program.A),
         _flat(program.b),
@@ -94,7 +127,7 @@ def _from_quadratic_program(program: qp.QuadraticProgram) -> OneSided:
         return _optional(x), multipliers[: program.m], multipliers[program.m :]
 
     return OneSided(
-        program.P,
+        _sparse(program.P),
         _flat(program.q),
         csc32(sides[equal]),
         _flat(upper[equal]),
@@ -106,30 +139,8 @@ def _from_quadratic_program(program: qp.QuadraticProgram) -> OneSided:
     )
 
 
-def _with_sparse_hessian(form: OneSided) -> OneSided:
-    if form.P is None:
-        return form
-    if not isinstance(form.P, socp.LowRank):
-        return replace(form, P=csc32(form.P))
-    n, k = form.P.F.shape
-    if 2 * k >= n:
-        return replace(form, P=csc32(form.P.toarray()))
-
-    #  minimize 1/2 x' diag(d) x + 1/2 w'w + c'x   subject to   A x = b,  F'x - w = 0,  G x + s = h
-    p = form.b.size
-
-    def recover(x: Any, y: Any, z: Any) -> Point:
-        return form.recover(None if x is None else _flat(x)[:n], None if y is None else _flat(y)[:p], z)
-
-    return replace(
-        form,
-        P=csc32(sp.diags_array(np.concatenate([form.P.d, np.ones(k)]))),
-        c=np.concatenate([form.c, np.zeros(k)]),
-        A=csc32(sp.block_array([[form.A, None], [sp.csc_array(form.P.F.T), -sp.eye_array(k)]])),
-        b=np.concatenate([form.b, np.zeros(k)]),
-        G=csc32(sp.hstack([form.G, sp.csc_array((form.h.size, k))])),
-        recover=recover,
-    )
+def _sparse(P: Any) -> sp.csc_matrix | None:
+    return None if P is None else csc32(P.toarray() if isinstance(P, socp.LowRank) else P)
 
 
 def with_linear_objective(form: OneSided) -> OneSided:
@@ -191,12 +202,8 @@ class TwoSided:
 
 def two_sided(program: qp.QuadraticProgram) -> TwoSided:
     """Equalities apart, fixed variables among them; rows without a side left out."""
-    n, m = program.n, program.m
-    P = program.P
-    if isinstance(P, socp.LowRank) and 2 * P.F.shape[1] < n:
-        return _lifted(program, P)
-    if isinstance(P, socp.LowRank):
-        P = P.toarray()
+    program, back = _lifted(program)
+    n, m, P = program.n, program.m, program.P
     equal = np.flatnonzero(program.l == program.u)
     other = np.flatnonzero((program.l < program.u) & (np.isfinite(program.l) | np.isfinite(program.u)))
     fixed = np.flatnonzero(program.lb == program.ub)
@@ -206,13 +213,13 @@ def two_sided(program: qp.QuadraticProgram) -> TwoSided:
 
     def recover(x: Any, y: Any, z: Any, z_bounds: Any) -> Point:
         if y is None or z is None or z_bounds is None:
-            return _optional(x), None, None
+            return back(_optional(x), None, None)
         y_rows, y_fixed = np.split(_flat(y), [equal.size])
         multipliers = np.zeros(m)
         multipliers[equal], multipliers[other] = y_rows, _flat(z)
         bounds = np.array(z_bounds, dtype=float).ravel()
         bounds[fixed] += y_fixed
-        return _optional(x), multipliers, bounds
+        return back(_optional(x), multipliers, bounds)
 
     return TwoSided(
         csc32(sp.csc_array((n, n)) if P is None else P),
@@ -226,29 +233,6 @@ def two_sided(program: qp.QuadraticProgram) -> TwoSided:
         _flat(ub),
         recover,
     )
-
-
-def _lifted(program: qp.QuadraticProgram, P: socp.LowRank) -> TwoSided:
-    """The two-sided form with w = F'x as further variables and F'x - w = 0 as further equalities."""
-    n, k = P.F.shape
-    m = program.m
-    form = two_sided(
-        qp.QuadraticProgram(
-            sp.diags_array(np.concatenate([P.d, np.ones(k)])),
-            np.concatenate([program.q, np.zeros(k)]),
-            sp.block_array([[program.A, None], [sp.csc_array(P.F.T), -sp.eye_array(k)]]),
-            np.concatenate([program.l, np.zeros(k)]),
-            np.concatenate([program.u, np.zeros(k)]),
-            np.concatenate([program.lb, np.full(k, -np.inf)]),
-            np.concatenate([program.ub, np.full(k, np.inf)]),
-        )
-    )
-
-    def recover(x: Any, y: Any, z: Any, z_bounds: Any) -> Point:
-        x, y, z = form.recover(x, y, z, z_bounds)
-        return (None if x is None else x[:n], None if y is None else y[:m], None if z is None else z[:n])
-
-    return replace(form, recover=recover)
 
 
 def csc32(matrix: Any) -> sp.csc_matrix:

@@ -1,18 +1,21 @@
-"""What a reference solver is: its adapter, the programs that it takes, and its settings.
+"""What a reference solver is: its adapter, the programs that it takes, and tables of its settings and statuses.
 
 All get the same tolerance and number of threads, and print nothing.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from socp import Status
 
 from ..answers.answer import Answer
-
-Adapter = Callable[[Any, dict[str, Any]], Answer]
-Settings = Callable[[float, float, int], dict[str, Any]]
+from .forms import Point
 
 CONE, QUADRATIC, SVM_DUAL = "cone", "quadratic", "dual of a support vector machine"
 NO_LIMIT = 1e6  # seconds
@@ -21,6 +24,46 @@ INTERIOR_POINT_ITERATIONS = 200
 FIRST_ORDER_ITERATIONS = 1_000_000
 PROXIMAL_ITERATIONS = 10_000
 
+STATUSES = {
+    Status.OPTIMAL: "Solved QOCO_SOLVED solved optimal PIQP_SOLVED OSQP_SOLVED PROXQP_SOLVED kOptimal "
+    "ecos:0 scs:1 daqp:1",
+    Status.INACCURATE: "AlmostSolved QOCO_SOLVED_INACCURATE almost_solved OSQP_SOLVED_INACCURATE ecos:10",
+    Status.PRIMAL_INFEASIBLE: "PrimalInfeasible AlmostPrimalInfeasible infeasible PIQP_PRIMAL_INFEASIBLE kInfeasible "
+    "OSQP_PRIMAL_INFEASIBLE PROXQP_PRIMAL_INFEASIBLE primal:infeasible ecos:1 ecos:11 scs:-2 scs:-7",
+    Status.DUAL_INFEASIBLE: "DualInfeasible AlmostDualInfeasible unbounded PIQP_DUAL_INFEASIBLE kUnbounded "
+    "OSQP_DUAL_INFEASIBLE PROXQP_DUAL_INFEASIBLE dual:infeasible ecos:2 ecos:12 scs:-1 scs:-6",
+    Status.MAX_ITERATIONS: "MaxIterations max_iters QOCO_MAX_ITER hit_max_iter PIQP_MAX_ITER_REACHED kIterationLimit "
+    "OSQP_MAX_ITER_REACHED PROXQP_MAX_ITER_REACHED ecos:-1",
+    Status.TIME_LIMIT: "MaxTime OSQP_TIME_LIMIT_REACHED kTimeLimit scs:2",
+}
+"""The words of all solvers, numbers with the solver's name; all others are numerical errors."""
+BY_WORD = {word: status for status, words in STATUSES.items() for word in words.split()}
+
+
+class Asked(NamedTuple):
+    """A program in the solver's own form, translated in nobody's time.
+
+    Attributes
+    ----------
+    setup : callable
+        Returns the solver, set up.
+    solve : callable
+        Of the solver; what it returns is for `read`.
+    read : callable
+        Of the solver and what `solve` returned: the solver's word, which `STATUSES` translates, its iterations,
+        and the point in the project's signs.
+    update : callable, optional
+        Gives the solver another linear objective.
+    """
+
+    setup: Callable[[], Any]
+    solve: Callable[[Any], Any]
+    read: Callable[[Any, Any], tuple[str, int, Point]]
+    update: Callable[[Any, np.ndarray], Any] = lambda solver, c: None
+
+
+Adapter = Callable[[Any, dict[str, Any]], Any]
+
 
 @dataclass(frozen=True)
 class Peer:
@@ -28,22 +71,50 @@ class Peer:
 
     Attributes
     ----------
-    solve : callable
-        The adapter, of a program and the settings.
-    settings : callable
-        Of the tolerance, the time limit in seconds and the number of threads: the solver's keyword settings.  Those
-        that know no time limit (ecos, cvxopt, qoco, piqp, qtqp, proxsuite) get none.
+    ask : callable
+        The adapter: of a program and the settings what is `Asked`, or already the `Answer`.
+    name, package, distribution : str
+        Of the adapter, of what is imported, and of what is installed.
     takes : tuple of str
-        Some of `CONE`, `QUADRATIC` and `SVM_DUAL`.
-    package, distribution : str
-        What is imported, and what is installed.
+        Some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that is asked for batches alone.
+    tolerances : dict
+        The solver's tolerances and the least value of each.
+    time_limit, threads : str
+        The names of these settings; those that know no time limit (ecos, cvxopt, qoco, piqp, qtqp, proxsuite) get none.
+    fixed : dict
+        Its other settings.
     """
 
-    solve: Adapter
-    settings: Settings
-    takes: tuple[str, ...]
+    ask: Adapter
+    name: str
     package: str
     distribution: str
+    takes: tuple[str, ...]
+    tolerances: dict[str, float]
+    time_limit: str
+    threads: str
+    fixed: dict[str, Any]
+
+    def settings(self, tol: float, time_limit: float | None = None, threads: int = 1) -> dict[str, Any]:
+        """The keyword settings under the names that the solver has for them."""
+        found: dict[str, Any] = {name: max(tol, least) for name, least in self.tolerances.items()}
+        found |= {self.time_limit: NO_LIMIT if time_limit is None else float(time_limit)} if self.time_limit else {}
+        found |= {self.threads: threads} if self.threads else {}
+        return found | self.fixed
+
+    def solve(self, program: Any, settings: dict[str, Any]) -> Answer:
+        """Set the solver up and solve, both timed."""
+        asked = self.ask(program, settings)
+        if isinstance(asked, Answer):
+            return asked
+        start = time.perf_counter()
+        solver = asked.setup()
+        ready = time.perf_counter()
+        found = asked.solve(solver)
+        end = time.perf_counter()
+        word, iterations, (x, y, z) = asked.read(solver, found)
+        status = BY_WORD.get(word, Status.NUMERICAL_ERROR)
+        return Answer(self.name, status, x, y, z, int(iterations), ready - start, end - ready)
 
 
 PEERS: dict[str, Peer] = {}
@@ -51,13 +122,24 @@ PEERS: dict[str, Peer] = {}
 
 
 def peer(
-    *takes: str, settings: Settings, package: str | None = None, distribution: str | None = None
+    *takes: str,
+    tolerances: str | dict[str, float] = "",
+    time_limit: str = "",
+    threads: str = "",
+    package: str | None = None,
+    distribution: str | None = None,
+    **fixed: Any,
 ) -> Callable[[Adapter], Adapter]:
-    """Make an adapter one of `PEERS`, under its own name, which is that of its package unless another one is given."""
+    """Make an adapter one of `PEERS`, under its own name, which is that of its package unless another one is given.
+
+    The names of its tolerances stand with spaces between; those with a least value come in a dictionary.
+    """
+    least = dict.fromkeys(tolerances.split(), 0.0) if isinstance(tolerances, str) else tolerances
 
     def register(adapter: Adapter) -> Adapter:
         name = adapter.__name__
-        PEERS[name] = Peer(adapter, settings, takes, package or name, distribution or name)
+        about = (name, package or name, distribution or name, takes)
+        PEERS[name] = Peer(adapter, *about, least, time_limit, threads, fixed)
         return adapter
 
     return register
@@ -65,4 +147,4 @@ def peer(
 
 def peer_settings(solver: str, tol: float, time_limit: float | None = None, threads: int = 1) -> dict[str, Any]:
     """The keyword settings of one solver, under the names that it has for them."""
-    return PEERS[solver].settings(tol, NO_LIMIT if time_limit is None else float(time_limit), threads)
+    return PEERS[solver].settings(tol, time_limit, threads)

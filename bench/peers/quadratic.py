@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 import qp
-from socp import Status
 
-from ..answers.answer import Answer
 from .forms import TwoSided, csc32, two_sided
-from .peer import FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, PROXIMAL_ITERATIONS, QUADRATIC, peer
+from .peer import FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, PROXIMAL_ITERATIONS, QUADRATIC, Asked, peer
 
 
 @peer(
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "eps_abs": tol,
-        "eps_rel": tol,
-        "eps_duality_gap_abs": tol,
-        "eps_duality_gap_rel": tol,
-        "check_duality_gap": True,
-        "max_iter": INTERIOR_POINT_ITERATIONS,
-        "verbose": False,
-    },
+    tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel",
+    check_duality_gap=True,
+    max_iter=INTERIOR_POINT_ITERATIONS,
+    verbose=False,
 )
-def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
+def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """PIQP: equalities, two-sided rows, bounds; one nonnegative multiplier a side.  Dense when P is dense."""
     import piqp as package
 
@@ -39,122 +31,93 @@ def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
         setattr(solver.settings, name, value)
     P, A, C = (M.toarray(order="F") if dense else M for M in (form.P, form.A, form.C))
 
-    start = time.perf_counter()
-    solver.setup(P, form.q, A, form.b, C, form.l, form.u, form.lb, form.ub)
-    ready = time.perf_counter()
-    said = solver.solve()
-    end = time.perf_counter()
+    def setup() -> Any:
+        solver.setup(P, form.q, A, form.b, C, form.l, form.u, form.lb, form.ub)
+        return solver
 
-    status = {
-        package.PIQP_SOLVED: Status.OPTIMAL,
-        package.PIQP_PRIMAL_INFEASIBLE: Status.PRIMAL_INFEASIBLE,
-        package.PIQP_DUAL_INFEASIBLE: Status.DUAL_INFEASIBLE,
-        package.PIQP_MAX_ITER_REACHED: Status.MAX_ITERATIONS,
-    }.get(said, Status.NUMERICAL_ERROR)
-    result = solver.result
-    x, y, z = form.recover(result.x, result.y, result.z_u - result.z_l, result.z_bu - result.z_bl)
-    return Answer("piqp", status, x, y, z, int(result.info.iter), ready - start, end - ready)
+    def read(solver: Any, said: Any) -> Any:
+        found = solver.result
+        point = form.recover(found.x, found.y, found.z_u - found.z_l, found.z_bu - found.z_bl)
+        return said.name, found.info.iter, point
+
+    return Asked(setup, lambda solver: solver.solve(), read, lambda solver, c: solver.update(c=c))
 
 
 @peer(
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "eps_abs": tol,
-        "eps_rel": tol,
-        "eps_prim_inf": tol,
-        "eps_dual_inf": tol,
-        "max_iter": FIRST_ORDER_ITERATIONS,
-        "time_limit": limit,
-        "verbose": False,
-    },
+    tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf",
+    time_limit="time_limit",
+    max_iter=FIRST_ORDER_ITERATIONS,
+    verbose=False,
 )
-def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
+def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """OSQP: l <= A x <= u with the bounds as further rows; y has the project's signs."""
     import osqp as package
 
     form = two_sided(program)
     rows, lower, upper, split = stacked(form)
-    solver = package.OSQP()
+    P = sp.triu(form.P, format="csc")
 
-    start = time.perf_counter()
-    solver.setup(sp.triu(form.P, format="csc"), form.q, rows, lower, upper, **settings)
-    ready = time.perf_counter()
-    result = solver.solve(raise_error=False)
-    end = time.perf_counter()
+    def setup() -> Any:
+        solver = package.OSQP()
+        solver.setup(P, form.q, rows, lower, upper, **settings)
+        return solver
 
-    said = package.SolverStatus(result.info.status_val).name
-    status = {
-        "OSQP_SOLVED": Status.OPTIMAL,
-        "OSQP_SOLVED_INACCURATE": Status.INACCURATE,
-        "OSQP_PRIMAL_INFEASIBLE": Status.PRIMAL_INFEASIBLE,
-        "OSQP_DUAL_INFEASIBLE": Status.DUAL_INFEASIBLE,
-        "OSQP_MAX_ITER_REACHED": Status.MAX_ITERATIONS,
-        "OSQP_TIME_LIMIT_REACHED": Status.TIME_LIMIT,
-    }.get(said, Status.NUMERICAL_ERROR)
-    x = result.dual_inf_cert if status is Status.DUAL_INFEASIBLE else result.x
-    multipliers = result.prim_inf_cert if status is Status.PRIMAL_INFEASIBLE else result.y
-    x, y, z = form.recover(x, *split(multipliers))
-    return Answer("osqp", status, x, y, z, int(result.info.iter), ready - start, end - ready)
+    def read(solver: Any, found: Any) -> Any:
+        word = package.SolverStatus(found.info.status_val).name
+        x = found.dual_inf_cert if word == "OSQP_DUAL_INFEASIBLE" else found.x
+        multipliers = found.prim_inf_cert if word == "OSQP_PRIMAL_INFEASIBLE" else found.y
+        return word, found.info.iter, form.recover(x, *split(multipliers))
+
+    solve = lambda solver: solver.solve(raise_error=False)  # noqa: E731
+    return Asked(setup, solve, read, lambda solver, c: solver.update(q=c))
 
 
 @peer(
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "eps_abs": tol,
-        "eps_rel": tol,
-        "eps_duality_gap_abs": tol,
-        "eps_duality_gap_rel": tol,
-        "check_duality_gap": True,
-        "eps_primal_inf": tol,
-        "eps_dual_inf": tol,
-        "max_iter": PROXIMAL_ITERATIONS,
-        "verbose": False,
-    },
+    tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel eps_primal_inf eps_dual_inf",
+    check_duality_gap=True,
+    max_iter=PROXIMAL_ITERATIONS,
+    verbose=False,
 )
-def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
+def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """ProxQP: equalities, and two-sided rows with the bounds among them."""
     from proxsuite import proxqp
 
     form = two_sided(program)
-    p = form.b.size
     rows, lower, upper, split = stacked(form, equalities=False)
     dense = isinstance(program.P, np.ndarray)
     api = proxqp.dense if dense else proxqp.sparse
     P, A, C = (M.toarray() if dense else M for M in (form.P, form.A, rows))
 
-    start = time.perf_counter()
-    solver = api.QP(form.q.size, p, lower.size)
-    for name, value in settings.items():
-        setattr(solver.settings, name, value)
-    solver.init(P, form.q, A, form.b, C, lower, upper)
-    ready = time.perf_counter()
-    solver.solve()
-    end = time.perf_counter()
+    def setup() -> Any:
+        solver = api.QP(form.q.size, form.b.size, lower.size)
+        for name, value in settings.items():
+            setattr(solver.settings, name, value)
+        solver.init(P, form.q, A, form.b, C, lower, upper)
+        return solver
 
-    result = solver.results
-    status = {
-        "PROXQP_SOLVED": Status.OPTIMAL,
-        "PROXQP_PRIMAL_INFEASIBLE": Status.PRIMAL_INFEASIBLE,
-        "PROXQP_DUAL_INFEASIBLE": Status.DUAL_INFEASIBLE,
-        "PROXQP_MAX_ITER_REACHED": Status.MAX_ITERATIONS,
-    }.get(result.info.status.name, Status.NUMERICAL_ERROR)
-    x, y, z = form.recover(result.x, *split(np.concatenate([result.y, result.z])))
-    return Answer("proxsuite", status, x, y, z, int(result.info.iter), ready - start, end - ready)
+    def read(solver: Any, _: Any) -> Any:
+        found = solver.results
+        point = form.recover(found.x, *split(np.concatenate([found.y, found.z])))
+        return found.info.status.name, found.info.iter, point
+
+    return Asked(setup, lambda solver: solver.solve(), read)
 
 
 @peer(
     QUADRATIC,
-    settings=lambda tol, limit, threads: {
-        "primal_feasibility_tolerance": max(tol, 1e-10),
-        "dual_feasibility_tolerance": max(tol, 1e-10),
-        "ipm_optimality_tolerance": max(tol, 1e-12),
-        "qp_regularization_value": 1e-10,  # the default, 1e-7, bounds the accuracy of its answers
-        "time_limit": limit,
-        "threads": threads,
-        "output_flag": False,
+    tolerances={
+        "primal_feasibility_tolerance": 1e-10,
+        "dual_feasibility_tolerance": 1e-10,
+        "ipm_optimality_tolerance": 1e-12,
     },
+    time_limit="time_limit",
+    threads="threads",
+    qp_regularization_value=1e-10,  # the default, 1e-7, bounds the accuracy of its answers
+    output_flag=False,
 )
-def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
+def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """HiGHS: two-sided rows and bounds as they are; its row and column duals have the opposite sign.
 
     Version 1.15 calls x = 0 optimal for some programs without rows whose P is singular, and solves the same
@@ -183,37 +146,30 @@ def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     solver = package.Highs()
     for name, value in settings.items():
         solver.setOptionValue(name, value)
-    start = time.perf_counter()
-    solver.passModel(model)
-    ready = time.perf_counter()
-    solver.run()
-    end = time.perf_counter()
 
-    kinds = package.HighsModelStatus
-    status = {
-        kinds.kOptimal: Status.OPTIMAL,
-        kinds.kInfeasible: Status.PRIMAL_INFEASIBLE,
-        kinds.kUnbounded: Status.DUAL_INFEASIBLE,
-        kinds.kIterationLimit: Status.MAX_ITERATIONS,
-        kinds.kTimeLimit: Status.TIME_LIMIT,
-    }.get(solver.getModelStatus(), Status.NUMERICAL_ERROR)
-    info = solver.getInfo()
-    counts = (info.qp_iteration_count, info.simplex_iteration_count, info.ipm_iteration_count)
-    iterations = sum(max(count, 0) for count in counts)  # -1 is what did not run
-    x, y, z = _highs_point(solver, status, form, rows, split)
-    return Answer("highspy", status, x, y, z, iterations, ready - start, end - ready)
+    def setup() -> Any:
+        solver.passModel(model)
+        return solver
+
+    def read(solver: Any, _: Any) -> Any:
+        word, info = solver.getModelStatus().name, solver.getInfo()
+        counts = (info.qp_iteration_count, info.simplex_iteration_count, info.ipm_iteration_count)
+        iterations = sum(max(count, 0) for count in counts)  # -1 is what did not run
+        return word, iterations, _highs_point(solver, word, form, rows, split)
+
+    return Asked(setup, lambda solver: solver.run(), read)
 
 
-def _highs_point(solver: Any, status: Status, form: TwoSided, rows: sp.csc_matrix, split: Any) -> Any:
+def _highs_point(solver: Any, word: str, form: TwoSided, rows: sp.csc_matrix, split: Any) -> Any:
     """The solution, or for an infeasible program the ray when HiGHS has one."""
     solution = solver.getSolution()
     x: np.ndarray | None = np.array(solution.col_value)
     multipliers = -np.array(solution.row_dual)
     bounds = -np.array(solution.col_dual)
-    if status is Status.DUAL_INFEASIBLE:
+    if word == "kUnbounded":
         _, there, ray = solver.getPrimalRay()
         x = np.array(ray) if there else None
-    elif status is Status.PRIMAL_INFEASIBLE:
+    elif word == "kInfeasible":
         _, there, ray = solver.getDualRay()
         if not there:
             return form.recover(x, None, None, None)
@@ -224,6 +180,29 @@ def _highs_point(solver: Any, status: Status, form: TwoSided, rows: sp.csc_matri
     multipliers = multipliers[: form.b.size + form.l.size]  # without the row that holds nothing back
     y, z, _ = split(np.concatenate([multipliers, np.zeros(_bounded(form).size)]))
     return form.recover(x, y, z, bounds)
+
+
+@peer(tolerances="primal_tol")
+def daqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
+    """DAQP: bounds and two-sided rows, equalities marked; asked for batches alone."""
+    import daqp as package
+
+    n, A = program.n, np.ascontiguousarray(program.A.toarray())
+    P = program.P if isinstance(program.P, np.ndarray) else program.P.toarray()
+    upper, lower = np.concatenate([program.ub, program.u]), np.concatenate([program.lb, program.l])
+    sense = np.where(upper == lower, 5, 0).astype(np.int32)
+
+    def setup() -> Any:
+        model = package.Model()
+        model.settings = {**model.settings, **settings}
+        model.setup(P, program.q, A, upper, lower, sense)
+        return model
+
+    def read(model: Any, found: Any) -> Any:
+        multipliers = np.array(found[3]["lam"])
+        return f"daqp:{found[2]}", found[3]["iterations"], (np.array(found[0]), multipliers[n:], multipliers[:n])
+
+    return Asked(setup, lambda model: model.solve(), read, lambda model, c: model.update(f=c))
 
 
 def _bounded(form: TwoSided) -> np.ndarray:

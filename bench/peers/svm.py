@@ -41,9 +41,7 @@ def is_svm_dual(program: Any) -> bool:
     )
 
 
-@peer(
-    SVM_DUAL, settings=lambda tol, limit, threads: {"time_limit": limit}, package="sklearn", distribution="scikit-learn"
-)
+@peer(SVM_DUAL, time_limit="time_limit", package="sklearn", distribution="scikit-learn")
 def libsvm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     """LIBSVM's sequential minimal optimization (`sklearn.svm.SVC`)."""
     from sklearn.svm import SVC

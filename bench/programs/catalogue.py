@@ -13,7 +13,7 @@ import socp
 
 from .. import peers
 from ..answers.verify import Program
-from . import generate, large, learning, many, repeated, sets, small, tiny
+from . import generate, large, learning, many, repeated, saved, sets, small, tiny
 
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "generated": {
@@ -160,11 +160,7 @@ def load(case: Case, form: str = "") -> Program:
 
 def multiplied_out(p: Any) -> Any:
     """Return the program with a low-rank P as an array; any other as it is."""
-    if not isinstance(p.P, socp.LowRank):
-        return p
-    if isinstance(p, socp.ConeProgram):
-        return socp.ConeProgram(p.c, p.G, p.h, p.cones, p.A, p.b, p.P.toarray(), p.offset)
-    return qp.QuadraticProgram(p.P.toarray(), p.q, p.A, p.l, p.u, p.lb, p.ub, p.offset)
+    return saved.changed(p, P=p.P.toarray()) if isinstance(p.P, socp.LowRank) else p
 
 
 def _classes(source: str) -> dict[str, Callable[[int, int], Program]]:

@@ -2,15 +2,12 @@
 
 The engine and Moreau take a batch in one call; the other solvers are set up once and asked for each objective in a loop
 of Python.  What the set-up takes counts for the engine, and for nobody else.
-
-``python -m bench.programs.many 2`` compares two threads of the engine with one.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -22,9 +19,7 @@ import socp
 
 from ..answers.answer import Answer
 from ..answers.verify import Program, verify
-from ..peers.forms import Point, one_sided, two_sided
-from ..peers.peer import peer_settings
-from ..peers.quadratic import stacked
+from ..peers.forms import OneSided, Point, one_sided
 from . import repeated, small, tiny
 
 WORK, LEAST, MOST = 3e6, 64, 10_000
@@ -101,29 +96,11 @@ def drawn(objective: np.ndarray) -> tuple[np.ndarray, int, np.random.Generator]:
     return objective + size * rng.normal(size=(k, objective.size)), k, rng
 
 
-def compare_threads(threads: int, tol: float = 1e-8) -> Iterator[str]:
-    """A line for each class with ten and thirty variables: microseconds a program on one thread and on several."""
-    for name, made in CLASSES.items():
-        for size in (10, 30):
-            program = made(size, 0)
-            objectives, k, _ = drawn(getattr(program, "c" if isinstance(program, socp.ConeProgram) else "q"))
-            ways = [_centralpath(program, objectives, tol, count)[0] for count in (1, threads)]
-            times = np.zeros((1 + RUNS, 2))
-            for run in times:  # in turn; the first are not counted
-                for way, solve in enumerate(ways):
-                    start = time.perf_counter()
-                    solve()
-                    run[way] = time.perf_counter() - start
-            one, several = np.median(times[1:], axis=0)
-            each = f"{1e6 * one / k:8.2f} us, {threads} threads {1e6 * several / k:8.2f} us"
-            yield f"{name + '_' + str(size):16s} {k:6d} programs {each}, {one / several:.2f} times as many"
-
-
-def _centralpath(program: Any, objectives: np.ndarray, tol: float, threads: int = 1) -> Batch:
+def _centralpath(program: Any, objectives: np.ndarray, tol: float) -> Batch:
     is_cone = isinstance(program, socp.ConeProgram)
     last: list[Any] = []
     names = ("G", "h", "cones", "A", "b", "P") if is_cone else ("P", "A", "l", "u", "lb", "ub")
-    data = {"tol": tol, "threads": threads} | {name: getattr(program, name) for name in names}
+    data = {"tol": tol} | {name: getattr(program, name) for name in names}
 
     def solve() -> None:
         last[:] = [socp.solve_many(c=objectives, **data) if is_cone else qp.solve_many(q=objectives, **data)]
@@ -135,21 +112,29 @@ def _centralpath(program: Any, objectives: np.ndarray, tol: float, threads: int 
     return solve, point
 
 
+def moreau(form: OneSided, k: int, **settings: Any) -> Any:
+    """A batch of Moreau's, set up with the matrices of a program k times, and the sides of all rows."""
+    import moreau as package
+
+    (A, sides), n = form.stacked(), form.c.size
+    rows, P = sp.csr_array(A), sp.csr_array((n, n)) if form.P is None else sp.csr_array(form.P)
+    cones = package.Cones(
+        num_zero_cones=form.b.size, num_nonneg_cones=form.nonneg, so_cone_dims=list(form.second_order)
+    )
+    solver = package.CompiledSolver(
+        n, rows.shape[0], P.indptr, P.indices, rows.indptr, rows.indices, cones,
+        package.Settings(device="cpu", batch_size=k, **settings),
+    )  # fmt: skip
+    solver.setup(np.tile(P.data, (k, 1)), np.tile(rows.data, (k, 1)))
+    return solver, np.tile(sides, (k, 1))
+
+
 def _moreau(program: Program, objectives: np.ndarray, tol: float) -> Batch:
     import moreau as package
 
-    form, k = one_sided(program), len(objectives)
-    p, n = form.b.size, form.c.size
-    P = sp.csr_array((n, n)) if form.P is None else sp.csr_array(form.P)
-    A = sp.csr_array(sp.vstack([form.A, form.G]))
-    cones = package.Cones(num_zero_cones=p, num_nonneg_cones=form.nonneg, so_cone_dims=list(form.second_order))
-    interior = package.IPMSettings(tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
-    settings = package.Settings(
-        device="cpu", batch_size=k, ipm_settings=interior, active_set_settings=package.ActiveSetSettings(primal_tol=tol)
-    )
-    solver = package.CompiledSolver(n, A.shape[0], P.indptr, P.indices, A.indptr, A.indices, cones, settings)
-    solver.setup(np.tile(P.data, (k, 1)), np.tile(A.data, (k, 1)))
-    sides = np.tile(np.concatenate([form.b, form.h]), (k, 1))
+    form, interior = one_sided(program), package.IPMSettings(tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+    faces, p = package.ActiveSetSettings(primal_tol=tol), form.b.size
+    solver, sides = moreau(form, len(objectives), ipm_settings=interior, active_set_settings=faces)
     last: list[Any] = []
 
     def solve() -> None:
@@ -158,52 +143,6 @@ def _moreau(program: Program, objectives: np.ndarray, tol: float) -> Batch:
     def point(i: int) -> Point:
         z = np.asarray(last[0].z[i])
         return form.recover(np.asarray(last[0].x[i]), z[:p], z[p:])
-
-    return solve, point
-
-
-def _daqp(program: Any, objectives: np.ndarray, tol: float) -> Batch:
-    import daqp as package
-
-    n, A = program.n, np.ascontiguousarray(program.A.toarray())
-    P = program.P if isinstance(program.P, np.ndarray) else program.P.toarray()
-    upper, lower = np.concatenate([program.ub, program.u]), np.concatenate([program.lb, program.l])
-    sense = np.where(upper == lower, 5, 0).astype(np.int32)
-    model = package.Model()
-    last: list[Any] = [None] * len(objectives)
-    model.settings = {**model.settings, "primal_tol": tol}
-    model.setup(P, objectives[0], A, upper, lower, sense)
-
-    def solve() -> None:
-        for i, q in enumerate(objectives):
-            model.update(f=q)
-            last[i] = model.solve()
-
-    def point(i: int) -> Point:
-        multipliers = np.array(last[i][3]["lam"])
-        return np.array(last[i][0]), multipliers[n:], multipliers[:n]
-
-    return solve, point
-
-
-def _osqp(program: Any, objectives: np.ndarray, tol: float) -> Batch:
-    import osqp as package
-
-    form = two_sided(program)
-    rows, lower, upper, split = stacked(form)
-    solver = package.OSQP()
-    solver.setup(sp.triu(form.P, format="csc"), form.q, rows, lower, upper, **peer_settings("osqp", tol))
-    last: list[Any] = [None] * len(objectives)
-
-    def solve() -> None:
-        for i, q in enumerate(objectives):
-            solver.update(q=q)
-            result = solver.solve(raise_error=False)
-            last[i] = result.x.copy(), result.y.copy()
-
-    def point(i: int) -> Point:
-        x, multipliers = last[i]
-        return form.recover(x, *split(multipliers))
 
     return solve, point
 
@@ -228,9 +167,6 @@ def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
 
 
 _BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {
-    "centralpath": _centralpath, "moreau": _moreau, "daqp": _daqp, "osqp": _osqp,
-}  # fmt: skip
-
-if __name__ == "__main__":
-    for line in compare_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 2):
-        print(line, flush=True)
+    "centralpath": _centralpath,
+    "moreau": _moreau,
+}

@@ -15,7 +15,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 import socp
@@ -24,12 +23,15 @@ from .. import peers
 from ..answers import answer
 from ..answers.answer import Answer
 from ..answers.verify import Program, verify
-from ..peers.forms import Point, one_sided, two_sided
-from ..peers.peer import peer_settings
+from ..peers.forms import Point
+from ..peers.peer import PEERS, peer_settings
+from . import saved
 
 NOT_TOLD = -1
 """The iterations of an updated solver, which are not asked for."""
 CONSTRUCT, UPDATE = "construct", "update"
+UPDATED = ("clarabel", "piqp", "qoco", "scs")
+"""The peers that are asked for updates."""
 SECONDS, LEAST, MOST = 0.3, 20, 2000
 """One measurement calls for so long, at least and at most so many times."""
 
@@ -53,7 +55,7 @@ def in_both_ways(classes: dict[str, Callable[[int, int], Program]]) -> dict[str,
 def peers_for(group: str, sample: Program) -> tuple[str, ...]:
     """The solvers that can be asked in this way."""
     names = peers.peers_for(sample)
-    return tuple(name for name in names if group.endswith(CONSTRUCT) or name in _UPDATES)
+    return tuple(name for name in names if group.endswith(CONSTRUCT) or name in UPDATED)
 
 
 def measure(
@@ -117,7 +119,7 @@ def _objectives(program: Program) -> list[np.ndarray]:
 
 def _update(solver: str, program: Program, tol: float) -> tuple[Answer, Program, int]:
     objectives = _objectives(program)
-    again = _UPDATES[solver](program, tol)
+    again = updates(solver, program, tol)
     again.solve(objectives[0])
     times: list[float] = []
     start = time.perf_counter()
@@ -133,21 +135,17 @@ def _update(solver: str, program: Program, tol: float) -> tuple[Answer, Program,
 
 def updates(solver: str, program: Program, tol: float) -> Again:
     """The solver, set up for the program."""
-    return _UPDATES[solver](program, tol)
+    return _centralpath(program, tol) if solver == "centralpath" else _peer(solver, program, tol)
 
 
 def with_objective(program: Program, c: np.ndarray) -> Program:
     """The program with another linear objective."""
-    if isinstance(program, socp.ConeProgram):
-        return socp.ConeProgram(
-            c=c, G=program.G, h=program.h, cones=program.cones, A=program.A, b=program.b, P=program.P
-        )
-    return qp.QuadraticProgram(program.P, c, program.A, program.l, program.u, program.lb, program.ub)
+    return saved.changed(program, **{"c" if isinstance(program, socp.ConeProgram) else "q": c})  # type: ignore[no-any-return]
 
 
 def _centralpath(program: Program, tol: float) -> Again:
     cone = isinstance(program, socp.ConeProgram)
-    solver: Any = socp.Solver(program, tol=tol) if cone else qp.Solver(program, tol=tol)  # type: ignore[arg-type]
+    solver: Any = (socp.Solver if cone else qp.Solver)(program, tol=tol)  # type: ignore[arg-type]
     last: list[Any] = []
 
     def solve(c: np.ndarray) -> None:
@@ -157,97 +155,13 @@ def _centralpath(program: Program, tol: float) -> Again:
     return Again(solve, lambda: (last[0].x, last[0].y, last[0].z if cone else last[0].z_bounds))
 
 
-def _clarabel(program: Program, tol: float) -> Again:
-    import clarabel as package
-
-    form = one_sided(program)
-    p, n = form.b.size, form.c.size
-    options = package.DefaultSettings()
-    for name, value in {**peer_settings("clarabel", tol), "presolve_enable": False}.items():
-        setattr(options, name, value)
-    cones = [package.ZeroConeT(p), package.NonnegativeConeT(form.nonneg)]
-    cones += [package.SecondOrderConeT(dim) for dim in form.second_order]
-    P = sp.csc_matrix((n, n)) if form.P is None else sp.triu(form.P, format="csc")
-    data = (sp.vstack([form.A, form.G], format="csc"), np.concatenate([form.b, form.h]))
-    solver = package.DefaultSolver(P, form.c, *data, cones, options)
-    last: list[Any] = []
+def _peer(solver: str, program: Program, tol: float) -> Again:
+    more = {"presolve_enable": False} if solver == "clarabel" else {}  # which takes no update after it
+    asked = PEERS[solver].ask(program, peer_settings(solver, tol) | more)
+    handle, last = asked.setup(), list[Any]()
 
     def solve(c: np.ndarray) -> None:
-        solver.update(q=c)
-        last[:] = [solver.solve()]
+        asked.update(handle, c)
+        last[:] = [asked.solve(handle)]
 
-    def point() -> Point:
-        z = np.array(last[0].z)
-        return form.recover(last[0].x, z[:p], z[p:])
-
-    return Again(solve, point)
-
-
-def _piqp(program: Any, tol: float) -> Again:
-    import piqp as package
-
-    form = two_sided(program)
-    dense = isinstance(program.P, np.ndarray)
-    solver = package.DenseSolver() if dense else package.SparseSolver()
-    for name, value in peer_settings("piqp", tol).items():
-        setattr(solver.settings, name, value)
-    P, A, C = (M.toarray(order="F") if dense else M for M in (form.P, form.A, form.C))
-    solver.setup(P, form.q, A, form.b, C, form.l, form.u, form.lb, form.ub)
-
-    def solve(c: np.ndarray) -> None:
-        solver.update(c=c)
-        solver.solve()
-
-    def point() -> Point:
-        found = solver.result
-        return form.recover(found.x, found.y, found.z_u - found.z_l, found.z_bu - found.z_bl)
-
-    return Again(solve, point)
-
-
-def _qoco(program: Program, tol: float) -> Again:
-    import qoco as package
-
-    form = one_sided(program)
-    n, m, p = form.c.size, form.h.size, form.b.size
-    equalities, inequalities = (form.A, form.b) if p else (None, None), (form.G, form.h) if m else (None, None)
-    dims = np.array(form.second_order, dtype=np.int32)
-    solver = package.QOCO()
-    solver.setup(
-        *(n, m, p, form.P, form.c, *equalities, *inequalities, form.nonneg, dims.size, dims),
-        **peer_settings("qoco", tol),
-    )
-    last: list[Any] = []
-
-    def solve(c: np.ndarray) -> None:
-        solver.update_vector_data(c=c)
-        last[:] = [solver.solve()]
-
-    return Again(solve, lambda: form.recover(last[0].x, last[0].y if p else np.zeros(0), last[0].z))
-
-
-def _scs(program: Program, tol: float) -> Again:
-    import scs as package
-
-    form = one_sided(program)
-    p = form.b.size
-    data = {"A": sp.vstack([form.A, form.G], format="csc"), "b": np.concatenate([form.b, form.h]), "c": form.c}
-    if form.P is not None:
-        data["P"] = sp.triu(form.P, format="csc")
-    solver = package.SCS(data, {"z": p, "l": form.nonneg, "q": form.second_order}, **peer_settings("scs", tol))
-    last: list[Any] = []
-
-    def solve(c: np.ndarray) -> None:
-        solver.update(c=c)
-        last[:] = [solver.solve(warm_start=False)]
-
-    return Again(solve, lambda: form.recover(last[0]["x"], last[0]["y"][:p], last[0]["y"][p:]))
-
-
-_UPDATES: dict[str, Callable[[Any, float], Again]] = {
-    "centralpath": _centralpath,
-    "clarabel": _clarabel,
-    "piqp": _piqp,
-    "qoco": _qoco,
-    "scs": _scs,
-}
+    return Again(solve, lambda: asked.read(handle, last[0])[2])

@@ -22,6 +22,21 @@ _VECTORS = {CONE: ("c", "h", "b"), QUADRATIC: ("q", "l", "u", "lb", "ub")}
 _MATRICES = {CONE: ("G", "A", "P"), QUADRATIC: ("A", "P")}
 
 
+def changed(program: Any, **parts: Any) -> Any:
+    """Return the program with other parts.
+
+    Examples
+    --------
+    >>> changed(qp.QuadraticProgram([[2.0]], [-4.0], lb=0.0), q=[3.0]).q
+    array([3.])
+    """
+    is_cone = isinstance(program, socp.ConeProgram)
+    kind, more = (CONE, ("cones",)) if is_cone else (QUADRATIC, ())
+    names = (*_VECTORS[kind], *_MATRICES[kind], *more, "offset")
+    kinds: Any = socp.ConeProgram if is_cone else qp.QuadraticProgram
+    return kinds(**{name: getattr(program, name) for name in names} | parts)
+
+
 def write(program: Program, path: str | os.PathLike[str]) -> None:
     """Write a program to a file, whose name should end in ``.npz``.
 

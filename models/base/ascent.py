@@ -20,19 +20,10 @@ def ascend(
 ) -> bool:
     """Expectation maximization; returns whether it converged.
 
-    Parameters
-    ----------
-    expect : callable
-        The E step: the expected statistics at the present parameters, and the objective there.  It gets the statistics
-        of the step before, None at first, from which a variational method can go on.
-    maximize : callable
-        The M step: sets the parameters from the statistics.
-    history : History
-        The objectives, that of the start first.
-    tol, max_iter : float, int
-        EM ends when the objective rises by at most tol `unit`, or after max_iter M steps.
-    unit : float, optional
-        The number of observations; 1 + the size of the objective without one.
+    `expect` returns the expected statistics at the present parameters, and the objective there; it gets the statistics
+    of the step before, None at first, from which a variational method can go on.  `maximize` sets the parameters from
+    them.  EM ends when the objective rises by at most `tol` times `unit` (1 + its size without one), or after
+    `max_iter` M steps.
 
     Examples
     --------

@@ -6,13 +6,12 @@ scikit-learn's callers need.
 
 from __future__ import annotations
 
-import functools
 import html
 import inspect
 import sys
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -20,12 +19,11 @@ import qp
 import socp
 
 from .multiclass import check_classes_left, class_weights, predicted
-from .parameters import complete_method, initializer, instead, parameter_names
+from .parameters import complete_method, fields_of, instead, parameter_names
 from .progress import History
 from .validation import ClassWeight, as_labels, as_matrix, as_targets, as_weights, check_number, feature_names
 
 Self = TypeVar("Self", bound="Estimator")
-Initializer = TypeVar("Initializer", bound=Callable[..., None])
 Answer = TypeVar("Answer", socp.Solution, qp.Solution)
 Kind = Literal["classifier", "regressor", "transformer", "density_estimator", "outlier_detector"]
 ROUTED = (
@@ -39,6 +37,8 @@ y : array_like, shape (samples,)
     {}
 sample_weight : array_like, shape (samples,), optional
     Factors of what a sample costs: a whole number is as good as so many copies, zero as leaving the sample out.
+X_unlabelled : array_like, shape (others, features), optional
+    Samples whose class or target is not known, each with weight 1; it is integrated out by expectation maximization.
 """
 UNCHANGED = "$UNCHANGED$"  # scikit-learn's default of what `set_fit_request` and the like take
 
@@ -86,10 +86,9 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
     gap = abs(solution.objective - solution.dual_objective)
     if solution.status == "time_limit":
         remedy = "Raise time_limit."
-    warnings.warn(
+    warn_unconverged(
         f"{who}: the program ended as {solution.status.value!r} after {solution.iterations} iterations, its objective "
         f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter."),
-        convergence_warning(),
         stacklevel=3,
     )
 
@@ -100,9 +99,9 @@ def convergence_warning() -> type[Warning]:
     return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
 
 
-def keeps_parameters(init: Initializer) -> Initializer:
-    """Decorate an `__init__` without a body: each argument is kept under its own name, unchanged and unchecked."""
-    return cast(Initializer, functools.wraps(init)(initializer(inspect.signature(init))))
+def warn_unconverged(message: str, stacklevel: int) -> None:
+    """Warn of a fit that did not converge; `stacklevel` is that of the caller, as in `warnings.warn`."""
+    warnings.warn(message, convergence_warning(), stacklevel + 1)
 
 
 def _metadata_of(method: Any) -> list[str]:
@@ -146,22 +145,23 @@ class Estimator:
     """Parameters by name: `__init__` keeps each under its own name, unchanged and unchecked; `fit` checks them.
 
     A subclass says what it is by class attributes: its `_kind`, whether X is a list of sequences, whether it takes
-    sparse X, whether NaN is to it a missing value, and whether it takes more than two classes.
+    sparse X, whether NaN is to it a missing value, whether X holds counts, and whether it takes more than two classes.
     """
 
     _kind: ClassVar[Kind]
     _takes_sequences: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = False
     _takes_nan: ClassVar[bool] = False
+    _takes_counts: ClassVar[bool] = False
     _multiclass: ClassVar[bool] = True
+    _samples_told: ClassVar[str] = ""  # X in the docstring of `fit`, where it is more than a table or sequences
     # as large as the samples: in the process of the fit alone, not in a pickle or a copy
     _left_behind: ClassVar[tuple[str, ...]] = ("program_", "solution_")
 
     verbose: int = 0  # the parameter of those that iterate or have the engine do it,
-    tol: float  # and those of the ones that are programs
-    max_iter: int
     time_limit: float | None = None
     threads: int = 1
+    n_iter_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
 
@@ -180,6 +180,7 @@ class Estimator:
         if fit is not None and fit.__doc__:
             table = f"array_like{' or sparse' * (cls._takes_sparse is True)}, shape (samples, features)"
             X = "list of array_like, a sequence each" if cls._takes_sequences is True else table
+            X = cls._samples_told or X + "\n    NaN where an entry is missing." * (cls._takes_nan is True)
             targets = TARGETS.get(getattr(cls, "_kind", ""), "Not used.").format("or more " * cls._multiclass)
             complete_method(fit, SAMPLES.format(X, targets))
 
@@ -247,6 +248,14 @@ class Estimator:
                 getattr(found, method).add_request(param=name, alias=None)
         return found
 
+    def _check_fields(self) -> None:
+        """Refuse parameters that are not what their fields declare."""
+        self._verbosity()
+        kind: Any = type(self)
+        for name, field in fields_of(kind).items():
+            if field.check is not None:
+                field.check(getattr(self, name))
+
     def _verbosity(self) -> int:
         """`verbose` as a whole number, of which True is one."""
         value: Any = self.verbose
@@ -254,15 +263,12 @@ class Estimator:
 
     def _engine_settings(self) -> dict[str, Any]:
         """The settings, checked, of the engine that solves the estimator's programs."""
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0, open_low=True)
+        self._check_fields()
         return {**self._limits(), "tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
 
     def _limits(self) -> dict[str, Any]:
-        """`time_limit` and `threads`, checked: what the engine takes from every estimator."""
-        if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, 0.0, open_low=True)
-        return {"time_limit": self.time_limit, "threads": check_number("threads", self.threads, 1, whole=True)}
+        """`time_limit` and `threads`: what the engine takes from every estimator."""
+        return {"time_limit": self.time_limit, "threads": int(self.threads)}
 
     def _solved(self, program: Any, infeasible: str, settings: dict[str, Any] | None = None) -> Any:
         """The engine's answer to a program, kept beside it; with what an infeasible one means, in words for the caller.
@@ -305,7 +311,10 @@ class Estimator:
             estimator_type=None if kind == "transformer" else kind,
             target_tags=TargetTags(required=kind in ("classifier", "regressor")),
             transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
-            classifier_tags=ClassifierTags(multi_class=self._multiclass) if kind == "classifier" else None,
+            # no counts: the blobs of scikit-learn's checks
+            classifier_tags=ClassifierTags(poor_score=self._takes_counts, multi_class=self._multiclass)
+            if kind == "classifier"
+            else None,
             regressor_tags=RegressorTags() if kind == "regressor" else None,
             input_tags=InputTags(
                 one_d_array=sequences,
@@ -313,6 +322,7 @@ class Estimator:
                 sparse=self._takes_sparse,
                 allow_nan=self._takes_nan,
                 pairwise=self._is_pairwise(),
+                positive_only=self._takes_counts,
             ),
         )
 
@@ -325,7 +335,7 @@ class Estimator:
 
     def _matrix_to_fit(self, X: Any, fewest: int = 1) -> Any:
         """X checked, as float64; how many features it has and their names are kept for the checks of `predict`."""
-        self._verbosity()  # refused before any work
+        self._check_fields()  # refused before any work
         matrix = as_matrix(X, type(self).__name__, self._takes_sparse, self._takes_nan, fewest)
         self.n_features_in_ = matrix.shape[1]
         names = feature_names(X)
@@ -394,12 +404,19 @@ class Classifier(Estimator):
         check_classes_left(self.classes_, codes, weights)
         return weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
 
+    def _samples_and_weights(self, X: Any, y: Any, sample_weight: Any, fewest: int = 1) -> tuple[Any, Any, np.ndarray]:
+        """The samples, the codes of their classes, and their weights times those of the classes, checked."""
+        X = self._matrix_to_fit(X, fewest)
+        codes = self._labels_to_fit(y, X.shape[0])
+        return X, codes, self._weights_to_fit(sample_weight, codes)
+
     def _labels_of(self, values: np.ndarray) -> np.ndarray:
         """The labels that decision values speak for; see `predicted`."""
         return self.classes_[predicted(values)]
 
     def predict(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
+        """The class of every sample, which the values of `decision_function` speak for."""
+        return self._labels_of(self.decision_function(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The (weighted) share of samples whose label is predicted rightly."""

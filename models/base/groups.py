@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any
 
-from .parameters import parameters
+from .parameters import Count, NonNegative, Positive, parameters
 from .validation import ClassWeight
 
 
@@ -20,8 +20,8 @@ class IterationParameters:
     """
 
     _: KW_ONLY
-    tol: float = 1e-10
-    max_iter: int = 1000
+    tol: NonNegative = 1e-10
+    max_iter: Count = 1000
     verbose: int = 0
 
 
@@ -49,10 +49,10 @@ class EngineParameters:
     """
 
     _: KW_ONLY
-    tol: float = 1e-10
-    max_iter: int = 200
-    time_limit: float | None = None
-    threads: int = 1
+    tol: Positive = 1e-10
+    max_iter: Count = 200
+    time_limit: Positive | None = None
+    threads: Count = 1
     verbose: int = 0
 
 

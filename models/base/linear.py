@@ -25,20 +25,12 @@ class LinearClassifier(Classifier):
 
     _takes_sparse = True
 
-    fit_intercept: bool
     coef_: np.ndarray
     intercept_: np.ndarray
-    n_iter_: int
-
-    def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """The samples, the codes of their classes, and their weights times those of the classes, checked."""
-        X = self._matrix_to_fit(X, fewest=2)
-        codes = self._labels_to_fit(y, X.shape[0])
-        return X, codes, self._weights_to_fit(sample_weight, codes)
 
     def _fit_machines(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         """Find all machines; returns which samples have a weight, which are those that `_find_machines` sees."""
-        X, codes, weights = self._samples_to_fit(X, y, sample_weight)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight, 2)
         used = weights > 0.0
         if not used.all():
             X, codes, weights = X[used], codes[used], weights[used]
@@ -67,7 +59,3 @@ class LinearClassifier(Classifier):
         lengths = np.linalg.norm(self.coef_, axis=1)
         lengths = np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane
         return values / (lengths[0] if values.ndim == 1 else lengths)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of every sample."""
-        return self._labels_of(self.decision_function(X))

@@ -20,12 +20,7 @@ SCHEMES = get_args(Scheme)
 def two_class_problems(codes: np.ndarray, classes: int, scheme: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The rows of every two-class problem and their signs, +1 and -1; with two classes there is one, +1 for the second.
 
-    Parameters
-    ----------
-    codes : array of int, shape (samples,)
-        The class of every sample, from 0.
-    classes : int
-    scheme : {"ovo", "ovr"}
+    `codes` are the classes of all samples, from 0.
 
     Examples
     --------
@@ -81,13 +76,7 @@ def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:
 
 
 def votes(decisions: np.ndarray, classes: int) -> np.ndarray:
-    """One column a class: its votes, plus its summed decision values mapped into (-1/3, 1/3), from those of the pairs.
-
-    Parameters
-    ----------
-    decisions : array, shape (samples, classes (classes - 1) / 2)
-        In the order of `two_class_problems`.
-    """
+    """One column a class: its votes in its pairs, plus the sum of its decision values mapped into (-1/3, 1/3)."""
     sums = pair_sums(decisions, classes)
     return pair_sums(decisions >= 0.0, classes, ~(decisions >= 0.0)) + sums / (3.0 * (np.abs(sums) + 1.0))
 

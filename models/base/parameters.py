@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
@@ -10,6 +11,8 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from socp.problem.settings import did_you_mean
+
+from .validation import check_choice, check_number
 
 Class = TypeVar("Class", bound=type)
 FITTED = object()
@@ -21,17 +24,33 @@ RAISES = "ValueError\n    The samples or a parameter cannot be taken, as the mes
 TYPES = {
     "Any": "",
     "ClassWeight": 'dict, "balanced" or None',
+    "Count": "int",
     "Gamma": '{"scale", "auto"} or float',
     "KernelChoice": '{"linear", "poly", "rbf", "precomputed"}, Kernel or callable',
+    **dict.fromkeys(("Positive", "NonNegative", "Share"), "float"),
 }
 """Annotations, as docstrings write them."""
 
 
+Positive = float
+NonNegative = float
+Share = float
+Count = int
+RANGES: dict[str, dict[str, Any]] = {
+    "Positive": {"low": 0.0, "open_low": True},
+    "NonNegative": {"low": 0.0},
+    "Share": {"low": 0.0, "high": 1.0, "open_low": True},
+    "Count": {"low": 1, "whole": True},
+}
+"""Annotations of numbers, and what `check_number` asks of them."""
+
+
 class Field(NamedTuple):
-    """A parameter, with its type as the docstring writes it."""
+    """A parameter, with its type as the docstring writes it, and what refuses the values that the type excludes."""
 
     parameter: inspect.Parameter
     kind: str
+    check: Callable[[Any], Any] | None
 
 
 def fitted(*, init: Literal[False] = False) -> Any:
@@ -85,7 +104,10 @@ def _parameters(cls: Any) -> Any:
             delattr(cls, name)
         elif not str(annotation).startswith("ClassVar"):
             parameter = kinds(name, kind, default=value, annotation=annotation)
-            fields[name] = Field(parameter, _kind_of(annotation, cls))
+            text = str(annotation).removesuffix(" | None")
+            words = _words_of(text, cls)
+            check = _check_of(name, text, words, text != str(annotation))
+            fields[name] = Field(parameter, _kind_of(text, words), check)
     cls._fields = fields
     found = fields_of(cls)
     own = [kinds("self", kinds.POSITIONAL_OR_KEYWORD), *(field.parameter for field in found.values())]
@@ -104,8 +126,9 @@ if TYPE_CHECKING:
         """Decorate an estimator, or a group of parameters that estimators share.
 
         Each annotated name of the class body is a parameter, as in a dataclass: those before ``_: KW_ONLY`` may be
-        given by position, the value is the default, and those of decorated base classes are inherited.  `fitted()`
-        declares what is none.  `__init__` is made of them, and the docstring completed: its sections "Parameters" and
+        given by position, the value is the default, and those of decorated base classes are inherited.  An annotation
+        of `RANGES`, or a Literal of words, is what `Estimator._check_fields` asks of the value.  `fitted()` declares
+        what is none.  `__init__` is made of them, and the docstring completed: its sections "Parameters" and
         "Attributes" take what they do not tell from those of the base classes, and the types and defaults from here.
         """
         return cls
@@ -114,6 +137,7 @@ else:
     parameters = _parameters
 
 
+@functools.cache
 def fields_of(cls: type) -> dict[str, Field]:
     """The parameters of a class and its bases in the order of `__init__`: the class's own before inherited ones."""
     nearest: dict[str, Field] = {}
@@ -199,12 +223,25 @@ def _joined(summary: str, bodies: dict[str, str]) -> str:
     return "\n\n".join([summary, *parts]) + "\n"
 
 
-def _kind_of(annotation: Any, cls: type) -> str:
+def _words_of(annotation: str, cls: type) -> tuple[str, ...]:
+    """Return the words of a Literal, or of a name that stands for one."""
+    if annotation.startswith("Literal["):
+        return tuple(re.findall(r"[\"']([^\"']*)[\"']", annotation))
+    return () if annotation in TYPES else get_args(vars(sys.modules[cls.__module__]).get(annotation))
+
+
+def _check_of(name: str, text: str, words: tuple[str, ...], is_optional: bool) -> Callable[[Any], Any] | None:
+    """Return what refuses a number out of range or another word, None for a type that says nothing of values."""
+    asked = RANGES.get(text)
+    if words:
+        return lambda value: check_choice(name, value, words)
+    if asked is None:
+        return None
+    return lambda value: None if is_optional and value is None else check_number(name, value, **asked)
+
+
+def _kind_of(text: str, words: tuple[str, ...]) -> str:
     """Return a type as docstrings write it."""
-    text = re.sub(r"(?: \| None)$", "", str(annotation))
-    words = () if text in TYPES else get_args(vars(sys.modules[cls.__module__]).get(text))
-    if text.startswith("Literal["):
-        words = tuple(re.findall(r"[\"']([^\"']*)[\"']", text))
     return "{" + ", ".join(f'"{word}"' for word in words) + "}" if words else TYPES.get(text, text)
 
 

@@ -28,15 +28,7 @@ def as_dense(A: Any) -> Any:
 def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest: int = 1) -> Any:
     """X as a C-contiguous float64 array, or as canonical CSR when it is sparse and `sparse` allows it.
 
-    Parameters
-    ----------
-    X : array_like or sparse, shape (samples, features)
-    who : str
-        The estimator's name, for messages.
-    sparse, nan : bool
-        Whether sparse X and NaN (a missing value) are taken.
-    fewest : int
-        The least number of samples.
+    NaN (a missing value) is taken if `nan`; `fewest` is the least number of samples; messages name the estimator `who`.
     """
     if sp.issparse(X):
         if not sparse:

@@ -14,10 +14,10 @@ import socp
 from socp import ProgramError
 
 from ..base.bounds import Bound
-from ..base.estimator import Classifier, convergence_warning, warn_unless_good
+from ..base.estimator import Classifier, warn_unconverged, warn_unless_good
 from ..base.groups import EngineParameters, SeedParameters, WeightParameters
-from ..base.parameters import parameters
-from ..base.validation import as_generator, as_labels, as_weights, check_choice, check_number
+from ..base.parameters import Count, NonNegative, Positive, parameters
+from ..base.validation import as_generator, as_labels, as_weights, check_number
 from ..programs.bilevel import Constants, Samples
 from .bounds import fitted_error
 from .certificate import Certificate, certify, radii_missed
@@ -177,29 +177,21 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
 
     prior: GenerativePrior | None = None
     beta: Any = None
-    phi: float = 0.01
-    C1: float = 1.0
-    C2: float = 3.0
-    C3: float = math.inf
+    phi: NonNegative = 0.01
+    C1: Positive = 1.0
+    C2: Positive = 3.0
+    C3: Positive = math.inf
     _: KW_ONLY
     kernel: Any = None
     step2: Literal["closed", "socp"] = "closed"
     span: bool | None = None
-    max_iter: int = 100
-    tol: float = 1e-6
+    max_iter: Count = 100
+    tol: NonNegative = 1e-6
     solver_tol: float = 1e-9
-    n_init: int = 1
+    n_init: Count = 1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BilevelClassifier:
-        """Fit to samples with two labels; `sample_weight` multiplies C1.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (n_samples, n_features)
-        y : array_like, shape (n_samples,)
-        sample_weight : array_like, shape (n_samples,), optional
-            Samples of weight zero are left out.
-        """
+        """Fit to samples with two labels; `sample_weight` multiplies C1."""
         constants = self._constants(UNBOUND if self.beta is None else self.beta)
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
@@ -224,11 +216,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     def decision_function(self, X: Any) -> np.ndarray:
         """w'x + b, positive on the side of the second class."""
         return self._decide(self._matrix_to_predict(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of every sample."""
-        above = self.decision_function(X) > 0.0
-        return self.classes_[above.astype(np.int64)]
 
     def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Theorem 4.2 at the answer: multipliers, and by how much they miss the conditions of a stationary point.
@@ -289,16 +276,12 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         return np.asarray(self._features(X) @ self.coef_[0]).ravel() + self.intercept_[0]
 
     def _constants(self, beta: Any) -> Constants:
-        prices = [check_number(name, getattr(self, name), low=0.0, open_low=True) for name in ("C1", "C2", "C3")]
-        constants = Constants(_checked_beta(beta), check_number("phi", self.phi, low=0.0), *prices)
+        self._check_fields()
+        constants = Constants(_checked_beta(beta), *map(float, (self.phi, self.C1, self.C2, self.C3)))
         if min(constants.betas) == 0.0 and math.isfinite(constants.C2):
             raise ProgramError("beta must be above 0 with a finite C2: (4.20) divides by it. Give C2 = inf")
         if not math.isfinite(max(constants.betas)) or not math.isfinite(constants.phi):
             raise ProgramError(f"beta and phi must be finite, but {beta!r} and {self.phi!r} came")
-        check_choice("step2", self.step2, ("closed", "socp"))
-        check_number("max_iter", self.max_iter, low=1, whole=True)
-        check_number("n_init", self.n_init, low=1, whole=True)
-        check_number("tol", self.tol, low=0.0)
         return constants
 
     def _prior(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> GenerativePrior:
@@ -350,11 +333,10 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         self.program_, self.solution_ = best.program, best.solution
         self.gamma_ = step.multipliers(best.solution)
         if not best.settled:
-            warnings.warn(
+            warn_unconverged(
                 f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
                 f"{best.trace[-1].change:.1e} in the last of {best.rounds} rounds. Raise max_iter or tol, or lower "
                 "solver_tol.",
-                convergence_warning(),
                 stacklevel=3,
             )
         warn_unless_good(type(self).__name__, self.solution_)

@@ -56,7 +56,7 @@ class GenerativePrior:
     """
 
     def __init__(self, t: Any, Omega: Any, Sigma: Any = (1.0, 1.0)) -> None:
-        first, second = (_mean(f"t[{i}]", mean) for i, mean in enumerate(_pair("t", t)))
+        first, second = (as_vector(f"t[{i}]", mean) for i, mean in enumerate(_pair("t", t)))
         if first.size != second.size:
             raise ProgramError(
                 f"t must hold two vectors of one length, but lengths {first.size} and {second.size} came"
@@ -148,7 +148,8 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     raise ProgramError(f"{name} must be a pair, one entry for each class, but {value!r} came")
 
 
-def _mean(name: str, value: Any) -> np.ndarray:
+def as_vector(name: str, value: Any) -> np.ndarray:
+    """Return a finite vector with at least one entry."""
     vector = np.asarray(value, dtype=np.float64)
     if vector.ndim != 1 or vector.size == 0 or not np.isfinite(vector).all():
         raise ProgramError(f"{name} must be a finite vector, but shape {vector.shape} came: {value!r}")

@@ -27,16 +27,7 @@ NEWTON_EVERY = 100  # passes, a multiple of the other: Newton steps on the multi
 
 
 class Descent:
-    """The dual of one machine, and where the last descent left it.
-
-    Parameters
-    ----------
-    F : CSR, shape (samples + explanations, features)
-        The x_i, and behind them the d_j.
-    y, C : arrays, shape (samples,)
-        Signs and box sizes, which are finite.
-    bias : bool
-    """
+    """The dual of one machine, and where the last descent left it: the rows of F are x_i, then d_j; C is finite."""
 
     def __init__(self, F: Any, y: np.ndarray, C: np.ndarray, bias: bool) -> None:
         self.y, self.C, self.bias, self.b = y, C, bias, 0.0

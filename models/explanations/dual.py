@@ -7,7 +7,6 @@ rest of sum_i alpha_i y_i x_i away.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +17,7 @@ from scipy.linalg import qr
 
 import qp
 
-from ..base.estimator import GOOD, convergence_warning, warn_unless_good
+from ..base.estimator import GOOD, warn_unconverged, warn_unless_good
 from ..base.validation import as_dense
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
@@ -39,13 +38,7 @@ NOT_SEPARABLE = (
 class Products:
     """The inner products of phi(x_i) and d_j, in this order: of the features of a linear kernel, or one matrix.
 
-    Parameters
-    ----------
-    X : array or CSR, shape (samples, features)
-    V : array or CSR, shape (explanations, features)
-    owner : array of int, shape (explanations,)
-        Whose explanation v_j is.
-    kernel : Kernel
+    The rows of `X` are x_i, those of `V` are v_j, `owner` says whose explanation v_j is.
     """
 
     def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
@@ -167,20 +160,8 @@ class ExplainedMachine:
 class ExplainedMargin:
     """The dual of one two-class machine, solved for one Q after another.
 
-    Parameters
-    ----------
-    products : Products
-    rows, at : arrays of int
-        The samples and the explanations of the machine.
-    y, C : arrays, shape (samples,)
-        Signs and box sizes.
-    share : array, shape (explanations,)
-        The weight of every explanation, a factor of Q.
-    penalty : {"l1", "l2"}
-        Of delta.
-    bias : bool
-    settings : dict
-        For the engine.
+    `rows` and `at` are its samples and explanations among all, `y` and `C` signs and box sizes of the samples, `share`
+    the weight of every explanation, a factor of Q; `penalty`, "l1" or "l2", is that of delta.
     """
 
     def __init__(
@@ -230,10 +211,9 @@ class ExplainedMargin:
         tol, passes = float(self.settings["tol"]), int(self.settings["max_iter"])
         answer = self.descent.solve(Q * self.share, self.penalty == "l2", tol, passes)
         if answer.gap > max(tol, GOOD):
-            warnings.warn(
+            warn_unconverged(
                 f"ExplanationAugmentedSVC: descent ended after {answer.passes} passes, its objective "
                 f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C",
-                convergence_warning(),
                 stacklevel=4,
             )
         return answer

@@ -11,15 +11,16 @@ import scipy.sparse as sp
 import qp
 
 from ..base.groups import InterceptParameters, WeightParameters
-from ..base.multiclass import spread, stratified_folds, two_class_problems, winners
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_choice, check_number
+from ..base.multiclass import spread, two_class_problems, winners
+from ..base.parameters import Positive, fitted, parameters
+from ..base.validation import check_number
 from ..svm.coordinate_descent import Answer
 from ..svm.groups import MachineParameters
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import KernelChoice, make_kernel
+from ..svm.path import folds_of
 from .dual import ExplainedMachine, ExplainedMargin, Products
-from .given import explained_examples
+from .given import distinct_folds, explained_examples
 
 SERIES = tuple(4.0 ** np.arange(-4, 5))
 
@@ -60,8 +61,9 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         The price of a violated margin; ``inf`` forbids it.
     Q : float or "cv"
         The confidence in the explanations: 0 is the plain support vector machine, ``inf`` perfect explanations.
-        "cv" is the paper's rule: a geometric series around the mean alpha of the plain machine, by five-fold
-        cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.
+        "cv" is the paper's rule: as |lambda| <= Q, a geometric series around the mean alpha of the plain machine, by
+        five-fold cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.  Where a
+        class has one distinct sample, there is nothing to compare on, and Q is the middle of the series.
     penalty
         Of delta: its sum, or its sum of squares.
     kernel
@@ -72,6 +74,10 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     Q_series : array_like, optional
         For "cv", factors of the mean alpha; 4^-4, ..., 4^4 by default.  With 0 among them the plain machine is a
         candidate, and the choice where no other does better.
+    cv : int or iterable of (train, test)
+        For "cv", how many folds of distinct samples: those that are equal, with equal explanations, are in one fold, as
+        a copy among the training samples would tell of the one held out.  Neither copies in place of weights nor the
+        order of the samples change them.  Or the places of each fold's samples.
     scoring
         What "cv" compares: the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), which is 0 where that is 0 / 0,
         of the second of two classes, the mean of all classes where there are more.
@@ -92,8 +98,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         Whose explanation j is; one that leaves nothing out is not counted.
     support_vectors_, dual_coef_ : arrays, shapes (vectors, features), (machines, vectors)
         The expansion of f over samples and explained examples.
-    coef_ : array, shape (machines, features)
-        w, for the linear kernel.
     Q_ : float
         Q, or what cross-validation chose; 0 where there is no explanation to choose it by.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
@@ -119,7 +123,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     [[1. 0.]]
     """
 
-    C: float = 1.0
+    C: Positive = 1.0
     Q: Any = "cv"
     _: KW_ONLY
     penalty: Literal["l1", "l2"] = "l1"
@@ -127,6 +131,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     explain: Any = None
     Q_series: Any = None
     scoring: Literal["accuracy", "f1"] = "accuracy"
+    cv: Any = 5
 
     owner_: np.ndarray = fitted()
     alpha_: np.ndarray = fitted()
@@ -135,7 +140,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     Q_: float = fitted()
     Q_candidates_: np.ndarray = fitted()
     Q_scores_: np.ndarray = fitted()
-    n_iter_: int = fitted()
     program_: qp.QuadraticProgram = fitted()
     solution_: qp.Solution | Answer = fitted()
 
@@ -150,9 +154,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             The explained examples, in any of the ways of `models.explained_examples`: a matrix, a mask of the
             important features, a list with None, one or several an example, or a callable.
         """
-        settings = self._check_parameters()
-        check_choice("penalty", self.penalty, ("l1", "l2"))
-        check_choice("scoring", self.scoring, ("accuracy", "f1"))
+        settings = self._engine_settings()
         if isinstance(self.Q, str) and self.Q == "cv":
             factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
             if factors.size == 0 or not np.isfinite(factors).all() or (factors < 0.0).any():
@@ -161,9 +163,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             factors = np.empty(0)
             check_number("Q", self.Q, 0.0)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
-        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
-        if self.kernel_.is_precomputed:
-            raise ValueError("kernel must be one that can be evaluated at explained examples, but 'precomputed' came")
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         given = self.explain if explanations is None else explanations
         V, owner = explained_examples(given, X, y, self.kernel_.absent)
         kept = np.flatnonzero(weights[owner] > 0.0)
@@ -173,7 +173,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         if factors.size == 0:
             self.Q_ = float(self.Q)
         else:
-            self.Q_ = self._choose(samples, used, factors) if kept.size else 0.0
+            self.Q_ = self._choose(samples, used, factors, self._folds(X, V, codes, weights)) if kept.size else 0.0
         self._keep(X, V, codes, [margin.machine(self.Q_) for margin in self._margins(samples, used)])
         return self
 
@@ -198,22 +198,26 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             )
         return found
 
-    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray) -> float:
+    def _folds(self, X: Any, V: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        if not isinstance(self.cv, (int, np.integer)):
+            return [(train[weights[train] > 0.0], test) for train, test in folds_of(self.cv, codes, weights)]
+        used, count = np.flatnonzero(weights > 0.0), check_number("cv", self.cv, 2, whole=True)
+        return distinct_folds(X, V, self.owner_, codes, used, count)
+
+    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray, folds: list[Any]) -> float:
         """Return Q by cross-validation, and set the attributes that show it."""
-        if np.bincount(samples.codes[used]).min() < 2:
-            raise ValueError('Q="cv" needs at least two samples of every class for its folds: give Q a number')
-        plain = [margin.machine(0.0).alpha for margin in self._margins(samples, used)]
-        self.Q_candidates_ = np.concatenate(plain).mean() * np.sort(factors)
-        folds = stratified_folds(samples.codes[used])
+        margins = self._margins(samples, used)
+        total = sum(margin.machine(0.0).alpha.sum() for margin in margins)
+        self.Q_candidates_ = total / sum(samples.weights[margin.rows].sum() for margin in margins) * np.sort(factors)
         self.Q_scores_ = np.zeros((factors.size, len(folds)))
-        for f, held_out in enumerate(folds):
-            train, test = np.delete(used, held_out), used[held_out]
+        for f, (train, test) in enumerate(folds):
             margins = self._margins(samples, train)
             for c, Q in enumerate(self.Q_candidates_):
                 decisions = np.column_stack([margin.machine(Q).decisions(test) for margin in margins])
                 found = winners(decisions, self.classes_.size, self.multi_class)
                 self.Q_scores_[c, f] = self._scored(samples.codes[test], found, samples.weights[test])
-        return float(self.Q_candidates_[self.Q_scores_.mean(axis=1).round(12).argmax()])
+        best = self.Q_scores_.mean(axis=1).round(12).argmax() if folds else factors.size // 2
+        return float(self.Q_candidates_[best])
 
     def _scored(self, codes: np.ndarray, found: np.ndarray, weights: np.ndarray) -> float:
         """`scoring` of the classes `found` for samples of these classes."""

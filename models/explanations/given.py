@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from socp.problem.checks import as_csr
 
+from ..base.copies import merge_copies
+from ..base.multiclass import stratified_folds
 from ..base.validation import as_dense
 
 
@@ -65,6 +67,31 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
     says = np.asarray(as_dense(abs(difference).max(axis=1)))
     kept = np.flatnonzero(says.ravel() > 0.0) if owner.size else owner
     return V[kept], owner[kept]
+
+
+def distinct_folds(
+    X: Any, V: Any, owner: np.ndarray, codes: np.ndarray, used: np.ndarray, count: int = 5
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return (train, test) of folds of the samples `used`: equal ones of a class, equally explained, are in one fold.
+
+    Copies in the training part would tell of what is held out.  The order of the samples makes no difference.  There
+    is no fold where a class has one distinct sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, none = np.array([[1.0], [1.0], [2.0], [3.0], [4.0]]), np.zeros(0, dtype=np.int64)
+    >>> distinct_folds(X, X[:0], none, np.array([0, 0, 0, 1, 1]), np.arange(5))
+    [(array([2, 4]), array([0, 1, 3])), (array([0, 1, 3]), array([2, 4]))]
+    """
+    which = merge_copies(V, np.zeros(owner.size, dtype=np.int64), np.ones(owner.size))[2]
+    told = sp.csr_array((np.ones(which.size), (owner, which)), (codes.size, V.shape[0]))
+    both = sp.hstack([sp.csr_array(X), told], format="csr")[used]
+    first, _, copy_of = merge_copies(both, codes[used], np.ones(used.size))
+    distinct = codes[used[first]]
+    folds = stratified_folds(distinct, count) if np.bincount(distinct).min() > 1 else []
+    held_out = [np.isin(copy_of, fold) for fold in folds]
+    return [(used[~test], used[test]) for test in held_out]
 
 
 def _of_sparse(explanations: Any, X: Any, absent: float) -> Any:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-from ..base.estimator import convergence_warning
+from ..base.estimator import warn_unconverged
 from ..base.groups import IterationParameters, WeightParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_number
+from ..base.parameters import NonNegative, fitted, parameters
 from .generative import GenerativeClassifier, unlabelled_samples
 
 SMOOTHING = 1e-6  # imaginary samples with covariance I, as a share of the samples, which keep the density bounded
@@ -69,8 +67,8 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
     [0.82, 0.77]
     """
 
-    coupling: float = 1.0
-    tol: float = 1e-8
+    coupling: NonNegative = 1.0
+    tol: NonNegative = 1e-8
 
     covariance_: np.ndarray = fitted()
     log_likelihoods_: np.ndarray = fitted()
@@ -80,22 +78,16 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
 
         Parameters
         ----------
-        sample_weight : array_like, shape (samples,), optional
-            Counts of the samples.
         X_unlabelled : array_like, shape (others, features), optional
             Samples of unknown class; only theta~ is learned from them.
         """
-        coupling = check_number("coupling", self.coupling, 0.0)
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         others = unlabelled_samples(self, X_unlabelled, X)
         centre = np.average(X, axis=0, weights=weights)
         scale = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
         scale = np.where(scale > 1e-12 * np.abs(centre), scale, 1.0)
         target = weights[:, None] * (codes[:, None] == np.arange(self.classes_.size))
-        problem = CoupledLikelihood((X - centre) / scale, target, (others - centre) / scale, coupling)
+        problem = CoupledLikelihood((X - centre) / scale, target, (others - centre) / scale, self.coupling)
         history = self._history("objective")
         start = problem.start()
         history.append(-problem.value_and_gradient(start)[0] * problem.size)
@@ -105,14 +97,19 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
             jac=True,
             method="L-BFGS-B",
             callback=lambda v: history.append(-problem.last * problem.size),  # the last point tried is the accepted one
-            options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": 1e-15, "maxcor": 30},
+            options={
+                "maxiter": self.max_iter,
+                "maxfun": 20 * self.max_iter,
+                "gtol": self.tol,
+                "ftol": 1e-15,
+                "maxcor": 30,
+            },
         )
         history.end(bool(found.status == 0))
         if found.status == 1:
-            warnings.warn(
+            warn_unconverged(
                 f"CoupledDiscriminant: L-BFGS ended after {found.nit} steps; raise max_iter or tol, or lower coupling: "
                 "where the classes can be separated and nothing holds theta, it grows without end.",
-                convergence_warning(),
                 stacklevel=2,
             )
         self.n_iter_, self.log_likelihoods_ = max(1, int(found.nit)), np.array(history)
@@ -129,14 +126,7 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
 class CoupledLikelihood:
     """Minus the objective, a sample, as a function of (theta, theta~), or of theta alone where sigma = 0.
 
-    Parameters
-    ----------
-    X : array, shape (samples, features)
-    target : array, shape (samples, classes)
-        The samples' weights in the column of their class.
-    others : array, shape (others, features)
-    coupling : float
-        sigma.
+    `target` (samples, classes) has the samples' weights in the column of their class; `coupling` is sigma.
     """
 
     def __init__(self, X: np.ndarray, target: np.ndarray, others: np.ndarray, coupling: float) -> None:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ..base.groups import IterationParameters
-from ..base.parameters import parameters
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.parameters import Count, NonNegative, parameters
+from ..base.validation import as_weights
 from .generative import (
     GenerativeClassifier,
     PriorParameters,
@@ -98,33 +98,9 @@ class NormalDiscriminant(GenerativeClassifier):
     predictive: Any = "plug-in"
 
     def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Discriminant:
-        """Fit to labelled samples, and to samples without labels when there are any.
-
-        Parameters
-        ----------
-        X : array_like, shape (samples, features)
-            NaN where an entry is missing.
-        y : array_like, shape (samples,)
-            Any labels.
-        sample_weight : array_like, shape (samples,), optional
-            Counts of the samples; 2 is the same as the sample twice.
-        X_unlabelled : array_like, shape (others, features), optional
-            Samples of unknown class, each with weight 1.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            When an argument is not what is expected; the message names it.
-        """
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
-        shrinkage, tol, max_iter = self._check_parameters()
-        keep = weights > 0.0
+        """Fit to labelled samples, and to samples without labels when there are any."""
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
+        shrinkage, keep = check_shrinkage(self.shrinkage), weights > 0.0
         sample = self._sample(X[keep], codes[keep], weights[keep], X_unlabelled)
         self._check_predictive(sample)
         classes = self.classes_.size
@@ -132,20 +108,13 @@ class NormalDiscriminant(GenerativeClassifier):
         given, dirichlet = check_priors(self.priors, classes), check_dirichlet(self.dirichlet, classes)
         model = normal_classes(sample, self.covariance, self._shared, prior, given, dirichlet)
         history = self._history("log-likelihood")
-        self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter, history)
+        self.n_iter_, converged = maximize_likelihood(model, sample, self.tol, self.max_iter, history)
         self.log_likelihoods_ = np.array(history)
-        warn_unless_converged(type(self).__name__, converged, max_iter)
+        warn_unless_converged(type(self).__name__, converged, self.max_iter)
         self._keep(model, shrinkage)
         return self
 
-    def _check_parameters(self) -> tuple[float | str, float, int]:
-        check_choice("covariance", self.covariance, ("full", "diagonal", "identity", "spherical"))
-        check_choice("divisor", self.divisor, ("unbiased", "mle"))
-        tol = check_number("tol", self.tol, 0.0)
-        return check_shrinkage(self.shrinkage), tol, check_number("max_iter", self.max_iter, 1, whole=True)
-
     def _check_predictive(self, sample: Sample) -> None:
-        check_choice("predictive", self.predictive, ("plug-in", "bayes"))
         if self.predictive == "plug-in":
             return
         if self.covariance not in ("full", "diagonal"):
@@ -189,13 +158,10 @@ class NormalDiscriminant(GenerativeClassifier):
         sample_weight : array_like, shape (samples,), optional
         prior : float, optional
             Its prior probability, needed when the priors were given as numbers; the others are scaled by 1 - prior.
-
-        Returns
-        -------
-        self
         """
         X = self._matrix_to_predict(X)
-        shrinkage, tol, max_iter = self._check_parameters()
+        self._check_fields()
+        shrinkage, history = check_shrinkage(self.shrinkage), self._history("log-likelihood", f", {label!r}")
         classes, position = with_label(self.classes_, label)
         weights = as_weights(sample_weight, X.shape[0])
         old = self._model
@@ -205,8 +171,8 @@ class NormalDiscriminant(GenerativeClassifier):
         dirichlet = np.array([old.dirichlet.mean()])
         new = NormalClasses(old.kind, old.shared, old.prior, None, dirichlet, old.scale, old.varies)
         new.start(sample)
-        _, converged = maximize_likelihood(new, sample, tol, max_iter, self._history("log-likelihood", f", {label!r}"))
-        warn_unless_converged(type(self).__name__, converged, max_iter)
+        _, converged = maximize_likelihood(new, sample, self.tol, self.max_iter, history)
+        warn_unless_converged(type(self).__name__, converged, self.max_iter)
         if self.predictive == "bayes" and not self._shared:
             new.predictive()
         old.add(new, position, priors)
@@ -395,5 +361,5 @@ class Prototypes(NormalDiscriminant, IterationParameters):
     covariance = "identity"
     priors = "uniform"
 
-    tol: float = 1e-10
-    max_iter: int = 1000
+    tol: NonNegative = 1e-10
+    max_iter: Count = 1000

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from ..base.estimator import Classifier, Estimator, convergence_warning
+from ..base.estimator import Classifier, Estimator, warn_unconverged
 from ..base.groups import IterationParameters
 from ..base.parameters import parameters
 from ..base.validation import as_matrix, check_number
@@ -68,20 +67,19 @@ class GenerativeClassifier(Classifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(k | x), shape (samples, classes)."""
-        return np.exp(log_posteriors(self._log_joint(self._matrix_to_predict(X)), self.priors_))
+        return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of the class with the largest posterior."""
-        joint = self._log_joint(self._matrix_to_predict(X))
-        return self.classes_[log_posteriors(joint, self.priors_).argmax(axis=1)]
+        best = self.predict_log_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 def warn_unless_converged(who: str, converged: bool, max_iter: int) -> None:
     """Warn if expectation maximization did not converge in so many steps."""
     if not converged:
-        warnings.warn(
+        warn_unconverged(
             f"{who}: expectation maximization did not converge in {max_iter} steps; raise max_iter or tol.",
-            convergence_warning(),
             stacklevel=3,
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.estimator import Regressor
 from ..base.groups import IterationParameters
 from ..base.parameters import parameters
-from ..base.validation import as_targets, as_weights, check_number
+from ..base.validation import as_targets, as_weights
 from .generative import unlabelled_samples, warn_unless_converged
 from .normal import complete, conjugate_prior, groups_of, is_singular, ledoit_wolf, raise_eigenvalues, shrink
 from .normal_classes import NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
@@ -68,27 +68,11 @@ class JointGaussianRegressor(Regressor, IterationParameters):
     covariance_prior: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> JointGaussianRegressor:
-        """Fit the joint density.
-
-        Parameters
-        ----------
-        X : array_like, shape (samples, features)
-            NaN where an entry is missing.
-        y : array_like, shape (samples,)
-            Targets.
-        sample_weight : array_like, shape (samples,), optional
-        X_unlabelled : array_like, shape (others, features), optional
-            Samples without a target, each with weight 1.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the joint density."""
         X = self._matrix_to_fit(X)
         joint = np.c_[X, as_targets(y, X.shape[0], type(self).__name__)]
         weights = as_weights(sample_weight, X.shape[0])
         shrinkage = check_shrinkage(self.shrinkage)
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
         joint, weights = joint[weights > 0.0], weights[weights > 0.0]
         others = unlabelled_samples(self, X_unlabelled, X)
         joint = np.vstack([joint, np.c_[others, np.full(len(others), np.nan)]])
@@ -97,8 +81,8 @@ class JointGaussianRegressor(Regressor, IterationParameters):
         prior = conjugate_prior(self.mean_prior, self.covariance_prior, joint.shape[1], "full")
         model = normal_classes(sample, "full", True, prior, None, np.ones(1))
         history = self._history("log-likelihood")
-        self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter, history)
-        warn_unless_converged(type(self).__name__, converged, max_iter)
+        self.n_iter_, converged = maximize_likelihood(model, sample, self.tol, self.max_iter, history)
+        warn_unless_converged(type(self).__name__, converged, self.max_iter)
         self.log_likelihoods_ = np.array(history)
         self._keep(model, shrinkage)
         return self

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from ..base.ascent import ascend
-from ..base.parameters import parameters
+from ..base.parameters import NonNegative, parameters
 from ..base.validation import as_labels, as_weights, check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,
@@ -47,11 +47,11 @@ KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kd
 class NaiveBayes(GenerativeClassifier):
     """Bayes' rule with log p(x | k) = sum_j log p(x_j | k); the base of the classifiers in this module."""
 
-    priors: Any
-    dirichlet: Any
-    tol: float
-    max_iter: int
-    verbose: int
+    _samples_told = (
+        "array_like (or sparse, where the class says so), shape (samples, features)\n"
+        "    NaN where an entry is missing, where the class takes it."
+    )
+
     predictive: str = "plug-in"
     class_count_: np.ndarray
     _dirichlet: np.ndarray
@@ -68,28 +68,10 @@ class NaiveBayes(GenerativeClassifier):
     def fit(
         self: AnyNaiveBayes, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None
     ) -> AnyNaiveBayes:
-        """Fit to labelled samples, and to samples without labels when there are any.
-
-        Parameters
-        ----------
-        X : array_like (or sparse, where the class says so), shape (samples, features)
-            NaN where an entry is missing, where the class takes it.
-        y : array_like, shape (samples,)
-            Any labels.
-        sample_weight : array_like, shape (samples,), optional
-        X_unlabelled : array_like, shape (others, features), optional
-            Samples of unknown class, each with weight 1; their labels are integrated out by expectation maximization.
-
-        Returns
-        -------
-        self
-        """
+        """Fit to labelled samples, and to samples without labels when there are any."""
         if X_unlabelled is not None and self.predictive == "bayes":
             raise ValueError("predictive must be 'plug-in' when X_unlabelled is given, but 'bayes' came")
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         self._begin(X.shape[1])
         if X_unlabelled is not None and any(isinstance(part, WITHOUT_LIKELIHOOD) for _, part in self._parts):
             raise ValueError("kinds must be none of 'histogram' and 'kde' when X_unlabelled is given")
@@ -108,8 +90,8 @@ class NaiveBayes(GenerativeClassifier):
 
         maximize(np.zeros((others.shape[0], self.classes_.size)))
         history = self._history("objective")
-        converged = ascend(lambda _: self._expect(both, labelled), maximize, history, tol, max_iter)
-        warn_unless_converged(type(self).__name__, converged, max_iter)
+        converged = ascend(lambda _: self._expect(both, labelled), maximize, history, self.tol, self.max_iter)
+        warn_unless_converged(type(self).__name__, converged, self.max_iter)
         self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
         return self
 
@@ -126,10 +108,6 @@ class NaiveBayes(GenerativeClassifier):
             As in `fit`; not every class needs to have samples.
         classes : array_like, shape (classes,), optional
             All labels there will be; needed at the first call, unless `fit` came before it.
-
-        Returns
-        -------
-        self
         """
         goes_on = hasattr(self, "class_count_") and bool(self.class_count_.any())
         X, who = self._matrix_to_predict(X) if goes_on else self._matrix_to_fit(X), type(self).__name__
@@ -285,10 +263,10 @@ class GaussianNaiveBayes(NaiveBayes, PriorParameters):
     priors: Any = None
     dirichlet: Any = 1.0
     _: KW_ONLY
-    var_smoothing: float = 1e-9
+    var_smoothing: NonNegative = 1e-9
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        return [(None, GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)))]
+        return [(None, GaussianFeatures(self.var_smoothing))]
 
     def _keep(self) -> None:
         part: Any = self._parts[0][1]
@@ -327,14 +305,14 @@ class BernoulliNaiveBayes(NaiveBayes, PriorParameters):
     _takes_sparse = True
     _takes_nan = True
 
-    alpha: float = 1.0
+    alpha: NonNegative = 1.0
     binarize: float | None = 0.0
     _: KW_ONLY
     priors: Any = None
     dirichlet: Any = 1.0
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        return [(None, BernoulliFeatures(check_number("alpha", self.alpha, 0.0), _threshold(self.binarize)))]
+        return [(None, BernoulliFeatures(self.alpha, _threshold(self.binarize)))]
 
     def _keep(self) -> None:
         part: Any = self._parts[0][1]
@@ -384,23 +362,16 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
     """
 
     _takes_sparse = True
+    _takes_counts = True
 
-    alpha: float = 1.0
+    alpha: NonNegative = 1.0
     priors: Any = None
     _: KW_ONLY
     dirichlet: Any = 1.0
     predictive: Literal["plug-in", "bayes"] = "plug-in"
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
-        return tags
-
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        check_choice("predictive", self.predictive, ("plug-in", "bayes"))
-        alpha = check_number("alpha", self.alpha, 0.0)
-        return [(None, MultinomialFeatures(alpha, self.predictive == "bayes"))]
+        return [(None, MultinomialFeatures(self.alpha, self.predictive == "bayes"))]
 
     def _keep(self) -> None:
         part: Any = self._parts[0][1]
@@ -441,9 +412,9 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
     _takes_nan = True
 
     kinds: str | Sequence[str] = "gaussian"
-    alpha: float = 1.0
+    alpha: NonNegative = 1.0
     _: KW_ONLY
-    var_smoothing: float = 1e-9
+    var_smoothing: NonNegative = 1e-9
     binarize: float | None = 0.0
     priors: Any = None
     dirichlet: Any = 1.0
@@ -454,13 +425,12 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
             raise ValueError(f"kinds must be one word or one for each of the {features} features, but {kinds!r} came")
         for kind in kinds:
             check_choice("kinds", kind, KINDS)
-        alpha = check_number("alpha", self.alpha, 0.0)
         made: dict[str, Features] = {
-            "gaussian": GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)),
-            "bernoulli": BernoulliFeatures(alpha, _threshold(self.binarize)),
-            "multinomial": MultinomialFeatures(alpha),
-            "categorical": CategoricalFeatures(alpha),
-            "histogram": HistogramFeatures(alpha),
+            "gaussian": GaussianFeatures(self.var_smoothing),
+            "bernoulli": BernoulliFeatures(self.alpha, _threshold(self.binarize)),
+            "multinomial": MultinomialFeatures(self.alpha),
+            "categorical": CategoricalFeatures(self.alpha),
+            "histogram": HistogramFeatures(self.alpha),
             "kde": KernelFeatures(),
         }
         return [(np.flatnonzero(np.array(kinds) == kind), made[kind]) for kind in KINDS if kind in kinds]

@@ -14,6 +14,7 @@ their zeros exactly.  The way to the minimum of the model is searched as in `new
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,29 +23,15 @@ import qp
 from ..base.estimator import uninterrupted
 from ..numerics.newton_minimizer import MOST_HALVINGS, SUFFICIENT, Minimum
 
+if TYPE_CHECKING:
+    from .logistic import LogisticPart
+
 EXACT = 1e-2  # the tolerance of a step, as a share of how far the objective is known
 TIGHTEST, LOOSEST = 1e-12, 1e-6  # tolerances of a step
 
 
-class SmoothPart:
-    """f at one point, as `minimize_with_absolute_values` asks for it.
-
-    Attributes
-    ----------
-    value : float
-    gradient : array, shape (unknowns,)
-    """
-
-    value: float
-    gradient: np.ndarray
-
-    def hessian(self, which: np.ndarray) -> np.ndarray:
-        """The rows and columns `which`."""
-        raise NotImplementedError
-
-
 def minimize_with_absolute_values(
-    at: Callable[[np.ndarray], SmoothPart], prices: np.ndarray, tol: float, max_iter: int, history: list[float]
+    at: Callable[[np.ndarray], LogisticPart], prices: np.ndarray, tol: float, max_iter: int, history: list[float]
 ) -> Minimum:
     """The minimum of f(theta) + sum_j prices_j |theta_j| from zero on; those of price zero are free.
 
@@ -84,7 +71,7 @@ def minimize_with_absolute_values(
 
 
 def minimum_of_model(
-    point: SmoothPart, theta: np.ndarray, which: np.ndarray, prices: np.ndarray, tol: float
+    point: LogisticPart, theta: np.ndarray, which: np.ndarray, prices: np.ndarray, tol: float
 ) -> np.ndarray:
     """The unknowns `which` where the quadratic model at a point and the absolute values are least together."""
     H, priced = point.hessian(which), prices > 0.0

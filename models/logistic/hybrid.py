@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
 
@@ -11,13 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats, Ints
-
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import Classifier, warn_unconverged
 from ..base.groups import IterationParameters
-from ..base.parameters import parameters
-from ..base.validation import check_choice, check_number
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..numerics.newton_minimizer import Minimum, minimize, solve_cholesky
 from .separation import least_loss
 
@@ -68,8 +63,6 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         subtracted from the log-likelihood.  Infinity, as in the paper, subtracts nothing.
     tol, max_iter
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
-    verbose
-        1 prints a line for each of them.
     theta
         Which log-likelihood theta maximizes: that of leave-one-out, or that of the training documents under the word
         probabilities of all of them (eq. 10), sum_i log P_theta(y_i | x_i).  The latter is biased: a document speaks
@@ -118,49 +111,38 @@ class HybridNaiveBayes(Classifier, IterationParameters):
     """
 
     _takes_sparse = True
+    _takes_counts = True
 
     regions: Any = 1
     normalize: bool = True
     _: KW_ONLY
     shared_words: bool = True
-    alpha: float = 1.0
-    C: float = math.inf
-    tol: float = 1e-12
-    max_iter: int = 100
+    alpha: Positive = 1.0
+    C: Positive = math.inf
+    tol: NonNegative = 1e-12
+    max_iter: Count = 100
     theta: Literal["loo", "training"] = "loo"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
-        return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HybridNaiveBayes:
         """Fit to counts of words X, dense or sparse, the regions side by side, and labels y.
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, words of all regions)
         sample_weight : array_like, shape (samples,), optional
             A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
             log-likelihood are weighted, and what is held out is one copy (or a weight below one).
         """
-        check_choice("theta", self.theta, ("loo", "training"))
-        X = self._counts(self._matrix_to_fit(X))
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
-        X, codes, weights = X[used], codes[used], weights[used]
-        alpha = check_number("alpha", self.alpha, 0.0, open_low=True)
-        C = check_number("C", self.C, 0.0, open_low=True)
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        X, codes, weights = self._counts(X)[used], codes[used], weights[used]
+        alpha = float(self.alpha)
         self._bounds = self._check_regions(X.shape[1])
         counts = self._class_counts(X, codes, weights)
         self.log_probabilities_ = [np.log(N + alpha) - np.log((N + alpha).sum(axis=1)[:, None]) for N in counts]
         evidence = self._evidence(X)
         if self.theta == "loo":
             self._hold_out(X, codes, np.minimum(weights, 1.0), counts, alpha, evidence)
-        self._maximize(Likelihood(evidence, codes, weights), C, tol, max_iter)
+        self._maximize(Likelihood(evidence, codes, weights), float(self.C), float(self.tol), int(self.max_iter))
         return self
 
     def _counts(self, X: Any) -> Any:
@@ -215,29 +197,21 @@ class HybridNaiveBayes(Classifier, IterationParameters):
 
         parts : how much of each sample is held out, one copy or, of a weight below one, all of it.
         """
-        region = np.repeat(np.arange(len(counts)), np.diff(self._bounds))
-        first = np.zeros_like(self._bounds[:-1]) if self.shared_words else self._bounds[:-1]
-        word = np.concatenate([a + np.arange(N.shape[1]) for a, N in zip(first, counts)])
+        row, shape = np.repeat(np.arange(codes.size), np.diff(X.indptr)), (codes.size, len(counts))
+        region = np.repeat(np.arange(len(counts)), np.diff(self._bounds))[X.indices]
+        word = X.indices - self._bounds[region] if self.shared_words else X.indices
         table = counts[0] if self.shared_words else np.hstack(counts)
-        totals = np.stack([N.sum(axis=1) for N in counts], axis=1)
-        own = np.zeros((codes.size, len(counts)))
-        held_out_evidence(
-            X.indptr.astype(np.int64),
-            X.indices.astype(np.int64),
-            np.ascontiguousarray(X.data, dtype=np.float64),
-            codes.astype(np.int64),
-            np.ascontiguousarray(parts, dtype=np.float64),
-            region.astype(np.int64),
-            word.astype(np.int64),
-            np.ascontiguousarray(table, dtype=np.float64).ravel(),
-            np.ascontiguousarray(totals, dtype=np.float64).ravel(),
-            np.array([N.shape[1] for N in counts], dtype=np.int64),
-            alpha,
-            bool(self.shared_words),
-            np.zeros(table.shape[1]),
-            np.zeros(len(counts)),
-            own.ravel(),
-        )
+        totals, sizes = np.stack([N.sum(axis=1) for N in counts], axis=1), np.array([N.shape[1] for N in counts])
+        held, place = parts[row] * X.data, row * len(counts) + region
+        inside = sp.csr_array((held, (row, word)), shape=(codes.size, table.shape[1]))[row, word]
+        lengths = np.bincount(place, held, math.prod(shape)).reshape(shape)
+        if self.shared_words:
+            lengths[:] = lengths.sum(axis=1, keepdims=True)
+        k = codes[row]
+        count = np.maximum(table[k, word] - inside, 0.0)  # below 0 by rounding only
+        total = np.maximum(totals[k, region] - lengths[row, region], 0.0)
+        logs = np.log((count + alpha) / (total + alpha * sizes[region]))
+        own = np.bincount(place, X.data * logs, math.prod(shape)).reshape(shape)
         evidence[np.arange(codes.size), codes] = own / self._lengths(X) if self.normalize else own
 
     def _minimize(self, likelihood: Likelihood, tol: float, max_iter: int) -> Minimum:
@@ -251,10 +225,9 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         no_maximum = f"theta can separate the {which} samples, so that the {whose} likelihood has no maximum"
         found, self.C_ = least_loss(self, likelihood, C, lambda: self._minimize(likelihood, tol, max_iter), no_maximum)
         if not found.converged:
-            warnings.warn(
+            warn_unconverged(
                 f"HybridNaiveBayes: Newton's method ended after {found.iterations} iterations, the log-likelihood "
                 f"known to about {found.decrement:.1e}.  Lower C, or raise max_iter or tol.",
-                convergence_warning(),
                 stacklevel=3,
             )
         self.n_iter_ = found.iterations
@@ -414,37 +387,3 @@ class LikelihoodPoint:
         flat = (roots[:, :, None] * around).reshape(-1, self.likelihood.unknowns)
         H = flat.T @ flat + np.diag(self.likelihood.penalty * self.likelihood.squares)
         return solve_cholesky(H, -gradient)
-
-
-@kernel
-def held_out_evidence(
-    indptr: Ints, indices: Ints, data: Floats, codes: Ints, parts: Floats, region: Ints, word: Ints, counts: Floats,
-    totals: Floats, sizes: Ints, alpha: float, shared: bool, inside: Floats, length: Floats, out: Floats,
-) -> None:  # fmt: skip
-    """sum_w x^r_w log P_-i(w | y_i) of every sample i and region r, into `out` (samples times regions).
-
-    What is held out of sample i is parts[i] of its counts.
-    counts (classes times words) has N_kw; totals (classes times regions) has their sums over the sizes[r] words of
-    region r; `inside`, zeros (words), takes the sample's own counts of the words, `length` (regions) those of all.
-    """
-    words, regions = inside.size, length.size
-    for i in range(codes.size):
-        k = codes[i]
-        for r in range(regions):
-            length[r] = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            inside[word[indices[e]]] += parts[i] * data[e]
-            length[region[indices[e]]] += parts[i] * data[e]
-        if shared:
-            whole = 0.0
-            for r in range(regions):
-                whole += length[r]
-            for r in range(regions):
-                length[r] = whole
-        for e in range(indptr[i], indptr[i + 1]):
-            w, r = word[indices[e]], region[indices[e]]
-            count = max(counts[k * words + w] - inside[w], 0.0)  # below 0 by rounding only
-            total = max(totals[k * regions + r] - length[r], 0.0)
-            out[i * regions + r] += data[e] * np.log((count + alpha) / (total + alpha * sizes[r]))
-        for e in range(indptr[i], indptr[i + 1]):
-            inside[word[indices[e]]] = 0.0

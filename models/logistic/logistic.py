@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import log_softmax
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import warn_unconverged
 from ..base.groups import IterationParameters, WeightParameters
-from ..base.parameters import parameters
-from ..base.validation import as_dense, check_choice, check_number
+from ..base.linear import LinearClassifier
+from ..base.parameters import Count, NonNegative, Positive, parameters
+from ..base.validation import check_number
 from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_sampled
-from .elastic_net import SmoothPart, minimize_with_absolute_values
+from .elastic_net import minimize_with_absolute_values
 from .separation import least_loss
 
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
 
 
 @parameters
-class LogisticRegression(Classifier, WeightParameters, IterationParameters):
+class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters):
     r"""Logistic regression, regularized by the squares of the weights or their absolute values.
 
     Of two classes, with t = 1 for the second one, and of K classes,
@@ -43,9 +43,6 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         Positive; infinity switches regularization off.
     fit_intercept
         Whether there is an intercept b.
-    quadratic
-        Whether the products of every two features, and the squares, are features too: x'A x + w'x + b, with A in
-        `quadratic_`.  Of dense samples with few features; A is regularized like w.
     l1_ratio
         The share a of absolute values in the penalty, from 0 to 1; with any, a Newton step is a quadratic program.
     solver
@@ -55,8 +52,6 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter
         Steps of Newton's method.
-    verbose
-        1 prints a line for each step of Newton's method.
 
     Attributes
     ----------
@@ -66,8 +61,6 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         b, the constant term of the log-odds.
     C_ : float
         The C that was used: a finite one where C was infinite and the classes are separable.
-    quadratic_ : array, shape (rows of coef_, features, features)
-        The symmetric matrices A; only where `quadratic`.
     n_iter_ : int
         Newton steps.
     objective_, dual_objective_ : float
@@ -105,49 +98,35 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
     [[0.5, 0.5]]
     """
 
-    _takes_sparse = True
-
-    C: float = 1.0
+    C: Positive = 1.0
     fit_intercept: bool = True
     _: KW_ONLY
     solver: Literal["auto", "cholesky", "conjugate_gradients"] = "auto"
-    tol: float = 1e-12
-    max_iter: int = 100
-    quadratic: bool = False
+    tol: NonNegative = 1e-12
+    max_iter: Count = 100
     l1_ratio: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
-        X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
-        C = check_number("C", self.C, 0.0, open_low=True)
-        solver = check_choice("solver", self.solver, ("auto", "cholesky", "conjugate_gradients"))
-        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
+        C, tol, max_iter = float(self.C), float(self.tol), int(self.max_iter)
         keep = weights > 0.0
         l1_ratio = check_number("l1_ratio", self.l1_ratio, 0.0, 1.0)
-        if self.quadratic and l1_ratio > 0.0:
-            raise ValueError("quadratic=True and l1_ratio above 0 do not go together: set one of them")
-        features = with_products(X) if self.quadratic else X
         if not keep.all():
-            features, codes, weights = features[keep], codes[keep], weights[keep]
+            X, codes, weights = X[keep], codes[keep], weights[keep]
         loss = LogisticLoss(
-            features, codes, weights, self.classes_.size, bool(self.fit_intercept), solver,
+            X, codes, weights, self.classes_.size, bool(self.fit_intercept), self.solver,
             l1_ratio if C < math.inf else 0.0,
         )  # fmt: skip
         minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
         if not minimum.converged:
-            warnings.warn(
+            warn_unconverged(
                 f"LogisticRegression: Newton's method ended after {minimum.iterations} iterations, its objective known "
                 f"to about {minimum.decrement:.1e}.  Scale the features, lower C, or raise max_iter or tol.",
-                convergence_warning(),
                 stacklevel=2,
             )
         self.minimum_, self.n_iter_ = minimum, minimum.iterations
         self.coef_, self.intercept_ = loss.split(minimum.theta)
-        self.__dict__.pop("quadratic_", None)
-        if self.quadratic:
-            self.coef_, self.quadratic_ = split_products(self.coef_, X.shape[1])
         scale = self.C_ if loss.penalty > 0.0 else 1.0
         self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
         return self
@@ -175,18 +154,6 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         found.iterations += steps
         return found
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """z of every sample: shape (samples,) of two classes, otherwise (samples, classes)."""
-        X = self._matrix_to_predict(X)
-        scores = X @ self.coef_.T + self.intercept_
-        if hasattr(self, "quadratic_"):
-            scores = scores + np.einsum("ij,kjl,il->ik", as_dense(X), self.quadratic_, as_dense(X), optimize=True)
-        return scores[:, 0] if self.classes_.size == 2 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label with the largest probability."""
-        return self._labels_of(self.decision_function(X))
-
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log P(k | x), shape (samples, classes)."""
         scores = self.decision_function(X)
@@ -199,7 +166,7 @@ class LogisticRegression(Classifier, WeightParameters, IterationParameters):
         return np.exp(self.predict_log_proba(X))
 
 
-class LogisticPart(SmoothPart):
+class LogisticPart:
     """What is smooth of the objective, at one point."""
 
     def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
@@ -207,6 +174,7 @@ class LogisticPart(SmoothPart):
         self.value, self.gradient = self.point.value, self.point.gradient()
 
     def hessian(self, which: np.ndarray) -> np.ndarray:
+        """The rows and columns `which`."""
         loss, part = self.loss, self.loss.columns
         columns, place = np.unique(which % part, return_inverse=True)
         features = columns[columns < loss.X.shape[1]]
@@ -217,19 +185,3 @@ class LogisticPart(SmoothPart):
         few.penalty = loss.penalty
         at = which // part * columns.size + place
         return LogisticPoint.of_probabilities(few, self.point.P).hessian()[np.ix_(at, at)]
-
-
-def with_products(X: Any) -> np.ndarray:
-    """X, and to its right sqrt(2) x_j x_l for j < l and x_j^2: the inner products of these are (x'z) + (x'z)^2."""
-    X = as_dense(X)
-    j, m = np.triu_indices(X.shape[1])
-    return np.hstack([X, np.where(j == m, 1.0, math.sqrt(2.0)) * X[:, j] * X[:, m]])
-
-
-def split_products(coef: np.ndarray, features: int) -> tuple[np.ndarray, np.ndarray]:
-    """w, and the symmetric matrices A of x'A x; the penalty of the products' weights is |A|_F^2."""
-    j, m = np.triu_indices(features)
-    A = np.zeros((len(coef), features, features))
-    A[:, j, m] = coef[:, features:] / np.where(j == m, 1.0, math.sqrt(2.0))
-    A[:, m, j] = A[:, j, m]
-    return coef[:, :features].copy(), A

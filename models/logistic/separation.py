@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import qp
 
-from ..base.estimator import convergence_warning, uninterrupted
+from ..base.estimator import uninterrupted, warn_unconverged
 from ..numerics.newton_minimizer import Minimum
 from ..programs.logistic import separation_program
 
@@ -20,17 +19,8 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
     """The minimum of a loss with the penalty 1 / C, and the C that was used.
 
     Without a penalty and with separable samples there is no minimum; that of a small one is given then, with a warning.
-    The linear program that decides it becomes `program_` of the model, its answer `solution_`.
-
-    Parameters
-    ----------
-    model : Estimator
-    loss
-        With `penalty`, which is set here, `nearest_to_certain(theta)`, `margins()` and `least_penalty()`.
-    minimize : callable
-        Minimizes it.
-    what : str
-        What the warning says.
+    The linear program that decides it becomes `program_` of the model, its answer `solution_`.  `loss.penalty` is set
+    here before each call of `minimize`; `what` is what the warning says.
     """
     for name in ("program_", "solution_"):
         model.__dict__.pop(name, None)
@@ -44,9 +34,8 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
         return found, C
     loss.penalty = loss.least_penalty()
     C = 1.0 / loss.penalty
-    warnings.warn(
+    warn_unconverged(
         f"{type(model).__name__}: {what}; the answer of C = {C:.3g} is given.  Set C.",
-        convergence_warning(),
         stacklevel=4,
     )
     return minimize(), C

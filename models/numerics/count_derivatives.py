@@ -13,23 +13,11 @@ from .recursions import add_features
 
 
 def expected_statistics(offsets, features, start, transitions, potentials, directions):
-    """E[(starts, transitions, sums of f(x))], flat, of every sequence, and its derivative along its own direction.
+    """Return E[(starts, transitions, sums of f(x))], flat, of every sequence, and its derivative along its direction.
 
-    Parameters
-    ----------
-    offsets : array of int64
-        As in `Sequences`.
-    features : array, shape (positions, K)
-        f(x) of every position.
-    start, transitions : arrays, shapes (S,), (S, S)
-    potentials : array, shape (S, K)
-        log P(x | state) = potentials f(x).
-    directions : array, shape (sequences, S + S^2 + S K), or (sequences, 0) for no derivative
-        How the logarithms of start and transitions and the potentials move.
-
-    Returns
-    -------
-    table, tangents : arrays, shape (sequences, S + S^2 + S K)
+    `features` (positions, K) are the f(x), with log P(x | state) = `potentials` f(x).  `directions`, of the shape of
+    both results, (sequences, S + S^2 + S K), say how the logarithms of `start` and `transitions` and the potentials
+    move; with shape (sequences, 0) there is no derivative.
     """
     number, states, size = offsets.size - 1, start.size, features.shape[1]
     chain = states + states * states

@@ -149,16 +149,8 @@ def row_blocks(rows: int, columns: int) -> list[slice]:
 def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> None:
     """Add Z' diag(weights) Z to the lower triangle of `H` in place, Z = [X bias], or X if `H` has X's columns.
 
-    Rows of weight zero are not read.  Dense rows are scaled in blocks that stay in the cache.
-
-    Parameters
-    ----------
-    H : array in Fortran order
-    X : array or sparse, shape (samples, features)
-    weights : array, shape (samples,)
-        Of one sign.
-    bias : float
-        The value of the last feature in all samples.
+    `H` is in Fortran order, X dense or sparse, the weights are of one sign; rows of weight zero are not read.  Dense
+    rows are scaled in blocks that stay in the cache.
     """
     used, columns = np.flatnonzero(weights), X.shape[1]
     weights = weights[used]

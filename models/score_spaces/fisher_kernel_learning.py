@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, NonNegative, fitted, parameters
 from ..base.transformer import Transformer
-from ..base.validation import check_number
 from ..numerics.count_derivatives import expected_statistics
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
-from ..sequences.hmm import HiddenMarkovModel
+from ..sequences.hmm import HiddenMarkovModel, unflatten
 from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
 
@@ -82,16 +81,12 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     model_: HiddenMarkovModel = fitted()
 
     _: KW_ONLY
-    penalty: float = 1e-3
-    max_iter: int = 50
-    tol: float = 1e-4
+    penalty: NonNegative = 1e-3
+    max_iter: Count = 50
+    tol: NonNegative = 1e-4
 
     def fit(self, X: Any, y: Any) -> FisherKernelLearning:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
-        self._check_sequence_parameters()
-        check_number("penalty", self.penalty, 0.0)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
         batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
         model = self._model(batch, self.random_state).fit(batch.split(batch.values))
@@ -221,13 +216,6 @@ def _blocks(model: HiddenMarkovModel) -> list[Block]:
     return [_Shares(model.startprob_), _Shares(model.transmat_), emissions]
 
 
-def _unflatten(columns: np.ndarray, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
-    """Columns as arrays of these shapes, each behind the leading axes."""
-    cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-    pieces = np.split(columns, cuts, axis=-1)
-    return [piece.reshape(*columns.shape[:-1], *shape) for piece, shape in zip(pieces, shapes)]
-
-
 def _statistics(
     batch: Sequences, features: np.ndarray, blocks: list[Block], parts: list[np.ndarray], directions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -238,7 +226,7 @@ def _statistics(
 
 def fisher_scores(table: np.ndarray, blocks: list[Block], parts: list[np.ndarray]) -> np.ndarray:
     """d log P / d omega from the expected statistics, of every sequence."""
-    statistics = _unflatten(table, [block.statistics for block in blocks])
+    statistics = unflatten(table, [block.statistics for block in blocks])
     found = [block.scores(n, p) for block, n, p in zip(blocks, statistics, parts)]
     return np.hstack([part.reshape(table.shape[0], -1) for part in found])
 
@@ -260,7 +248,7 @@ class _Learner:
         self.start = np.append(omega, np.log(2.0 / spread if spread > 0.0 else 1.0))
 
     def split(self, omega: np.ndarray) -> list[np.ndarray]:
-        return _unflatten(omega, [block.shape for block in self.blocks])
+        return unflatten(omega, [block.shape for block in self.blocks])
 
     def parts(self, omega: np.ndarray) -> list[np.ndarray]:
         """Start and transition probabilities, and the parameters of the emissions."""
@@ -279,7 +267,7 @@ class _Learner:
         moves = [block.moves(v, p) for block, v, p in zip(self.blocks, along, parts)]
         _, tangents = self.statistics(parts, np.hstack([move.reshape(len(move), -1) for move in moves]))
         shapes = [block.statistics for block in self.blocks]
-        both = zip(self.blocks, _unflatten(table, shapes), _unflatten(tangents, shapes), parts, along)
+        both = zip(self.blocks, unflatten(table, shapes), unflatten(tangents, shapes), parts, along)
         gradient = np.concatenate([block.changes(n, dn, p, v).sum(axis=0).ravel() for block, n, dn, p, v in both])
         away = omega - self.start[:-1]
         value = error + 0.5 * self.penalty * float(away @ away)

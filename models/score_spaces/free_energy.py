@@ -8,7 +8,6 @@ import numpy as np
 
 from ..base.parameters import fitted, parameters
 from ..generative.generative import GenerativeClassifier, check_priors, estimated_priors, quiet_log
-from ..topics.topics import LatentDirichletAllocation
 from .sufficient_statistics import OnGenerativeModel, count_samples, fresh, models_of_classes
 
 
@@ -59,33 +58,16 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     model: Any = None
     priors: Any = None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
-        return tags
-
     def fit(self, X: Any, y: Any) -> FreeEnergyClassifier:
-        """Fit a model to the samples of each class.
-
-        Parameters
-        ----------
-        X : list of arrays, or matrix
-            What the model takes.
-        y : array_like, shape (samples,)
-        """
+        """Fit a model to the samples of each class."""
         model = fresh(self.model)
-        if isinstance(model, LatentDirichletAllocation):
-            X = self._matrix_to_fit(X)
+        X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, count_samples(X))
         counts = np.bincount(codes)
         priors = check_priors(self.priors, counts.size)
         self.models_ = models_of_classes(model, X, codes)
         self.priors_ = estimated_priors(counts, priors, np.ones(counts.size))
         return self
-
-    def _matrix_to_predict(self, X: Any) -> Any:
-        self._check_fitted()
-        return super()._matrix_to_predict(X) if isinstance(self.models_[0], LatentDirichletAllocation) else X
 
     def _log_joint(self, X: Any) -> np.ndarray:
         return np.column_stack([model.score_samples(X) for model in self.models_]) + quiet_log(self.priors_)

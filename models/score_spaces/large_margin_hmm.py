@@ -2,7 +2,6 @@ r"""Hidden Markov models whose log-scores of a sequence are held apart: by quadr
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -11,14 +10,14 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import convergence_warning, uninterrupted
+from ..base.estimator import uninterrupted, warn_unconverged
 from ..base.multiclass import class_scores
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.progress import History
-from ..base.validation import as_generator, check_choice, check_number
+from ..base.validation import as_generator
 from ..numerics import recursions
 from ..programs.score_spaces import cutting_plane_program
-from ..sequences.hmm import HiddenMarkovModel
+from ..sequences.hmm import HiddenMarkovModel, unflatten
 from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
 from .sufficient_statistics import take
@@ -114,17 +113,12 @@ class LargeMarginHMM(SequenceClassifier):
 
     _: KW_ONLY
     training: Literal["margin", "perceptron"] = "margin"
-    C: float = 1.0
-    max_iter: int = 10
-    tol: float = 1e-3
+    C: Positive = 1.0
+    max_iter: Count = 10
+    tol: NonNegative = 1e-3
 
     def fit(self, X: Any, y: Any) -> LargeMarginHMM:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
-        self._check_sequence_parameters()
-        check_choice("training", self.training, ("margin", "perceptron"))
-        check_number("C", self.C, 0.0, open_low=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
         rng = as_generator(self.random_state)
         batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
@@ -183,10 +177,9 @@ class LargeMarginHMM(SequenceClassifier):
         self.n_iter_ = len(objectives) - 1
         self.starts_, self.transitions_, self.emissions_ = scores.split(w)
         if gap > CUT_TOL * (1.0 + objectives[-1]):
-            warnings.warn(
+            warn_unconverged(
                 f"LargeMarginHMM: {CUTS} cutting planes leave the objective {objectives[-1]:.6g} of an alignment known "
                 f"to {gap:.1e} only. Lower C.",
-                convergence_warning(),
                 stacklevel=3,
             )
 
@@ -197,10 +190,6 @@ class LargeMarginHMM(SequenceClassifier):
         features = self.models_[0]._emission_features(batch)
         weights = zip(self.starts_, self.transitions_, self.emissions_)
         return class_scores(np.array([_best_paths(batch, features, *w)[1] for w in weights]).T)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score."""
-        return self._labels_of(self.decision_function(X))
 
 
 @dataclass
@@ -228,11 +217,9 @@ class _Scores:
     def flat(self, *parts: np.ndarray) -> np.ndarray:
         return np.concatenate([part.ravel() for part in parts])
 
-    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def split(self, w: np.ndarray) -> list[np.ndarray]:
         S, K = self.states, self.features.shape[1]
-        by_class = w.reshape(-1, S + S * S + S * K)
-        starts, transitions, emissions = np.split(by_class, [S, S + S * S], axis=1)
-        return starts, transitions.reshape(-1, S, S), emissions.reshape(-1, S, K)
+        return unflatten(w.reshape(-1, S + S * S + S * K), [(S,), (S, S), (S, K)])
 
     def align(self, w: np.ndarray) -> np.ndarray:
         """The best path of every sequence under its own class, end to end."""

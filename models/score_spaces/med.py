@@ -2,7 +2,6 @@ r"""Maximum entropy discrimination: a distribution of linear classifiers, and of
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -12,12 +11,13 @@ from scipy.optimize import brentq
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import warn_unconverged
 from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
-from ..base.multiclass import scores, spread, two_class_problems
-from ..base.parameters import parameters
+from ..base.linear import LinearClassifier
+from ..base.multiclass import spread, two_class_problems
+from ..base.parameters import Count, Positive, parameters
 from ..base.progress import History
-from ..base.validation import as_dense, check_choice, check_number
+from ..base.validation import as_dense
 from ..numerics.newton_minimizer import minimize, solve_cholesky
 from ..programs.score_spaces import med_newton_program, med_program
 from ..svm.margin import MarginDual, product_of
@@ -236,7 +236,7 @@ def _scaled(F: Any, factors: np.ndarray) -> Any:
 
 
 @parameters
-class MEDClassifier(Classifier, InterceptParameters, WeightParameters, EngineParameters):
+class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, EngineParameters):
     r"""Maximum entropy discrimination with a linear classifier.
 
     Of all distributions of the weights and of the margins, the one nearest to the prior under which every sample has
@@ -300,24 +300,18 @@ class MEDClassifier(Classifier, InterceptParameters, WeightParameters, EnginePar
     [[ 0.416646 -0.41078 ]] [ True]
     """
 
-    _takes_sparse = True
-
-    a: float = 1.0
-    c: float = 6.0
+    a: Positive = 1.0
+    c: Positive = 6.0
     _: KW_ONLY
     method: Literal["newton", "alternation"] = "newton"
-    tol: float = 1e-8
-    max_iter: int = 100
+    tol: Positive = 1e-8
+    max_iter: Count = 100
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MEDClassifier:
         """Fit to samples X, dense or sparse, shape (samples, features), and their classes y."""
+        self._check_fields()
         check_margin_prior(self.a, self.c)
-        check_choice("method", self.method, ("newton", "alternation"))
-        check_number("tol", self.tol, 0.0, open_low=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        matrix = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, matrix.shape[0])
-        weight = self._weights_to_fit(sample_weight, codes)
+        matrix, codes, weight = self._samples_and_weights(X, y, sample_weight)
         phi = matrix
         if self.fit_intercept:
             ones = np.ones((matrix.shape[0], 1))
@@ -345,28 +339,16 @@ class MEDClassifier(Classifier, InterceptParameters, WeightParameters, EnginePar
         self.program_, self.solution_ = found[-1].program, found[-1].solution
         if (self.gap_ > self.tol * (1.0 + abs(self.objective_))).any():
             worst = int((self.gap_ / (1.0 + abs(self.objective_))).argmax())
-            warnings.warn(
+            warn_unconverged(
                 f"MEDClassifier: after {found[worst].iterations} quadratic programs the dual's objective "
                 f"{self.objective_[worst]:.6g} is known to {self.gap_[worst]:.1e} only. Scale the features, "
                 'raise tol or max_iter, or use method="newton".',
-                convergence_warning(),
                 stacklevel=3,
             )
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """E[w]'phi, shape (samples,) for two classes, otherwise (samples, classes)."""
-        values = self._matrix_to_predict(X) @ self.coef_.T + self.intercept_
-        return scores(values, self.classes_.size, "ovr")
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest expected score."""
-        return self._labels_of(self.decision_function(X))
 
 
 def check_margin_prior(a: float, c: float) -> None:
     """Refuse a margin prior under which no constraint would ever bind."""
-    check_number("a", a, 0.0, open_low=True)
-    check_number("c", c, 0.0, open_low=True)
     if a * c <= 1.0:
         raise ValueError(
             f"a must be above 1 / c, the margin's prior mean being a - 1 / c: a = {a!r} with c = {c!r} asks no margin"

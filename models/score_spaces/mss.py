@@ -10,11 +10,10 @@ import numpy as np
 
 from ..base.estimator import Classifier
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.multiclass import SCHEMES, Scheme, scores, spread, two_class_problems
-from ..base.parameters import fitted, parameters
+from ..base.multiclass import Scheme, scores, spread, two_class_problems
+from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.transformer import Transformer
-from ..base.validation import as_generator, as_labels, check_choice, check_number
-from ..topics.topics import LatentDirichletAllocation
+from ..base.validation import as_generator, as_labels
 from .med import Discrimination, check_margin_prior, discriminate
 from .sufficient_statistics import (
     OnGenerativeModel,
@@ -149,32 +148,24 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     models_: list[Any] = fitted()
 
     model: Any = None
-    a: float = 1.0
+    a: Positive = 1.0
     _: KW_ONLY
-    c: float = 6.0
-    xi: float = 1.0
+    c: Positive = 6.0
+    xi: Positive = 1.0
     per_class: bool = False
     inference: Literal["exact", "sampler"] = "exact"
     unlabelled: Literal["untilted", "cheaper"] = "untilted"
     multi_class: Scheme = "ovr"
-    n_draws: int = 100
-    max_iter: int = 10
-    tol: float = 1e-4
-    n_init: int = 3
+    n_draws: Count = 100
+    max_iter: Count = 10
+    tol: NonNegative = 1e-4
+    n_init: Count = 3
 
     def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
-        """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes.
-
-        Parameters
-        ----------
-        X : list of arrays, or matrix
-            What the model takes.
-        y : array_like, shape (samples,)
-        """
+        """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes."""
         self._check_parameters()
         model = fresh(self.model)
-        if isinstance(model, LatentDirichletAllocation):
-            X = self._matrix_to_fit(X)
+        X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, count_samples(X))
         rng, problems = as_generator(self.random_state), self._problems(codes)
         models = [model]
@@ -210,17 +201,10 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         return SideBySide([statistics_of(model, X) for model in models], side if self.per_class else 0 * side)
 
     def _check_parameters(self) -> None:
+        self._check_fields()
         check_margin_prior(self.a, self.c)
-        check_number("xi", self.xi, 0.0, open_low=True)
-        check_choice("inference", self.inference, ("exact", "sampler"))
-        check_choice("unlabelled", self.unlabelled, ("untilted", "cheaper"))
-        check_choice("multi_class", self.multi_class, SCHEMES)
         if self.inference == "sampler" and self.unlabelled == "cheaper":
             raise ValueError('unlabelled="cheaper" needs inference="exact"')
-        check_number("n_draws", self.n_draws, 1, whole=True)
-        check_number("n_init", self.n_init, 1, whole=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
 
     def _keep(self, found: list[_Learned], rows: list[np.ndarray], number: int) -> None:
         self.models_ = [model for one in found for model in one.models]
@@ -291,15 +275,9 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         decisions = np.array([score for _, score in self._judge(X)]).T
         return scores(decisions, self.classes_.size, self.multi_class)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of every sample by the sign, the largest value or the votes of `decision_function`."""
-        return self._labels_of(self.decision_function(X))
-
     def _judge(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """The features and the score of every sample, for each machine."""
-        self._check_fitted()
-        if isinstance(self.models_[0], LatentDirichletAllocation):
-            X = self._matrix_to_predict(X)
+        X = self._matrix_to_predict(X)
         judged, number = [], count_samples(X)
         for models, w, offset in self._machines():
             if self.unlabelled == "untilted":

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from ..base.estimator import Classifier
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.parameters import parameters
-from ..base.validation import check_choice, check_number
+from ..base.parameters import Positive, parameters
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
 from ..sequences.hmm import HiddenMarkovModel
@@ -44,13 +43,10 @@ class SequenceClassifier(Classifier, IterationParameters, SeedParameters):
     n_symbols: int | None = None
     _: KW_ONLY
     observations: Literal["symbols", "vectors"] = "symbols"
-    pseudocount: float = 1.0
-
-    def _check_sequence_parameters(self) -> None:
-        check_choice("observations", self.observations, ("symbols", "vectors"))
-        check_number("pseudocount", self.pseudocount, 0.0, open_low=True)
+    pseudocount: Positive = 1.0
 
     def _sequences_to_fit(self, X: Any) -> Sequences:
+        self._check_fields()
         if self.observations == "symbols":
             return as_symbols(X, self.n_symbols)
         batch = as_vectors(X)

@@ -63,15 +63,12 @@ class ScoreSpace(OnGenerativeModel, Transformer):
 
         Parameters
         ----------
-        X : list of arrays, or matrix
-            What the model takes.
         y : array_like, shape (samples,), optional
         """
         model = fresh(self.model)
         for name in ("classes_", "feature_names_in_"):
             vars(self).pop(name, None)
-        if isinstance(model, LatentDirichletAllocation):
-            X = self._matrix_to_fit(X)
+        X = self._matrix_to_fit(X)
         if y is None or not self.per_class:
             self.models_ = [model.fit(X)]
             return self
@@ -81,9 +78,7 @@ class ScoreSpace(OnGenerativeModel, Transformer):
 
     def transform(self, X: Any) -> np.ndarray:
         """The scores of every sample, shape (samples, features); those of the first class's model come first."""
-        self._check_fitted()
-        samples = self._matrix_to_predict(X) if isinstance(self.models_[0], LatentDirichletAllocation) else X
-        return self._in_container(self._features(samples), X)
+        return self._in_container(self._features(self._matrix_to_predict(X)), X)
 
     @property
     def _n_features_out(self) -> int:
@@ -309,13 +304,9 @@ def _share_gradient(counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 def _normal_gradient(sums: np.ndarray, model: GaussianHMM) -> list[np.ndarray]:
     """Of the expected log densities, with respect to means and (co)variances; sums (samples, states, features)."""
-    means, covariances = model.means_, model.covariances_
-    d = means.shape[1]
+    (means, covariances), (n, first, squares) = (model.means_, model.covariances_), _central(sums, model)
     if model.covariance_type == "diag":
-        n, first, second = sums[..., :d], sums[..., d : 2 * d], sums[..., 2 * d :]
-        squares = second - 2.0 * means * first + means**2 * n
         return [(first - n * means) / covariances, 0.5 * (squares / covariances - n) / covariances]
-    n, first, squares = _central(sums, means)
     inverse = np.linalg.inv(covariances)
     by_mean = np.einsum("sij,tsj->tsi", inverse, first - n * means)
     by_covariance = 0.5 * (inverse @ squares @ inverse - n[..., None] * inverse)
@@ -324,21 +315,20 @@ def _normal_gradient(sums: np.ndarray, model: GaussianHMM) -> list[np.ndarray]:
 
 def _normal_terms(sums: np.ndarray, model: GaussianHMM) -> np.ndarray:
     """The expected log densities of what is seen, by state (and by coordinate, with diagonal covariances)."""
-    means, covariances = model.means_, model.covariances_
-    d = means.shape[1]
+    covariances, (n, _, squares) = model.covariances_, _central(sums, model)
     if model.covariance_type == "diag":
-        n, first, second = sums[..., :d], sums[..., d : 2 * d], sums[..., 2 * d :]
-        squares = second - 2.0 * means * first + means**2 * n
         return -0.5 * (n * np.log(2.0 * np.pi * covariances) + squares / covariances)
-    n, first, squares = _central(sums, means)
-    constant = d * np.log(2.0 * np.pi) + np.linalg.slogdet(covariances)[1]
+    constant = covariances.shape[1] * np.log(2.0 * np.pi) + np.linalg.slogdet(covariances)[1]
     products = np.einsum("sij,tsij->ts", np.linalg.inv(covariances), squares)
     return -0.5 * (n[..., 0] * constant + products)
 
 
-def _central(sums: np.ndarray, means: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From the sums of (1, x, xx'): the first two, and those of (x - mean)(x - mean)'."""
-    d = means.shape[1]
+def _central(sums: np.ndarray, model: GaussianHMM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From the sums of f(x): those of 1 and x, and of (x - mean)^2 or (x - mean)(x - mean)'."""
+    means, d = model.means_, model.means_.shape[1]
+    if model.covariance_type == "diag":
+        n, first, second = sums[..., :d], sums[..., d : 2 * d], sums[..., 2 * d :]
+        return n, first, second - 2.0 * means * first + means**2 * n
     n, first = sums[..., :1], sums[..., 1 : d + 1]
     second = sums[..., d + 1 :].reshape(*sums.shape[:2], d, d)
     cross = first[..., :, None] * means[:, None, :]

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from ..base.estimator import Estimator
 from ..sequences.discrete_hmm import DiscreteHMM
-from ..sequences.hmm import Bend, HiddenMarkovModel, Posterior
+from ..sequences.hmm import Bend, HiddenMarkovModel, Posterior, unflatten
 from ..sequences.sequences import Sequences
 from ..topics.topics import LatentDirichletAllocation
 
@@ -53,17 +53,9 @@ class ChainStatistics:
         number = len(self.batch)
         return np.zeros(number), np.zeros(number, dtype=np.int64), 1
 
-    def split(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def split(self, table: np.ndarray) -> list[np.ndarray]:
         """Columns as what they are: starts, transitions, emissions, each with the table's first axis."""
-        sizes = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        starts, transitions, emissions = np.split(table, sizes, axis=-1)
-        before = table.shape[:-1]
-        first, second, third = self.shapes
-        return (
-            starts.reshape(*before, *first),
-            transitions.reshape(*before, *second),
-            emissions.reshape(*before, *third),
-        )
+        return unflatten(table, self.shapes)
 
     def expect(
         self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
@@ -165,13 +157,7 @@ class SideBySide:
     .. math::
         \mathrm{KL}(Q_o \| P(x, h; \theta_o)) + \sum_{k \ne o} \mathrm{KL}(Q_k \| P(h | x; \theta_k)),
 
-    which is - log P(x; theta_o) where no Q is tilted.
-
-    Parameters
-    ----------
-    parts : list of statistics, one a model
-    owners : array of int, shape (samples,)
-        The index of each sample's model.
+    which is - log P(x; theta_o) where no Q is tilted.  `owners` has the index of each sample's model among `parts`.
     """
 
     def __init__(self, parts: Sequence[Statistics], owners: np.ndarray) -> None:
@@ -219,20 +205,27 @@ class SideBySide:
 class OnGenerativeModel(Estimator):
     """Which data an estimator takes whose parameter `model` is a generative model: what the model takes."""
 
+    _samples_told = "list of arrays, or matrix\n    What the model takes."
+
     model: Any
 
     @property
-    def _takes_sparse(self) -> bool:  # type: ignore[override]
+    def _takes_counts(self) -> bool:  # type: ignore[override]
         return isinstance(self.model, LatentDirichletAllocation)
+
+    _takes_sparse = _takes_counts  # type: ignore[assignment]
 
     @property
     def _takes_sequences(self) -> bool:  # type: ignore[override]
-        return not isinstance(self.model, LatentDirichletAllocation)
+        return not self._takes_counts
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
-        return tags
+    def _matrix_to_fit(self, X: Any, fewest: int = 1) -> Any:
+        self._check_fields()
+        return super()._matrix_to_fit(X, fewest) if self._takes_counts else X
+
+    def _matrix_to_predict(self, X: Any) -> Any:
+        self._check_fitted()
+        return super()._matrix_to_predict(X) if self._takes_counts else X
 
 
 def statistics_of(model: Estimator, X: Any) -> Statistics:

@@ -62,12 +62,8 @@ def decreasing_roots(f: Any, is_root: Any, at_zero: np.ndarray, high: np.ndarray
     The Illinois form of false position, and a bisection after two steps of it that have not halved the interval: under
     a strong tilt the functions are nearly stairs.
 
-    Parameters
-    ----------
-    f, is_root : callables
-        Of points and the indices of their functions: the values there, and whether these points will do.
-    at_zero, high : arrays, shape (functions,)
-        The values at zero, above zero where `high` is, and points where the values are not.
+    `f` and `is_root` take points and the indices of their functions: the values there, and whether these points will
+    do.  `at_zero` are the values at zero, above zero where `high` is, and at `high` the values are not.
     """
     low, at_low, high = np.zeros(high.size), at_zero.copy(), high.copy()
     current, at_high, side = high.copy(), np.zeros(high.size), np.zeros(high.size)

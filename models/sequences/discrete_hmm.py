@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_number
+from ..base.parameters import Count, fitted, parameters
 from ..generative.generative import quiet_log
 from ..numerics import recursions
 from .hmm import Bend, ChainParameters, HiddenMarkovModel, as_probabilities, near_uniform_rows, scaled, shares
@@ -56,8 +55,8 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
     (True, True)
     """
 
-    n_states: int = 3
-    n_symbols: int | None = None
+    n_states: Count = 3
+    n_symbols: Count | None = None
 
     emissionprob_: np.ndarray = fitted()
 
@@ -69,8 +68,6 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
 
     def _batch(self, sequences: Any) -> Sequences:
         fitted = getattr(self, "emissionprob_", None)
-        if self.n_symbols is not None:
-            check_number("n_symbols", self.n_symbols, 1, whole=True)
         return as_symbols(sequences, self.n_symbols if fitted is None else fitted.shape[1])
 
     def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:

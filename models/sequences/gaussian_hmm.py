@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, Positive, fitted, parameters
 from ..base.seeding import cluster_means
-from ..base.validation import check_choice, check_number
-from ..generative.normal import whitened
+from ..generative.normal import groups_of, log_densities
 from ..numerics import recursions
 from .hmm import ChainParameters, HiddenMarkovModel
 from .sequences import Sequences, as_vectors
@@ -60,17 +59,17 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
     [-0.  5.]
     """
 
-    n_states: int = 3
+    n_states: Count = 3
     covariance_type: Literal["diag", "full"] = "diag"
     _: KW_ONLY
-    min_variance: float = 1e-3
+    min_variance: Positive = 1e-3
 
     means_: np.ndarray = fitted()
     covariances_: np.ndarray = fitted()
 
     def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
         """Take these parameters instead of fitting."""
-        check_choice("covariance_type", self.covariance_type, ("diag", "full"))
+        self._check_fields()
         states = self._set_chain(startprob, transmat)
         means = np.ascontiguousarray(means, dtype=np.float64)
         if means.ndim != 2 or means.shape[0] != states:
@@ -92,8 +91,6 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
 
     def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
         """Means by k-means++ and ten rounds of k-means, or near that of all; the variances of all observations."""
-        check_choice("covariance_type", self.covariance_type, ("diag", "full"))
-        check_number("min_variance", self.min_variance, 0.0, open_low=True)
         seen = ~np.isnan(batch.values)
         if not seen.any(axis=0).all():
             feature = int(np.flatnonzero(~seen.any(axis=0))[0])
@@ -116,10 +113,7 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         if self.covariance_type == "diag":
             out = recursions.diagonal_log_densities(batch.values, self.means_, self.covariances_)
         else:
-            out = np.empty((batch.values.shape[0], self.means_.shape[0]))
-            for rows, seen in _patterns(batch.values):
-                for i, (mean, covariance) in enumerate(zip(self.means_, self.covariances_)):
-                    out[rows, i] = _log_normal(batch.values[rows][:, seen], mean[seen], covariance[np.ix_(seen, seen)])
+            out = log_densities(batch.values, self.means_, self.covariances_, groups_of(batch.values))
         return np.maximum(out, FAR)
 
     def _features(self, values: np.ndarray) -> np.ndarray:
@@ -165,7 +159,7 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         With o seen and m missing:  E[x_m] = mu_m + B (x_o - mu_o),  Cov[x_m] = S_mm - B S_om,  B = S_mo S_oo^-1.
         """
         owner = np.repeat(np.arange(len(batch)), batch.lengths)
-        for rows, seen in _patterns(batch.values):
+        for rows, seen in groups_of(batch.values):
             if seen.all() or not seen.any():
                 continue
             share = gamma[rows] * weight[owner[rows], None]
@@ -219,24 +213,6 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         if self.covariance_type == "diag":
             return self.means_[path] + np.sqrt(self.covariances_[path]) * noise
         return self.means_[path] + np.einsum("tij,tj->ti", np.linalg.cholesky(self.covariances_)[path], noise)
-
-
-def _patterns(values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The positions with the same coordinates seen, and these coordinates as a mask."""
-    seen = ~np.isnan(values)
-    if seen.all():
-        return [(np.arange(values.shape[0]), seen[0])]
-    kinds, kind = np.unique(seen, axis=0, return_inverse=True)
-    return [(np.flatnonzero(kind.ravel() == k), kinds[k]) for k in range(kinds.shape[0])]
-
-
-def _log_normal(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """log N(x; mean, covariance) of each row; zero when there is no coordinate."""
-    if mean.size == 0:
-        return np.zeros(x.shape[0])
-    L = np.linalg.cholesky(covariance)
-    squares = (whitened(L, x - mean) ** 2).sum(axis=1)
-    return -0.5 * (mean.size * np.log(2.0 * np.pi) + squares) - np.log(np.diag(L)).sum()
 
 
 def _outer(x: np.ndarray) -> np.ndarray:

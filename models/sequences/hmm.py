@@ -12,6 +12,8 @@ and a backward smoother (`recursions`), the M-step sets the parameters to the ex
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeVar
 
@@ -20,8 +22,8 @@ import numpy as np
 from ..base.ascent import ascend
 from ..base.estimator import Estimator
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.parameters import parameters
-from ..base.validation import as_generator, as_weights, check_choice, check_number
+from ..base.parameters import Count, NonNegative, parameters
+from ..base.validation import as_generator, as_weights, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions
 from .sequences import Sequences
@@ -96,11 +98,11 @@ class ChainParameters(IterationParameters, SeedParameters):
     """
 
     _: KW_ONLY
-    pseudocount: float = 0.01
-    n_init: int = 1
+    pseudocount: NonNegative = 0.01
+    n_init: Count = 1
     init: Literal["spread", "near_uniform"] = "spread"
     max_iter: int = 100
-    tol: float = 1e-5
+    tol: NonNegative = 1e-5
     warm_start: bool = False
 
 
@@ -111,12 +113,6 @@ class HiddenMarkovModel(Estimator):
     _takes_sequences = True
     _takes_nan = True
 
-    n_states: int
-    pseudocount: float
-    n_init: int
-    init: Any
-    warm_start: bool
-    random_state: Any
     startprob_: np.ndarray
     transmat_: np.ndarray
 
@@ -263,13 +259,8 @@ class HiddenMarkovModel(Estimator):
         sample_weight : array_like, shape (sequences,), optional
             The weight of each sequence's log-likelihood.
         """
-        check_number("n_states", self.n_states, 1, whole=True)
-        check_number("n_init", self.n_init, 1, whole=True)
-        check_choice("init", self.init, ("spread", "near_uniform"))
+        self._check_fields()
         check_number("max_iter", self.max_iter, 0, whole=True)
-        check_number("tol", self.tol, 0.0)
-        check_number("pseudocount", self.pseudocount, 0.0)
-        self._verbosity()
         rng = as_generator(self.random_state)
         goes_on = self.warm_start and hasattr(self, "startprob_")
         if not goes_on:
@@ -403,6 +394,12 @@ def near_uniform_rows(rng: np.random.Generator, *shape: int) -> np.ndarray:
     """Rows in proportion to 1 + U, U uniform in [0, 1)."""
     rows = 1.0 + rng.random(shape)
     return rows / rows.sum(axis=-1, keepdims=True)
+
+
+def unflatten(columns: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """Columns as arrays of these shapes, each behind the leading axes."""
+    pieces = np.split(columns, np.cumsum([math.prod(shape) for shape in shapes])[:-1], axis=-1)
+    return [piece.reshape(*columns.shape[:-1], *shape) for piece, shape in zip(pieces, shapes)]
 
 
 def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 
 from ..base.groups import EngineParameters
 from ..base.multiclass import Scheme
-from ..base.parameters import parameters
+from ..base.parameters import Positive, parameters
 from .kernels import Gamma
 
 
@@ -73,7 +73,7 @@ class WorkingSetParameters:
     """
 
     _: KW_ONLY
-    cache_size: float = 200.0
+    cache_size: Positive = 200.0
     shrinking: bool = True
 
 

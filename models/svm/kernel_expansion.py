@@ -8,10 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.estimator import Classifier
-from ..base.multiclass import SCHEMES, Scheme, scores, winners
-from ..base.validation import ClassWeight, as_dense, as_weights, check_choice, check_number
+from ..base.multiclass import scores, winners
+from ..base.validation import as_dense, as_weights
 from .kernels import Gamma, Kernel, make_kernel
 from .multipliers import KINDS
+
+PAIRWISE = "array_like or sparse, shape (samples, features)\n    Or (samples, samples) for a precomputed kernel."
+"""What `fit` takes for X where the kernel may be precomputed."""
 
 
 class KernelExpansion:
@@ -102,11 +105,6 @@ class KernelClassifier(KernelExpansion, Classifier):
 
     _takes_sparse = True
 
-    C: float
-    class_weight: ClassWeight
-    multi_class: Scheme
-    decision_function_shape: Scheme
-
     intercept_: np.ndarray
     _kinds: np.ndarray  # of the vectors that `support_kinds_` names
 
@@ -114,13 +112,6 @@ class KernelClassifier(KernelExpansion, Classifier):
     def support_kinds_(self) -> np.ndarray:
         """ "margin", "inside" or "wrong" of every support vector and machine."""
         return KINDS[self._kinds]
-
-    def _check_parameters(self) -> dict[str, Any]:
-        """The settings for the engine; refuses what this class itself reads."""
-        check_number("C", self.C, 0.0, open_low=True)
-        check_choice("multi_class", self.multi_class, SCHEMES)
-        check_choice("decision_function_shape", self.decision_function_shape, SCHEMES)
-        return self._engine_settings()
 
     def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """(X, classes' codes, weights, C_i) of all samples, the labels and weights checked; C_i has the class weights.

@@ -161,9 +161,12 @@ class Kernel:
 
 
 def make_kernel(
-    kernel: Any, X: Any, weights: np.ndarray, gamma: Any = "scale", degree: Any = 3, coef0: Any = 0.0
-) -> Kernel:
+    kernel: Any, X: Any, weights: np.ndarray, gamma: Any = "scale", degree: Any = 3, coef0: Any = 0.0,
+    evaluated: bool = False,
+) -> Kernel:  # fmt: skip
     """The kernel with its parameters checked, and gamma taken from the (weighted) samples X where it is a word.
+
+    One that is to be `evaluated` elsewhere than between the samples cannot be precomputed.
 
     Examples
     --------
@@ -176,7 +179,10 @@ def make_kernel(
         if isinstance(kernel, str) and kernel in ("poly", "rbf"):
             spread = variance(X, weights) if word == "scale" else 1.0
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0.0 else 1.0
-    return Kernel(kernel, gamma, degree, coef0)
+    found = Kernel(kernel, gamma, degree, coef0)
+    if evaluated and found.is_precomputed:
+        raise ValueError("kernel must be one that can be evaluated, but 'precomputed' came")
+    return found
 
 
 def inner_products(A: Any, B: Any) -> np.ndarray:

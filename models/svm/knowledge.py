@@ -11,8 +11,8 @@ import numpy as np
 import qp
 
 from ..base.groups import EngineParameters, WeightParameters
-from ..base.parameters import parameters
-from ..base.validation import as_dense, check_number
+from ..base.parameters import Positive, parameters
+from ..base.validation import as_dense
 from ..programs.successors import Region, knowledge_program
 from .linear_programs import ProgramClassifier, check_price
 
@@ -60,13 +60,12 @@ class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
     infeasible = "no hyperplane respects all of the knowledge, as Q=inf asks for: give a finite Q"
 
     knowledge: Any = ()
-    C: float = 1.0
+    C: Positive = 1.0
     _: KW_ONLY
-    Q: float = math.inf
+    Q: Positive = math.inf
 
     def _check_parameters(self) -> None:
         check_price(self.C)
-        check_number("Q", self.Q, 0.0, open_low=True)
 
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> qp.Blocks:
         given = self.knowledge

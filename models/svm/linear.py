@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
@@ -10,11 +9,11 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import Estimator, Regressor, convergence_warning
+from ..base.estimator import Estimator, Regressor, warn_unconverged
 from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
 from ..base.linear import LinearClassifier
-from ..base.parameters import fitted, parameters
-from ..base.validation import as_generator, as_targets, as_weights, check_choice, check_number
+from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.validation import as_generator, as_targets, as_weights
 from .coordinate_descent import Answer, Dual, solve
 
 ENGINE_TOL = 1e-10
@@ -55,10 +54,10 @@ class LinearParameters(InterceptParameters, EngineParameters):
     """
 
     _: KW_ONLY
-    tol: float = 1e-8
-    intercept_scaling: float = 1.0
+    tol: Positive = 1e-8
+    intercept_scaling: Positive = 1.0
     random_state: Any = 0
-    max_iter: int = 1000
+    max_iter: Count = 1000
 
 
 class LinearMachine(Estimator):
@@ -67,11 +66,6 @@ class LinearMachine(Estimator):
     The program is stated when somebody asks for it, from the data of the fit; they do not go into a pickle.
     """
 
-    C: float
-    fit_intercept: bool
-    intercept_scaling: float
-    random_state: Any
-    n_iter_: int
     objective_: float
     dual_objective_: float
     _dual: Dual
@@ -79,11 +73,9 @@ class LinearMachine(Estimator):
     _left_behind: ClassVar[tuple[str, ...]] = ("_dual", "_answer")
 
     def _check(self) -> None:
-        if check_number("C", self.C, 0.0, open_low=True) == np.inf:
+        self._check_fields()
+        if self.C == np.inf:
             raise ValueError(FINITE)
-        check_number("tol", self.tol, 0.0, open_low=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("intercept_scaling", self.intercept_scaling, 0.0, open_low=True)
         self.n_iter_, self.objective_, self.dual_objective_ = 0, 0.0, 0.0
         self._seed = int(as_generator(self.random_state).integers(2**62))
 
@@ -101,10 +93,9 @@ class LinearMachine(Estimator):
         answer = solve(dual, float(self.tol), int(self.max_iter), self._seed, settings, history)
         history.end(answer.converged)
         if not answer.converged:
-            warnings.warn(
+            warn_unconverged(
                 f"{name}: descent ended after {answer.passes} passes, its objective {answer.objective:.6g} known to a "
                 f"share of {answer.gap:.1e}. Scale the features, lower C, or raise tol or max_iter.",
-                convergence_warning(),
                 stacklevel=5,
             )
         self.n_iter_ = max(self.n_iter_, answer.passes)
@@ -158,12 +149,11 @@ class LinearSVC(LinearMachine, LinearClassifier, LinearParameters, WeightParamet
     True
     """
 
-    C: float = 1.0
+    C: Positive = 1.0
     loss: Literal["hinge", "squared_hinge"] = "squared_hinge"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Learn from samples X, dense or sparse, with labels y; weights of samples are factors of C."""
-        check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         self._check()
         self._fit_machines(X, y, sample_weight)
         return self
@@ -211,8 +201,8 @@ class LinearSVR(LinearMachine, Regressor, LinearParameters):
 
     _takes_sparse = True
 
-    epsilon: float = 0.0
-    C: float = 1.0
+    epsilon: NonNegative = 0.0
+    C: Positive = 1.0
     _: KW_ONLY
     loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
 
@@ -221,8 +211,6 @@ class LinearSVR(LinearMachine, Regressor, LinearParameters):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Learn from samples X, dense or sparse, with targets y; weights of samples are factors of C."""
-        is_squared = check_choice("loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))[0] == "s"
-        epsilon = check_number("epsilon", self.epsilon, 0.0)
         self._check()
         X = self._matrix_to_fit(X)
         y = as_targets(y, X.shape[0], "LinearSVR")
@@ -230,7 +218,9 @@ class LinearSVR(LinearMachine, Regressor, LinearParameters):
         used = weights > 0.0
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
-        w = self._solve(X, y, epsilon, self.C * weights, is_squared, np.zeros(y.size))
+        w = self._solve(
+            X, y, float(self.epsilon), self.C * weights, self.loss != "epsilon_insensitive", np.zeros(y.size)
+        )
         self.coef_, self.intercept_ = w[:-1], w[-1:]
         return self
 

@@ -12,7 +12,6 @@ import socp
 
 from ..base.linear import LinearClassifier
 from ..base.sharpening import sharpened
-from ..base.validation import check_choice, check_number
 
 
 class ProgramClassifier(LinearClassifier):
@@ -31,24 +30,18 @@ class ProgramClassifier(LinearClassifier):
     solution_: socp.Solution | qp.Solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the programs of all machines.
-
-        Parameters
-        ----------
-        y : array_like, shape (samples,)
-            Labels of two or more classes; of more than two, one against the rest.
-        """
+        """Solve the programs of all machines; of more than two classes, one against the rest."""
+        self._check_fields()
         self._check_parameters()
         self._fit_programs(X, y, sample_weight)
         return self
 
     def _check_parameters(self) -> None:
-        raise NotImplementedError
+        """Refuse what the fields of the parameters do not tell."""
 
     def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         """Find all machines, of the samples that have a weight; returns the value of each."""
-        self._engine_settings()
-        X, codes, weights = self._samples_to_fit(X, y, sample_weight)
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight, 2)
         used = np.flatnonzero(weights > 0.0)
         samples = self._prepared(X, used, weights)
         machines, iterations = [], []
@@ -82,13 +75,12 @@ class ProgramClassifier(LinearClassifier):
 
 
 def check_price(C: float) -> None:
-    """Refuse a price that is not positive and finite."""
-    check_number("C", C, 0.0, open_low=True)
+    """Refuse an infinite price."""
     if np.isinf(C):
         raise ValueError("C must be finite, but inf came")
 
 
-def chance_factor(epsilon: Any, distribution: Any) -> float:
+def chance_factor(epsilon: float, distribution: str) -> float:
     r"""kappa with which w'x + b >= kappa |Sigma^(1/2) w| says Prob(w'x + b < 0) <= epsilon, w'x + b the mean's value.
 
     "any" is for all distributions with these moments, sqrt((1 - epsilon) / epsilon) (Chebyshev and Cantelli, attained
@@ -99,8 +91,6 @@ def chance_factor(epsilon: Any, distribution: Any) -> float:
     >>> chance_factor(0.2, "any"), round(chance_factor(0.2, "gaussian"), 4)
     (2.0, 0.8416)
     """
-    check_choice("distribution", distribution, ("any", "gaussian"))
-    check_number("epsilon", epsilon, 0.0, 1.0, open_low=True)
     if distribution == "any":
         return float(np.sqrt((1.0 - epsilon) / epsilon))
     if epsilon > 0.5:

@@ -127,17 +127,8 @@ class Machine:
 class MarginDual:
     """The dual of a margin: min 1/2 v'Pv + q'v  subject to  l <= A v <= u,  lower <= v <= upper.
 
-    Parameters
-    ----------
-    program : qp.QuadraticProgram
-        Of `models.programs`.
-    settings : dict
-        For the engine.
-    semidefinite : bool
-        Whether P is known to be positive semidefinite; else the engine tests it.
-    infeasible : str
-        What an infeasible program means, in words for the caller.
-
+    Unless P is known to be positive `semidefinite` the engine tests it; `infeasible` is what an infeasible program
+    means, in words for the caller.
     """
 
     solver: qp.Solver | None = None

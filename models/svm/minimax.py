@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..base.groups import EngineParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import as_dense, check_number
+from ..base.parameters import NonNegative, fitted, parameters
+from ..base.validation import as_dense
 from ..generative.normal import total_variances
 from ..programs.moments import minimax_program
 from .linear_programs import ProgramClassifier
@@ -68,15 +68,11 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
     True
     """
 
-    rho: float = 1e-6
-    nu: float = 0.0
+    rho: NonNegative = 1e-6
+    nu: NonNegative = 0.0
 
     kappa_: np.ndarray = fitted()
     worst_case_error_: np.ndarray = fitted()
-
-    def _check_parameters(self) -> None:
-        check_number("rho", self.rho, 0.0)
-        check_number("nu", self.nu, 0.0)
 
     def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         self.kappa_ = np.maximum(super()._fit_programs(X, y, sample_weight) - self.nu, 0.0)

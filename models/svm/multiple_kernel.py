@@ -11,7 +11,7 @@ import numpy as np
 import socp
 
 from ..base.groups import EngineParameters, WeightParameters
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Positive, fitted, parameters
 from ..programs.successors import kernel_choice_program
 from .groups import KernelParameters
 from .kernel_expansion import KernelClassifier
@@ -70,8 +70,6 @@ class MultipleKernelSVC(KernelClassifier, KernelParameters, WeightParameters, En
         The machine of the kernel that was found; its program's value is that of this one.
     program_, solution_ : socp.ConeProgram, socp.Solution
         The program above, and the engine's answer.
-    n_iter_ : int
-        Its iterations.
 
     Raises
     ------
@@ -95,7 +93,7 @@ class MultipleKernelSVC(KernelClassifier, KernelParameters, WeightParameters, En
     fit_intercept = True
 
     kernels: Any = ("linear", "poly", "rbf")
-    C: float = 1.0
+    C: Positive = 1.0
     _: KW_ONLY
     normalize: bool = True
 
@@ -104,13 +102,12 @@ class MultipleKernelSVC(KernelClassifier, KernelParameters, WeightParameters, En
     machine_: SVC = fitted()
     n_support_: np.ndarray = fitted()
     margin_: np.ndarray = fitted()
-    n_iter_: int = fitted()
     program_: socp.ConeProgram = fitted()
     solution_: socp.Solution = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultipleKernelSVC:
         """Find the weights of the kernels, and the machine of their sum."""
-        settings = self._check_parameters()
+        settings = self._engine_settings()
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
         kernels = self._checked_kernels(X, weights)

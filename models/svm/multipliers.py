@@ -11,10 +11,13 @@ With G = (s_i s_j k(x_i, x_j)) these are the conditions that s_i f(x_i) = 1 on t
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
+
+if TYPE_CHECKING:
+    from .margin import MarginDual
 
 NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE = range(4)
 KINDS = np.array(["none", "margin", "inside", "wrong"])
@@ -24,33 +27,11 @@ REGULARIZATION = 1e-13  # of the system, whose matrix may be singular, relative 
 REFINEMENTS = 10
 
 
-class Dual(Protocol):
-    """1/2 v'Gv + q'v subject to A v = 0, as far as settling asks."""
+def sort_out(
+    alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, dual: MarginDual
+) -> tuple[np.ndarray, np.ndarray]:
+    """The kind of every multiplier, and alpha with exact zeros and exact C_i; `violation` is 1 - y_i f(x_i).
 
-    @property
-    def A(self) -> np.ndarray: ...
-
-    def gradient(self, v: np.ndarray) -> np.ndarray:
-        """G v + q."""
-        ...
-
-    def among(self, free: np.ndarray) -> np.ndarray:
-        """The rows and columns `free` of G."""
-        ...
-
-
-def sort_out(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, dual: Dual) -> tuple[np.ndarray, np.ndarray]:
-    """The kind of every multiplier, and alpha with exact zeros and exact C_i.
-
-    Parameters
-    ----------
-    alpha, C, violation : arrays, shape (multipliers,)
-        What the engine found, the upper bounds, and 1 - y_i f(x_i).
-    dual : Dual
-        Of alpha.
-
-    Notes
-    -----
     Where the multipliers between the bounds cannot be settled (they are too many, or one would leave its bounds), all
     stay as the engine left them, and only their kinds say what they should be.
     """
@@ -77,7 +58,9 @@ def tell_apart(
     return kinds, np.where(kinds >= INSIDE_MARGIN, C, np.minimum(alpha, C))
 
 
-def settle(v: np.ndarray, free: np.ndarray, lower: np.ndarray, upper: np.ndarray, dual: Dual) -> np.ndarray | None:
+def settle(
+    v: np.ndarray, free: np.ndarray, lower: np.ndarray, upper: np.ndarray, dual: MarginDual
+) -> np.ndarray | None:
     """v with the multipliers in the mask `free` moved to where their conditions hold; None if that is not possible."""
     free = np.flatnonzero(free)
     A = dual.A[:, free]

@@ -12,8 +12,8 @@ import qp
 
 from ..base.estimator import Classifier
 from ..base.groups import EngineParameters, WeightParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import as_dense, as_weights, check_number, check_same_length
+from ..base.parameters import Positive, fitted, parameters
+from ..base.validation import as_dense, as_weights, check_same_length
 from ..programs.successors import multi_task_dual, of_tasks
 from .groups import KernelParameters
 from .kernels import Kernel, KernelChoice, make_kernel
@@ -107,8 +107,8 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     _takes_sparse = True
     _multiclass = False
 
-    C1: float = 1.0
-    C2: float = 1000.0
+    C1: Positive = 1.0
+    C2: Positive = 1000.0
     _: KW_ONLY
     kernel: KernelChoice = "linear"
     task_column: int | None = None
@@ -120,7 +120,6 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     intercept_: np.ndarray = fitted()
     program_: qp.QuadraticProgram = fitted()
     solution_: qp.Solution = fitted()
-    n_iter_: int = fitted()
     support_: np.ndarray = fitted()
     support_vectors_: Any = fitted()
     support_tasks_: np.ndarray = fitted()
@@ -135,13 +134,9 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         ----------
         y : array_like, shape (samples,)
             Labels of two classes, the same two in every task.
-        sample_weight : array_like, shape (samples,), optional
-            Factors of xi_it.
         tasks : array_like, shape (samples,), optional
             The task of every sample, any labels; one task when absent.
         """
-        check_number("C1", self.C1, 0.0, open_low=True)
-        check_number("C2", self.C2, 0.0, open_low=True)
         settings = self._engine_settings()
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
@@ -149,9 +144,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         X, tasks = self._apart(X, tasks)
         rows = np.flatnonzero(weights > 0.0)
         self.tasks_, task = np.unique(tasks[rows], return_inverse=True)
-        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
-        if self.kernel_.is_precomputed:
-            raise ValueError("kernel must be one that can be evaluated between tasks, but 'precomputed' came")
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weighed[rows], settings)
         self.support_ = rows[self.support_]
         return self

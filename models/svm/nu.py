@@ -12,8 +12,7 @@ import qp
 
 from ..base.estimator import warn_unless_good
 from ..base.groups import EngineParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_number
+from ..base.parameters import Positive, Share, fitted, parameters
 from ..programs.margins import dual_program, nu_classifier, nu_regression
 from .groups import KernelParameters, MachineParameters
 from .kernels import KernelChoice
@@ -53,8 +52,6 @@ class NuSVC(MarginClassifier, MachineParameters):
     ----------
     rho_ : array, shape (machines,)
         The margin's value before the division by it: C = 1 / rho gives the same machine.
-    program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Of the last machine.
 
     Raises
     ------
@@ -79,20 +76,13 @@ class NuSVC(MarginClassifier, MachineParameters):
     array([[1., 1.]])
     """
 
-    nu: float = 0.25
+    nu: Share = 0.25
     kernel: KernelChoice = "rbf"
 
     rho_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
-        """Solve the programs of all machines.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        """
-        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
+        """Solve the programs of all machines."""
         self._rhos: list[float] = []
         super().fit(X, y, sample_weight)
         self.rho_ = np.array(self._rhos)
@@ -161,23 +151,16 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
     (array([[0.95]]), array([0.125]), 0.125)
     """
 
-    nu: float = 0.5
-    C: float = 1.0
+    nu: Share = 0.5
+    C: Positive = 1.0
     _: KW_ONLY
     kernel: KernelChoice = "rbf"
 
     epsilon_: float = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
-        """Solve the program.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        """
-        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
-        check_number("C", self.C, 0.0, open_low=True)
+        """Solve the program."""
+        self._check_fields()
         if np.isinf(self.C):
             raise ValueError("C must be finite, but inf came: nu weighs the width of the tube against it")
         super().fit(X, y, sample_weight)

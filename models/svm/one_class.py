@@ -11,11 +11,11 @@ import qp
 
 from ..base.estimator import Estimator
 from ..base.groups import EngineParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import as_weights, check_number
+from ..base.parameters import Share, fitted, parameters
+from ..base.validation import as_weights
 from ..programs.margins import one_class
 from .groups import KernelParameters
-from .kernel_expansion import KernelExpansion
+from .kernel_expansion import PAIRWISE, KernelExpansion
 from .kernels import KernelChoice
 from .margin import Margin, MarginDual, intercept_of
 
@@ -50,8 +50,6 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
         The samples on the edge of the region or outside.
     dual_coef_ : array, shape (1, vectors)
         alpha.
-    coef_ : array, shape (1, features)
-        w, for the linear kernel.
     offset_ : float
         rho, less 1e-9 of it, which puts samples on the edge inside; ``decision_function`` is ``score_samples`` less it.
     intercept_ : array, shape (1,)
@@ -74,26 +72,18 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
 
     _kind = "outlier_detector"
     _takes_sparse = True
+    _samples_told = PAIRWISE
 
-    nu: float = 0.5
+    nu: Share = 0.5
     kernel: KernelChoice = "rbf"
 
     intercept_: np.ndarray = fitted()
     offset_: float = fitted()
-    n_iter_: int = fitted()
     program_: qp.QuadraticProgram = fitted()
     solution_: qp.Solution = fitted()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Solve the program.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        y : ignored
-        """
-        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
+        """Solve the program."""
         settings = self._engine_settings()
         X = self._matrix_to_fit(X)
         weights = as_weights(sample_weight, X.shape[0])

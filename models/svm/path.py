@@ -33,7 +33,7 @@ from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
 from ..programs.margins import dual_program
 from .groups import MachineParameters, WorkingSetParameters
-from .kernel_expansion import KernelClassifier
+from .kernel_expansion import PAIRWISE, KernelClassifier
 from .kernels import Kernel, KernelChoice
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of
 from .multipliers import tell_apart
@@ -71,19 +71,7 @@ class Samples:
 
 
 class Path:
-    """Two-class machines of the same samples, C after C.
-
-    Parameters
-    ----------
-    samples : Samples
-    settings : dict
-        For the engine.
-
-    Raises
-    ------
-    ValueError
-        The kernel is not positive semidefinite.
-    """
+    """Two-class machines of the same samples, C after C; a kernel that is not positive semidefinite is refused."""
 
     def __init__(self, samples: Samples, settings: dict[str, Any]) -> None:
         n = samples.codes.size
@@ -232,6 +220,8 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
     (100.0, (3, 5), True)
     """
 
+    _samples_told = PAIRWISE
+
     Cs: Any = CS
     kernel: KernelChoice = "rbf"
     _: KW_ONLY
@@ -249,14 +239,12 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
         sample_weight : array_like, shape (samples,), optional
             Factors of C and of right answers; zero is as good as leaving the sample out.
         """
         common = set(self._parameter_names()) - {"Cs", "cv", "n_jobs"}
         machine = SVC(**{name: getattr(self, name) for name in common})
-        settings = machine._check_parameters()
+        settings = machine._engine_settings()
         Cs = np.unique(checked_Cs(self.Cs))
         matrix = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, matrix.shape[0])
@@ -265,7 +253,7 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
         self._kernel_to_fit(matrix, weights)
         samples = Samples(
             matrix, codes, weights, self.classes_, self.kernel_, bool(self.fit_intercept), self.class_weight,
-            self.multi_class, check_number("cache_size", self.cache_size, 0.0, open_low=True),
+            self.multi_class, float(self.cache_size),
         )  # fmt: skip
         settings = {**settings, "tol": max(self.tol, FOLD_TOL), "verbose": False}
         self.Cs_, self.scores_ = Cs, in_parallel(samples, Cs, folds_of(self.cv, codes, weights), settings, self.n_jobs)

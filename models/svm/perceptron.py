@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from ..base.copies import merge_copies
-from ..base.estimator import convergence_warning
+from ..base.estimator import warn_unconverged
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.linear import LinearClassifier
-from ..base.multiclass import two_class_problems
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, NonNegative, fitted, parameters
 from ..base.rows import rows_of
-from ..base.validation import as_dense, as_generator, check_number
+from ..base.validation import as_dense, as_generator
 from ..numerics.first_order_kernels import Stochastic, learn_from_mistakes
 from .svc import SVC
 
@@ -78,10 +76,10 @@ class Perceptron(LinearClassifier, InterceptParameters, WeightParameters):
     (True, 1.0)
     """
 
-    margin: float = 0.0
+    margin: NonNegative = 0.0
     _: KW_ONLY
-    max_iter: int = 1000
-    n_iter_no_change: int | None = 20
+    max_iter: Count = 1000
+    n_iter_no_change: Count | None = 20
     average: bool | str = "auto"
     random_state: int | None = 0
     verbose: int = 0
@@ -90,17 +88,7 @@ class Perceptron(LinearClassifier, InterceptParameters, WeightParameters):
     converged_: bool = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
-        """Learn from samples X, shape (samples, features), with labels y.
-
-        Parameters
-        ----------
-        sample_weight : array_like, shape (samples,), optional
-            Factors of the losses; an integer is as good as so many copies, zero as leaving the sample out.
-        """
-        check_number("margin", self.margin, 0.0)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        if self.n_iter_no_change is not None:
-            check_number("n_iter_no_change", self.n_iter_no_change, 1, whole=True)
+        """Learn from samples X with labels y; weights of samples are factors of the losses."""
         if self.average not in ("auto", True, False):
             raise ValueError(f"average must be 'auto', True or False, but {self.average!r} came")
         self._mistakes: list[np.ndarray] = []
@@ -111,10 +99,9 @@ class Perceptron(LinearClassifier, InterceptParameters, WeightParameters):
         self.mistakes_[:, used] = self._mistakes
         del self._mistakes
         if not self.converged_:
-            warnings.warn(
+            warn_unconverged(
                 f"Perceptron: after {self.n_iter_} passes it still makes mistakes. If the classes can be separated, "
                 "raise n_iter_no_change and max_iter; otherwise it never ends, and an SVC is what to use.",
-                convergence_warning(),
                 stacklevel=2,
             )
         return self
@@ -171,7 +158,7 @@ class Perceptron(LinearClassifier, InterceptParameters, WeightParameters):
         Z = np.hstack([as_dense(X), np.ones((X.shape[0], 1))]) if self.fit_intercept else as_dense(X)
         radius = float((Z**2).sum(axis=1).max())
         bounds = []
-        for _, signs in two_class_problems(codes, self.classes_.size, "ovr"):
+        for signs in self._signs(codes):
             try:
                 margin = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(Z, signs).margin_[0]
             except ValueError:  # not separable

@@ -36,19 +36,8 @@ FLAT = 1e-12  # share of the first slope of a line that counts as zero
 def minimize_squares(dual: Dual, tol: float, history: list[float], share: float = 1.0) -> Answer:
     """Minimize f to a relative gap of `tol`, or as far as Newton steps get; append its values to `history`.
 
-    Parameters
-    ----------
-    dual : Dual
-        All its `damping` is positive.
-    tol : float
-    history : list of float
-    share : float
-        A step after which neither the objective nor the gap is below this share of the least before is the last one.
-
-    Returns
-    -------
-    Answer
-        `converged` says whether the gap is at most `tol`.
+    All `damping` is positive.  A step after which neither the objective nor the gap is below this `share` of the least
+    before is the last one.
     """
     w = start(dual)
     z, hessian = dual.scores(w), ActiveHessian(dual)

@@ -10,12 +10,12 @@ import numpy as np
 import qp
 
 from ..base.groups import EngineParameters, WeightParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import as_matrix, check_number, check_same_length
+from ..base.parameters import Positive, fitted, parameters
+from ..base.validation import as_matrix, check_same_length
 from ..programs.successors import privileged_program
 from .groups import KernelParameters
 from .kernel_expansion import KernelClassifier
-from .kernels import Kernel, KernelChoice, make_kernel
+from .kernels import KernelChoice, make_kernel
 from .linear_programs import check_price
 from .margin import Margin, MarginDual, features_of, largest_margin
 
@@ -51,8 +51,6 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
         xi_i of every sample that has a weight, and zero of the others.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The program that was solved, and the engine's answer.
-    n_iter_ : int
-        Iterations of the engine.
 
     Examples
     --------
@@ -72,15 +70,14 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
     decision_function_shape = "ovr"
     fit_intercept = True
 
-    C: float = 1.0
-    gamma_star: float = 1.0
+    C: Positive = 1.0
+    gamma_star: Positive = 1.0
     _: KW_ONLY
     kernel: KernelChoice = "linear"
     privileged_kernel: KernelChoice = "linear"
 
     slacks_: np.ndarray = fitted()
     n_support_: np.ndarray = fitted()
-    n_iter_: int = fitted()
     program_: qp.QuadraticProgram = fitted()
     solution_: qp.Solution = fitted()
 
@@ -92,11 +89,10 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
         privileged : array_like or sparse, shape (samples, privileged features), optional
             x*_i of every sample.
         """
-        settings = self._check_parameters()
+        settings = self._engine_settings()
         check_price(self.C)
-        check_number("gamma_star", self.gamma_star, 0.0, open_low=True)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
-        self.kernel_ = self._checked_kernel(self.kernel, X, weights)
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         used = np.flatnonzero(weights > 0.0)
         signs = np.where(codes[used] == 1, 1.0, -1.0)
         self.slacks_ = np.zeros(codes.size)
@@ -109,25 +105,18 @@ class PrivilegedSVC(KernelClassifier, KernelParameters, WeightParameters, Engine
             S = self._privileged_features(privileged, weights, used)
             signed, b, self.slacks_[used] = self._solve(X[used], S, signs, C[used], settings)
         kept = signed != 0.0
-        self.support_, self.dual_coef_, self.intercept_ = used[kept], signed[None, kept], np.array([b])
-        self.support_vectors_ = X[self.support_]
+        self.intercept_ = np.array([b])
+        self._keep_vectors(X, used[kept], signed[None, kept])
         self.n_support_ = np.bincount(codes[self.support_], minlength=2)
-        self._set_coef()
         if privileged is None:
             self.slacks_[used] = np.maximum(0.0, 1.0 - signs * self._decisions(X[used])[:, 0])
         return self
-
-    def _checked_kernel(self, kernel: Any, X: Any, weights: np.ndarray) -> Kernel:
-        found = make_kernel(kernel, X, weights, self.gamma, self.degree, self.coef0)
-        if found.is_precomputed:
-            raise ValueError("kernel must be one that can be evaluated, but 'precomputed' came")
-        return found
 
     def _privileged_features(self, privileged: Any, weights: np.ndarray, used: np.ndarray) -> Any:
         """The features of the privileged kernel at the samples `used`."""
         S = as_matrix(privileged, "PrivilegedSVC", sparse=True)
         check_same_length("privileged", S, weights.size)
-        kernel = self._checked_kernel(self.privileged_kernel, S, weights)
+        kernel = make_kernel(self.privileged_kernel, S, weights, self.gamma, self.degree, self.coef0, True)
         return S[used] if kernel.is_linear else features_of(kernel.gram(S[used]))
 
     def _solve(

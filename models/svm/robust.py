@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import socp
 
 from ..base.groups import EngineParameters, WeightParameters
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Positive, Share, fitted, parameters
 from ..base.validation import as_dense
 from ..programs.moments import Uncertain, robust_program
 from .linear_programs import ProgramClassifier, chance_factor, check_price
@@ -66,8 +66,8 @@ class RobustSVC(ProgramClassifier, WeightParameters, EngineParameters):
 
     _takes_nan = True
 
-    C: float = 1.0
-    epsilon: float = 0.1
+    C: Positive = 1.0
+    epsilon: Share = 0.1
     _: KW_ONLY
     noise: Any = 0.1
     distribution: Literal["any", "gaussian"] = "any"
@@ -76,17 +76,14 @@ class RobustSVC(ProgramClassifier, WeightParameters, EngineParameters):
     means_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariance: Any = None) -> RobustSVC:
-        """Solve the programs of all machines.
+        """Solve the programs of all machines; of more than two classes, one against the rest.
 
         Parameters
         ----------
-        X : array_like or sparse, shape (samples, features)
-            The means; NaN is a missing feature, of dense X.
-        y : array_like, shape (samples,)
-            Labels of two or more classes; of more than two, one against the rest.
         covariance : array_like, shape (samples, features) or (samples, features, features), optional
             The variances of every sample's features, or their covariances, beside `noise`.
         """
+        self._check_fields()
         check_price(self.C)
         self.kappa_ = chance_factor(self.epsilon, self.distribution)
         self._covariance = covariance

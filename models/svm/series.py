@@ -101,7 +101,9 @@ def solve_in_series(
     shape, machine = (len(problems), X.shape[0]), np.repeat(np.arange(len(problems)), np.diff(begins))
     coefficients, all_kinds = np.zeros(shape), np.zeros(shape, kinds.dtype)
     coefficients[machine, which], all_kinds[machine, which] = found.x, kinds
-    program = program_of(kernel, X, problems[-1], bias, cache_size)
+    last = problems[-1]
+    part = X if last.rows.size == X.shape[0] else X[last.rows]
+    program = dual_program(kernel.matrix(part, last.signs, cache_size), last.signs, last.C, bias)
     solution = found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
     with np.errstate(divide="ignore"):
         margins = 1.0 / np.sqrt(np.maximum(squared, 0.0))
@@ -140,10 +142,3 @@ def intercepts_of(gradient: np.ndarray, signs: np.ndarray, kinds: np.ndarray, be
         at = slice(begins[k], begins[k + 1])
         found[k] = intercept_of(-gradient[at], signs[at], kinds[at])
     return found
-
-
-def program_of(kernel: Kernel, X: np.ndarray, problem: Problem, bias: bool, cache_size: float) -> qp.QuadraticProgram:
-    """The dual of one machine in alpha."""
-    part = X if problem.rows.size == X.shape[0] else X[problem.rows]
-    P = kernel.matrix(part, problem.signs, cache_size)
-    return dual_program(P, problem.signs, problem.C, bias)

@@ -11,7 +11,7 @@ Each machine begins at the one before, with the rows of the kernel that were mad
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -19,9 +19,9 @@ from scipy.linalg import lapack
 import qp
 from qp.active_set.boxed import Block, BoxedProgram, Face
 from qp.active_set.pairs import note_extremes
-from qp.active_set.rounds import EXACT
+from qp.active_set.rounds import EXACT, MAX_ROUNDS, ROUNDS_AT_ONCE
 from qp.active_set.series import Series, solve_in_turn
-from qp.active_set.working_set import FIRST_SHARE, NEWTON_ROUNDS, NEXT_SHARE, ROUNDS, WorkingRounds, WorkingSet
+from qp.active_set.working_set import FIRST_SHARE, NEXT_SHARE, WorkingRounds, WorkingSet
 from qp.problem.mercer import samples_of
 from qp.problem.solution import solution_at
 from socp.compiled.memory import keep_freed_memory
@@ -44,26 +44,8 @@ TINY = 1e-300
 SHIFT = 1e-12  # of the kernel's diagonal on a face
 
 
-class Machines(Protocol):
-    """Machines of one margin for one rho after another; u = s * v."""
-
-    def solve(self, rho: float, error: float) -> bool | None:
-        """Solve the machine for rho, as exactly as a sum with this error asks; whether exactly, None where it fails."""
-        ...
-
-    def u(self) -> np.ndarray: ...
-
-    def gram(self, free: np.ndarray) -> np.ndarray:
-        """The kernel among variables."""
-        ...
-
-    def gradient(self) -> np.ndarray:
-        """K u."""
-        ...
-
-
 class MachinesInSeries:
-    """Machines that `solve_in_turn` solves, of which the whole matrix has room."""
+    """Machines for one rho after another that `solve_in_turn` solves, of which the whole matrix has room; u = s * v."""
 
     def __init__(self, margin: Margin, P: qp.KernelMatrix, tol: float) -> None:
         samples, size = P.compiled(), margin.signs.size
@@ -88,6 +70,7 @@ class MachinesInSeries:
         self.face.factor = np.zeros(size * size)
 
     def solve(self, rho: float, error: float) -> bool | None:
+        """Solve the machine for rho, as exactly as a sum with this error asks; whether exactly, None where it fails."""
         self.k += 1
         series, tol = self.series, self.tol if error < NEAR else max(self.tol, LOOSE * NEAR * min(error, 1.0))
         series.tol = tol
@@ -101,9 +84,11 @@ class MachinesInSeries:
         return self.series.x[self.k * self.size : (self.k + 1) * self.size]
 
     def gram(self, free: np.ndarray) -> np.ndarray:
+        """The kernel among variables."""
         return self.program.P[np.ix_(free, free)]
 
     def gradient(self) -> np.ndarray:
+        """K u."""
         at = slice(self.k * self.size, (self.k + 1) * self.size)
         return self.series.g[at] - self.series.q[at]
 
@@ -138,14 +123,14 @@ class MachinesByRows(WorkingRounds):
 
     def _settle(self, tol: float) -> bool:
         """Go on until no slope is above tol; False where that takes too long."""
-        for k in range(ROUNDS):
+        for k in range(MAX_ROUNDS):
             if self.slope() <= tol:
                 return True
             if k > 0 or not self.records:
                 share = NEXT_SHARE * self.slope() if self.records else FIRST_SHARE * self.first_slope
                 self.descend(max(share, tol), None)
                 self.find_gradient()
-            for _ in range(NEWTON_ROUNDS):
+            for _ in range(ROUNDS_AT_ONCE):
                 if self.slope() <= tol or not self.step(tol):
                     break
         return self.slope() <= tol
@@ -161,20 +146,14 @@ class MachinesByRows(WorkingRounds):
 
 
 class ShareSearch:
-    """The search for rho.
+    """The search for the rho at which the multipliers sum to `total`; of a tube -rho is the width, at least zero.
 
-    Parameters
-    ----------
-    machines : Machines
-    margin : Margin
-        Of finite prices, with an intercept.
-    total : float
-        What the multipliers are to sum to.
-    is_tube : bool
-        Whether -rho is the width of a tube, at least zero, instead of a margin.
+    The margin has finite prices and an intercept.
     """
 
-    def __init__(self, machines: Machines, margin: Margin, total: float, is_tube: bool) -> None:
+    def __init__(
+        self, machines: MachinesInSeries | MachinesByRows, margin: Margin, total: float, is_tube: bool
+    ) -> None:
         self.machines, self.margin, self.total, self.is_tube = machines, margin, total, is_tube
         self.low, self.high = (-np.inf, 0.0) if is_tube else (0.0, np.inf)
         self.tries, self.error = 0, 0.0

@@ -12,6 +12,7 @@ from socp.compiled.kernels import kernel
 from socp.compiled.signatures import IntMatrix, Ints
 
 from ..base.validation import as_dense, check_choice, check_number
+from .kernels import squares
 
 ABSENT = -1.0
 """Stands for a letter that is left out: of a mask, or after the end of a shorter string."""
@@ -123,7 +124,7 @@ class MismatchKernel:
         )
         K = (left @ right.T).toarray()
         if self.normalize:
-            K /= np.sqrt(np.maximum(_squares(first), 1.0))[:, None] * np.sqrt(np.maximum(_squares(second), 1.0))
+            K /= np.sqrt(np.maximum(squares(first), 1.0))[:, None] * np.sqrt(np.maximum(squares(second), 1.0))
         return K
 
 
@@ -140,10 +141,6 @@ def neighbourhood_size(k: int, m: int, letters: int) -> int:
         choices = choices * (k - i + 1) // i
         size += choices * (letters - 1) ** i
     return size
-
-
-def _squares(phi: sp.csr_array) -> np.ndarray:
-    return np.asarray(phi.multiply(phi).sum(axis=1)).ravel()
 
 
 @kernel

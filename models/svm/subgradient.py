@@ -10,9 +10,9 @@ import numpy as np
 from ..base.copies import merge_copies
 from ..base.groups import InterceptParameters, IterationParameters, WeightParameters
 from ..base.linear import LinearClassifier
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, Positive, fitted, parameters
 from ..base.rows import rows_of
-from ..base.validation import as_generator, check_choice, check_number
+from ..base.validation import as_generator
 from ..numerics.first_order_kernels import Descent, Stochastic, descend_by_polyak, descend_by_samples
 
 AT_ONCE = 100  # steps in compiled code, between which an interrupt is heard
@@ -80,25 +80,21 @@ class SubgradientSVC(LinearClassifier, InterceptParameters, WeightParameters, It
     True
     """
 
-    C: float = 1.0
+    C: Positive = 1.0
     _: KW_ONLY
-    max_iter: int = 10000
-    tol: float = 1e-6
+    max_iter: Count = 10000
+    tol: Positive = 1e-6
     method: Literal["batch", "stochastic"] = "batch"
-    passes: int = 20
+    passes: Count = 20
     random_state: Any = 0
 
     objectives_: list[np.ndarray] = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubgradientSVC:
         """Learn from samples X, shape (samples, features), with labels y."""
-        check_number("C", self.C, 0.0, open_low=True)
+        self._check_fields()
         if np.isinf(self.C):
             raise ValueError("C must be finite: a hard margin has no hinge loss; use SVC(C=inf)")
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0, open_low=True)
-        check_choice("method", self.method, ("batch", "stochastic"))
-        check_number("passes", self.passes, 1, whole=True)
         self._seed = int(as_generator(self.random_state).integers(2**62))
         self.objectives_, self.n_iter_ = [], 0
         self._fit_machines(X, y, sample_weight)

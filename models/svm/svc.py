@@ -12,12 +12,11 @@ import qp
 from ..base.estimator import warn_unless_good
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems
-from ..base.parameters import parameters
-from ..base.validation import check_choice, check_number
+from ..base.parameters import Positive, parameters
 from .groups import MachineParameters, WorkingSetParameters
-from .kernel_expansion import KernelClassifier
+from .kernel_expansion import PAIRWISE, KernelClassifier
 from .kernels import KernelChoice
-from .margin import FORMS, Form, Machine, Margin, largest_margin, low_rank_pays
+from .margin import Form, Machine, Margin, largest_margin, low_rank_pays
 from .series import RANKS, Machines, Problem, fits_in_series, solve_in_series
 
 
@@ -34,6 +33,8 @@ class MarginClassifier(KernelClassifier):
         Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
     """
 
+    _samples_told = PAIRWISE
+
     C: float = 1.0
     fit_intercept: bool = True
     break_ties: bool = False
@@ -43,21 +44,12 @@ class MarginClassifier(KernelClassifier):
 
     n_support_: np.ndarray
     margin_: np.ndarray
-    n_iter_: int
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the programs of all machines.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        """
-        settings = {**self._check_parameters(), "active_set": bool(self.shrinking)}
-        check_choice("solver", self.solver, FORMS)
-        check_number("cache_size", self.cache_size, 0.0, open_low=True)
+        """Solve the programs of all machines."""
+        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         used = self._kernel_to_fit(X, weights)
         problems = [
@@ -164,7 +156,7 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
     array(['yes'], dtype='<U3')
     """
 
-    C: float = 1.0
+    C: Positive = 1.0
     kernel: KernelChoice = "rbf"
     _: KW_ONLY
     break_ties: bool = False

@@ -11,12 +11,12 @@ import qp
 
 from ..base.estimator import Regressor
 from ..base.groups import EngineParameters, InterceptParameters
-from ..base.parameters import parameters
-from ..base.validation import as_targets, as_weights, check_choice, check_number
+from ..base.parameters import NonNegative, Positive, parameters
+from ..base.validation import as_targets, as_weights
 from .groups import KernelParameters, WorkingSetParameters
-from .kernel_expansion import KernelExpansion
+from .kernel_expansion import PAIRWISE, KernelExpansion
 from .kernels import KernelChoice
-from .margin import FORMS, Form, Machine, Margin, largest_margin
+from .margin import Form, Machine, Margin, largest_margin
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
@@ -37,6 +37,7 @@ class TubeRegressor(KernelExpansion, Regressor):
     """
 
     _takes_sparse = True
+    _samples_told = PAIRWISE
 
     C: float = 1.0
     epsilon: float = 0.0
@@ -46,22 +47,11 @@ class TubeRegressor(KernelExpansion, Regressor):
     shrinking: bool = True
 
     intercept_: np.ndarray
-    n_iter_: int
     program_: qp.QuadraticProgram
     solution_: qp.Solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the program.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (samples, features)
-            Or (samples, samples) for a precomputed kernel.
-        """
-        check_number("C", self.C, 0.0, open_low=True)
-        check_number("epsilon", self.epsilon, 0.0)
-        check_choice("solver", self.solver, FORMS)
-        check_number("cache_size", self.cache_size, 0.0, open_low=True)
+        """Solve the program."""
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         X = self._matrix_to_fit(X)
         y = as_targets(y, X.shape[0], type(self).__name__)
@@ -122,8 +112,8 @@ class SVR(TubeRegressor, KernelParameters, InterceptParameters, WorkingSetParame
     (array([[0.75]]), array([0.5]), array([0, 4]))
     """
 
-    C: float = 1.0
-    epsilon: float = 0.1
+    C: Positive = 1.0
+    epsilon: NonNegative = 0.1
     _: KW_ONLY
     kernel: KernelChoice = "rbf"
     solver: Form = "auto"

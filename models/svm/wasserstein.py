@@ -10,8 +10,7 @@ import numpy as np
 import socp
 
 from ..base.groups import EngineParameters, WeightParameters
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_number
+from ..base.parameters import NonNegative, Positive, fitted, parameters
 from ..programs.moments import wasserstein_program
 from .linear_programs import ProgramClassifier
 
@@ -51,16 +50,14 @@ class WassersteinSVC(ProgramClassifier, WeightParameters, EngineParameters):
     True
     """
 
-    epsilon: float = 0.1
-    label_cost: float = math.inf
+    epsilon: Positive = 0.1
+    label_cost: NonNegative = math.inf
 
     worst_case_loss_: np.ndarray = fitted()
 
     def _check_parameters(self) -> None:
-        check_number("epsilon", self.epsilon, 0.0, open_low=True)
         if not math.isfinite(self.epsilon):
             raise ValueError(f"epsilon must be finite, but {self.epsilon!r} came")
-        check_number("label_cost", self.label_cost, 0.0)
 
     def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         self.worst_case_loss_ = super()._fit_programs(X, y, sample_weight)

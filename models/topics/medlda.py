@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from ..base.copies import merge_copies
 from ..base.estimator import Classifier, warn_unless_optimal
 from ..base.multiclass import class_scores
-from ..base.parameters import fitted, parameters
-from ..base.validation import check_number
+from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..programs.score_spaces import crammer_singer_dual
 from ..svm.margin import MarginDual, product_of
 from .topics import LatentDirichletAllocation, TopicParameters
@@ -80,39 +79,21 @@ class MedLDA(Classifier, TopicParameters):
     """
 
     _takes_sparse = True
+    _takes_counts = True
 
     topics_: LatentDirichletAllocation = fitted()
     coef_: np.ndarray = fitted()
 
-    n_topics: int = 10
-    C: float = 10.0
+    n_topics: Count = 10
+    C: Positive = 10.0
     _: KW_ONLY
     doc_topic_prior: Any = None
-    max_iter: int = 20
-    tol: float = 1e-4
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # of points that differ in their size: only the shares of words count
-        return tags
+    max_iter: Count = 20
+    tol: NonNegative = 1e-4
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MedLDA:
-        """Fit to word counts X, shape (documents, words), and the documents' classes y.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (documents, words)
-        y : array_like, shape (documents,)
-        sample_weight : array_like, shape (documents,), optional
-            Factors of L_d and C; an integer is as good as so many copies, zero as leaving the document out.
-        """
-        check_number("C", self.C, 0.0, open_low=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
-        matrix = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, matrix.shape[0])
-        weights = self._weights_to_fit(sample_weight, codes)
+        """Fit to word counts X, shape (documents, words), and classes y; weights are factors of L_d and C."""
+        matrix, codes, weights = self._samples_and_weights(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
         first, weights, _ = merge_copies(matrix[used], codes[used], weights[used])
         matrix, codes = matrix[used[first]], codes[used[first]]
@@ -161,10 +142,6 @@ class MedLDA(Classifier, TopicParameters):
         scores = counts / _lengths(documents)[:, None] @ self.coef_.T
         return class_scores(scores)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score."""
-        return self._labels_of(self.decision_function(X))
-
 
 class Margins:
     """The support vector machine of Crammer and Singer on given shares, by its dual.
@@ -204,15 +181,7 @@ def _lengths(documents: sp.csr_array) -> np.ndarray:
 
 
 def contrasts(shares: np.ndarray, codes: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return F, and d and y of its rows: row (d, y) is +z_d in the block of y_d and -z_d in that of y.
-
-    Parameters
-    ----------
-    shares : array, shape (documents, topics)
-        z_d.
-    codes : array of int, shape (documents,)
-        y_d.
-    """
+    """Return F, and d and y of its rows: row (d, y) is +z_d in the block of y_d and -z_d in that of y."""
     number, topics = shares.shape
     owner = np.repeat(np.arange(number), classes - 1)
     other = np.array([[y for y in range(classes) if y != c] for c in codes]).ravel()

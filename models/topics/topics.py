@@ -11,10 +11,10 @@ from scipy.special import digamma, polygamma
 
 from ..base.ascent import ascend
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.parameters import fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
-from ..base.validation import as_generator, check_number
+from ..base.validation import as_generator
 from ..numerics import topic_inference
 
 INNER_ROUNDS = 200  # of a document's coordinate ascent
@@ -33,9 +33,9 @@ class TopicParameters(IterationParameters, SeedParameters):
     """
 
     _: KW_ONLY
-    topic_word_prior: float = 0.01
-    max_iter: int = 100
-    tol: float = 1e-5
+    topic_word_prior: Positive = 0.01
+    max_iter: Count = 100
+    tol: NonNegative = 1e-5
 
 
 @parameters
@@ -87,19 +87,15 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     """
 
     _takes_sparse = True
+    _takes_counts = True
 
     components_: np.ndarray = fitted()
     doc_topic_prior_: np.ndarray = fitted()
 
-    n_topics: int = 10
+    n_topics: Count = 10
     doc_topic_prior: Any = None
     _: KW_ONLY
     learn_prior: bool = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> LatentDirichletAllocation:
         """Fit the topics to the word counts X, shape (documents, words); y is ignored."""
@@ -107,10 +103,6 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
 
     def _fit(self, X: Any, weight: np.ndarray | None) -> LatentDirichletAllocation:
         """`fit` with the documents' log-likelihoods weighted."""
-        check_number("n_topics", self.n_topics, 1, whole=True)
-        check_number("topic_word_prior", self.topic_word_prior, 0.0, open_low=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0)
         documents = self._counts(self._matrix_to_fit(X))
         self.doc_topic_prior_ = self._prior()
         self._expectation_maximization(documents, weight, as_generator(self.random_state))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,13 +12,6 @@ from socp import ProgramError
 
 UNREACHABLE = -1
 """The distance of a word that the label cannot be reached from, or that the ontology does not know."""
-
-
-class Ontology(Protocol):
-    """What knows the distance of every word to a label."""
-
-    def distances(self, words: Sequence[Any], label: Any) -> np.ndarray:
-        """The links between each word and the label, `UNREACHABLE` where there is no path."""
 
 
 class Graph:

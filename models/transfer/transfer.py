@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from socp import ProgramError
 
 from ..base.validation import as_dense, as_labels, as_matrix
-from ..bilevel.prior import GenerativePrior
+from ..bilevel.prior import GenerativePrior, as_vector
 from .ontology import UNREACHABLE
 
 
@@ -46,7 +46,7 @@ class SemanticCompression:
     """
 
     def __init__(self, values: Any, distances: Any) -> None:
-        values = _vector(values)
+        values = as_vector("values", values)
         keys = _keys(distances)
         if keys.shape[0] != values.size:
             raise ProgramError(f"distances must be of the {values.size} words in values, but of {keys.shape[0]} came")
@@ -200,13 +200,6 @@ def discriminant(means: Any) -> tuple[np.ndarray, float]:
     """
     first, second = np.asarray(means, dtype=np.float64)
     return second - first, float(-0.5 * (second @ second - first @ first))
-
-
-def _vector(values: Any) -> np.ndarray:
-    vector = np.asarray(values, dtype=np.float64)
-    if vector.ndim != 1 or vector.size == 0 or not np.isfinite(vector).all():
-        raise ProgramError(f"values must be a finite vector, but shape {vector.shape} came: {values!r}")
-    return vector
 
 
 def _keys(distances: Any) -> np.ndarray:

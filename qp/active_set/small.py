@@ -86,7 +86,7 @@ class DualActiveSet:
         P = self.P
         if self.is_definite or self.program.hessian.is_zero:
             return True
-        return self.is_proximal and next_doubtful(len(P), P.reshape(1, P.size), 0, np.empty(P.size)) < 0
+        return self.is_proximal and next_doubtful(len(P), P.reshape(1, P.size), 0) < 0
 
     def solve(self, warm_start: bool) -> Solution | None:
         """The answer or a certificate, from the last working set on with `warm_start`; None where neither is found."""

@@ -29,11 +29,10 @@ from .boxed import PACE, BoxedProgram, Face
 from .face_newton import SHIFTS
 from .method import ActiveSet, Rounds
 from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
-from .rounds import EXACT, ONGOING, newton_round
+from .rounds import EXACT, MAX_ROUNDS, ONGOING, ROUNDS_AT_ONCE, newton_round
 
 FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # of the first slope to which pairs go at first, and of the last one later
-ROUNDS, MOST_STEPS = 30, 20  # of pairs; steps in one for each variable
-NEWTON_ROUNDS, FACES = 6, 12  # working sets between two descents, and faces of one
+MOST_STEPS = 20  # of pairs in one descent, for each variable
 WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
 MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
 FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
@@ -88,12 +87,12 @@ class WorkingSet(ActiveSet):
         if not run.meet_row():
             return None
         run.find_gradient()
-        for k in range(min(ROUNDS, settings.max_iter)):
+        for k in range(min(MAX_ROUNDS, settings.max_iter)):
             target = FIRST_SHARE * run.first_slope if k == 0 else NEXT_SHARE * run.slope()
             if not run.descend(target, settings.time_limit):
                 return Status.TIME_LIMIT
             run.find_gradient()
-            for _ in range(NEWTON_ROUNDS):
+            for _ in range(ROUNDS_AT_ONCE):
                 tol = exact * min(settings.tol * run.size_of_gradient(), settings.tol_abs or np.inf)
                 if run.slope() <= tol:
                     if test.measure(*run.point(), Px=run.Px()).meets(settings.tol, settings.tol_abs):
@@ -267,7 +266,7 @@ class WorkingRounds(Rounds):
         part.x, part.g = pairs.u[members], -pairs.F[members]
         part.side, part.multiplier, part.max_work = float(part.a @ part.x), -b, np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
-        for _ in range(FACES):
+        for _ in range(MAX_ROUNDS):
             if newton_round(part, face, tol) != ONGOING:
                 break
         moves = part.x - pairs.u[members]

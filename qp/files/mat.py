@@ -7,7 +7,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from socp.files.textfile import MAX_BYTES
+from socp.files.textfile import MAX_BYTES, check_ending
 from socp.problem.checks import ProgramError, as_csc, as_vector
 
 from ..problem.program import QuadraticProgram, no_side_beyond
@@ -24,14 +24,14 @@ def read(path: str | Path, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
 
     A file with more than `max_bytes` bytes, counted after decompression, is refused.
     """
-    _check_ending(path, (".mat", *_QPS_ENDINGS))
+    check_ending(path, ".mat", *_QPS_ENDINGS)
     is_mat = str(path).lower().endswith(".mat")
     return read_mat(path, max_bytes) if is_mat else read_qps(path, max_bytes=max_bytes)
 
 
 def write(program: QuadraticProgram, path: str | Path) -> None:
     """Write a quadratic program by the ending of its name: ``.qps`` or ``.mps``, also ``.gz``; see `write_qps`."""
-    _check_ending(path, _QPS_ENDINGS)
+    check_ending(path, *_QPS_ENDINGS)
     write_qps(program, path)
 
 
@@ -122,8 +122,3 @@ def _constant(fields: dict[str, Any], name: str) -> float:
 def _is_identity(B: sp.csc_array) -> bool:
     n = B.shape[1]
     return B.nnz == n and bool((B.diagonal() == 1.0).all())
-
-
-def _check_ending(path: str | Path, endings: tuple[str, ...]) -> None:
-    if not str(path).lower().endswith(endings):
-        raise ProgramError(f"path must end in {', '.join(endings)}, but {str(path)!r} came")

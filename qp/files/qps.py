@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -105,7 +106,7 @@ class _QpsFile:
         self._read_sections()
 
     def _read_sections(self) -> None:
-        sections: dict[str, Callable[[list[str]], None]] = {
+        sections: dict[str, Callable[[list[str]], Any]] = {
             "ROWS": self._read_row,
             "COLUMNS": self._read_column,
             "RHS": self._read_rhs,
@@ -114,9 +115,9 @@ class _QpsFile:
             "OBJSENSE": self._read_sense,
             "QUADOBJ": self._read_triangle,
             "QSECTION": self._read_triangle,
-            "QMATRIX": self._read_square,
+            "QMATRIX": self._read_hessian,
         }
-        read_line: Callable[[list[str]], None] = self._refuse_line
+        read_line: Callable[[list[str]], Any] = self._refuse_line
         seen: set[str] = set()
         while True:
             line = self.lines.read("section ENDATA")
@@ -228,14 +229,16 @@ class _QpsFile:
             self._set(self.upper, j, np.inf if not needs_value else value, "an upper bound")
 
     def _read_triangle(self, fields: list[str]) -> None:
-        i, j, value = self._hessian_entry(fields)
-        self._set(self.hessian, (i, j), value, "an entry of the quadratic objective")
+        i, j, value = self._read_hessian(fields)
         if i != j:
             self._set(self.hessian, (j, i), value, "an entry of the quadratic objective (one triangle is listed)")
 
-    def _read_square(self, fields: list[str]) -> None:
-        i, j, value = self._hessian_entry(fields)
+    def _read_hessian(self, fields: list[str]) -> tuple[int, int, float]:
+        if len(fields) != 3:
+            raise self.lines.error(f"two columns and a value were expected, but {' '.join(fields)[:60]!r} came")
+        (i, j), value = (self._column("the quadratic objective", name) for name in fields[:2]), self._number(fields[2])
         self._set(self.hessian, (i, j), value, "an entry of the quadratic objective")
+        return i, j, value
 
     # ---- the parts of a line
 
@@ -256,12 +259,6 @@ class _QpsFile:
         first = self.vector_names.setdefault(section, name)
         if name != first:
             raise self.lines.error(f"{section}: a second vector {name[:60]!r} beside {first!r} is not supported")
-
-    def _hessian_entry(self, fields: list[str]) -> tuple[int, int, float]:
-        if len(fields) != 3:
-            raise self.lines.error(f"two columns and a value were expected, but {' '.join(fields)[:60]!r} came")
-        section = "the quadratic objective"
-        return self._column(section, fields[0]), self._column(section, fields[1]), self._number(fields[2])
 
     def _column(self, section: str, name: str) -> int:
         if name not in self.columns:

@@ -214,14 +214,6 @@ class KernelMatrix(Hessian):
         root = np.sqrt(np.abs(self.diagonal()))
         return root * (root @ np.abs(x))  # type: ignore[no-any-return]
 
-    def rows(self, which: Any) -> np.ndarray:
-        """The rows `which` of P."""
-        which = np.asarray(which, np.int64)
-        found = np.tile(self.kernel_rows(which % self.count), (1, self.sides))
-        found *= self.signs
-        found *= self.signs[which][:, None]
-        return found
-
     def toarray(self) -> np.ndarray:
         """P in full, symmetric to the last bit."""
         K = self.gram()

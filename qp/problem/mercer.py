@@ -220,14 +220,9 @@ def add_expansion(samples: Samples, which: Ints, coefficients: Floats, out: Floa
             end = min(n, begin + WIDTH)
             kernel_tile(samples, which, first, count, begin, end)
             for r in range(count):
-                add_multiple(out[begin:end], coefficients[first + r], samples.products[r * PITCH : (r + 1) * PITCH])
-
-
-@inner
-def add_multiple(out: Floats, share: float, s: Floats) -> None:
-    """out += share s, as far as out goes."""
-    for c in range(out.size):
-        out[c] += share * s[c]
+                share, s = coefficients[first + r], samples.products[r * PITCH : (r + 1) * PITCH]
+                for c in range(end - begin):
+                    out[begin + c] += share * s[c]
 
 
 @deferred_kernel

@@ -37,7 +37,6 @@ from socp.verify.stopping import LOST
 from ..problem.program import QuadraticProgram
 from .presolve import Presolve, presolve, rows_kept
 
-NO_MULTIPLIERS = np.zeros(2)  # of sides without a place
 NONE, FIXED = range(-1, -3, -1)  # in place of the place of a side that is infinite, or of a fixed variable
 
 
@@ -47,6 +46,8 @@ class ConeForm:
     Parameters
     ----------
     program : QuadraticProgram
+    is_presolved : bool
+        Whether rows that are parallel to others have been merged.
 
     Attributes
     ----------
@@ -60,16 +61,17 @@ class ConeForm:
         Whether variables are fixed.
     """
 
-    def __init__(self, program: QuadraticProgram) -> None:
+    def __init__(self, program: QuadraticProgram, is_presolved: bool = False) -> None:
         A, l, lb, counts = program.A, program.l, program.lb, np.empty(4, INT)
         self.places = np.empty(2 * (l.size + lb.size), INT)
         classify(A.indptr, A.indices, l, program.u, lb, program.ub, self.places, counts)
         self.n, self.p, self.m, self._entries = counts.tolist()
-        self.has_fixed = self.n < lb.size
+        self.has_fixed, self.is_presolved = self.n < lb.size, is_presolved
 
     def fits(self, program: QuadraticProgram) -> bool:
         """Return True if `program` has the same equalities, fixed variables and finite sides."""
-        return same_sides(program.l, program.u, program.lb, program.ub, self.places, self.p)
+        other = ConeForm(program)
+        return self.p == other.p and np.array_equal(self.places, other.places)
 
     def is_free(self, program: QuadraticProgram) -> np.ndarray:
         """Return the mask of the variables of `program` that are not fixed."""
@@ -96,9 +98,8 @@ class ConeForm:
 
     def spread(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (y, z_bounds): the multiplier of each upper side less that of the lower one."""
-        upper, lower = self.places.reshape(2, -1)
-        v = np.concatenate([y, z, NO_MULTIPLIERS])
-        v = v[upper] - v[lower]
+        v = np.empty(self.places.size // 2)
+        spread_multipliers(y, z, self.places, v)
         return v[: program.m], v[program.m :]
 
     def lift(
@@ -135,7 +136,7 @@ class ConeForm:
 def reduced(program: QuadraticProgram, settings: Settings) -> tuple[Presolve, ConeForm]:
     """What presolve leaves of a program, and the cone form of that."""
     presolved = presolve(program, settings)
-    return presolved, ConeForm(presolved.program)
+    return presolved, ConeForm(presolved.program, presolved.wanted)
 
 
 class SidesProgram(StackedProgram):
@@ -152,6 +153,7 @@ class SidesProgram(StackedProgram):
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
         self._form, self._matrix, self.P, self.sizes = form, program.A, P, form.sizes
         self.hessian_is_tested = form.has_fixed  # as a part of the whole, in `ConeForm.program`
+        self.groups_are_told = form.is_presolved
         self._hessian = None if form.has_fixed else program._hessian
         self.cones, self._cone_layout = orthant(form.m)
         q, l, u, self.offset = program.q, program.l, program.u, program.offset
@@ -162,15 +164,6 @@ class SidesProgram(StackedProgram):
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
         """The cone program of another quadratic one that has the same matrices and other vectors."""
         return SidesProgram(self._form, program, self.P)
-
-    def with_objective(self, program: QuadraticProgram) -> SidesProgram:
-        """The same of one that has the same sides, too."""
-        if self._form.has_fixed:
-            return self.with_vectors(program)
-        other = object.__new__(SidesProgram)
-        other.__dict__.update(self.__dict__)
-        other.c = program.q
-        return other
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q of the free variables, and l and u less what the fixed ones add to A x.
@@ -199,16 +192,21 @@ class SidesProgram(StackedProgram):
         return np.array_equal(self._form.places, other._form.places) and same_places(self._matrix, other._matrix)
 
     @functools.cached_property
-    def _rows(self) -> tuple[sp.csc_array, sp.csc_array]:
-        """A and G."""
+    def _stacked(self) -> sp.csc_array:
+        """[A; G]."""
         (n, p, m, *_, entries), A = self.sizes, self._matrix
         indptr, indices, data = np.empty(n + 1, INT), np.empty(entries, INT), np.empty(entries)
         stack_rows(A.indptr, A.indices, A.data, self._form.places, p, indptr, indices, data)
-        M, equalities = csc(data, indices, indptr, (p + m, n)), np.arange(p + m) < p
-        return rows_kept(M, equalities, p), rows_kept(M, ~equalities, m)
+        return csc(data, indices, indptr, (p + m, n))
 
-    A = functools.cached_property(lambda self: self._rows[0])
-    G = functools.cached_property(lambda self: self._rows[1])
+    @functools.cached_property
+    def A(self) -> sp.csc_array:
+        """See `socp.ConeProgram`; so is G."""
+        return rows_kept(self._stacked, np.arange(self.b.size + self.h.size) < self.b.size, self.b.size)
+
+    @functools.cached_property
+    def G(self) -> sp.csc_array:
+        return rows_kept(self._stacked, np.arange(self.b.size + self.h.size) >= self.b.size, self.h.size)
 
 
 @functools.lru_cache(maxsize=64)
@@ -255,21 +253,6 @@ def classify(
 
 
 @kernel
-def same_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, p: int) -> bool:
-    """Return True if the sides that `places` tells of, with p equalities, are finite and equal here, too."""
-    m, size = l.size, l.size + lb.size
-    if 2 * size != places.size:
-        return False
-    for k in range(size):
-        lower, upper, place = l[k] if k < m else lb[k - m], u[k] if k < m else ub[k - m], places[k]
-        if (lower == upper) != (place == FIXED or (k < m and 0 <= place < p)):
-            return False
-        if lower != upper and (math.isfinite(upper), math.isfinite(lower)) != (place >= 0, places[size + k] >= 0):
-            return False
-    return True
-
-
-@kernel
 def gather_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, sides: Floats) -> None:
     """sides := (equal sides, u, -l, ub, -lb), where they have a place."""
     m, size = l.size, l.size + lb.size
@@ -278,6 +261,16 @@ def gather_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, sid
             sides[places[k]] = u[k] if k < m else ub[k - m]
         if places[size + k] >= 0:
             sides[places[size + k]] = -(l[k] if k < m else lb[k - m])
+
+
+@kernel
+def spread_multipliers(y: Floats, z: Floats, places: Ints, v: Floats) -> None:
+    """v := the multiplier of each upper side less that of the lower one, of rows and variables."""
+    size, p = v.size, y.size
+    for k in range(size):
+        upper, lower = places[k], places[size + k]
+        v[k] = 0.0 if upper < 0 else y[upper] if upper < p else z[upper - p]
+        v[k] -= z[lower - p] if lower >= 0 else 0.0
 
 
 @kernel
@@ -314,13 +307,20 @@ def stack_rows(
 def stack_quadratic(
     form: StandardForm, places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, c: Floats, b: Floats, h: Floats
 ) -> None:
-    """M and the vectors of the cone program of a quadratic one, in whose order nothing is to be sorted."""
-    p, rows = form.p, form.rows
+    """M and the vectors of the cone program of a quadratic one, in whose order nothing is to be sorted.
+
+    The two sides of a row are told to be parallel, which is all where presolve has merged other rows.
+    """
+    p, rows, lead, ratio, size = form.p, form.rows, form.groups.lead, form.groups.ratio, places.size // 2
     form.ptr[0] = rows.size
     for i in range(rows.size):
-        rows[i] = i
+        rows[i], lead[i], ratio[i] = i, i, 1.0
     stack_rows(A_indptr, A_indices, A_data, places, p, form.M_indptr, form.M_indices, form.raw_M)
     transpose(p + rows.size, form.M_indptr, form.M_indices, form.Mt_indptr, form.Mt_indices, form.Mt_source)
+    for k in range(size):
+        upper, lower = places[k] - p, places[size + k] - p
+        if upper >= 0 and lower >= 0 and form.Mt_indptr[places[k] + 1] - form.Mt_indptr[places[k]] > 1:
+            lead[lower], ratio[lower] = upper, -1.0
     indices, source, equal, other = form.M_indices, form.M_source, 0, form.Mt_indptr[p]
     for k in range(indices.size):
         if indices[k] < p:

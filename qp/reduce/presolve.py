@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from socp.linalg.csc import csc
+from socp.linalg.csc import csc, have_entries
 from socp.problem.hessian import keep_entries
 from socp.problem.settings import Settings
 
@@ -46,10 +46,14 @@ class Presolve:
         What is left: the same variables with tighter bounds, fewer rows.  The given one where nothing was found.
     kept : array of bool, shape (m,), or None
         The rows that are left; None where nothing was found.
+    fixed : int
+        Variables without entries that are at the bound which q tells.
     """
 
+    fixed = 0
+
     def __init__(self, program: QuadraticProgram, wanted: bool = True, slack: float = 0.0) -> None:
-        self.program = program
+        self.program, self.wanted = program, wanted
         self.kept: np.ndarray | None = None
         self.removed: Removed | None = None
         A, found = program.A, 0
@@ -67,13 +71,24 @@ class Presolve:
             removed.l[:], removed.u[:], removed.lb[:], removed.ub[:], removed.slack = l, u, lb, ub, slack
             left -= remove_rows(A.indptr, A.indices, A.data, removed, kept)
             l, u, lb, ub = removed.l, removed.u, removed.lb, removed.ub
-        fixed, lb, ub = fix_empty_columns(program, kept, lb, ub)
+        self.fixed, lb, ub = fix_empty_columns(program, kept, lb, ub)
         if left < program.m:
             self.removed = removed
             A, l, u = rows_kept(A, kept, left), l[kept], u[kept]
-        if left < program.m or fixed:
+        if left < program.m or self.fixed:
             self.kept = kept
             self.program = program.of_checked(**{**vars(program), "A": A, "l": l, "u": u, "lb": lb, "ub": ub})
+
+    def with_objective(self, program: QuadraticProgram) -> Presolve | None:
+        """Presolve of the program with another objective; None where variables are fixed by the old one."""
+        if self.fixed:
+            return None
+        other = object.__new__(Presolve)
+        other.__dict__.update(self.__dict__)
+        other.program = program
+        if self.kept is not None:
+            other.program = program.of_checked(**{**vars(self.program), "q": program.q})
+        return other
 
     def fits(self, other: Presolve) -> bool:
         """Whether the same rows are left."""
@@ -110,11 +125,11 @@ def fix_empty_columns(
     program: QuadraticProgram, kept: np.ndarray, lb: np.ndarray, ub: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray]:
     """(how many variables without entries have a better bound, the lower and the upper bounds with these at it)."""
-    A = program.A
-    column = np.repeat(np.arange(program.n), np.diff(A.indptr))
-    entries = np.bincount(column[kept[A.indices] & (A.data != 0.0)], minlength=program.n)
-    j = np.flatnonzero((entries == 0) & (lb < ub))
-    j = j[~program.hessian.has_entries(j)]
+    A, j = program.A, np.flatnonzero(lb < ub)
+    found = np.empty(j.size, np.bool_)
+    have_entries(A.indptr, A.indices, A.data, kept, j, found)
+    j = j[~found]
+    j = j[~program.hessian.has_entries(j)] if j.size else j
     if not j.size:
         return 0, lb, ub
     best = np.select([program.q[j] > 0.0, program.q[j] < 0.0], [lb[j], ub[j]], np.clip(0.0, lb[j], ub[j]))

@@ -8,9 +8,8 @@ import numpy as np
 
 from ..compiled.kernels import kernel
 from ..compiled.memory import check_room
-from ..compiled.signatures import Floats, Matrix
-from ..form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
-from ..linalg.cholesky import cholesky
+from ..compiled.signatures import Matrix
+from ..form.convexity import SEMIDEFINITE_TOL, check_semidefinite, is_clearly_semidefinite
 from ..problem.checks import ProgramError, as_dense, as_symmetric
 from ..problem.hessian import Hessian, as_hessian, hessian_of
 
@@ -95,10 +94,7 @@ def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
     """Refuse matrices of shape (1 or k, n, n) if one is not semidefinite; the message has its number."""
     n, i = P.shape[1], -1
-    if n == 0:
-        return
-    flat, room = P.reshape(P.shape[0], n * n), np.empty(n * n)
-    while (i := next_doubtful(n, flat, i + 1, room)) >= 0:
+    while n > 0 and (i := next_doubtful(n, P.reshape(P.shape[0], n * n), i + 1)) >= 0:
         try:
             check_semidefinite(hessian_of(as_hessian("P", P[i], n, objective), n), np.ones(n), 1.0)
         except ProgramError as error:
@@ -106,15 +102,10 @@ def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
 
 
 @kernel
-def next_doubtful(n: int, P: Matrix, first: int, room: Floats) -> int:
-    """Return the number of the first matrix from `first` on that Cholesky does not show to be semidefinite, or -1."""
+def next_doubtful(n: int, P: Matrix, first: int) -> int:
+    """Return the number of the first matrix from `first` on that a glance does not show to be semidefinite, or -1."""
+    nothing, no_scales = np.empty(0, np.int64), np.empty(0)
     for p in range(first, P.shape[0]):
-        largest = 0.0
-        for i in range(n * n):
-            room[i] = P[p, i]
-            largest = max(largest, abs(P[p, i]))
-        for j in range(n):
-            room[j * n + j] += SEMIDEFINITE_TOL * room[j * n + j] + 64.0 * EPS * largest
-        if cholesky(n, room) != 0 or not room[n * n - 1] >= 0.0:
+        if not is_clearly_semidefinite(n, False, nothing, nothing, P[p], no_scales, 1.0, SEMIDEFINITE_TOL):
             return p
     return -1

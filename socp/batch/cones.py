@@ -92,7 +92,6 @@ def measure_cones(w: Lanes) -> None:
             store(r, i, ri)
         mu += sz
         scale_cone(w, k, sz)
-        begin_cone(w, k)
     w.mu = mu
     w.hz = hz
     w.rows = rows
@@ -102,10 +101,12 @@ def measure_cones(w: Lanes) -> None:
 
 @inner
 def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
-    """Compute q, eta and lam of cone k, and c = -lam of the predictor."""
-    a, e, s, z, q, lam, c = w.cone_start[k], w.cone_start[k + 1], w.cone_s, w.y, w.nt, w.lam, w.c
+    """Compute q, eta, lam, the weights and the row B of cone k; c = -lam and u = W^-1 c = -z of the predictor,
+    v = u + W^-2 r and o = W^-2 h.
+    """
+    a, e, s, z, q, lam, c, u, v = w.cone_start[k], w.cone_start[k + 1], w.cone_s, w.y, w.nt, w.lam, w.c, w.u, w.v
     norm_s, norm_z = root(determinant(s, a, e)), root(determinant(z, a, e))
-    product = norm_s * norm_z
+    product, n = norm_s * norm_z, w.n
     both, over_s, over_z = root(product), 1.0 / norm_s, 1.0 / norm_z
     gamma = root(0.5 + 0.5 * sz / product)
     half, s0, z0 = 0.5 / gamma, load(s, a) * over_s, load(z, a) * over_z
@@ -120,28 +121,21 @@ def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
     store(q, a, root(1.0 + square))
     store(lam, a, both * gamma)
     store(c, a, -both * gamma)
-    store(w.eta, k, root(norm_s * over_z))
-
-
-@inner
-def begin_cone(w: Lanes, k: int) -> None:
-    """Compute the weights, the row B, u = W^-1 c = -z, v = u + W^-2 r and o = W^-2 h of cone k."""
-    a, e, z, q, r, u, v, o = w.cone_start[k], w.cone_start[k + 1], w.y, w.nt, w.r_equal, w.u, w.v, w.o
-    eta, n = load(w.eta, k), w.n
-    weight = 1.0 / (eta * eta)
-    weigh(q, a, e, eta, r, v)
-    weigh(q, a, e, eta, w.b, o)
+    eta = root(norm_s * over_z)
+    store(w.eta, k, eta)
+    weight, over_eta = 1.0 / (eta * eta), 1.0 / eta
+    weigh(q, a, e, eta, w.r_equal, v)
+    weigh(q, a, e, eta, w.b, w.o)
     for i in range(a, e):
         store(u, i, -load(z, i))
         store(v, i, load(v, i) - load(z, i))
         store(w.W, i, -weight if i == a else weight)
-    weight = 1.0 / eta
     for j in range(w.spans.cone_first[k], w.spans.cone_end[k]):
         total = splat(0.0)
         for i in range(a, e):
             qi = load(q, i) if i == a else -load(q, i)
             total += qi * load(w.A, i * n + j) if w.shared else qi * load(w.A_own, i * n + j)
-        store(w.B, k * n + j, weight * total)
+        store(w.B, k * n + j, over_eta * total)
 
 
 @inner

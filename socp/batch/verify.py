@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.signatures import Bools, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
 from ..kernel_groups import announce
 from ..linalg.accurate import add_rows, rounded
@@ -66,8 +66,14 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
     for i in range(begin, end):
         l, u = batch.l[min(i, batch.l.shape[0] - 1)], batch.u[min(i, batch.u.shape[0] - 1)]
         q, x, y = batch.q[min(i, batch.q.shape[0] - 1)], batch.x[i], batch.y[i]
+        for k in range(p, m):  # rows of orthants have no multiplier below zero, those of bounds that of their variable
+            if w.orthant[k - p] and y[k] < 0.0:
+                y[k] = 0.0
+        for k in range(w.singles.size):
+            multiplier = y[m + w.slots[k] // 2] / w.values[min(i, w.values.shape[0] - 1), k]
+            y[p + w.singles[k]] = multiplier if multiplier > 0.0 or multiplier != multiplier else 0.0
         if p < m:
-            take_multipliers(w, y[p:m], y[m:], w.values[min(i, w.values.shape[0] - 1)])
+            y[m:] = 0.0
         multiply(batch, w, i)
         found[:] = 0.0
         values = w.v
@@ -77,7 +83,10 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
         measure_sides(l[:p], u[:p], values, y[:p], w.bound[:p], nothing, ROWS, found)
         if p < m:
             take_rows(w, p, m)
-            take_slacks(w, u[p:m], batch.s[i])
+            for k in range(m - p):  # the slack of an orthant is max(h - G x, 0), infinite where h is
+                if w.orthant[k]:
+                    slack = max(-rounded(w.rows[k] - u[p + k], w.rows[m - p + k]), 0.0)
+                    batch.s[i, k] = slack if math.isfinite(u[p + k]) else np.inf
             measure_slacks(start, second_order, u[p:m], batch.s[i], y[p:m], w.rows[: 3 * (m - p)], nothing, found)
         else:
             measure_sides(l[m:], u[m:], x, y[m:], nothing, nothing, CONE, found)
@@ -110,28 +119,8 @@ def multiply(batch: Batch, w: Verifier, i: int) -> None:
 
 
 @inner
-def take_multipliers(w: Verifier, z: Floats, bounds: Floats, values: Floats) -> None:
-    """Give the rows of orthants their multipliers, those of bounds to their rows, none of them below zero."""
-    for k in range(z.size):
-        if w.orthant[k] and z[k] < 0.0:
-            z[k] = 0.0
-    for k in range(w.singles.size):
-        multiplier = bounds[w.slots[k] // 2] / values[k]
-        z[w.singles[k]] = multiplier if multiplier > 0.0 or multiplier != multiplier else 0.0
-    bounds[:] = 0.0
-
-
-@inner
 def take_rows(w: Verifier, first: int, end: int) -> None:
     """rows := (A x)[first:end], its rounding errors, and 1 for each bound."""
     count = end - first
     for k in range(count):
         w.rows[k], w.rows[count + k], w.rows[2 * count + k] = w.v[first + k], w.v[w.m + first + k], w.bound[first + k]
-
-
-@inner
-def take_slacks(w: Verifier, h: Floats, s: Floats) -> None:
-    """s := max(h - G x, 0) in the rows of orthants, infinite where h is."""
-    for k in range(h.size):
-        if w.orthant[k]:
-            s[k] = max(-rounded(w.rows[k] - h[k], w.rows[h.size + k]), 0.0) if math.isfinite(h[k]) else np.inf

@@ -42,8 +42,7 @@ from .target import CHECKS, MachineCode
 
 logger = logging.getLogger("socp")
 
-UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, or another version of a kernel, counts as unused
-ABANDONED = 24 * 3600.0  # seconds after which a file that is not complete never will be
+UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, another version of a kernel or an incomplete file is removed
 MARK = "last-use"
 LARGEST = 2**26  # bytes of a file that is read; those of kernels have some ten thousand
 DIGEST = hashlib.sha256().digest_size
@@ -206,7 +205,7 @@ def _mark(place: Path) -> None:
             if other != place and seen.exists() and now - seen.stat().st_mtime > UNUSED:
                 shutil.rmtree(other, ignore_errors=True)
         for part in place.glob("*.part"):
-            if now - part.stat().st_mtime > ABANDONED:
+            if now - part.stat().st_mtime > UNUSED:
                 part.unlink()
 
 

@@ -21,7 +21,7 @@ from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, part
 from ..linalg.dense import multiply_symmetric_dense
 from ..linalg.refinement import SLOW
-from ..linalg.vectors import dot_within
+from ..linalg.vectors import dot_within, norm_within
 from .saddle import PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
 from .sides import Sides, begin_at, project, reflect
 
@@ -86,7 +86,7 @@ def find_point(w: Conditions, i: int) -> None:
     is_strict = begin_at(sides, limits[:r], limits[r:], answer[n + 2 * r : last], w.v)
     answer[last + 1] = 1.0 if is_strict or sides.mu > 0.0 else 0.0
     size = conditions_at(w, i, w.x, w.v, w.values)
-    scale = 1.0 + max(largest_of(w.c[min(i, w.c.shape[0] - 1)]), largest_of(w.image))
+    scale = 1.0 + max(norm_within(w.c[min(i, w.c.shape[0] - 1)], 0, n), norm_within(w.image, 0, n))
     for j in range(r):
         if sides.low[j] > -math.inf or sides.up[j] < math.inf:
             scale = max(scale, 1.0 + abs(w.values[j]), 1.0 + abs(sides.origin[j]))
@@ -125,7 +125,7 @@ def solve_conditions(w: Conditions, i: int) -> None:
     a, b = right[:n], right[n : n + r]
     for j in range(right.size - n - r):
         b[j] = share[j] * b[j] + (1.0 - share[j]) * right[n + r + j]
-    scale = max(largest_of(a), largest_of(b))
+    scale = max(norm_within(a, 0, a.size), norm_within(b, 0, b.size))
     size = scale
     for turn in range(2):
         if turn == 1:
@@ -186,7 +186,7 @@ def residual_of(w: Conditions, i: int, a: Floats, b: Floats) -> float:
     left, image = w.left_x, w.image
     for j in range(w.n):
         left[j] = a[j] - image[j]
-    return max(largest_of(left), largest_of(w.left_v))
+    return max(norm_within(left, 0, w.n), norm_within(w.left_v, 0, w.r))
 
 
 @inner
@@ -335,15 +335,6 @@ def correct(w: Conditions, i: int) -> None:
     left = w.left_v
     for j in range(w.r):
         right[j] = dual[j] - left[j]
-
-
-@leaf
-def largest_of(values: Floats) -> float:
-    """Return max |values|."""
-    largest = 0.0
-    for value in values:
-        largest = max(largest, abs(value))
-    return largest
 
 
 @leaf

@@ -19,7 +19,6 @@ R is definite exactly where that system is regular.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ import scipy.sparse as sp
 
 from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, TRANSPOSE, syrk, trsm
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats, Ints
+from ..compiled.signatures import Floats
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from ..linalg.csc import append_upper
 from ..linalg.dense import ENTRIES, gram, multiply_tall
@@ -212,7 +211,7 @@ def _factored(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, signs: 
     data = data.copy()
     data[last] += delta * signs
     nearly_zero = np.abs(data[last]) <= 2.0 * delta
-    ldl = LDL(indptr, indices, signs, ordering="auto", zero_diagonal=nearly_zero)
+    ldl = LDL(indptr, indices, signs, zero_diagonal=nearly_zero)
     ldl.factor(data, 1e-3 * delta, delta)
     return ldl
 
@@ -223,24 +222,16 @@ def _solved(ldl: LDL, right: np.ndarray) -> np.ndarray:
     return out
 
 
-@kernel
-def scale_upper(indptr: Ints, indices: Ints, data: Floats, passes: int, scale: Floats) -> None:
-    """Equilibrate a symmetric matrix by its upper triangle, in sweeps; scale := what both sides were multiplied by."""
-    n = scale.size
-    largest = np.empty(n)
+def scale_upper(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, passes: int, scale: np.ndarray) -> None:
+    """Equilibrate a symmetric matrix by its upper triangle, in sweeps; `scale` is multiplied by the factors."""
+    column = np.repeat(np.arange(scale.size), np.diff(indptr))
     for _ in range(passes):
-        for j in range(n):
-            largest[j] = 0.0
-        for j in range(n):
-            for k in range(indptr[j], indptr[j + 1]):
-                i, size = indices[k], abs(data[k])
-                largest[j], largest[i] = max(largest[j], size), max(largest[i], size)
-        for j in range(n):
-            largest[j] = 1.0 / math.sqrt(largest[j]) if largest[j] > 0.0 else 1.0
-            scale[j] *= largest[j]
-        for j in range(n):
-            for k in range(indptr[j], indptr[j + 1]):
-                data[k] *= largest[j] * largest[indices[k]]
+        largest, size = np.zeros(scale.size), np.abs(data)
+        np.maximum.at(largest, column, size)
+        np.maximum.at(largest, indices, size)
+        factor = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
+        scale *= factor
+        data *= factor[column] * factor[indices]
 
 
 @inner

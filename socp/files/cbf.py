@@ -14,7 +14,6 @@ maps onto Q, so that no variable is added or changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ import scipy.sparse as sp
 
 from ..problem.checks import ProgramError
 from ..problem.program import Cone, ConeProgram, NonNeg, SecondOrder
-from .textfile import MAX_BYTES, UNMENTIONED, TextLines, is_integer, write_text
+from .textfile import MAX_BYTES, UNMENTIONED, TextLines, check_ending, is_integer, write_text
 
 _KINDS = ("F", "L+", "L-", "L=", "Q", "QR")
 _UNSUPPORTED = {
@@ -42,13 +41,13 @@ _COORDINATES = {"OBJACOORD": ("variable",), "ACOORD": ("row", "variable"), "BCOO
 
 def read(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
     """Read a cone program by the ending of its name: ``.cbf`` or ``.cbf.gz``; see `read_cbf`."""
-    _check_ending(path)
+    check_ending(path, ".cbf", ".cbf.gz")
     return read_cbf(path, max_bytes)
 
 
 def write(program: ConeProgram, path: str | Path) -> None:
     """Write a cone program by the ending of its name: ``.cbf`` or ``.cbf.gz``; see `write_cbf`."""
-    _check_ending(path)
+    check_ending(path, ".cbf", ".cbf.gz")
     write_cbf(program, path)
 
 
@@ -96,18 +95,6 @@ def read_cbf(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
     return file.program()
 
 
-@dataclass
-class _Domains:
-    """A product of cones: the kind and the dimension of each."""
-
-    kinds: list[str]
-    dims: list[int]
-
-    @property
-    def size(self) -> int:
-        return sum(self.dims)
-
-
 class _CbfFile:
     """What has been read of a CBF file so far, section by section."""
 
@@ -116,7 +103,8 @@ class _CbfFile:
         self.seen: set[str] = set()
         self.sign = 1.0
         self.constant = 0.0
-        self.domains = {"VAR": _Domains([], []), "CON": _Domains([], [])}
+        self.domains: dict[str, list[tuple[str, int]]] = {"VAR": [], "CON": []}  # kind and dimension of each cone
+        self.sizes = {"VAR": 0, "CON": 0}
         self.tables = {section: np.empty((0, len(names) + 1)) for section, names in _COORDINATES.items()}
 
     def read_section(self) -> None:
@@ -155,9 +143,8 @@ class _CbfFile:
     def _read_domains(self, section: str) -> None:
         size, count = self.lines.read_integers(2, f"{section}: the size and the number of cones")
         header = self.lines.number
-        domains = self.domains[section]
-        for _ in range(count):
-            text = self.lines.read(f"{section}: cone {len(domains.dims) + 1} of {count}").strip()
+        for k in range(count):
+            text = self.lines.read(f"{section}: cone {k + 1} of {count}").strip()
             kind, dim = [*text.split(None, 1), ""][:2]
             if kind not in _KINDS:
                 raise self.lines.error(
@@ -165,14 +152,13 @@ class _CbfFile:
                 )
             if not is_integer(dim):
                 raise self.lines.error(f"{section}: a cone and its dimension were expected, but {text[:60]!r} came")
-            domains.kinds.append(kind)
-            domains.dims.append(int(dim))
-            if kind == "QR" and domains.dims[-1] < 2:
-                raise self.lines.error(f"{section}: a cone QR has at least dimension 2, but {domains.dims[-1]} came")
-        if domains.size != size:
-            raise self.lines.error(
-                f"{section}: size {size} was declared, but the cones add up to {domains.size}", header
-            )
+            if kind == "QR" and int(dim) < 2:
+                raise self.lines.error(f"{section}: a cone QR has at least dimension 2, but {int(dim)} came")
+            self.domains[section].append((kind, int(dim)))
+            self.sizes[section] += int(dim)
+        total = self.sizes[section]
+        if total != size:
+            raise self.lines.error(f"{section}: size {size} was declared, but the cones add up to {total}", header)
 
     def _read_coordinates(self, section: str) -> None:
         names = _COORDINATES[section]
@@ -184,7 +170,7 @@ class _CbfFile:
         expected = f"{section}: {', '.join(names)} and value"
         table, numbers = self.lines.read_table(count, len(names) + 1, expected)
         for index, name in zip(table.T, names):
-            size = self.domains[needed[name]].size
+            size = self.sizes[needed[name]]
             bad = (index < 0) | (index >= size) | (index != np.floor(index))
             if bad.any():
                 k = int(bad.argmax())
@@ -195,8 +181,7 @@ class _CbfFile:
 
     def program(self) -> ConeProgram:
         """The program, from the affine image w = F x + f that lies in VAR x CON: F = [I; M], f = [0; m]."""
-        variables, constraints = self.domains["VAR"], self.domains["CON"]
-        n, m = variables.size, constraints.size
+        n, m = self.sizes["VAR"], self.sizes["CON"]
         if n + m > UNMENTIONED + 10 * self.lines.count:
             raise ProgramError(
                 f"{self.lines.path}: {n} variables and {m} rows were declared, but the file has only "
@@ -207,8 +192,9 @@ class _CbfFile:
         F = sp.vstack([sp.eye_array(n), M], format="csr")
         f = np.concatenate([np.zeros(n), _dense(self.tables["BCOORD"], m)])
 
-        kinds = np.array(variables.kinds + constraints.kinds, dtype="U2")
-        dims = np.array(variables.dims + constraints.dims, dtype=np.int64)
+        domains = self.domains["VAR"] + self.domains["CON"]
+        kinds = np.array([kind for kind, _ in domains], dtype="U2")
+        dims = np.array([dim for _, dim in domains], dtype=np.int64)
         kind_of_row = np.repeat(kinds, dims)
         zero = np.flatnonzero(kind_of_row == "L=")
         linear = np.flatnonzero((kind_of_row == "L+") | (kind_of_row == "L-"))
@@ -290,8 +276,3 @@ def _coordinates(section: str, values: np.ndarray, *indices: np.ndarray) -> list
     columns = [index[nonzero].tolist() for index in indices or (np.arange(values.size),)]
     entries = [" ".join(map(repr, entry)) for entry in zip(*columns, values[nonzero].tolist())]
     return [section, str(len(entries)), *entries, ""]
-
-
-def _check_ending(path: str | Path) -> None:
-    if not str(path).lower().endswith((".cbf", ".cbf.gz")):
-        raise ProgramError(f"path must end in .cbf or .cbf.gz, but {str(path)!r} came")

@@ -21,6 +21,12 @@ BLOCK = 2**20  # bytes decompressed at once; a line may not be longer
 UNMENTIONED = 10**6  # rows and columns that a file may declare and not speak of, beside those that its size allows
 
 
+def check_ending(path: str | Path, *endings: str) -> None:
+    """Refuse a name that does not end in one of `endings`, upper and lower case alike."""
+    if not str(path).lower().endswith(endings):
+        raise ProgramError(f"path must end in {', '.join(endings[:-1])} or {endings[-1]}, but {str(path)!r} came")
+
+
 def check_max_bytes(max_bytes: int) -> None:
     """Refuse a limit that is no positive whole number."""
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, (int, np.integer)) or max_bytes < 1:

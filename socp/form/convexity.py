@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints
 from ..linalg.cholesky import cholesky
 from ..linalg.csc import append_upper
 from ..linalg.ldl.factorization import LDL
 from ..linalg.vectors import NO_VALUES
 from ..problem.checks import ProgramError
-from ..problem.hessian import GLANCE, DenseHessian, Hessian, add_diagonal
+from ..problem.hessian import GLANCE, DenseHessian, Hessian
 from ..verify.stopping import LOST
 
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
@@ -33,7 +33,8 @@ def check_semidefinite(
         return
     if is_clearly_semidefinite(P.order, P.is_sparse, P.indptr, P.indices, P.values, D, factor, tol):
         return
-    shift = shift_of(P.diagonal(), D, factor, tol)
+    shift = np.empty(P.order)
+    set_shift(np.ascontiguousarray(P.diagonal()), D, factor, tol, shift)
     if isinstance(P, DenseHessian):
         column = -1 if has_factor(P, shift) else int(P.diagonal().argmin())
     else:
@@ -57,32 +58,15 @@ def has_factor(P: DenseHessian, shift: np.ndarray) -> bool:
 
 
 def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
-    """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1.
-
-    Variables that stand alone in P are their own pivots.
-    """
-    place = np.empty(P.order, np.int64)
-    number_coupled(P.indptr, P.indices, P.values, place)
-    coupled = np.flatnonzero(place >= 0)
-    alone = (place < 0) & ~(P.diagonal() + shift > 0.0)
-    if alone.any():
-        return int(alone.argmax())
-    part, n = P.among(coupled), coupled.size
-    most = part.indices.size + n
-    indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
-    append_upper(part.indptr, part.indices, part.data, shift[coupled], 0, indptr, indices, data)
+    """Return the variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1."""
+    n = P.order
+    indptr, indices, data = np.empty(n + 1, np.int64), np.empty(P.entries + n, np.int64), np.empty(P.entries + n)
+    append_upper(P.indptr, P.indices, P.values, shift, 0, indptr, indices, data)
     ldl = LDL(indptr, indices[: indptr[n]], np.ones(n, np.int64))
     if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1
     bad = np.flatnonzero(ldl.d < 0.0)
-    return int(coupled[ldl.perm[bad[0]]]) if bad.size else 0
-
-
-def shift_of(diagonal: np.ndarray, D: np.ndarray, factor: float, tol: float) -> np.ndarray:
-    """`set_shift` with its array allocated."""
-    shift = np.empty(diagonal.size)
-    set_shift(np.ascontiguousarray(diagonal), D, factor, tol, shift)
-    return shift
+    return int(ldl.perm[bad[0]]) if bad.size else 0
 
 
 @kernel
@@ -100,61 +84,26 @@ def set_shift(diagonal: Floats, D: Floats, factor: float, tol: float, shift: Flo
 def is_clearly_semidefinite(
     n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, tol: float
 ) -> bool:
-    """Whether it is seen at a glance; False leaves it open.
+    """Return True if a glance shows it: P is diagonally dominant, or small and P + diag(shift) has a Cholesky factor.
 
-    P is diagonally dominant, or P + diag(shift) without the variables that stand alone in it is small and has a
-    Cholesky factor.
+    False leaves it open.
     """
-    diagonal, shift = np.zeros(n), np.empty(n)
-    if is_sparse:
-        if is_dominant(indptr, indices, values):
-            return True
-        add_diagonal(indptr, indices, values, diagonal)
-        set_shift(diagonal, D, factor, tol, shift)
-        place = np.empty(n, np.int64)
-        order = number_coupled(indptr, indices, values, place)
-        for j in range(n):
-            if place[j] < 0 and not diagonal[j] + shift[j] > 0.0:
-                return False
-        if order > GLANCE:
-            return False
-        P = np.zeros(order * order)
-        spread_coupled(order, place, indptr, indices, values, shift, P)
-        return cholesky(order, P) == 0
+    if is_sparse and is_dominant(indptr, indices, values):
+        return True
     if n > GLANCE:
         return False
+    P, diagonal, shift = np.zeros(n * n), np.empty(n), np.empty(n)
     for j in range(n):
-        diagonal[j] = values[j * n + j]
+        if is_sparse:
+            for k in range(indptr[j], indptr[j + 1]):
+                P[indices[k] * n + j] += values[k]
+        else:
+            P[j * n : (j + 1) * n] = values[j * n : (j + 1) * n]
+        diagonal[j] = P[j * n + j]
     set_shift(diagonal, D, factor, tol, shift)
-    return is_semidefinite(n, values, shift, np.empty(n * n))
-
-
-@kernel
-def number_coupled(indptr: Ints, indices: Ints, values: Floats, place: Ints) -> int:
-    """place := the numbers of the variables that P couples with others, -1 of one that it does not; how many do."""
-    count = 0
-    for j in range(place.size):
-        place[j] = -1
-        for k in range(indptr[j], indptr[j + 1]):
-            if indices[k] != j and values[k] != 0.0:
-                place[j] = count
-                count += 1
-                break
-    return count
-
-
-@inner
-def spread_coupled(
-    order: int, place: Ints, indptr: Ints, indices: Ints, values: Floats, shift: Floats, P: Floats
-) -> None:
-    """P += P + diag(shift) of the coupled variables, by rows."""
-    for j in range(place.size):
-        if place[j] < 0:
-            continue
-        for k in range(indptr[j], indptr[j + 1]):
-            if place[indices[k]] >= 0:
-                P[place[indices[k]] * order + place[j]] += values[k]
-        P[place[j] * (order + 1)] += shift[j]
+    for j in range(n):
+        P[j * n + j] += shift[j]
+    return cholesky(n, P) == 0
 
 
 @kernel
@@ -171,13 +120,3 @@ def is_dominant(indptr: Ints, indices: Ints, data: Floats) -> bool:
         if not diagonal >= others:
             return False
     return True
-
-
-@kernel
-def is_semidefinite(n: int, P: Floats, shift: Floats, work: Floats) -> bool:
-    """Whether P + diag(shift) is positive definite."""
-    for i in range(n * n):
-        work[i] = P[i]
-    for i in range(n):
-        work[i * n + i] += shift[i]
-    return cholesky(n, work) == 0

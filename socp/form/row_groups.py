@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Floats, Ints
-from ..compiled.structures import Structure, floats, integer, integers
+from ..compiled.structures import Structure, flag, floats, integer, integers
 from ..linalg.parallel_rows import parallel_rows
 
 
@@ -31,6 +31,8 @@ class RowGroups(Structure):
         The entry a of a bound, the factor d_i of another row, both equilibrated.
     count : int
         The number of merged rows.
+    are_told : bool
+        Whether who stacks the rows tells `lead` and `ratio`; else rows are compared.
     representative : array of int64, shape (count,)
         The row that stands for each merged row.
     scaled : array, shape (l,)
@@ -39,7 +41,7 @@ class RowGroups(Structure):
         The weight of each merged row then, and the row with the largest part in it.
     """
 
-    count = integer()
+    count, are_told = integer(), flag()
     variable, group, lead = integers("l", scratch=True), integers("l", scratch=True), integers("l", scratch=True)
     coefficient, ratio = floats("l", scratch=True), floats("l", scratch=True)
     representative, heaviest = integers("l", scratch=True), integers("l", scratch=True)
@@ -71,7 +73,8 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
     """
     lead, group, representative = groups.lead, groups.group, groups.representative
     count, bounds = 0, 0
-    parallel_in_orthant(p, indptr, indices, source, data, lead, groups.ratio)
+    if not groups.are_told:
+        parallel_in_orthant(p, indptr, indices, source, data, lead, groups.ratio)
     for i in range(lead.size):
         groups.variable[i], group[i] = -1, -1
         if is_bound(p + i, indptr, source, data):
@@ -89,8 +92,9 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
 @inner
 def renew_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> bool:
     """Whether the same rows are bounds, and the same ones parallel; ratio := their factors if so."""
-    lead, ratio = np.empty_like(groups.lead), np.empty_like(groups.ratio)
-    parallel_in_orthant(p, indptr, indices, source, data, lead, ratio)
+    lead, ratio = groups.lead.copy(), groups.ratio.copy()
+    if not groups.are_told:
+        parallel_in_orthant(p, indptr, indices, source, data, lead, ratio)
     for i in range(lead.size):
         if lead[i] != groups.lead[i] or is_bound(p + i, indptr, source, data) != (groups.variable[i] >= 0):
             return False

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
+from ..compiled.structures import Structure, dimension, flag, floats, integer, integers, number, part
 from ..linalg.csc import multiply_transposed, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
 from ..problem.hessian import Hessian, hessian_of
@@ -39,9 +39,10 @@ class StackedProgram(ConeProgram):
 
     sizes: Sizes
     hessian_is_tested = False  # whether P is known to be semidefinite
+    groups_are_told = False  # whether `stack` knows which rows are parallel
 
     def stack(self, form: StandardForm) -> None:
-        """Write the pattern of M, `raw_M` and all else that `stack` and `read` write."""
+        """Write the pattern of M, `raw_M` and all else that `stack` and `read` write, and `lead` of told groups."""
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
@@ -101,6 +102,7 @@ class StandardForm(Structure):
     P_indptr, P_indices, P_data = integers(), integers(), floats()
     P_dense = floats()  # by rows
     F, d, Fx = floats(), floats(), floats()  # P = F F' + diag(d), F by columns, and a place for F'x
+    spread_M, is_spread, product = floats(), flag(), floats("p + m")  # see `dense_rows`
     c, g = floats("n", scratch=True), floats("p + m", scratch=True)
     D, E = floats("n", scratch=True), floats("p + m", scratch=True)
     norms = floats("n + p + m", scratch=True)  # of columns, then rows, in equilibration
@@ -120,6 +122,7 @@ class StandardForm(Structure):
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
         """Become the form of this program, which has the sizes of the one before."""
         values = self._make_room(program.hessian)
+        self.groups.are_told = isinstance(program, StackedProgram) and program.groups_are_told
         if isinstance(program, StackedProgram):
             program.stack(self)
         else:
@@ -301,12 +304,20 @@ def set_cost_scale(form: StandardForm, P_values: Floats, wanted: bool) -> None:
 
         f := sqrt(max |E g| / cost)    where P ties x to v,    1 / cost    where the objective is linear
 
+    with the larger of max |D c| and the mean of the infinity norms of the columns of D P D as cost.
+
     The iterates x and s are of the size of the sides, v of that of f cost: f = side / cost would make them equal, and
     the root stays between that and the caller's own scale.  A power of two rounds nothing, and is the same for vectors
     that differ little.  Linear programs gain nothing by it, and certificates of infeasibility lose a tenth.
     """
     form.cost_scale = 1.0
-    cost = objective_size(form, P_values) if wanted else 0.0
+    D, norms, cost, total = form.D, form.norms, 0.0, 0.0
+    if wanted:
+        hessian_norms(form, P_values, norms)
+        for j in range(D.size):
+            cost = max(cost, abs(D[j] * form.raw_c[j]))
+            total += norms[j]
+        cost = max(cost, total / max(D.size, 1))
     if cost > 0.0 and form.hessian_kind == NO_HESSIAN:
         form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
     elif cost > 0.0:
@@ -440,24 +451,13 @@ def ruiz(form: StandardForm, P_values: Floats) -> None:
             E[i] = min(max(E[i] / math.sqrt(rows[i]), 1.0 / limit), limit)
 
 
-@inner
-def objective_size(form: StandardForm, P_values: Floats) -> float:
-    """The larger of max |D c| and the mean of the infinity norms of the columns of D P D."""
-    D, c, norms, size, total = form.D, form.raw_c, form.norms, 0.0, 0.0
-    hessian_norms(form, P_values, norms)
-    for j in range(D.size):
-        size = max(size, abs(D[j] * c[j]))
-        total += norms[j]
-    return max(size, total / max(D.size, 1))
-
-
 @kernel
 def scale_data(form: StandardForm, P_values: Floats) -> bool:
     """M := E M D, the factors of its groups, the vectors, and P := f D P D; whether that was done.
 
     It is not where that is P itself, as often with kernel matrices, or where P is of low rank.
     """
-    D, f = form.D, form.cost_scale
+    D, f, form.is_spread = form.D, form.cost_scale, False
     scale(form.M_indptr, form.M_indices, form.raw_M, form.E, form.D, 1.0, form.M_data)
     scale_groups(form.p, form.Mt_indptr, form.Mt_source, form.E, form.M_data, form.groups)
     scale_vectors(form)

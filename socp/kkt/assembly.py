@@ -66,9 +66,10 @@ class KKTMatrix(Structure):
         fill_pattern(self, P_indptr, P_indices, self.zero_diagonal, self.static)
         take_values(self, P_data)
 
-    def refresh(self) -> None:
-        """Copy the current values of P and M from the standard form."""
-        take_values(self, self.form.P.upper()[2])
+    def has_pattern_of(self, other: KKTMatrix) -> bool:
+        """Return True if all that the factorization is analyzed by is equal."""
+        parts = ("indptr", "indices", "signs", "zero_diagonal", "static")
+        return self.size == other.size and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in parts)
 
 
 @kernel
@@ -119,19 +120,28 @@ def count_pattern(form: StandardForm, cones: ConeColumns, P_indptr: Ints, P_indi
 
 @kernel
 def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, zero_diagonal: Bools, static: Bools) -> None:
-    """The row indices of the upper triangle, and where each entry of P and of M, and each diagonal entry, is.
+    """Find the rows of the upper triangle, the places of all entries of P, of M and of the diagonal, and its signs.
 
     Of P at least the upper triangle is given.
     """
     form, groups, place_P, place_M = matrix.form, matrix.groups, matrix.place_P, matrix.place_M
     n, p, lead, M_indptr = form.n, form.p, groups.representative, form.Mt_indptr
-    indptr, indices, diagonal = matrix.indptr, matrix.indices, matrix.diagonal
-    find_signs(matrix, zero_diagonal)
-    for j in range(static.size):
-        static[j] = zero_diagonal[j]
+    indptr, indices, diagonal, cones = matrix.indptr, matrix.indices, matrix.diagonal, matrix.cones
     for j in range(diagonal.size):
         diagonal[j] = indptr[j + 1] - 1
         indices[diagonal[j]] = j
+        matrix.signs[j] = 1 if j < n else -1
+        zero_diagonal[j] = j < n + p
+    for v in cones.first:
+        matrix.signs[v + 1] = 1
+    for j in groups.variable:  # bounds and cones add to the diagonal
+        if j >= 0:
+            zero_diagonal[j] = False
+    for j in cones.variable:
+        if j >= 0:
+            zero_diagonal[j] = False
+    for j in range(static.size):
+        static[j] = zero_diagonal[j]
     for j in range(n):
         at = indptr[j]
         for k in range(P_indptr[j], P_indptr[j + 1]):
@@ -151,23 +161,6 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, zero_diagon
         for k in range(n + p + groups.count, static.size):  # of the cones' columns all entries change
             for q in range(indptr[k], indptr[k + 1]):
                 static[indices[q]] = False
-
-
-@inner
-def find_signs(matrix: KKTMatrix, zero_diagonal: Bools) -> None:
-    """The signs of the pivots, and the diagonal entries that neither bounds nor cones add to; P is not looked at."""
-    form, cones, signs = matrix.form, matrix.cones, matrix.signs
-    for j in range(signs.size):
-        signs[j] = 1 if j < form.n else -1
-        zero_diagonal[j] = j < form.n + form.p
-    for j in matrix.groups.variable:
-        if j >= 0:
-            zero_diagonal[j] = False
-    for j in cones.variable:
-        if j >= 0:
-            zero_diagonal[j] = False
-    for v in cones.first:
-        signs[v + 1] = 1
 
 
 @deferred

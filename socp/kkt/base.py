@@ -23,8 +23,8 @@ from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, floats, integer, integers, matrix, number, part, structure
 from ..cones.scaling import apply_inverse, norm
+from ..form.dense_rows import multiply_M_both
 from ..form.standard import StandardForm, multiply_hessian
-from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
     FURTHER,
     GO_ON,
@@ -114,6 +114,10 @@ class KKT(Structure):
         """Return True if what set-up found in the values of the form holds for its current ones."""
         return True
 
+    def take_form(self) -> bool:
+        """Refresh for the form, which another program of the same sizes has filled; return False if that needs more."""
+        raise NotImplementedError
+
     def analysis_seconds(self) -> tuple[float, float]:
         """Return the seconds of the ordering and of the symbolic analysis."""
         return 0.0, 0.0
@@ -123,22 +127,6 @@ class KKT(Structure):
         self.policy.deltas[:] = LADDER if regularization is None else regularization
         self.policy.refinement_steps = refinement_steps
         restart(self)
-
-    def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
-        """Factor at the scaling (w, eta) and solve K out = rhs precisely; returns as `factor_and_solve`."""
-        self.w[:], self.eta[:] = w, eta
-        with self.precisely():
-            return int(factor_and_solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
-
-    def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """Solve K out = rhs precisely with the present factors, for one vector or for the two rows of an array.
-
-        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
-        """
-        count = 1 if rhs.ndim == 1 else len(rhs)
-        with self.precisely():
-            solve(self, count, rhs.reshape(-1), out.reshape(-1), True)
-        return float(np.max(self.residual_norm[:count] / np.maximum(self.rhs_norm[:count], 1e-300)))
 
     @contextlib.contextmanager
     def precisely(self) -> Iterator[None]:
@@ -182,7 +170,7 @@ def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
     for i in range(p):
         v[i] = dy[i]
     apply_inverse(l, ptr, w, eta, u, n + p, v, p)
-    multiply_both(form.M_indptr, form.M_indices, form.M_data, u, v, out[n:], Mtv)
+    multiply_M_both(form, u, v, out[n:], Mtv)
     apply_inverse(l, ptr, w, eta, out, n + p, out, n + p)
     for j in range(n):
         out[j] = Px[j] + Mtv[j]
@@ -303,7 +291,12 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
-        correct(kkt, count, left, out)
+        if left == count:  # those that are refined further, at once when these are all
+            apply_backend(kkt.apply_address, kkt, count, residual[: count * size], out)
+        for row in range(count):
+            if left < count and kkt.active[row] != 0:
+                at, end = row * size, (row + 1) * size
+                apply_backend(kkt.apply_address, kkt, 1, residual[at:end], out[at:end])
         left = 0
         for row in range(count):
             if row == count - 1 and policy.trusted and not policy.precise:
@@ -323,19 +316,6 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
         worst = max(worst, min(kkt.scaled[row], relative))
     kkt.solve_seconds += clock() - begin
     return worst
-
-
-@inner
-def correct(kkt: KKT, count: int, left: int, out: Floats) -> None:
-    """out += M^-1 residual for the right-hand sides that are refined further, at once when these are all."""
-    size = kkt.product.size
-    if left == count:
-        apply_backend(kkt.apply_address, kkt, count, kkt.residual[: count * size], out)
-        return
-    for row in range(count):
-        if kkt.active[row] != 0:
-            at, end = row * size, (row + 1) * size
-            apply_backend(kkt.apply_address, kkt, 1, kkt.residual[at:end], out[at:end])
 
 
 @inner

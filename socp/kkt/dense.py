@@ -20,13 +20,12 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, number, part
 from ..cones.scaling import apply_inverse
+from ..form.dense_rows import DenseRows, multiply_M, multiply_M_transposed, scale_rows, spread_hessian, spread_rows
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
-from ..linalg.csc import multiply, multiply_transposed
 from ..linalg.dense import gram, multiply_tall
 from .base import KKT
-from .dense_rows import DenseRows, scale_rows, spread_hessian, spread_rows
 
 SINGULAR = 1e-14  # A pivot below this share of the diagonal entry of H that it is left of is rounding.
 RAISED = 1e-13  # share by which the diagonal is raised then
@@ -60,7 +59,7 @@ class DenseKKT(KKT):
         self.count = count
         self.flops, self.factor_entries = n**3 / 3.0 + n**2 * count, 0.5 * n**2
         self._use(factor_dense, apply_dense)
-        self._read()
+        self.refresh()
 
     @property
     def description(self) -> str:
@@ -68,21 +67,25 @@ class DenseKKT(KKT):
         p = f", Schur complement of {self.form.p} equalities" if self.form.p else ""
         return f"dense Cholesky, order {self.form.n}, {self.count} dense row{'' if self.count == 1 else 's'}{p}"
 
-    def refresh(self) -> None:
-        """Copy the current values of P and M from the standard form."""
-        self._read()
+    def take_form(self) -> bool:
+        """See `KKT`."""
+        fits = self.count == self.form.distinct
+        if fits:
+            self.refresh()
+        return fits
 
     def still_fits(self) -> bool:
         """Return True if the merged rows are still parallel."""
         return self.form.groups_hold()
 
-    def _read(self) -> None:
+    def refresh(self) -> None:
+        """Copy the current values of P and M from the standard form."""
         form = self.form
         if not form.P.is_sparse:
             self.P = form.P.dense().reshape(-1)
         elif not self._owns_P:
             self.P = np.empty(form.n**2)
-        self._owns_P = form.P.is_sparse
+        self._owns_P, form.spread_M = form.P.is_sparse, self.rows.M
         read_rows(self)
 
 
@@ -109,7 +112,7 @@ def factor_dense(kkt: DenseKKT, delta: float) -> int:
     A singular H, of which rounding leaves pivots of any size, would let x grow along its null space by a factor in each
     iteration: it is factorized again with each entry of its diagonal a little larger.
     """
-    n, p, H, A, Y = kkt.form.n, kkt.form.p, kkt.H, kkt.rows.A, kkt.Y
+    n, p, H, A, Y = kkt.form.n, kkt.form.p, kkt.H, kkt.rows.M, kkt.Y
     form_hessian(kkt, delta)
     info, least = cholesky(n, H), 1.0
     for j in range(n):  # a pivot beside the entry of the diagonal that it is left of
@@ -137,7 +140,7 @@ def form_hessian(kkt: DenseKKT, delta: float) -> None:
     it small, or some of it large.  So with rho.
     """
     form, rows = kkt.form, kkt.rows
-    n, p, P, H, A, diagonal, work = form.n, form.p, kkt.P, kkt.H, rows.A, kkt.diagonal, kkt.work
+    n, p, P, H, A, diagonal, work = form.n, form.p, kkt.P, kkt.H, rows.M, kkt.diagonal, kkt.work
     for j in range(n):
         diagonal[j] = 0.0
     weigh_rows(form.groups, kkt.w, diagonal)
@@ -203,7 +206,7 @@ def condense(kkt: DenseKKT, rhs: Floats, t: Floats) -> None:
     for i in range(p):
         v[i] = kkt.rho_used * rhs[n + i]
     apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, rhs, n + p, v, p)
-    multiply_transposed(form.M_indptr, form.M_indices, form.M_data, v, t)
+    multiply_M_transposed(form, v, t)
     for j in range(n):
         t[j] += rhs[j]
 
@@ -212,7 +215,7 @@ def condense(kkt: DenseKKT, rhs: Floats, t: Floats) -> None:
 def expand(kkt: DenseKKT, rhs: Floats, t: Floats, dy: Floats, out: Floats) -> None:
     """out += (dx, dy, W^-1 G dx - r3) for dx = t."""
     form, product, n, p = kkt.form, kkt.v, kkt.form.n, kkt.form.p
-    multiply(form.M_indptr, form.M_indices, form.M_data, t, product)
+    multiply_M(form, t, product)
     apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, product, p, product, p)
     for j in range(n):
         out[j] += t[j]

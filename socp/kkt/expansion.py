@@ -61,7 +61,6 @@ class ConeColumns(Structure):
     def __init__(self, form: StandardForm, base: int) -> None:
         super().__init__(cones=form.cones, size=form.m - form.l)
         number_columns(form, self, base)
-        gather_variables(form, self)
 
 
 @functools.cache
@@ -74,27 +73,23 @@ def no_cones() -> ConeColumns:
 
 @deferred_kernel
 def number_columns(form: StandardForm, cones: ConeColumns, base: int) -> None:
-    """Number the rows that stay, then v and u of each cone, from `base` on; note the variable of each row that goes."""
-    first_row, indptr, end = form.p + form.l, form.Mt_indptr, base
-    for i in range(cones.column.size):
+    """Number the rows that stay, then v and u of each cone, from `base` on; find the variables of the rows that go.
+
+    These ascend for each cone.
+    """
+    l, ptr, variable, slots, touched = form.l, form.ptr, cones.variable, cones.slots, cones.touched
+    cone, first_row, indptr, end = np.empty(variable.size, np.int64), form.p + form.l, form.Mt_indptr, base
+    for i in range(variable.size):
         length = indptr[first_row + i + 1] - indptr[first_row + i]
-        cones.variable[i] = form.Mt_indices[indptr[first_row + i]] if length == 1 else -1
+        variable[i] = form.Mt_indices[indptr[first_row + i]] if length == 1 else -1
         cones.column[i] = end if length > 1 else -1
         end += length > 1
     for k in range(cones.first.size):
         cones.first[k] = end
         end += 2
-    cones.end = end
-
-
-@deferred_kernel
-def gather_variables(form: StandardForm, cones: ConeColumns) -> None:
-    """Find the variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
-    l, ptr, variable, slots, touched = form.l, form.ptr, cones.variable, cones.slots, cones.touched
-    cone, first_row = np.empty(variable.size, np.int64), form.p + form.l
-    for k in range(ptr.size - 1):
         for i in range(ptr[k] - l, ptr[k + 1] - l):
             cone[i] = k
+    cones.end = end
     for j in range(form.n):
         for q in range(form.M_indptr[j], form.M_indptr[j + 1]):
             i = form.M_indices[q] - first_row

@@ -17,12 +17,12 @@ from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, structure
+from ..form.dense_rows import DenseRows, scale_rows
 from ..form.row_groups import recover_orthant, reduce_orthant, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from ..problem.lowrank import LowRank
 from .base import KKT
-from .dense_rows import DenseRows, scale_rows, spread_rows
 
 
 class LowRankKKT(KKT):
@@ -53,7 +53,7 @@ class LowRankKKT(KKT):
         self.flops, self.factor_entries = order**2 * (n + order / 3.0), order * (n + 0.5 * order)
         self.B[: self.k * n] = F.T.reshape(-1)
         self._use(factor_low_rank, apply_low_rank)
-        self._read()
+        self.refresh()
 
     @property
     def description(self) -> str:
@@ -63,13 +63,10 @@ class LowRankKKT(KKT):
         return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows})"
 
     def refresh(self) -> None:
-        """Take the values of M from the form anew (a new P needs new factors, see `still_fits`)."""
-        spread_rows(self.form, self.rows)
-        self._read()
-
-    def _read(self) -> None:
-        begin = self.k * self.form.n
-        self.B[begin : begin + self.rows.A.size] = self.rows.A
+        """Copy the current values of M from the standard form; a new P needs new factors, see `still_fits`."""
+        self.rows.spread(self.form)
+        n, p, k = self.form.n, self.form.p, self.k
+        self.B[k * n : (k + p) * n] = self.rows.M[: p * n]
 
     def still_fits(self) -> bool:
         """A change of P is a change of its factors."""

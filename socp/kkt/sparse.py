@@ -9,7 +9,7 @@ from ..form.row_groups import recover_orthant, reduce_orthant
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
 from ..linalg.ldl.factors import Factors, factor, solve
-from .assembly import KKTMatrix, fill_matrix
+from .assembly import KKTMatrix, fill_matrix, take_values
 from .base import KKT
 from .expansion import recover_cones, reduce_cones
 from .policy import PIVOT_DELTA, PIVOT_EPS
@@ -37,10 +37,10 @@ class SparseKKT(KKT):
         super().__init__(
             form, regularization, refinement_steps, l=form.l, order=matrix.size, groups=matrix.groups.count
         )
-        self.matrix = matrix
+        self.matrix, self.bounds = matrix, form.bounds
         self.ldl = LDL(
             matrix.indptr, matrix.indices, matrix.signs,
-            ordering="auto", zero_diagonal=matrix.zero_diagonal, static=matrix.static,
+            zero_diagonal=matrix.zero_diagonal, static=matrix.static,
         )  # fmt: skip
         self.flops, self.factor_entries = self.ldl.flops, self.ldl.nnz
         self.factors = self.ldl.factors
@@ -58,7 +58,20 @@ class SparseKKT(KKT):
 
     def refresh(self) -> None:
         """Copy the current values of P and M from the standard form."""
-        self.matrix.refresh()
+        take_values(self.matrix, self.form.P.upper()[2])
+
+    def take_form(self) -> bool:
+        """See `KKT`."""
+        old, new = self.matrix, KKTMatrix(self.form)
+        fits = self.bounds == self.form.bounds and old.has_pattern_of(new)
+        if fits:
+            self.matrix = new
+        return fits
+
+    @property
+    def words(self) -> int:
+        """The size of the block and of those of the matrix and the factors."""
+        return super().words + self.matrix.words + self.factors.words
 
     def still_fits(self) -> bool:
         """Return True if the merged rows are still parallel."""

@@ -2,12 +2,10 @@
 
 A matrix of order n lies by columns in a flat array, of which the lower triangle counts.  LAPACK's own routine spends
 much of its time in triangular solves with many right-hand sides, which BLAS does at half the speed of a product; here
-two levels of panels leave nearly all work to products.
+narrow panels leave nearly all work to products.
 """
 
 from __future__ import annotations
-
-import math
 
 from ..compiled.blas import (
     LEFT,
@@ -16,7 +14,6 @@ from ..compiled.blas import (
     NOT_UNIT,
     RIGHT,
     TRANSPOSE,
-    gemm,
     gemv,
     potrf,
     syrk,
@@ -26,69 +23,21 @@ from ..compiled.blas import (
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 
-LOOPS = 32  # order up to which loops factor more quickly than calls of BLAS
-WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that stay in the cache; loops solve up to one block
+LOOPS = 32  # order up to which loops are quicker than calls of BLAS
+NARROW = 64  # columns of a panel, which stays in the cache; loops solve up to that order
 
 
 @kernel
 def cholesky(n: int, A: Floats) -> int:
-    """A = L L', L in the lower triangle; the upper one is not touched.  Returns 0, or k > 0 as LAPACK's potrf."""
-    if n <= LOOPS:
-        return factor_pairs(n, A)
-    for left in range(0, n, WIDE):
-        right = min(n, left + WIDE)
-        for k in range(left, right, NARROW):
-            size = min(NARROW, right - k)
-            info = potrf(LOWER, size, A, k + k * n, n)
-            if info != 0:
-                return k + info
-            below, inside = k + size, right - k - size
-            if below == n:
-                break
+    """Factorize A = L L' in place, in the lower triangle alone; return 0, or k > 0 as LAPACK's potrf does."""
+    for k in range(0, n, NARROW):
+        size = min(NARROW, n - k)
+        info, below = potrf(LOWER, size, A, k + k * n, n), k + size
+        if info != 0:
+            return k + info
+        if below < n:
             trsm(RIGHT, LOWER, TRANSPOSE, NOT_UNIT, n - below, size, 1.0, A, k + k * n, n, A, below + k * n, n)
-            if inside > 0:  # the rest of the panel
-                first = below + k * n
-                syrk(LOWER, NO_TRANSPOSE, inside, size, -1.0, A, first, n, 1.0, A, below + below * n, n)
-                if right < n:
-                    gemm(
-                        NO_TRANSPOSE, TRANSPOSE, n - right, inside, size, -1.0, A, right + k * n, n, A, first, n,
-                        1.0, A, right + below * n, n,
-                    )  # fmt: skip
-        if right < n:
-            syrk(
-                LOWER, NO_TRANSPOSE, n - right, right - left, -1.0, A, right + left * n, n, 1.0, A, right + right * n, n
-            )
-    return 0
-
-
-@inner
-def factor_pairs(n: int, A: Floats) -> int:
-    """`cholesky` by loops over pairs of columns: each pair is taken from what is right of it in one pass."""
-    size, j = n, 0
-    while j < size:
-        a, below = j * size, j + 1
-        pivot = A[a + j]
-        if pivot <= 0.0:  # a NaN goes on into L, as in OpenBLAS
-            return int(below)
-        pivot = math.sqrt(pivot)
-        A[a + j] = pivot
-        if below == size:
-            break
-        b, link = a + size, A[a + below] / pivot
-        A[a + below] = link
-        other = A[b + below] - link * link
-        if other <= 0.0:
-            return int(below + 1)
-        other = math.sqrt(other)
-        A[b + below] = other
-        j += 2
-        for i in range(j, size):
-            entry = A[a + i] / pivot
-            A[a + i], A[b + i] = entry, (A[b + i] - link * entry) / other
-        for k in range(j, size):
-            first, second, column = A[a + k], A[b + k], k * size
-            for i in range(k, size):
-                A[column + i] = (A[column + i] - first * A[a + i]) - second * A[b + i]
+            syrk(LOWER, NO_TRANSPOSE, n - below, size, -1.0, A, below + k * n, n, 1.0, A, below + below * n, n)
     return 0
 
 
@@ -99,10 +48,8 @@ def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
         trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, count, 1.0, L, 0, n, X, 0, n)
         return
     if n <= NARROW:
-        for r in range(0, count - 1, 2):
-            solve_two(n, L, X[r * n : (r + 2) * n])
-        if count & 1:
-            solve_one(n, L, X[(count - 1) * n : count * n])
+        for r in range(count):
+            solve_one(n, L, X[r * n : (r + 1) * n])
         return
     width = n if count == 1 else NARROW
     for k in range(0, n, width):
@@ -136,24 +83,6 @@ def solve_one(n: int, L: Floats, x: Floats) -> None:
         for i in range(j + 1, size):
             x[i] -= L[j * size + i] * x0
         j += 1
-
-
-@inner
-def solve_two(n: int, L: Floats, X: Floats) -> None:
-    """`solve_lower` for two vectors side by side, so that neither waits for the other, by pairs of columns."""
-    size, j = n, 0
-    while j + 1 < size:
-        a, b, j1 = j * size, j * size + size, j + 1
-        pivot, link, other = L[a + j], L[a + j1], L[b + j1]
-        x0, y0 = X[j] / pivot, X[size + j] / pivot
-        x1, y1 = (X[j1] - link * x0) / other, (X[size + j1] - link * y0) / other
-        X[j], X[j1], X[size + j], X[size + j1] = x0, x1, y0, y1
-        j += 2
-        for i in range(j, size):
-            X[i] = (X[i] - L[a + i] * x0) - L[b + i] * x1
-            X[size + i] = (X[size + i] - L[a + i] * y0) - L[b + i] * y1
-    if j < size:
-        X[j], X[size + j] = X[j] / L[j * size + j], X[size + j] / L[j * size + j]
 
 
 @inner

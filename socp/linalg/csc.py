@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compiled.kernels import deferred_kernel, kernel
-from ..compiled.signatures import Floats, Ints, Matrix
+from ..compiled.signatures import Bools, Floats, Ints, Matrix
 
 _EMPTY = sp.csc_array((1, 1))
 _MAXPRINT = _EMPTY.maxprint
@@ -83,15 +83,6 @@ def transpose(n_rows: int, indptr: Ints, indices: Ints, t_indptr: Ints, t_indice
     t_indptr[0] = 0
 
 
-def transposed(n_rows: int, indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Run `transpose` and return its arrays."""
-    t_indptr = np.empty(n_rows + 1, dtype=np.int64)
-    t_indices = np.empty(indices.size, dtype=np.int64)
-    source = np.empty(indices.size, dtype=np.int64)
-    transpose(n_rows, indptr, indices, t_indptr, t_indices, source)
-    return t_indptr, t_indices, source
-
-
 @kernel
 def multiply_both(indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, Mx: Floats, Mtv: Floats) -> None:
     """Mx := M x and Mtv := M'v in one pass over M."""
@@ -152,6 +143,15 @@ def scale(
         scale = right[j]
         for k in range(indptr[j], indptr[j + 1]):
             out[k] = factor * left[indices[k]] * data[k] * scale
+
+
+@kernel
+def have_entries(indptr: Ints, indices: Ints, data: Floats, rows: Bools, columns: Ints, found: Bools) -> None:
+    """Write whether each of the `columns` has a nonzero entry in the marked `rows`; an empty `rows` marks all."""
+    for at in range(columns.size):
+        j, found[at] = columns[at], False
+        for k in range(indptr[j], indptr[j + 1]):
+            found[at] |= data[k] != 0.0 and (rows.size == 0 or rows[indices[k]])
 
 
 @deferred_kernel

@@ -14,12 +14,12 @@ the caller's own data, at a limit, and when its time is over: after one iteratio
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
 from ..compiled.clock import clock
 from ..compiled.kernels import deferred_kernel, inner, kernel
-from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
@@ -112,20 +112,25 @@ class State(Structure):
         super().__init__(n=form.n, p=form.p, m=form.m, rows=RECORDS, form=form, kkt=kkt)
         self.plan = plan
 
+    def take_settings(self, settings: Settings) -> None:
+        """Take the settings of the runs that follow."""
+        self.tol = self.newton.tol = settings.tol
+        self.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
+        self.tol_infeasible = settings.tol_infeasible or settings.tol
+        self.step_fraction, self.max_iter = self.plan.step_fraction, min(settings.max_iter, sys.maxsize)
+        self.settings = settings
+
+    def start_from_last(self) -> None:
+        """Let the run begin at the last optimal point."""
+        np.divide(self.last.u, self.last.tau, out=self.point.u)
+        np.divide(self.last.s, self.last.tau, out=self.point.s)
+        self.warm = True
+
     def follow_plan(self, plan: Plan) -> None:
         """Let the runs that follow go by another plan for the same backend."""
         self.kkt.regularize(plan.regularization, plan.refinement_steps)
         self.kkt.policy.precise, self.settings = plan.precise, None
         self.plan = plan._replace(what=self.plan.what, flops=self.plan.flops, correctors=self.plan.correctors)
-
-
-@kernel
-def take_settings(
-    state: State, tol: float, tol_abs: float, tol_infeasible: float, step_fraction: float, max_iter: int
-) -> None:
-    """Take the settings of the runs that follow."""
-    state.tol, state.tol_abs, state.tol_infeasible, state.step_fraction = tol, tol_abs, tol_infeasible, step_fraction
-    state.max_iter, state.newton.tol = max_iter, tol
 
 
 @kernel
@@ -145,38 +150,23 @@ def prepare_run(state: State, offset: float) -> None:
 
 
 @deferred_kernel
-def prepare_warm(state: State) -> None:
-    """Let the run begin at the last optimal point."""
-    point, last = state.point, state.last
-    for i in range(point.u.size):
-        point.u[i] = last.u[i] / last.tau
-    for i in range(point.s.size):
-        point.s[i] = last.s[i] / last.tau
-    state.warm = True
-
-
-@deferred_kernel
 def take_best(state: State) -> None:
     """Copy the best iterate to `point` and measure it."""
     copy(state.best, state.point)
     measure(state.newton, state.point)
 
 
-@deferred_kernel
-def take_residuals(state: State, residual: Floats, gap: float) -> None:
+def take_residuals(state: State, residual: np.ndarray, gap: float) -> None:
     """Let the next step remove these residuals of the present iterate, which are more accurate than its own.
 
     They are (Px + c + A'y + G'z, Ax - b, Gx + s - h) and the difference of the objectives in the caller's units.
     """
-    form, newton, point = state.form, state.newton, state.point
-    n, first, D, E, rows, r = form.n, form.n + form.p, form.D, form.E, form.rows, newton.r
-    for j in range(n):
-        r[j] = form.cost_scale * D[j] * point.tau * residual[j]
-    for i in range(form.p):
-        r[n + i] = E[i] * point.tau * residual[n + i]
-    for i in range(rows.size):
-        r[first + i] = E[form.p + i] * point.tau * residual[first + rows[i]]
-    newton.rtau = point.kappa + form.cost_scale * point.tau * gap
+    form, newton, tau = state.form, state.newton, state.point.tau
+    n, p, r = form.n, form.p, newton.r
+    r[:n] = form.cost_scale * form.D * tau * residual[:n]
+    r[n : n + p] = form.E[:p] * tau * residual[n : n + p]
+    r[n + p :] = form.E[p:] * tau * residual[n + p :][form.rows]
+    newton.rtau = state.point.kappa + form.cost_scale * tau * gap
 
 
 @kernel

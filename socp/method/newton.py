@@ -36,9 +36,9 @@ from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, number, structure
 from ..cones import product as cones
 from ..cones import scaling
+from ..form.dense_rows import multiply_M, multiply_M_both
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
-from ..linalg.csc import multiply, multiply_both
 from ..linalg.vectors import bits, dot_within, from_bits, norm_tail, norm_within
 
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
@@ -182,7 +182,7 @@ def measure(newton: Newton, point: Point) -> None:
     form, u, s, r, Px, Mtv = newton.form, point.u, point.s, newton.r, newton.Px, newton.Mtv
     n, p, c, g, D, E, tau = form.n, form.p, form.c, form.g, form.D, form.E, point.tau
     multiply_hessian(form, u, Px)
-    multiply_both(form.M_indptr, form.M_indices, form.M_data, u, u[n:], r[n:], Mtv)
+    multiply_M_both(form, u, u[n:], r[n:], Mtv)
     dual, size_Px, size_Mtv = 0, 0, 0
     for j in range(n):
         unscale = 1.0 / (form.cost_scale * D[j])
@@ -476,7 +476,7 @@ def slack_direction(newton: Newton, sigma: float) -> None:
     if l == ds.size:
         return
     rows = newton.Mdx
-    multiply(form.M_indptr, form.M_indices, form.M_data, newton.du, rows)
+    multiply_M(form, newton.du, rows)
     for i in range(p, rows.size):
         rows[i] = form.g[i] * newton.dtau - (1.0 - sigma) * newton.r[form.n + i] - rows[i]
     scaling.apply_inverse(l, ptr, w, eta, rows, p, work, 0)

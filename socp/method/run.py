@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -38,17 +36,15 @@ from .loop import (
     follow,
     limit,
     prepare_run,
-    prepare_warm,
     take_best,
     take_residuals,
-    take_settings,
 )
 from .newton import Point, singular_directions, unscale
 from .rays import nearest_ray
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
 OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
-INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
+NO_RECORDS, WORDS = np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
 FAR = 100.0  # times tol is too far beyond a bound, whatever its size, while better is to be had
 LAST_STEPS = 5  # steps by residuals in twice the precision, before rounding is taken as an excuse
 INTERRUPTED = "interrupted from the keyboard"
@@ -85,6 +81,10 @@ class Iterate:
     True
     """
 
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    s: np.ndarray
     iteration: int
     primal_objective: float
     dual_objective: float
@@ -110,28 +110,11 @@ class Iterate:
     if not TYPE_CHECKING:  # which know the fields by their names
 
         def __getattr__(self, name: str) -> Any:
+            if name in ("x", "y", "z", "s"):  # the run may have let go of its form
+                return in_callers_units(self._run.program, self.form, self.point)["xyzs".index(name)]
             if name in (TRACE.names or ()):
                 return self.record[name].item()
             raise AttributeError(f"an iterate has no {name!r}")
-
-    def _answer(self) -> Point4:
-        return in_callers_units(self._run.program, self.form, self.point)  # the run may have let go of its form
-
-    @property
-    def x(self) -> np.ndarray:
-        return self._answer()[0]
-
-    @property
-    def y(self) -> np.ndarray:
-        return self._answer()[1]
-
-    @property
-    def z(self) -> np.ndarray:
-        return self._answer()[2]
-
-    @property
-    def s(self) -> np.ndarray:
-        return self._answer()[3]
 
 
 class Run:
@@ -187,14 +170,10 @@ class Run:
         self.test: stopping.ConeTest = stopping.ConeTest(program) if test is None else test
         self.started = time.perf_counter()
         if state.settings is not settings:
-            take_settings(
-                state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
-                settings.tol_infeasible or settings.tol, state.plan.step_fraction, min(settings.max_iter, sys.maxsize),
-            )  # fmt: skip
-            state.settings = settings
+            state.take_settings(settings)
         prepare_run(state, program.offset)
         if warm:
-            prepare_warm(state)
+            state.start_from_last()
 
     def solve(self) -> None:
         """Iterate until the run ends; Ctrl-C ends it with status "interrupted"."""

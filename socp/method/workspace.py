@@ -1,19 +1,19 @@
-"""The workspace of a small program that is done with, for the next one of the same sizes.
+"""The workspace of a program that is done with, for the next one of the same sizes.
 
 Who solves many small programs one after another pays more for memory, three structures of a hundred arrays, than for a
 factorization: ten variables take 63 us with a workspace that is there, 90 us without.  `solve` releases what it worked
 with, and whoever is set up next in the same thread acquires it.  All in it is written before it is read: one run comes
 after another in the same memory also where a program is updated.
 
-A workspace is for programs of one kind, which has all that `plan.choice` decides by: the plan goes along, and a program
-is solved in the same way, to the bit, whatever was solved before it.
+A workspace is for programs of one kind, which has all that `plan.choice` decides by for a small program, or with the
+places of its entries for a sparse one, whose ordering and analysis are kept so: the plan goes along, and a program is
+solved in the same way, to the bit, whatever was solved before it.
 """
 
 from __future__ import annotations
 
 from ..compiled.memory import Pool
 from ..form.standard import Sizes
-from ..kkt.dense import DenseKKT
 from ..plan.choice import is_small
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
@@ -31,21 +31,12 @@ def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | N
     return state
 
 
-def fits(state: State) -> bool:
-    """Whether its KKT solver, of which the form has become another one, has room for the rows; it takes them."""
-    kkt: DenseKKT = state.kkt
-    if kkt.count != kkt.form.distinct:
-        return False
-    kkt.refresh()
-    return True
-
-
 def release(state: State, settings: Settings) -> None:
     """Put the workspace of a program that is done with into the pool, if it is small enough."""
     form, kkt = state.form, state.kkt
     if not form.is_pooled:
-        chosen = state.plan.is_free and state.plan.backend == "dense"
-        form.is_pooled = chosen and is_small(form) and form.words + kkt.words + state.words <= MOST
+        chosen = state.plan.is_free and state.plan.backend == ("dense" if is_small(form) else "sparse")
+        form.is_pooled = chosen and form.words + kkt.words + state.words <= MOST
     if form.is_pooled:
         _pool.leave(_kind(form.sizes, form.P.is_full, settings), state, form.words + kkt.words + state.words)
 

@@ -10,6 +10,7 @@ from .plan import Backend, Plan
 
 SMALL = 260  # variables and equalities up to which a program may be small
 SMALL_REASON = "the program is small"
+NEW_PATTERNS = 0.4  # share of the sparse programs that are analyzed: the others have a pattern that was seen before
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
 
 
@@ -38,7 +39,11 @@ def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Bac
         return wanted, f'kkt="{settings.kkt}" was asked for', {}
     n, P, rows = form.n, form.P, form.p + form.m - form.bounds
     P_entries = P.entries if P.is_sparse else n**2
-    costs = COSTS._replace(analysis=0.0, analysis_of_entry=0.0) if is_kept else COSTS
+    costs = COSTS
+    if _dense_at_a_glance(form) <= COSTS.analysis:
+        costs = COSTS._replace(analysis=NEW_PATTERNS * COSTS.analysis)
+    if is_kept:
+        costs = COSTS._replace(analysis=0.0, analysis_of_entry=0.0)
     seconds: dict[Backend, float] = {
         "dense": dense_seconds(n, rows),
         "sparse": sparse_seconds(n, rows, form.entries - form.bounds, costs, P_entries=P_entries),
@@ -61,8 +66,15 @@ def is_small(form: StandardForm) -> bool:
     n, p, entries = form.n, form.p, form.entries
     if n == 0 or n + p > SMALL:
         return False
-    least = sparse_seconds(n, p + form.m, entries, P_entries=n**2) if form.P.is_full else COSTS.analysis
-    return dense_seconds(n + p, entries / n) <= least
+    least = NEW_PATTERNS * COSTS.analysis
+    if form.P.is_full:
+        least = sparse_seconds(n, p + form.m, entries, P_entries=n**2)
+    return _dense_at_a_glance(form) <= least
+
+
+def _dense_at_a_glance(form: StandardForm) -> float:
+    """The seconds of dense Cholesky by the number of entries alone."""
+    return dense_seconds(form.n + form.p, form.entries / form.n)
 
 
 def check_low_rank(form: StandardForm) -> None:

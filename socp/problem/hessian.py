@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_rows, add_symmetric
-from ..linalg.csc import csc, multiply_transposed
+from ..linalg.csc import csc, have_entries, multiply_transposed
 from ..linalg.vectors import NO_VALUES
 from .checks import (
     FLOAT,
@@ -180,8 +180,8 @@ class SparseHessian(Hessian):
         return out
 
     def has_entries(self, j: np.ndarray) -> np.ndarray:
-        column = np.repeat(np.arange(self.order), np.diff(self.indptr))
-        found: np.ndarray = np.bincount(column, self.values != 0.0, minlength=self.order)[j] > 0.0
+        found = np.empty(j.size, np.bool_)
+        have_entries(self.indptr, self.indices, self.values, found[:0], j, found)
         return found
 
     def among(self, which: np.ndarray) -> Any:
@@ -337,10 +337,8 @@ class DenseHessian(Hessian):
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the upper triangle in CSC."""
-        n = self.order
-        indices, values = np.empty(n * (n + 1) // 2, INT), np.empty(n * (n + 1) // 2)
-        pack_upper(self.source, indices, values)
-        return np.cumsum(np.arange(n + 1, dtype=INT)), indices, values
+        column, row = np.tril_indices(self.order)
+        return np.cumsum(np.arange(self.order + 1, dtype=INT)), row.astype(INT), self.source[column, row]
 
 
 def hessian_of(P: Any, n: int) -> Hessian:
@@ -424,16 +422,6 @@ def expand(indptr: Ints, indices: Ints, data: Floats, full: Matrix) -> None:
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
             full[indices[k], j] += data[k]
-
-
-@deferred_kernel
-def pack_upper(array: Matrix, indices: Ints, values: Floats) -> None:
-    """Copy the upper triangle of a symmetric array by columns."""
-    at = 0
-    for j in range(array.shape[0]):
-        for i in range(j + 1):
-            indices[at], values[at] = i, array[j, i]
-            at += 1
 
 
 @deferred_kernel

@@ -6,13 +6,10 @@ import base64
 import io
 from typing import Any
 
-import numpy as np
-
 from .checks import ProgramError
 
 SIZES = {"primal_residual": "primal residual", "dual_residual": "dual residual", "gap": "gap", "mu": "mu"}
 STEPS = {"alpha_affine": "affine step", "alpha": "step", "sigma": "sigma"}
-LEAST = 1e-18  # what is drawn of a residual of 0
 
 
 def plot(solution: Any) -> Any:
@@ -35,7 +32,7 @@ def plot(solution: Any) -> Any:
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for marker, (name, label) in zip("ovs.", SIZES.items()):
-        above.semilogy(trace["iteration"], np.maximum(trace[name], LEAST), marker=marker, markersize=4, label=label)
+        above.semilogy(trace["iteration"], trace[name], marker=marker, markersize=4, label=label)
     for marker, (name, label) in zip("v^o", STEPS.items()):
         below.plot(trace["iteration"], trace[name], marker=marker, markersize=4, label=label)
     above.set(title=f"{solution.status}, {solution.iterations} iterations", ylabel="relative to the data")

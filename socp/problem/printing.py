@@ -53,17 +53,27 @@ def _cell(value: float, width: int, digits: int) -> str:
     return "------".rjust(width) if math.isnan(value) else f"{value:{width}.{digits}e}"
 
 
-def footer(solution: Any) -> None:
-    """The status and the reason for it."""
-    text = f"{solution.status.value}: {solution.message}\n"
+def facts(solution: Any) -> dict[str, str]:
+    """Return what a solution says of itself, in words by name; residuals are relative, as the solver measured them."""
+    found = {"status": f"{solution.status.value}: {solution.message}"}
     if not solution.status.is_infeasible:
-        text += f"  objective {solution.objective:.12g}, dual objective {solution.dual_objective:.12g}\n"
-    text += (
-        f"  {solution.iterations} iterations, {solution.solve_time:.3f} s after {solution.setup_time:.3f} s of set-up; "
-        f"relative residuals: primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, "
-        f"gap {solution.gap:.1e}"
+        found["objective"] = f"{solution.objective:.12g}"
+        found["dual objective"] = f"{solution.dual_objective:.12g}"
+    found["residuals"] = (
+        f"primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, gap {solution.gap:.1e}"
     )
-    end(text)
+    found["iterations"] = str(solution.iterations)
+    found["seconds"] = f"{solution.solve_time:.3g} after {solution.setup_time:.3g} of set-up"
+    return found
+
+
+def footer(solution: Any) -> None:
+    """Print the status with its reason, the objectives if there are any, and the other facts in a line."""
+    told = facts(solution)
+    text = f"{told['status']}\n"
+    if "objective" in told:
+        text += f"  objective {told['objective']}, dual objective {told['dual objective']}\n"
+    end(f"{text}  {told['iterations']} iterations, seconds {told['seconds']}; relative residuals: {told['residuals']}")
 
 
 def end(text: str) -> None:
@@ -86,14 +96,5 @@ def html_table(caption: str, rows: dict[str, Any]) -> str:
 
 
 def html_summary(solution: Any) -> str:
-    """A solution of a cone program or of a quadratic program as a table, with its convergence where it can be drawn."""
-    rows = {"status": f"{solution.status.value}: {solution.message}"}
-    if not solution.status.is_infeasible:
-        rows["objective"] = f"{solution.objective:.12g}"
-        rows["dual objective"] = f"{solution.dual_objective:.12g}"
-    rows["relative residuals"] = (
-        f"primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, gap {solution.gap:.1e}"
-    )
-    rows["iterations"] = str(solution.iterations)
-    rows["seconds"] = f"{solution.solve_time:.3g} after {solution.setup_time:.3g} of set-up"
-    return f"<div>{html_table('Solution', rows)}{image(solution)}</div>"
+    """Return a solution as a table, with its convergence if that can be drawn."""
+    return f"<div>{html_table('Solution', facts(solution))}{image(solution)}</div>"

@@ -100,10 +100,6 @@ def _count(name: str, value: Any, least: int = 0, kind: str = "nonnegative") -> 
     return int(value)
 
 
-def _positive_count(name: str, value: Any) -> int:
-    return _count(name, value, 1, "positive")
-
-
 def _flag(name: str, value: Any) -> bool:
     """True or False, or 1 or 0, as other solvers take them."""
     if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
@@ -195,7 +191,7 @@ class Settings:
     step_fraction: float = field(default=0.99, metadata={"check": _share})
     regularization: float | None = field(default=None, metadata={"check": _positive_or_none})
     refinement_steps: int = field(default=10, metadata={"check": _count})
-    threads: int = field(default=1, metadata={"check": _positive_count})
+    threads: int = field(default=1, metadata={"check": functools.partial(_count, least=1, kind="positive")})
     active_set: bool = field(default=True, metadata={"check": _flag})
     check_convexity: bool = field(default=True, metadata={"check": _flag})
     presolve: bool = field(default=True, metadata={"check": _flag})

@@ -97,8 +97,12 @@ class Answer(KeepsProgram):
         """
         return plot(self)
 
-    def __repr__(self) -> str:
-        return summary(self)
+    def __repr__(self: Any) -> str:
+        return (
+            f"Solution(status={self.status.value!r}, objective={self.objective:.10g}, iterations={self.iterations}, "
+            f"residuals={self.primal_residual:.1e}/{self.dual_residual:.1e}/{self.gap:.1e}, "
+            f"seconds={self.setup_time + self.solve_time:.3g})"
+        )
 
     def _repr_html_(self) -> str:
         return html_summary(self)
@@ -243,12 +247,3 @@ def answer_at(
         (x,), dual = dual_certificate(program, x)
         multipliers = tuple(np.full(block.matrix.shape[0], np.nan) for block in program.constraints)
     return x, multipliers, (objective, dual_objective, primal, dual, gap)
-
-
-def summary(solution: Any) -> str:
-    """A solution in one line."""
-    return (
-        f"Solution(status={solution.status.value!r}, objective={solution.objective:.10g}, "
-        f"iterations={solution.iterations}, residuals={solution.primal_residual:.1e}/{solution.dual_residual:.1e}/"
-        f"{solution.gap:.1e}, seconds={solution.setup_time + solution.solve_time:.3g})"
-    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
+from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import NO_VALUES, norm_tail
@@ -105,8 +105,17 @@ def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
 
     Returns the most by which one was missed.
     """
-    G, is_bound = program.G, bounds_among(program.G, program.cone_layout)
-    return float(move_to_bounds(G.indptr, G.indices, G.data, is_bound, program.h, x, s))
+    G, h = program.G, program.h
+    chosen = (bounds_among(G, program.cone_layout)[G.indices] == 1.0) & (G.data != 0.0)
+    i, j, a = G.indices[chosen], np.repeat(np.arange(x.size), np.diff(G.indptr))[chosen], G.data[chosen]
+    missed = 0.0
+    for of_side, nearest in ((a > 0.0, np.minimum), (a < 0.0, np.maximum)):
+        beyond_it = np.where(of_side, a * x[j] - h[i], 0.0)
+        where = beyond_it > 0.0
+        nearest.at(x, j[where], (h[i] / a)[where])
+        missed = max(missed, beyond_it[where].max(initial=0.0))
+    s[i] = np.maximum(h[i] - a * x[j], 0.0)
+    return float(missed)
 
 
 def bounds_among(
@@ -128,25 +137,6 @@ def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, i
             is_bound[start[k] : start[k + 1]] = 0.0
 
 
-@deferred_kernel
-def move_to_bounds(
-    indptr: Ints, indices: Ints, data: Floats, is_bound: Floats, h: Floats, x: Floats, s: Floats
-) -> float:
-    """`hold_to_bounds`, for what `find_bounds` has found."""
-    missed = 0.0
-    for j in range(x.size):
-        for k in range(indptr[j], indptr[j + 1]):
-            i = indices[k]
-            if is_bound[i] == 1.0 and data[k] != 0.0 and data[k] * x[j] > h[i]:
-                missed = max(missed, data[k] * x[j] - h[i])
-                x[j] = h[i] / data[k]
-        for k in range(indptr[j], indptr[j + 1]):
-            i = indices[k]
-            if is_bound[i] == 1.0 and data[k] != 0.0:
-                s[i] = max(h[i] - data[k] * x[j], 0.0)
-    return missed
-
-
 def norm(v: np.ndarray) -> Any:
-    """The infinity norm (0 for an empty vector, NaN when there is one), of each vector of an array."""
+    """Return the infinity norm: 0 of an empty vector, NaN if an entry is; of each vector of an array."""
     return np.abs(v).max(axis=-1, initial=0.0)

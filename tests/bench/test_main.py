@@ -17,7 +17,7 @@ from bench import __main__ as command
 from bench import experiments, peers, tour
 from bench.answers import answer
 from bench.answers.verify import Verification, verify
-from bench.compare import ablation, anatomy, kernel_machines, suite
+from bench.compare import anatomy, kernel_machines, suite
 from bench.fuzz import catalogue as families
 from bench.programs import catalogue, generate, sets
 from qp.files.mat import read_mat
@@ -163,7 +163,6 @@ def test_errors_are_one_line_and_exit_code_two(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     "arguments, wrong, valid",
     [
-        (["ablation", "--only", "nonsense"], "no program matches 'nonsense'", list(ablation.PROGRAMS)),
         (["anatomy", "--programs", "lasso_50,foo_3"], "no program 'foo_3'", list(anatomy.CLASSES)),
         (["anatomy", "--programs", "lasso"], "no program 'lasso'", list(anatomy.CLASSES)),
         (["anatomy", "--programs", "lasso_1"], "no program 'lasso_1'", ["CLASS_SIZE", "from 2 on"]),
@@ -226,7 +225,7 @@ def test_a_bad_option_is_refused_by_name(arguments, capsys):
     assert f"argument {arguments[-2]}: must be" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["ablation", "models", "suite", "compare"])
+@pytest.mark.parametrize("name", ["models", "suite", "compare"])
 def test_the_help_of_only_says_what_it_matches(name, capsys):
     with pytest.raises(SystemExit) as ended:
         command.main([name, "--help"])

@@ -9,8 +9,8 @@ from scipy import stats
 from sklearn import metrics
 
 from bench.metrics import (
+    Rates,
     accuracy_coverage,
-    confusion,
     mean_interval,
     paired_test,
     roc,
@@ -25,37 +25,30 @@ def answers(seed=0, count=200, classes=3):
 
 
 def test_the_lectures_rates():
-    truth = np.repeat(["No", "Yes", "No", "Yes"], [9644, 252, 23, 81])
-    predicted = np.repeat(["No", "Yes"], [9896, 104])
-    found = confusion(truth, predicted)
-    assert found.counts.tolist() == [[9644, 252], [23, 81]]
-    rates = found.rates("Yes")
+    rates = Rates(81.0, 23.0, 252.0, 9644.0)
     assert round(100 * rates.sensitivity, 1) == 24.3 and round(100 * rates.specificity, 1) == 99.8
-    assert round(100 * rates.error, 2) == 2.75 and math.isclose(found.accuracy, 0.9725)
+    assert round(100 * rates.error, 2) == 2.75
     assert round(100 * rates.false_negative_rate, 1) == 75.7 and round(100 * rates.false_positive_rate, 1) == 0.2
     assert math.isclose(rates.precision, 81 / 104) and math.isclose(rates.negative_predictive_value, 9644 / 9896)
-    assert "9896" in str(found) and "10000" in str(found)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
-def test_confusion_and_f1_against_scikit_learn(classes):
+def test_rates_and_f1_against_scikit_learn(classes):
     truth, predicted = answers(classes=classes)
-    found = confusion(truth, predicted)
-    assert np.array_equal(found.counts.T, metrics.confusion_matrix(truth, predicted))
-    for average in ("macro", "micro"):
-        assert math.isclose(found.f1(average), metrics.f1_score(truth, predicted, average=average))
+    counts = metrics.confusion_matrix(truth, predicted)
     precision, recall, f1, _ = metrics.precision_recall_fscore_support(truth, predicted)
     for k in range(classes):
-        rates = found.rates(k)
-        assert np.allclose([rates.precision, rates.recall, rates.f1], [precision[k], recall[k], f1[k]])
-        total = rates.true_positives + rates.false_positives + rates.false_negatives + rates.true_negatives
-        assert total == truth.size
+        right, of_truth, of_predicted = counts[k, k], counts[k].sum(), counts[:, k].sum()
+        others = truth.size - of_truth - of_predicted + right
+        rates = Rates(right, of_predicted - right, of_truth - right, others)
+        assert np.allclose([rates.precision, rates.sensitivity, rates.f1], [precision[k], recall[k], f1[k]])
+        assert math.isclose(rates.error, 1.0 - metrics.accuracy_score(truth == k, predicted == k))
 
 
 def test_a_label_that_is_never_predicted():
-    found = confusion(["a", "a", "b"], ["a", "a", "a"])
-    assert math.isnan(found.rates("b").precision) and found.rates("b").f1 == 0.0 and found.rates("b").recall == 0.0
-    assert found.rates("a").specificity == 0.0
+    rates = Rates(0.0, 0.0, 1.0, 2.0)
+    assert math.isnan(rates.precision) and rates.f1 == 0.0 and rates.sensitivity == 0.0
+    assert Rates(2.0, 1.0, 0.0, 0.0).specificity == 0.0
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -112,13 +105,10 @@ def test_paired_tests_against_scipy():
     theirs = stats.ttest_rel(a, b)
     ours = paired_test(a, b)
     assert math.isclose(ours.statistic, theirs.statistic) and math.isclose(ours.p_value, theirs.pvalue)
-    assert math.isclose(paired_test(a, b, "wilcoxon").p_value, stats.wilcoxon(a, b).pvalue)
-    assert math.isclose(paired_test(a, b, "sign").p_value, stats.binomtest(int((a > b).sum()), 12).pvalue)
     corrected = paired_test(a, b, test_to_train=1.0)
     assert math.isclose(corrected.statistic, ours.statistic / math.sqrt(13.0)) and corrected.p_value > ours.p_value
-    for method in ("t", "wilcoxon", "sign"):
-        assert paired_test(a, a, method).p_value == 1.0
-        assert math.isclose(paired_test(a, b, method).p_value, paired_test(b, a, method).p_value)
+    assert paired_test(a, a).p_value == 1.0
+    assert math.isclose(ours.p_value, paired_test(b, a).p_value)
     assert paired_test([1.0, 2.0], [0.0, 1.0]).p_value == 0.0  # the same difference each time
 
 
@@ -139,13 +129,10 @@ def test_training_order_begins_with_every_class():
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: confusion([1, 2], [1]), "predicted must be a sequence of as many"),
-        (lambda: confusion([1, 2], [1, 2]).rates(3), r"positive must be one of the labels \[1, 2\]"),
-        (lambda: confusion([1, 2], [1, 2]).f1("mean"), "average must be"),
+        (lambda: accuracy_coverage([1, 2], [1], [1.0, 0.5]), "predicted must be a sequence of as many"),
         (lambda: roc([0, 1], [0.0, np.nan]), "scores must be"),
         (lambda: roc([0, 1], [0.0, 1.0], 5), "positive must be one of"),
         (lambda: accuracy_coverage([0, 1], [0, 1], [1.0]), "confidence must be"),
-        (lambda: paired_test([1, 2], [1, 3], "z"), "method must be"),
         (lambda: paired_test([1, 2], [1, 3], test_to_train=-1.0), "test_to_train must be"),
     ],
 )

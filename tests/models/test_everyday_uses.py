@@ -111,7 +111,7 @@ USES = {
     "CalibratedClassifierCV": ("classifier", meta(CalibratedClassifierCV, cv=2)),
     "OneVsRestClassifier": ("classifier", meta(OneVsRestClassifier)),
     "BaggingClassifier": ("classifier", meta(ensemble.BaggingClassifier, n_estimators=2, random_state=0)),
-    "AdaBoostClassifier": ("classifier", meta(ensemble.AdaBoostClassifier, n_estimators=2)),
+    "AdaBoostClassifier": ("classifier", meta(ensemble.AdaBoostClassifier, n_estimators=2, random_state=0)),
     "Voting": ("supervised", ensemble_of("Voting")),
     "Stacking": ("supervised", ensemble_of("Stacking", cv=2)),
     "TransformedTargetRegressor": ("regressor", meta(compose.TransformedTargetRegressor)),

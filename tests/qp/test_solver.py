@@ -1,7 +1,6 @@
 """Quadratic programs solved: known answers, statuses, updates of every kind, warm starts."""
 
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import scipy.sparse as sp
 
 import qp
 from bench.answers.verify import verify
-from bench.fuzz.interrupts import Interrupted
 from qp import QuadraticProgram, Solver
 from qp.active_set.method import ActiveSet
 from socp import LowRank, ProgramError, Status
@@ -163,43 +161,6 @@ def test_printed_and_pickled():
 # ---- update
 
 
-def parts(program):
-    return {name: getattr(program, name) for name in ("P", "q", "A", "l", "u", "lb", "ub", "offset")}
-
-
-def new_values(name, program, rng):
-    """Another value of a part, under which the program keeps a solution."""
-    if name == "q":
-        return {"q": program.q + (0.0 if program.P is None else program.P @ rng.normal(size=program.n))}
-    if name in ("u", "ub"):
-        return {name: getattr(program, name) + rng.uniform(0.0, 1.0)}
-    if name in ("l", "lb"):
-        return {name: getattr(program, name) - rng.uniform(0.0, 1.0)}
-    if name == "P_data":
-        return {"P_data": 2.0 * (program.P if isinstance(program.P, np.ndarray) else program.P.data)}
-    return {"A_data": program.A.data * 1.0}
-
-
-@pytest.mark.parametrize("warm_start", [False, True])
-@pytest.mark.parametrize("seed", range(12))
-def test_an_updated_solver_is_a_new_solver(seed, warm_start):
-    rng = np.random.default_rng(seed)
-    program, _ = planted_quadratic(rng)
-    solver = Solver(program)
-    solver.solve()
-    names = ["q", "u", "ub", "l", "lb", "A_data"]
-    if program.P is not None and not isinstance(program.P, LowRank):
-        names.append("P_data")
-    for name in [*names, *rng.permutation(names)]:
-        change = new_values(name, solver.program, rng)
-        solver.update(**change)
-        fresh = qp.solve(solver.program)
-        solution = solver.solve(warm_start)
-        check(solver.program, solution, str(fresh.status))
-        if fresh.status is Status.OPTIMAL:
-            assert solution.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
-
-
 @pytest.mark.parametrize("change, objective", [
     ({"ub": [0.5, 1.0]}, -3.75), ({"ub": None, "q": [-4, -4]}, -6.0), ({"ub": [INF, 1.0]}, -4.0),
     ({"lb": [1.0, -1.0]}, -4.0), ({"lb": [0.5, 1.0], "ub": [0.5, 1.0]}, -3.75), ({"l": [3.0], "u": [INF]}, None),
@@ -249,42 +210,6 @@ def test_a_refused_update_changes_nothing(change, message):
     after = solver.solve()
     assert after.status is Status.OPTIMAL
     np.testing.assert_array_equal(after.x, before.x)
-
-
-def test_warm_starts_on_a_path():
-    # a regularization path: the bound moves, the structure stays
-    rng = np.random.default_rng(5)
-    F = rng.normal(size=(40, 12))
-    program = QuadraticProgram(F.T @ F, -F.T @ rng.normal(size=40), lb=-1.0, ub=1.0)
-    solver, cold, warm = Solver(program), 0, 0
-    solver.solve()
-    for bound in np.geomspace(1.0, 0.05, 15):
-        solver.update(lb=-bound, ub=bound)
-        solution = solver.solve(warm_start=True)
-        fresh = qp.solve(solver.program)
-        check(solver.program, solution)
-        assert solution.objective == pytest.approx(fresh.objective, rel=1e-6)
-        cold, warm = cold + fresh.iterations, warm + solution.iterations
-    assert warm <= cold + 2
-
-
-def test_an_update_that_is_interrupted_leaves_a_solver_that_answers():
-    rng = np.random.default_rng(0)
-    n = 40
-    B, A, x = rng.normal(size=(n, n)), rng.normal(size=(30, n)), rng.normal(size=n)
-    program = QuadraticProgram(B @ B.T / n, rng.normal(size=n), A, A @ x - 1, A @ x + 1, -3, 3)
-    changes = {"l": A @ x - 0.1, "u": A @ x + 0.1}, {"q": 2.0 * program.q}, {"P_data": 2.0 * program.P}, {"lb": -INF}
-    for change in changes:
-        counted = Solver(program)
-        lines = Interrupted(partial(counted.update, **change)).lines
-        objectives = [qp.solve(program).objective, counted.solve().objective]
-        for at in range(1, lines + 1, 3):
-            solver = Solver(program)
-            solver.solve()
-            Interrupted(partial(solver.update, **change), at)
-            solution = solver.solve(warm_start=True)
-            assert solution.status is Status.OPTIMAL
-            assert solution.objective == pytest.approx(objectives[solver.program is not program], rel=1e-6)
 
 
 def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):

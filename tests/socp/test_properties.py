@@ -155,20 +155,3 @@ def test_a_quadratic_program_is_its_cone_program(seed):
     program, value = planted_quadratic(np.random.default_rng(seed))
     conic = qp.reduce.cone_form.ConeForm(program).program(program)
     assert solve_and_check(conic).objective == pytest.approx(value, rel=1e-6, abs=1e-6)
-
-
-@quick
-@given(SEEDS)
-def test_warm_starts_end_where_cold_ones_do(seed):
-    rng = np.random.default_rng(seed)
-    program, _ = planted_quadratic(rng)
-    solver = qp.Solver(program)
-    check(program, solver.solve())
-    q = program.q * (1 + 1e-3 * rng.normal())
-    solver.update(q=q)
-    cold = qp.solve(solver.program)
-    warm = solver.solve(warm_start=True)
-    assert warm.status == cold.status
-    check(solver.program, warm, str(cold.status))
-    if cold.status == "optimal":
-        assert warm.objective == pytest.approx(cold.objective, rel=1e-6, abs=1e-6)

@@ -72,22 +72,6 @@ def test_bad_units(scale):
     assert solution.objective == pytest.approx(socp.solve(program).objective, rel=1e-4)
 
 
-def test_update_and_warm_start(program):
-    solver = Solver(program)
-    first = solver.solve()
-    again = solver.solve(warm_start=True)
-    assert again.status is Status.OPTIMAL and again.iterations < first.iterations
-    solver.update(h=program.h + 0.1, c=1.1 * program.c)
-    changed = ConeProgram(
-        1.1 * program.c, program.G, program.h + 0.1, program.cones, program.A, program.b, program.P, program.offset
-    )
-    expected = socp.solve(changed, kkt="ldl").objective
-    assert solver.solve().objective == pytest.approx(expected, rel=1e-6)
-    assert solver.solve(warm_start=True).objective == pytest.approx(expected, rel=1e-6)
-    solver.update(G_data=2.0 * solver.program.G.data, h=2.0 * (program.h + 0.1))
-    assert solver.solve().objective == pytest.approx(expected, rel=1e-6)
-
-
 def test_a_warm_start_that_does_not_fit_starts_cold(program):
     solver = Solver(program)
     solver.solve()

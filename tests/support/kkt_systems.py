@@ -7,7 +7,7 @@ from socp.compiled.kernels import inner
 from socp.compiled.signatures import Floats
 from socp.compiled.structures import floats, integer, integers, matrix, number
 from socp.form.standard import StandardForm
-from socp.kkt.base import KKT
+from socp.kkt.base import KKT, factor_and_solve, solve
 from socp.linalg.ldl.factorization import LDL
 
 ROOM = 1000
@@ -103,3 +103,18 @@ def factored_by(method, kkt):
     kkt.ldl = LDL(matrix.indptr, matrix.indices, matrix.signs, zero_diagonal=matrix.zero_diagonal, method=method)
     kkt.factors = kkt.ldl.factors
     return kkt
+
+
+def factor_precisely(kkt, w, eta, rhs, out):
+    """Factor at the scaling (w, eta) and solve K out = rhs precisely; returns as `factor_and_solve`."""
+    kkt.w[:], kkt.eta[:] = w, eta
+    with kkt.precisely():
+        return int(factor_and_solve(kkt, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
+
+
+def solve_precisely(kkt, rhs, out):
+    """Solve precisely with the present factors, for one vector or two rows; the largest relative residual."""
+    count = 1 if rhs.ndim == 1 else len(rhs)
+    with kkt.precisely():
+        solve(kkt, count, rhs.reshape(-1), out.reshape(-1), True)
+    return float(np.max(kkt.residual_norm[:count] / np.maximum(kkt.rhs_norm[:count], 1e-300)))

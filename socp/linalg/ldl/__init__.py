@@ -1,6 +1,6 @@
 """Sparse LDL' factorization of symmetric quasi-definite matrices, room by room.
 
-    order/               a permutation with little fill: minimum degree, dense blocks, nested dissection
+    order/               a permutation with little fill: minimum degree, dense blocks
     symbolic/            the elimination tree, the entries of L, and which columns go together
     rows/                row by row: single columns, four at a time, and columns that stay as they were
     panels/              dense panels by BLAS, for factors with much fill

@@ -19,26 +19,23 @@ from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from .factors import Factors, factor, solve
-from .order.dissection import dissection
 from .order.minimum_degree import amd
-from .panels.left_looking import panel_factors
+from .panels.dense import PanelFactors
+from .panels.left_looking import supernodal_factor, supernodal_solve
 from .rows.factor import four_wide_factor
 from .rows.four_wide import FourWideFactors, supernodes_of
 from .rows.solve import four_wide_solve
-from .rows.static import static_first
-from .symbolic import amalgamation
+from .symbolic import assembly_tree
 from .symbolic.analysis import Analysis, IntArray, analyze
-from .symbolic.assembly_tree import assembly_tree
-from .symbolic.siblings import siblings_together
+from .symbolic.siblings import by_strips
 
 FloatArray = NDArray[np.float64]
 
 NO_COLUMN, NO_TRIANGLE, NO_SIGN = range(1, 4)  # faults of a pattern
-NAMES = {"auto": "minimum degree", "amd": "minimum degree", "natural": "natural order"}
+NAMES = {"amd": "minimum degree", "natural": "natural order"}
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
 SCALAR = 10  # operations for each entry of L up to which single columns are the better method but for 1 % of the time
 COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.045  # nanoseconds of a factorization by rows and three solves, a fit to all sets
-DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 
 
 class LDL:
@@ -50,10 +47,9 @@ class LDL:
         The upper triangle of K by columns: row <= column, rows ascending, every diagonal entry present.
     signs : (n,) array
         The sign, +1 or -1, that each pivot must have, in the order of K.
-    ordering : {"amd", "auto", "natural"} or (n,) int array
-        How the order of elimination is chosen; an array gives it. With "auto" it is that of minimum degree or of nested
-        dissection, which is tried where the factorization takes much longer. It is postordered in any case, which
-        changes neither fill nor work.
+    ordering : {"amd", "natural"} or (n,) int array
+        How the order of elimination is chosen: by minimum degree, as given, or by an array. It is postordered in any
+        case, which changes neither fill nor work.
     zero_diagonal : (n,) bool array, optional
         Diagonal entries that are zero or nearly so: each is eliminated behind one of its neighbours, which makes a
         pivot of it.
@@ -124,38 +120,35 @@ class LDL:
         perm = _order(n, indptr, indices, ordering, zero_diagonal)
         ordered = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
-        if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
-            begin = perf_counter()
-            first, analysis = analysis, _least_work(analysis, n, indptr, indices, zero_diagonal)
-            self.ordering = self.ordering if analysis is first else "nested dissection"
-            ordered += perf_counter() - begin
         self._static = static
-        self.method, self.factors = self._choose(indptr, indices, analysis, method)
+        self.method, self.factors = self._choose(analysis, method)
         self.perm, self.d = self.factors.perm, self.factors.d
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 
-    def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> tuple[str, Factors]:
+    def _choose(self, analysis: Analysis, method: str) -> tuple[str, Factors]:
         """Return the method that suits the operations for each entry of L, and the memory for its factors."""
         n, nnz, flops = analysis.perm.size, analysis.nnz, analysis.flops
-        self.nnz, self.flops, self._given = nnz, flops, int(indptr[-1])
+        self.nnz, self.flops, self._given = nnz, flops, analysis.source.size
         self.times = expected_times(n, nnz, flops)
         if method == "auto":
             by_panels = self.times["panels"] < self.times["strips"]
             method = "scalar" if flops <= SCALAR * nnz else "supernodal" if by_panels else "four-wide"
         self.time = self.times["panels" if method == "supernodal" else "strips"]
-        if method == "supernodal":
-            tree = assembly_tree(indptr, indices, analysis)
-            words = int(tree.panel_start[-1])
-            _check_room(n, words, words)
-            return method, panel_factors(tree, self._given_signs)
-        static, are_wide = 0, method == "four-wide"
-        if are_wide:
-            analysis, static = static_first(siblings_together(analysis), self._static)
-        supernodes = supernodes_of(analysis, static, are_wide)
-        words = (1 + int(supernodes.static > 0)) * supernodes.entries + 2 * supernodes.rows
-        _check_room(n, words, nnz)
-        factors = FourWideFactors(supernodes, analysis, self._given_signs)
-        return method, factors.use(four_wide_factor, four_wide_solve)
+        by_rows = method != "supernodal"
+        if by_rows:
+            static, are_wide = 0, method == "four-wide"
+            if are_wide:
+                analysis, static = by_strips(analysis, self._static)
+            supernodes = supernodes_of(analysis, static, are_wide)
+            words, entries = (1 + int(supernodes.static > 0)) * supernodes.entries + 2 * supernodes.rows, nnz
+        else:
+            tree = assembly_tree.assembly_tree(analysis)
+            words = entries = int(tree.panel_start[-1])
+        check_room(8.0 * words, f"the factor of the KKT matrix of order {n}, with {entries:,} entries in L,")
+        if by_rows:
+            factors = FourWideFactors(supernodes, analysis, self._given_signs)
+            return method, factors.use(four_wide_factor, four_wide_solve)
+        return method, PanelFactors(tree, self._given_signs).use(supernodal_factor, supernodal_solve)
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
         """Factorize.
@@ -196,13 +189,8 @@ def expected_times(n: float, nnz: float, flops: float) -> dict[str, float]:
     """
     return {
         "strips": COLUMN * n + ENTRY * nnz + FLOP * flops,
-        "panels": amalgamation.FRONT * n / 4 + amalgamation.ENTRY * nnz + amalgamation.FLOP * flops,
+        "panels": assembly_tree.FRONT * n / 4 + assembly_tree.ENTRY * nnz + assembly_tree.FLOP * flops,
     }
-
-
-def _check_room(n: int, words: float, entries: int) -> None:
-    """Refuse an L without room in memory before any of it is taken."""
-    check_room(8.0 * words, f"the factor of the KKT matrix of order {n}, with {entries:,} entries in L,")
 
 
 def _check_arguments(indptr: IntArray, indices: IntArray, signs: FloatArray, method: str) -> int:
@@ -228,26 +216,15 @@ def _order(
     zero_diagonal: NDArray[np.bool_] | None,
 ) -> IntArray:
     if isinstance(ordering, str):
-        if ordering in ("amd", "auto"):
+        if ordering == "amd":
             return amd(n, indptr, indices, zero_diagonal)
         if ordering == "natural":
             return np.arange(n)
-        raise ValueError(f'ordering must be "amd", "auto", "natural" or a permutation, but {ordering!r} came')
+        raise ValueError(f'ordering must be "amd", "natural" or a permutation, but {ordering!r} came')
     perm = np.array(ordering, np.int64)
     if not np.array_equal(np.sort(perm), np.arange(n)):
         raise ValueError(f"ordering must be a permutation of 0 ... {n - 1}")
     return perm
-
-
-def _least_work(
-    analysis: Analysis, n: int, indptr: IntArray, indices: IntArray, zero_diagonal: NDArray[np.bool_] | None
-) -> Analysis:
-    """The given analysis or that of an order by nested dissection, whichever takes fewer operations."""
-    stage = dissection(n, indptr, indices, analysis.flops)
-    if not stage.any():
-        return analysis
-    nested = analyze(n, indptr, indices, amd(n, indptr, indices, zero_diagonal, stage))
-    return min(analysis, nested, key=lambda each: each.flops)
 
 
 @kernel

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import qp
 import socp
-from bench.answers.exact import Exact, distances, measure, times
+from bench.answers.exact import Exact, distances, infeasibility, measure, times, unboundedness
 from bench.answers.verify import verify
 from bench.fuzz import cone_families, quadratic_families
 
@@ -150,3 +150,32 @@ def test_far_from_a_solution_the_residuals_are_those_that_are_told():
     told = stopped.primal_residual, stopped.dual_residual, stopped.gap
     assert residuals(program, stopped.x, stopped.y, stopped.z, stopped.s) == pytest.approx(told, rel=1e-9)
     assert residuals(program, [22.0], [], [1.0], [0.0])[0] == 21.0 / 23.0
+
+
+THOUSAND = 1e3 * (1.0 - 1e-4)  # beside -1e3: a tenth is left, small beside the terms and large beside the slope
+
+
+@pytest.mark.parametrize(
+    "program, x, y, z, error",
+    [  # the larger of what is left over the slope of one, and over the terms that it is left of
+        (socp.ConeProgram([0.0], [[-1e3], [THOUSAND]], [-1.0, 0.0], [socp.NonNeg(2)]), None, [], [1, 1], 0.1),
+        (socp.ConeProgram([0.0], A=[[-1e3], [THOUSAND]], b=[-1.0, 0.0]), None, [1, 1], [], 0.1),
+        (socp.ConeProgram([0.0], [[-1e-3], [1e-6 * THOUSAND]], [-1.0, 0.0], [socp.NonNeg(2)]), None, [], [1, 1], 1e-4),
+        (socp.ConeProgram([0.0], A=[[-1e-3], [1e-6 * THOUSAND]], b=[-1.0, 0.0]), None, [1, 1], [], 1e-4),
+        (socp.ConeProgram([0.0], [[-1e-3]], [-1.0], [socp.NonNeg(1)], [[1e-5]], [0.0]), None, [99], [1], 0.01 / 1.99),
+        (qp.QuadraticProgram(None, [0.0], [[1e3]], 1.0, None, None, 0.0), None, [-1.0], [THOUSAND], 0.1),
+        (qp.QuadraticProgram(None, [0.0], [[1e-3]], 1.0, None, None, 0.0), None, [-1.0], [1e-6 * THOUSAND], 5.00025e-5),
+        (socp.ConeProgram([-1.0], P=[[1e-7]]), [1.0], None, None, 1.0),
+        (socp.ConeProgram([-1.0, 0.0], P=np.diag([1e-7, 1e-3])), [1.0, 0.0], None, None, 1e-4),
+        (socp.ConeProgram([-1.0, 0.0], A=[[1e-7, 1e-3]], b=[0.0]), [1.0, 0.0], None, None, 1e-4),
+        (socp.ConeProgram([-1.0, 0.0], [[1e-7, 1e-3]], [0.0], [socp.NonNeg(1)]), [1.0, 0.0], None, None, 1e-4),
+        (socp.ConeProgram([-1.0, 0.0], [[0.5, 1e3]], [0.0], [socp.NonNeg(1)]), [1.0, 0.0], None, None, 0.5),
+        (qp.QuadraticProgram(None, [-1.0, 0.0], [[1e-7, 1e-3]], 0.0, 0.0), [1.0, 0.0], None, None, 1e-4),
+        (qp.QuadraticProgram(None, [-1.0, 0.0], ub=[5.0, 5.0]), [1.0, 0.0], None, None, 1.0),
+    ],
+)  # fmt: skip
+def test_a_certificate_is_as_wrong_as_what_it_leaves_beside_its_slope_and_beside_its_terms(program, x, y, z, error):
+    found = infeasibility(program, y, z) if x is None else unboundedness(program, x)
+    told = verify(program, x, y, z)
+    assert found == pytest.approx((-1.0, error), rel=1e-6)
+    assert (told.primal_infeasible if x is None else told.dual_infeasible) == pytest.approx(error, rel=1e-6)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog, minimize_scalar
+from scipy.optimize import linprog
 
 import qp
 import socp
@@ -15,93 +15,6 @@ from bench.answers.verify import cone_distance, verify
 def halfline():
     """min 2x subject to x >= 3: x = 3, z = 2."""
     return socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3.0], cones=[socp.NonNeg(1)], offset=10.0)
-
-
-def disk():
-    """min -x1 - x2 subject to ||x|| <= 1: x = (1, 1)/sqrt 2, z = (sqrt 2, -1, -1)."""
-    G = [[0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]]
-    return socp.ConeProgram(c=[-1.0, -1.0], G=G, h=[1.0, 0.0, 0.0], cones=[socp.SecondOrder(3)])
-
-
-def projection():
-    """min 1/2 |x|^2 subject to x1 + x2 = 2: x = (1, 1), y = -1."""
-    return socp.ConeProgram(c=[0.0, 0.0], A=[[1.0, 1.0]], b=[2.0], P=np.eye(2))
-
-
-def box():
-    """min 1/2 x1^2 - 3 x1 + x2 + 7 with 0 <= x1 <= 1, x2 >= -2, x1 - x2 <= 10 free below: x = (1, -2), z = (2, -1)."""
-    return qp.QuadraticProgram(
-        np.diag([1.0, 0.0]), [-3.0, 1.0], [[1.0, -1.0]], None, [10.0], [0.0, -2.0], [1.0, np.inf], offset=7.0
-    )
-
-
-ROOT = np.sqrt(0.5)
-SOLVED = [
-    (halfline(), [3.0], [], [2.0], 16.0),
-    (disk(), [ROOT, ROOT], [], [2 * ROOT, -1.0, -1.0], -2 * ROOT),
-    (projection(), [1.0, 1.0], [-1.0], [], 1.0),
-    (box(), [1.0, -2.0], [0.0], [2.0, -1.0], 2.5),
-]
-
-
-@pytest.mark.parametrize("program, x, y, z, objective", SOLVED)
-def test_solutions_by_hand_verify_to_rounding(program, x, y, z, objective):
-    result = verify(program, x, y, z)
-    assert result.worst <= 1e-15
-    assert result.objective == pytest.approx(objective, abs=1e-14)
-    assert result.dual_objective == pytest.approx(objective, abs=1e-14)
-    assert not result.certified(1e-3)
-
-
-@pytest.mark.parametrize("program, x, y, z, objective", SOLVED)
-def test_any_change_of_any_entry_is_seen(program, x, y, z, objective):
-    for k, part in enumerate((x, y, z)):
-        for i in range(len(part)):
-            for change in (1e-3, -1e-3):
-                answer = [np.array(v) for v in (x, y, z)]
-                answer[k][i] += change
-                assert not verify(program, *answer).solved(1e-5)
-
-
-def test_each_residual_of_a_cone_program_by_hand():
-    # x = (3, 0) against sum 2; scale 1 + max(|b| = 2, |Ax| = 3) = 4; y = -1: Px + A'y = (2, -1), scale 1 + |Px| = 4
-    result = verify(projection(), [3.0, 0.0], [-1.0], [])
-    assert result.primal == pytest.approx(1 / 4)
-    assert result.dual == pytest.approx(2 / 4)
-    # objective 9/2, dual objective -9/2 + 2
-    assert result.gap == pytest.approx((4.5 + 2.5) / (1 + 4.5))
-    assert result.worst == result.gap
-    # x = 1 against x >= 3: s = -2, scale 1 + max(|h| = 3, |Gx| = 1) = 4
-    # z = -1: distance 1, c + G'z = 3, scale 1 + |c| = 3
-    result = verify(halfline(), [1.0], [], [-1.0])
-    assert result.primal_cone == pytest.approx(2 / 4)
-    assert result.dual_cone == pytest.approx(1 / 3)
-    assert result.dual == pytest.approx(3 / 3)
-
-
-def test_each_residual_of_a_quadratic_program_by_hand():
-    # x = (4, -9): x1 - x2 = 13 > 10, x1 > 1 by 3, x2 < -2 by 7; scales 1 + |Ax| = 14, 1 + |ub_1| = 2, 1 + |lb_2| = 3
-    result = verify(box(), [4.0, -9.0], [0.5], [2.0, -1.0])
-    assert result.primal == pytest.approx(3 / 14)
-    assert result.primal_cone == pytest.approx(7 / 3)
-    # Px + q + A'y + z = (4 - 3 + 0.5 + 2, 1 - 0.5 - 1), scale 1 + |Px| = 5
-    assert result.dual == pytest.approx(3.5 / 5)
-    assert result.objective == pytest.approx(8 - 12 - 9 + 7)
-    # dual: -1/2 x'Px - u'y+ - ub'z+ + lb'z- = -8 - 10 * 0.5 - 1 * 2 + (-2) * 1, and the offset
-    assert result.dual_objective == pytest.approx(-8 - 5 - 2 - 2 + 7)
-
-
-def test_a_multiplier_on_an_infinite_side_is_dual_infeasible():
-    program = box()
-    assert verify(program, [1.0, -2.0], [-0.1], [2.0, -1.0]).dual_cone == pytest.approx(0.1 / 4)
-    assert verify(program, [1.0, -2.0], [0.0], [2.0, 0.2]).dual_cone == pytest.approx(0.2 / 4)
-    assert verify(program, [1.0, -2.0], [0.0], [2.0, -1.0]).dual_cone == 0.0
-
-
-def test_a_multiplier_on_a_row_that_always_holds_is_dual_infeasible():
-    program = socp.ConeProgram(c=[2.0], G=[[-1.0], [1.0]], h=[-3.0, np.inf], cones=[socp.NonNeg(2)])
-    assert verify(program, [3.0], [], [2.0, 0.0]).worst == 0.0
-    assert verify(program, [3.0], [], [2.3, 0.3]).dual_cone == pytest.approx(0.1)
 
 
 def test_the_test_is_relative_to_the_sizes_in_the_program():
@@ -151,59 +64,14 @@ def test_what_evaluation_may_lose_to_rounding_is_excused_and_no_more():
     assert verify(program, [1.0 + 2e-12, 1.0], [0.0], []).primal > 0.1
 
 
-@pytest.mark.parametrize("program, x, y, z, objective", SOLVED)
-@pytest.mark.parametrize("bad", [None, np.nan, np.inf])
-def test_missing_or_broken_parts_never_pass(program, x, y, z, objective, bad):
-    for k in range(3):
-        answer = [np.array(v, dtype=float) for v in (x, y, z)]
-        if answer[k].size == 0:
-            continue
-        if bad is None:
-            answer[k] = None
-        else:
-            answer[k][0] = bad
-        result = verify(program, *answer)
-        assert result.worst == np.inf
-        assert not result.certified(1e-3)
-
-
-@pytest.mark.parametrize("program, x, y, z, objective", SOLVED)
-def test_a_wrong_length_is_an_error(program, x, y, z, objective):
-    for k, name in enumerate("xyz"):
-        answer = [x, y, z]
-        answer[k] = [*answer[k], 0.0]
-        with pytest.raises(socp.ProgramError, match=f"{name} must have {len(answer[k]) - 1} entries"):
-            verify(program, *answer)
+def test_a_wrong_length_is_an_error():
+    for name, x, z in (("x", [3.0, 0.0], [2.0]), ("z", [3.0], [2.0, 0.0])):
+        with pytest.raises(socp.ProgramError, match=f"{name} must have 1 entries"):
+            verify(halfline(), x, [], z)
 
 
 def test_an_empty_part_may_be_none():
     assert verify(halfline(), [3.0], None, [2.0]).worst == 0.0
-
-
-def test_low_rank_dense_and_sparse_hessians_agree():
-    rng = np.random.default_rng(0)
-    F, d = rng.normal(size=(5, 2)), rng.uniform(size=5)
-    dense = F @ F.T + np.diag(d)
-    x, y, z = rng.normal(size=5), rng.normal(size=2), rng.normal(size=5)
-    A = rng.normal(size=(2, 5))
-    results = [
-        verify(qp.QuadraticProgram(P, np.ones(5), A, -1.0, 1.0, -1.0, 1.0), x, y, z)
-        for P in (qp.LowRank(F, d), dense, sp.csc_array(dense))
-    ]
-    for result in results[1:]:
-        assert result.worst == pytest.approx(results[0].worst, rel=1e-12, abs=0.0)
-        assert result.dual_infeasible == pytest.approx(results[0].dual_infeasible, rel=1e-2, abs=0.0)
-
-
-def test_primal_infeasibility_by_hand():
-    # x >= 1 and x <= 0: z = (1, 1) has G'z = 0 and h'z = -1
-    program = socp.ConeProgram(c=[0.0], G=[[-1.0], [1.0]], h=[-1.0, 0.0], cones=[socp.NonNeg(2)])
-    assert verify(program, None, None, [1.0, 1.0]).primal_infeasible <= 1e-15
-    assert verify(program, None, None, [1e7, 1e7]).primal_infeasible <= 1e-15  # any positive multiple
-    assert verify(program, None, None, [1.1, 1.0]).primal_infeasible == pytest.approx(0.1 / 1.1)
-    assert verify(program, None, None, [-1.0, -1.0]).primal_infeasible == np.inf  # the slope is positive
-    assert verify(program, None, None, [0.0, 0.0]).primal_infeasible == np.inf
-    assert not verify(program, None, None, [1.0, -1.0]).certified(1e-3)  # G'z != 0 and z not in K
 
 
 def test_noise_in_a_certificate_is_held_against_the_data_and_not_against_itself():
@@ -213,60 +81,12 @@ def test_noise_in_a_certificate_is_held_against_the_data_and_not_against_itself(
     assert verify(program, [1e-9, 1.0], None, None).dual_infeasible == pytest.approx(1e-9)
 
 
-def test_primal_infeasibility_of_a_second_order_cone():
-    # ||x|| <= 1/2 and x1 >= 1
-    G = [[-1.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]]
-    program = socp.ConeProgram(c=[1.0, 1.0], G=G, h=[-1.0, 0.5, 0.0, 0.0], cones=[socp.NonNeg(1), socp.SecondOrder(3)])
-    assert verify(program, None, None, [2.0, 2.0, -2.0, 0.0]).primal_infeasible <= 1e-15
-    assert not verify(program, None, None, [2.0, 1.5, -2.0, 0.0]).certified(1e-2)  # outside of the cone
-
-
-def test_dual_infeasibility_by_hand():
-    # min -x1 in the cone ||x2|| <= x1
-    program = socp.ConeProgram(c=[-1.0, 0.0], G=-np.eye(2), h=[0.0, 0.0], cones=[socp.SecondOrder(2)])
-    assert verify(program, [5.0, 3.0], None, None).dual_infeasible <= 1e-15
-    assert not verify(program, [5.0, 6.0], None, None).certified(1e-2)
-    # a curved objective is bounded along its curved directions
-    program = socp.ConeProgram(c=[-1.0, -1.0], P=np.diag([1.0, 0.0]))
-    assert verify(program, [0.0, 2.0], [], []).certified(1e-15)
-    assert not verify(program, [2.0, 0.0], [], []).certified(1e-2)
-
-
-def test_certificates_of_quadratic_programs_by_hand():
-    # x1 + x2 >= 3 with x <= 1: y = -1, z = (1, 1): A'y + z = 0 and -l y- + ub z+ = -3 + 2 = -1
-    program = qp.QuadraticProgram(np.eye(2), [1.0, 1.0], [[1.0, 1.0]], 3.0, None, 0.0, 1.0)
-    assert verify(program, None, [-1.0], [1.0, 1.0]).primal_infeasible <= 1e-14
-    assert not verify(program, None, [1.0], [-1.0, -1.0]).certified(1e-2)  # multipliers on the other sides
-    # x2 unbounded above, x1 held: min -x2
-    program = qp.QuadraticProgram(np.diag([1.0, 0.0]), [0.0, -1.0], [[1.0, -1.0]], None, 4.0, 0.0, None)
-    assert verify(program, [0.0, 1.0], None, None).dual_infeasible <= 1e-15
-    assert not verify(program, [1.0, 1.0], None, None).certified(1e-2)  # curved
-    assert not verify(program, [0.0, -1.0], None, None).certified(1e-2)  # out at the lower bound, and uphill
-
-
-def test_a_direction_out_of_its_bounds_is_no_ray():
-    for cost, bounds in ((-1.0, {"ub": 1.0}), (1.0, {"lb": -1.0}), (-1.0, {"lb": 0.0, "ub": 5.0})):
-        program, x = qp.QuadraticProgram(None, [cost], **bounds), [-cost]
-        assert verify(program, x, None, None).dual_infeasible == 1.0
-        away = qp.QuadraticProgram(None, [-cost], **bounds)
-        assert verify(away, [cost], None, None).dual_infeasible == (0.0 if len(bounds) == 1 else 1.0)
-
-
 def test_a_certificate_lost_in_rounding_does_not_pass():
     # the slope is the difference of two terms of 1e12, whose rounding is some 1e-2
     program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 1e-2])
     assert verify(program, None, [1.0, -1.0], []).primal_infeasible == np.inf
     program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 10.0])
     assert verify(program, None, [1.0, -1.0], []).primal_infeasible == 0.0
-
-
-def test_a_certificate_must_pass_the_absolute_and_the_backward_test():
-    # slope -1 against terms of 1: a residual of 1e-6 is small against terms of 1e3, but it excludes only |x| < 1e6
-    program = socp.ConeProgram(c=[0.0], A=[[1e3], [-1e3 + 1e-6]], b=[-1.0, 0.0])
-    assert verify(program, None, [1.0, 1.0], []).primal_infeasible == pytest.approx(1e-6, rel=1e-3, abs=0.0)
-    # tiny coefficients: the residual is small absolutely, but it is all there is
-    program = socp.ConeProgram(c=[0.0], A=[[1e-9]], b=[-1.0])
-    assert verify(program, None, [1.0], []).primal_infeasible == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -316,12 +136,3 @@ def test_the_solution_of_a_linear_program_from_scipy_verifies():
     bounds = -(result.lower.marginals + result.upper.marginals)
     assert verify(program, result.x, -result.ineqlin.marginals, bounds).worst <= 1e-12
     assert verify(program, result.x, result.ineqlin.marginals, bounds).worst > 1e-3  # the other sign convention
-
-
-def test_the_gap_is_seen_when_both_sides_are_feasible():
-    program = halfline()
-    result = verify(program, [4.0], [], [2.0])
-    assert (result.primal, result.primal_cone, result.dual, result.dual_cone) == (0.0, 0.0, 0.0, 0.0)
-    assert result.gap == pytest.approx(2 / 9)
-    best = minimize_scalar(lambda t: verify(program, [t], [], [2.0]).worst, bounds=(0, 10), method="bounded").x
-    assert best == pytest.approx(3.0, abs=1e-5)

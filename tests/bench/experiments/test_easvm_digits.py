@@ -5,12 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bench import experiments
-from bench.experiments.conduct import conduct
 from bench.experiments.easvm_digits import (
     MACHINES,
-    SIZES,
-    DigitExplanations,
     agreement,
     characters,
     is_difficult,
@@ -86,35 +82,3 @@ def test_separate_repeats_do_not_take_noise_for_agreement():
         run["easvm"] = 0.1  # whatever the SVM's luck
     same, apart, _ = agreement(runs)
     assert same[0] == pytest.approx(1.0) and same[1] < 1e-4 and abs(apart[0]) < 0.3 and apart[1] > 0.01
-
-
-def test_the_finding_and_the_verdict_say_who_is_better():
-    runs = made_up(gain=0.5, noise=0.0)
-    finding = DigitExplanations().finding(runs)
-    assert "Pairs on which EA-SVM is better and worse than the SVM: 45 and 0, with random" in finding
-    assert "gain more than the easy ones at" in finding and "Kendall's tau is 1.00 (p = " in finding
-    assert DigitExplanations().verdict(runs)[0] in ("confirmed", "in part")
-    assert (
-        DigitExplanations()
-        .verdict(made_up(gain=-0.5, noise=0.0))[1]
-        .count("Does not hold: digits: lower errors than the SVM at")
-        == 1
-    )
-
-
-def test_the_real_digits_in_short(tmp_path):
-    experiment = experiments.find("easvm-digits")
-    runs = conduct(experiment, tmp_path, quick=True)
-    assert len(runs) == 2 * 2 * 6 * 2
-    assert 0.0 < np.mean([run["svm"] for run in runs]) < 0.2
-    assert {name for run in runs for name in run} >= set(MACHINES)
-    errors, pairs, tau = experiment.tables(runs)
-    assert len(errors.rows) == 12 and len(pairs.rows) == 4 * (len(MACHINES) - 1) and len(tau.rows) == 4
-    left, middle, right = experiment.figure(runs).axes[:3]
-    assert left.get_xlabel().startswith("error rate of the SVM") and len(middle.containers) == 4
-    assert right.get_ylabel() == "error rate, %"
-
-
-def test_a_full_conduct_has_all_pairs_and_sizes():
-    runs = DigitExplanations().runs(10, quick=False)
-    assert len({str(run) for run in runs}) == len(runs) == 2 * 45 * len(SIZES) * 10

@@ -1,18 +1,15 @@
 """Explanations from WordNet on Reuters: its parts on made-up articles, and in short on the real ones."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bench import experiments
-from bench.experiments.conduct import conduct, kept
+from bench.experiments.conduct import kept
 from bench.experiments.easvm_reuters import (
     CATEGORIES,
-    EXPLAINED,
     SERIES,
     Articles,
     ReutersExplanations,
@@ -23,7 +20,6 @@ from bench.experiments.easvm_reuters import (
     unit_length,
 )
 from models import ExplanationAugmentedSVC
-from tests.support.data import data_folder
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 
@@ -71,11 +67,11 @@ def test_the_machines_are_those_of_the_estimator(factor):
     D = differences(X, articles.important["earn"], y)
     assert (np.flatnonzero(np.diff(D.indptr)) == np.flatnonzero(y)).all() and D[:, articles.important["earn"]].nnz == 0
     plain = next(path(X, y, 0.0 * X, C, (0.0,)))
-    found = next(path(X, y, D, C, (factor,), plain.alpha))
+    found = next(path(X, y, D, C, (factor,), plain.alpha_.mean()))
     mask = np.where(y[:, None], articles.important["earn"], True)
-    machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha).fit(X.toarray(), y, explanations=mask)
-    same = np.append(machine.coef_[0], machine.intercept_[0]) - np.append(found.w, found.b)
-    assert np.linalg.norm(same) < 0.05 * np.linalg.norm(found.w) and found.gap < 1e-3
+    machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha_.mean()).fit(X.toarray(), y, explanations=mask)
+    same = np.append(machine.coef_[0], machine.intercept_[0]) - np.append(found.coef_[0], found.intercept_[0])
+    assert np.linalg.norm(same) < 0.05 * np.linalg.norm(found.coef_) and found.solution_.gap < 1e-3
 
 
 def test_only_what_cross_validation_finds_better_is_taken():
@@ -96,71 +92,3 @@ def test_samples_are_of_the_training_articles_with_the_share_of_the_category():
         assert rows.size == np.unique(rows).size == 100 and articles.is_train[rows].all()
         assert articles.belongs["grain"][rows].sum() == round(100 * articles.belongs["grain"][:250].mean())
         assert articles.belongs["grain"][articles.sample("grain", 10, seed)].sum() == 5
-
-
-def test_good_explanations_raise_f1(tmp_path):
-    class MadeUp(ReutersExplanations):
-        def prepare(self, data, quick):
-            articles = made_up()
-            return {"counts": articles, "unit length": replace(articles, X=unit_length(articles.X, articles.is_train))}
-
-    experiment = MadeUp()
-    runs = conduct(experiment, tmp_path, quick=True)
-    assert len(runs) == 2 * 2 * len(CATEGORIES)
-    own, everything = (
-        [run[f"easvm_{kind}"] - run["svm"] for run in runs if run["words"] == "counts"] for kind in EXPLAINED
-    )
-    assert np.mean(own) > 0.05 and np.mean(everything) > 0.05
-    assert experiment.finding(runs).startswith(
-        "Counts, own articles explained: the mean F1 of EA-SVM is the higher in "
-    )
-    tables = experiment.tables(runs)
-    assert [len(table.rows) for table in tables] == [5] * 4 and [row[0] for row in tables[0].rows] == list(CATEGORIES)
-    axes = experiment.figure(runs).axes[0]
-    assert axes.get_xlabel() == "F1 of the SVM, %" and len(axes.collections) == len(CATEGORIES)
-
-
-def runs_of(gains):
-    return [
-        {"words": "counts", "category": category, "size": 200, "seed": k, "svm": 0.5, "easvm_own": 0.5 + gain}
-        for category, some in gains.items()
-        for k, gain in enumerate(some)
-    ]
-
-
-def test_the_finding_and_the_verdict_tell_better_from_worse():
-    gains = {
-        "earn": [0.1, 0.11, 0.12],
-        "acq": [-0.2, 0.1, 0.05],
-        "grain": [-0.1, -0.12, -0.11],
-        "crude": [0.0, 0.0, 0.0],
-    }
-    experiment = ReutersExplanations()
-    assert experiment.finding(runs_of(gains)) == (
-        "Counts, own articles explained: the mean F1 of EA-SVM is the higher in 1 of 4 cells (category and size), "
-        "significantly (paired t, 5 %) in 1, and the lower in 2, significantly in 1; from -11.0 points (grain, 200 "
-        "articles) to +11.0 (earn, 200). Of 12 runs it is better in 5 and worse in 4, at worst by 20.0 points."
-    )
-    verdict = experiment.verdict(runs_of(gains))
-    assert verdict.kind == "in part" and [part.holds for part in verdict.parts] == [True, False, False]
-    assert verdict.parts[2].value == pytest.approx(-0.11)
-    idle = [{**run, "svm": 0.0} for run in runs_of({"money-fx": [-0.1] * 3})]
-    assert "In 1 cells the SVM has an F1 below 10 %" in experiment.verdict(runs_of(gains) + idle).reason
-    assert experiment.verdict(runs_of({"earn": [0.1, 0.11, 0.12], "crude": [0.0] * 3}))[0] == "confirmed"
-    assert experiment.verdict(runs_of({"grain": [-0.1, -0.11, -0.12]}))[0] == "not"
-
-
-def test_a_full_conduct_has_all_sizes_and_categories():
-    runs = ReutersExplanations().runs(10, quick=False)
-    assert len({str(run) for run in runs}) == len(runs) == 2 * (2 * 10 + 1) * len(CATEGORIES)
-
-
-def test_the_real_articles(tmp_path):
-    data = str(data_folder("nltk_data").parent)
-    experiment = experiments.find("easvm-reuters")
-    articles = experiment.prepare(data, quick=True)["counts"]
-    assert articles.is_train.sum() == 9603 and (~articles.is_train).sum() == 3299
-    assert {name: int(belongs[articles.is_train].sum()) for name, belongs in articles.belongs.items()}["earn"] == 2877
-    assert all(5 <= important.sum() <= 300 for important in articles.important.values())
-    runs = conduct(experiment, tmp_path, data, repeats=1, quick=True)
-    assert np.mean([run["svm"] for run in runs if run["words"] == "counts"]) > 0.4

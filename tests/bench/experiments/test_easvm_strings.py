@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from bench import experiments
 from bench.experiments import easvm_strings as strings
-from bench.experiments.conduct import conduct
-from tests.support.data import data_folder
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 
@@ -61,14 +58,3 @@ def test_a_run_depends_on_its_seed_alone_and_finds_a_motif():
     assert found["area_easvm"] > 0.9 and found["tested"] == 230
     assert found == strings.Strings().run(prepared, parameters)
     assert found != strings.Strings().run(prepared, {**parameters, "seed": 1})
-
-
-def test_a_quick_run_on_real_data(tmp_path):
-    data = str(data_folder("uci").parent)
-    experiment = experiments.find("easvm-strings")
-    runs = conduct(experiment, tmp_path, data, repeats=1, quick=True)
-    assert {run["task"] for run in runs} == {"promoter", "donor", "acceptor"}
-    assert all(0.0 <= run[f"area_{kind}"] <= 1.0 for run in runs for kind in strings.KINDS)
-    assert len(experiment.tables(runs)) == 3 and len(experiment.figure(runs).axes) == 3
-    finding = experiment.finding(runs)
-    assert all(f"{name}, EA-SVM" in finding for name in strings.SIZES)

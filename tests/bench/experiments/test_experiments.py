@@ -15,9 +15,10 @@ from bench import __main__ as command_line
 from bench import experiments
 from bench.compare.tables import Table
 from bench.experiments import conduct, confirm, digest, pages
-from bench.experiments.experiment import Experiment, Part, Protocol, verdict_of
+from bench.experiments.experiment import Experiment, Part, Protocol, perform, verdict_of
 from bench.programs.sets import DataError
 from socp.version import __version__
+from tests.support.data import data_folder
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 
@@ -64,7 +65,7 @@ class Dice(Experiment):
 
 @pytest.fixture
 def dice(monkeypatch):
-    monkeypatch.setattr(experiments, "MODULES", {"dice": "dice"})
+    monkeypatch.setattr(experiments, "MODULES", {"dice": "dice:Dice"})
     monkeypatch.setattr(experiments, "import_module", lambda name: sys.modules[__name__])
     return Dice()
 
@@ -145,6 +146,7 @@ def test_the_command_writes_everything(tmp_path, dice, capsys):
     assert (
         '<td class="words">the mean is near 3.5: distance</td>' in index and '<td class="words">&lt; 0.5</td>' in index
     )
+    assert '<td class="words">any of: the mean is near 3.5: distance not &lt; 0.5</td>' in index
     out = capsys.readouterr().out
     assert "paper:    the mean is 3.5" in out and "measured: the mean is 3." in out
     page = f"in a browser: {(tmp_path / 'index.html').as_uri()}"
@@ -192,7 +194,7 @@ KEPT = sorted((Path(__file__).parents[3] / "docs" / "results" / "experiments").g
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
-def test_every_verdict_follows_from_the_runs_that_are_kept(path):
+def test_every_page_follows_from_the_runs_that_are_kept(path):
     summary = json.loads(path.read_text())
     experiment = experiments.find(summary["name"])
     head, runs = conduct.kept(experiment, path.parent, summary["repeats"])
@@ -203,6 +205,24 @@ def test_every_verdict_follows_from_the_runs_that_are_kept(path):
     assert [part._asdict() for part in verdict.parts] == [pytest.approx(part) for part in summary["parts"]]
     assert summary["claim"] == experiment.claim and summary["code"] == head["code"]
     assert summary["runs"] == len(runs) and summary["seconds"] == round(sum(run["seconds"] for run in runs), 1)
+    tables = "\n\n".join(map(pages.markdown, experiment.tables(runs)))
+    assert tables + "\n" == (path.parent / "tables.md").read_text("utf-8")
+    lines = [line.get_xydata() for axes in experiment.figure(runs).axes for line in axes.lines]
+    points = [part.get_offsets() for axes in experiment.figure(runs).axes for part in axes.collections]
+    assert all(np.isfinite(np.asarray(part, dtype=float)).any() for part in lines + points) and lines + points
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
+def test_the_quickest_run_of_every_page_comes_out_again(path):
+    """As the page has it, on the real data, and with every number that its tables are made of."""
+    data = str(data_folder("uci").parent)
+    summary = json.loads(path.read_text())
+    experiment = experiments.find(summary["name"])
+    head, done = conduct.read(path.parent / conduct.RUNS)
+    quickest = min(done, key=lambda one: done[one]["seconds"])
+    found = perform(experiment, data, head["quick"], json.loads(quickest))
+    found, kept = ({k: v for k, v in one.items() if k not in experiment.incidental} for one in (found, done[quickest]))
+    assert list(confirm.differences(found, kept)) == []
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)

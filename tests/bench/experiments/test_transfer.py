@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bench import experiments
-from bench.experiments.conduct import conduct
-from bench.experiments.nouns import NounPosts, noun_posts, prepare
+from bench.experiments.nouns import NounPosts, prepare
 from bench.experiments.shares import mean_and_error
-from bench.experiments.transfer import PAIRS, SIZES, Transfer, best_accuracy, split, variants
+from bench.experiments.transfer import best_accuracy, split, variants
 from bench.programs.sets import DataError
-from tests.support.data import data_folder
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 
@@ -84,31 +81,6 @@ def test_the_variants_differ_as_they_say():
     assert np.array_equal(found["unit length"].X.indices, posts.X.indices)
 
 
-def test_what_words_tell_of_labels_is_carried_over(tmp_path):
-    class MadeUp(Transfer):
-        def prepare(self, data, quick):
-            return variants(made_up(600, 1000), made_up(600, 1000))
-
-    experiment = MadeUp()
-    runs = conduct(experiment, tmp_path, repeats=2, quick=True)
-    assert len(runs) == len(PAIRS) * (3 + 3) * 2
-    plain = [run for run in runs if run["variant"] == "paper" and run["size"] == 500]
-    assert np.mean([run["generative"] for run in plain]) > 0.7
-    assert all(run["best_b"] >= run["discriminative"] for run in runs)
-    finding = experiment.finding(runs)
-    assert f"of {3 * len(PAIRS)} points" in finding
-    tables = experiment.tables(runs)
-    assert len(tables) == len(PAIRS) + 1 and len(tables[-1].rows) == 4 * len(PAIRS)
-    figure = experiment.figure(runs)
-    assert len(figure.axes) == len(PAIRS) and figure.axes[0].get_ylabel().startswith("accuracy")
-
-
-def test_a_full_conduct_has_all_sizes_and_seeds():
-    runs = Transfer().runs(20, quick=False)
-    assert len(runs) == len(PAIRS) * (len(SIZES) + 3) * 20
-    assert len({str(run) for run in runs}) == len(runs)
-
-
 def test_without_wordnet_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     import nltk.data
 
@@ -117,12 +89,3 @@ def test_without_wordnet_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(nltk.data, "path", [])
     with pytest.raises(DataError, match=r"nltk\.downloader wordnet.*nltk_data is also looked for in the data folder"):
         find_wordnet(str(tmp_path))
-
-
-def test_the_real_posts(tmp_path):
-    data = str(data_folder("nltk_data").parent)
-    posts = noun_posts(data, ("guns", "mideast"))
-    assert posts.X.shape[0] > 1800 and posts.X.shape[1] > 8000 and set(posts.X.data) == {1.0}
-    assert posts.distances["guns"][posts.nouns == "rifle"] == 4
-    runs = conduct(experiments.find("transfer"), tmp_path, data, repeats=1, quick=True)
-    assert all(0.3 < run["generative"] < 1.0 and run["tested"] > 150 for run in runs)

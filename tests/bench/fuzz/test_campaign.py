@@ -1,5 +1,7 @@
 """Trials counted, failures kept, processes that end replaced; and the command."""
 
+import os
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -37,19 +39,49 @@ def test_what_is_accepted_though_it_should_not_be_is_wrong(monkeypatch):
     assert (found.name, found.why) == ("wrong", "accepted: nothing amiss")
 
 
-@pytest.mark.full
-def test_a_process_that_ends_is_a_crash_and_is_replaced():
-    worker = Worker(0)
+PROCESS = """
+import json, sys, time
+TRUTH = {"over_tol": 0.5, "told": 1.0, "excused": False, "residuals": [1.0, 2.0, 3.0], "faults": []}
+print(json.dumps({}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["number"] == 3:
+        sys.exit(5)
+    time.sleep(99.0 * (asked["number"] == 4))
+    truth = None if asked["number"] else TRUTH
+    reply = {"name": "optimal", "why": f"{asked['family']} of {sys.argv[1]}", "expected": True, "truth": truth}
+    print(json.dumps({"opinions": "none"} if asked["ask"] == "opinions" else reply), flush=True)
+"""
+
+
+def test_a_process_answers_and_one_that_ends_or_hangs_is_a_crash_and_is_replaced(monkeypatch):
+    starts, real = [], campaign.subprocess.Popen
+
+    def popen(command, **options):
+        assert command[:3] == [sys.executable, "-m", "bench.fuzz.worker"]
+        assert options["env"].keys() >= os.environ.keys() and "OPENBLAS_NUM_THREADS" in options["env"]
+        starts.append(real([sys.executable, "-c", PROCESS, *command[3:]], **options))
+        return starts[-1]
+
+    monkeypatch.setattr(campaign.subprocess, "Popen", popen)
+    monkeypatch.setattr(campaign, "PATIENCE", 20.0)
+    worker = Worker(7)
     try:
-        first = worker.trial("qp_tiny", 0)
-        assert first == trial.trial("qp_tiny", 0, 0)
-        worker._process.kill()
-        worker._process.wait()
-        crashed = worker.trial("qp_tiny", 0)
-        assert (crashed.name, crashed.why) == ("crash", "the process ended with code -9")
-        assert worker.trial("qp_tiny", 0) == first
+        truth = Truth(0.5, 1.0, False, (1.0, 2.0, 3.0))
+        assert worker.trial("qp_tiny", 0) == trial.Verdict("optimal", "qp_tiny of 7", True, truth)
+        assert worker.trial("cone_tiny", 1) == trial.Verdict("optimal", "cone_tiny of 7", True)
+        assert worker.ask("opinions", "qp_tiny", 2) == {"opinions": "none"} and len(starts) == 1
+        assert worker.trial("qp_tiny", 3) == trial.Verdict("crash", "the process ended with code 5")
+        assert worker.trial("qp_tiny", 1).name == "optimal" and len(starts) == 2
+        starts[-1].kill()
+        starts[-1].wait()
+        assert worker.trial("qp_tiny", 1) == trial.Verdict("crash", "the process ended with code -9")
+        assert worker.trial("qp_tiny", 1).name == "optimal" and len(starts) == 3
+        monkeypatch.setattr(campaign, "PATIENCE", 0.2)
+        assert worker.trial("qp_tiny", 4) == trial.Verdict("crash", "no answer within 0.2 s")
     finally:
         worker.stop()
+    assert [process.poll() is not None for process in starts] == [True] * 3
 
 
 @pytest.mark.full

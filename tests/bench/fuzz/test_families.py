@@ -7,9 +7,8 @@ import qp
 import socp
 from bench.answers.verify import verify
 from bench.fuzz import catalogue, cone_families, planting, points, quadratic_families, shapes
-from bench.fuzz.case import INFEASIBLE, OPTIMAL, UNBOUNDED, UNKNOWN, Refusal
+from bench.fuzz.case import INFEASIBLE, OPTIMAL, UNBOUNDED, UNKNOWN
 from bench.fuzz.points import Style
-from bench.programs import saved
 from bench.programs.sets import DataError
 
 SEED = 7
@@ -78,26 +77,6 @@ def test_updates_lead_from_each_program_to_the_next(family):
                 assert np.array_equal(getattr(solver.program, name), getattr(case.program, name))
             assert np.array_equal(solver.program.A.toarray(), case.program.A.toarray())
             case = case.before
-
-
-@pytest.mark.parametrize("family", catalogue.FAMILIES)
-def test_a_program_comes_again_from_its_number(family, tmp_path):
-    one, two = (catalogue.case(family, SEED, 11) for _ in range(2))
-    if isinstance(one, Refusal):
-        assert one.what == two.what
-        return
-    contents = []
-    for case in (one, two):
-        saved.write(case.program, tmp_path / "program.npz")
-        with np.load(tmp_path / "program.npz") as archive:
-            contents.append({name: archive[name] for name in archive.files})
-    assert contents[0].keys() == contents[1].keys()
-    assert all(np.array_equal(contents[0][name], contents[1][name]) for name in contents[0])
-
-
-def test_numbers_and_seeds_differ():
-    entries = [catalogue.case("qp_boxed", seed, number).program.q[0] for seed in (0, 1) for number in (0, 1)]
-    assert len(set(entries)) == 4
 
 
 def test_names_match_as_those_of_sets():

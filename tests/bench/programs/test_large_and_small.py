@@ -15,19 +15,6 @@ ALL = {
 }
 
 
-def numbers(program):
-    """The data of a program in one vector."""
-    parts = (value.toarray() if sp.issparse(value) else value for value in vars(program).values())
-    return np.concatenate([np.asarray(part, float).ravel() for part in parts if isinstance(part, np.ndarray)])
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_same_seed_gives_the_same_bits(name):
-    first, again, other = (numbers(ALL[name](40, seed)) for seed in (3, 3, 4))
-    assert np.array_equal(first, again)
-    assert first.shape != other.shape or not np.array_equal(first, other)
-
-
 @pytest.mark.parametrize("size", [2, 3, 40])
 @pytest.mark.parametrize("name", ALL)
 def test_every_program_has_an_optimum(name, size):

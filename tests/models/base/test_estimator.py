@@ -19,7 +19,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import models
 import qp
-from models.base.estimator import Classifier, Regressor, keeps_parameters, not_fitted_error, warn_unless_optimal
+from models.base.estimator import Classifier, Regressor, not_fitted_error, warn_unless_optimal
+from models.base.parameters import parameters
 from models.base.transformer import Transformer
 from models.base.validation import as_labels, as_matrix, as_targets, as_weights, check_choice, check_number
 from tests.models.test_protocol import FEWER_ITERATIONS, OF_SEQUENCES, PUBLIC
@@ -27,11 +28,12 @@ from tests.models.test_protocol import FEWER_ITERATIONS, OF_SEQUENCES, PUBLIC
 BY_POSITION = {"BilevelClassifier": 6}  # the prior, and the constants of (4.17)-(4.24) in their order
 
 
+@parameters
 class NearestMean(Classifier):
     _takes_sparse = True
 
-    @keeps_parameters
-    def __init__(self, shrinkage=0.0, inner=None): ...
+    shrinkage: float = 0.0
+    inner: object = None
 
     def fit(self, X, y):
         X = self._matrix_to_fit(X)

@@ -2,16 +2,12 @@
 
 import functools
 import math
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import socp
 from models import SVC, BilevelClassifier, GenerativePrior
@@ -182,16 +178,6 @@ def test_the_span_is_taken_where_it_pays():
     assert isinstance(choose_coordinates(huge, GenerativePrior(np.zeros((2, 1_000_000)), (1.0, 1.0))), Features)
 
 
-def test_sparse_and_dense_documents_give_the_same_classifier():
-    rng = np.random.default_rng(3)
-    X = random_sparse((30, 200), density=0.1, rng=rng, format="csr")
-    y = np.where(rng.random(30) < 0.5, "a", "b")
-    dense, sparse = BilevelClassifier().fit(X.toarray(), y), BilevelClassifier().fit(X, y)
-    assert dense.objective_ == pytest.approx(sparse.objective_, rel=1e-8)
-    assert np.abs(dense.decision_function(X) - sparse.decision_function(X.toarray())).max() < 1e-5
-    assert (dense.predict(X) == y).mean() > 0.9
-
-
 def test_the_first_label_belongs_to_the_first_mean():
     prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.1, 0.1))
     model = BilevelClassifier(prior, C1=1e-3, C2=10.0).fit([[0.0, 1.0], [0.0, -1.0]], ["second", "first"])
@@ -244,46 +230,6 @@ def test_the_programs_of_ten_documents_do_not_grow_with_their_words():
         assert model.n_iter_ >= 2
         sizes.append((model.program_.n, model.program_.p, model.program_.m))
     assert sizes[0] == sizes[1] and max(sizes[0]) < 100
-
-
-def test_pipelines_searches_and_pickles():
-    rng = np.random.default_rng(1)
-    y = rng.integers(0, 2, 40)
-    X = rng.normal(size=(40, 3)) + 2.0 * y[:, None]
-    search = GridSearchCV(make_pipeline(StandardScaler(), BilevelClassifier()), {"bilevelclassifier__beta": [0.1, 1.0]})
-    best = search.fit(X, y).best_estimator_
-    assert search.best_score_ > 0.9
-    again = pickle.loads(pickle.dumps(best))
-    assert np.array_equal(again.decision_function(X), best.decision_function(X))
-
-
-def test_weights_multiply_the_price_of_a_sample():
-    samples, prior, _ = random_problem(5)
-    heavy = BilevelClassifier(prior, C1=0.1).fit(samples.X, samples.y, sample_weight=np.full(8, 10.0))
-    dear = BilevelClassifier(prior, C1=1.0).fit(samples.X, samples.y)
-    assert heavy.objective_ == pytest.approx(dear.objective_, rel=1e-8)
-    only = samples.y > 0
-    with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of the classes \[-1\.0\]"):
-        BilevelClassifier(prior).fit(samples.X, samples.y, sample_weight=only.astype(float))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"beta": -1.0}, "beta must be a number of at least 0"),
-        ({"beta": 0.0}, "beta must be above 0 with a finite C2"),
-        ({"phi": math.inf}, "beta and phi must be finite"),
-        ({"C1": 0.0}, "C1 must be a number above 0"),
-        ({"step2": "both"}, "step2 must be one of"),
-        ({"max_iter": 0}, "max_iter must be a whole number"),
-        ({"prior": "weak"}, "prior must be a GenerativePrior or None, but str came"),
-        ({"prior": GenerativePrior(([0.0], [1.0]), (1.0, 1.0))}, "prior is for 1 features, but X has 2"),
-        ({"solver_tol": -1.0}, "tol must be a positive number"),
-    ],
-)
-def test_wrong_parameters_are_refused_by_name(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        BilevelClassifier(**arguments).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
 
 
 def test_beta_may_be_zero_where_the_prior_is_hard():

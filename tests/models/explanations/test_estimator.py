@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import qp
 from models import SVC, ExplanationAugmentedSVC
-from models.base.multiclass import stratified_folds
 from models.explanations import dual
+from models.explanations.given import distinct_folds
 from tests.support.sparse_matrices import random_sparse
 from tests.support.svm_data import separable, two_classes, wine
 
@@ -35,6 +35,11 @@ def explained(X, seed=0):
 def first_features(X, y):
     """A callable for `explain`, at module level so that it pickles."""
     return np.arange(X.shape[1]) < 2
+
+
+def folds_of(X, mask, codes):
+    owner = np.flatnonzero((X != X * mask).any(axis=1))
+    return distinct_folds(X, (X * mask)[owner], owner, codes.astype(int), np.arange(codes.size))
 
 
 @pytest.mark.parametrize("C", [1.0, np.inf])
@@ -146,16 +151,45 @@ def test_cross_validation_is_the_rule_of_the_paper():
     average = np.abs(plain.dual_coef_).sum() / y.size
     np.testing.assert_allclose(machine.Q_candidates_, average * 4.0 ** np.arange(-4, 5), rtol=1e-6)
     assert machine.Q_scores_.shape == (9, 5)
-    folds = stratified_folds((y == 1).astype(int))
+    folds = folds_of(X, mask, y == 1)
     for c, Q in enumerate(machine.Q_candidates_):
-        for f, held_out in enumerate(folds):
-            train = np.delete(np.arange(60), held_out)
+        for f, (train, held_out) in enumerate(folds):
             fold = ExplanationAugmentedSVC(Q=Q, tol=1e-9).fit(X[train], y[train], explanations=mask[train])
             assert machine.Q_scores_[c, f] == pytest.approx(fold.score(X[held_out], y[held_out]))
     means = machine.Q_scores_.mean(axis=1)
     assert machine.Q_ == machine.Q_candidates_[np.flatnonzero(means > means.max() - 1e-9)[0]]
     final = ExplanationAugmentedSVC(Q=machine.Q_, tol=1e-9).fit(X, y, explanations=mask)
     np.testing.assert_array_equal(machine.decision_function(X), final.decision_function(X))
+
+
+def test_folds_are_of_distinct_samples_in_any_order():
+    X, y = two_classes(40, 4)
+    mask, times, rng = explained(X), np.arange(40) % 4, np.random.default_rng(0)
+    which = rng.permutation(np.repeat(np.arange(40), times))
+    once = np.flatnonzero(times)
+    folds, copied = folds_of(X[once], mask[once], y[once] == 1), folds_of(X[which], mask[which], y[which] == 1)
+    for (train, fold), (_, copies) in zip(folds, copied, strict=True):
+        assert sorted([*train, *fold]) == list(range(once.size))
+        assert sorted(once[fold]) == sorted(set(which[copies]))
+        assert sorted(which[copies]) == sorted(np.repeat(once[fold], times[once[fold]]))
+    assert all(abs(np.bincount(y[once[fold]] == 1) - 3).max() <= 1 for _, fold in folds)
+    # another explanation makes another sample; another class too
+    X, codes, told = np.ones((4, 2)), np.array([0, 0, 1, 1]), np.array([[1, 1], [1, 0], [0, 1], [0, 1]])
+    assert folds_of(X, told, codes) == []
+    assert len(folds_of(X, told[[0, 1, 1, 0]], codes)) == 2
+    machine = {"tol": 1e-10, "kernel": "rbf"}
+    X, y = two_classes(40, 4)
+    by_weight = ExplanationAugmentedSVC(**machine).fit(X, y, times, explanations=mask)
+    by_copies = ExplanationAugmentedSVC(**machine).fit(X[which], y[which], explanations=mask[which])
+    np.testing.assert_array_equal(by_weight.Q_scores_, by_copies.Q_scores_)
+    assert by_weight.Q_ == pytest.approx(by_copies.Q_)
+    in_turn = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
+    given = ExplanationAugmentedSVC(cv=in_turn, kernel="rbf").fit(X, y, explanations=mask)
+    part = ExplanationAugmentedSVC(Q=given.Q_candidates_[3], kernel="rbf", gamma=given.kernel_.gamma)
+    score = part.fit(X[:20], y[:20], explanations=mask[:20]).score(X[20:], y[20:])
+    assert given.Q_scores_.shape == (9, 2) and given.Q_scores_[3, 0] == score
+    with pytest.raises(ValueError, match="cv must be a whole number of at least 2"):
+        ExplanationAugmentedSVC(cv=1).fit(X, y, explanations=mask)
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
@@ -187,11 +221,10 @@ def test_candidates_are_compared_by_f1_where_that_is_asked(classes):
     weights = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
     machine = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0, 1.0, 16.0], scoring="f1", C=0.1)
     machine.fit(X, y, explanations=mask, sample_weight=weights)
-    folds = stratified_folds(np.unique(y, return_inverse=True)[1])
+    folds = folds_of(X, mask, np.unique(y, return_inverse=True)[1])
     how = {"pos_label": machine.classes_[1]} if classes == 2 else {"average": "macro"}
     for c, Q in enumerate(machine.Q_candidates_):
-        for f, held_out in enumerate(folds):
-            train = np.delete(np.arange(len(y)), held_out)
+        for f, (train, held_out) in enumerate(folds):
             fold = ExplanationAugmentedSVC(Q=Q, C=0.1).fit(X[train], y[train], weights[train], explanations=mask[train])
             expected = f1_score(y[held_out], fold.predict(X[held_out]), sample_weight=weights[held_out], **how)
             assert machine.Q_scores_[c, f] == pytest.approx(expected)
@@ -257,8 +290,8 @@ def test_what_cannot_be_had_says_so():
     X, y = separable()
     with pytest.raises(ValueError, match="cannot be separated"):  # the feature that separates is said not to matter
         ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, explanations=np.arange(X.shape[1]) > 0)
-    with pytest.raises(ValueError, match="at least two samples of every class"):
-        ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1], explanations=np.arange(X.shape[1]) > 0)
+    alone = ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1], explanations=np.arange(X.shape[1]) > 0)
+    assert alone.Q_ == alone.Q_candidates_[4] and alone.Q_scores_.shape == (9, 0)  # there is nothing to compare on
     assert ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1]).Q_ == 0.0  # there is nothing to choose
 
 

@@ -68,23 +68,6 @@ def test_the_gradient_is_that_of_the_objective(coupling):
     assert error < 1e-5
 
 
-def test_samples_without_labels_help_where_the_model_is_right():
-    rng = np.random.default_rng(3)
-    y = np.arange(2000) % 2
-    X = rng.normal(size=(2000, 4)) + 1.2 * y[:, None]
-    few, others, test = slice(0, 12), slice(12, 1000), slice(1000, 2000)
-    with_them = CoupledDiscriminant(0.1).fit(X[few], y[few], X_unlabelled=X[others]).score(X[test], y[test])
-    assert with_them > CoupledDiscriminant(0.1).fit(X[few], y[few]).score(X[test], y[test])
-
-
-def test_weights_are_counts():
-    X, y = samples(60)
-    weights = 1.0 + np.arange(60) % 3
-    weighted = CoupledDiscriminant(0.5).fit(X, y, weights)
-    copied = CoupledDiscriminant(0.5).fit(np.repeat(X, weights.astype(int), axis=0), np.repeat(y, weights.astype(int)))
-    assert weighted.predict_log_proba(X) == pytest.approx(copied.predict_log_proba(X), abs=1e-5)
-
-
 def test_bad_input_is_refused_by_name_and_a_short_ascent_warns():
     X, y = samples(60)
     with pytest.raises(ValueError, match="coupling"):

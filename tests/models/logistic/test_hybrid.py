@@ -1,7 +1,6 @@
 """Hybrid naive Bayes: leave-one-out against brute force, its optimality, calibration, regions, hard cases."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -149,20 +148,6 @@ def test_the_deviation_of_leave_one_out_is_that_of_brute_force(form, classes, ho
         assert math.isclose(fitted.leave_one_out, model.log_likelihood_ / 40, rel_tol=1e-10)  # eq. 13 is 1 / m of it
 
 
-def test_the_deviation_shrinks_with_more_documents():
-    rng = np.random.default_rng(7)
-    rates = rng.gamma(2.0, 1.0, (2, 20))
-    y = np.arange(4400) % 2
-    X = rng.poisson(0.5 * rates[y])
-    points = np.array([[0.0, a, b] for a in (-1.0, 0.5, 1.0) for b in (-1.0, 0.5, 1.0)])
-
-    def largest(number):
-        model = HybridNaiveBayes(2, C=1.0).fit(X[:number], y[:number])
-        return model.leave_one_out_deviation(X[:number], y[:number], X[400:], y[400:], points).deviation.max()
-
-    assert largest(400) < 0.5 * largest(20)
-
-
 def test_the_deviation_refuses_other_documents_labels_and_shapes():
     X, y = documents()
     model = HybridNaiveBayes(2, C=1.0).fit(X[:30], y[:30])
@@ -224,35 +209,6 @@ def test_regions_with_words_of_their_own_are_naive_bayes_of_each():
         assert np.allclose(model.evidence(X)[:, :, r], expected, rtol=1e-12)
 
 
-def test_one_region_calibrates_what_naive_bayes_is_too_sure_of():
-    """Every word comes three times, which naive Bayes takes for three independent pieces of evidence."""
-    rng = np.random.default_rng(5)
-    y = np.arange(600) % 2
-    P = np.array([[0.3, 0.25, 0.25, 0.2], [0.2, 0.25, 0.25, 0.3]])
-    X = 3.0 * np.array([rng.multinomial(8, P[k]) for k in y])
-    train, test = slice(0, 300), slice(300, 600)
-    naive = MultinomialNaiveBayes().fit(X[train], y[train])
-    hybrid = HybridNaiveBayes(normalize=False).fit(X[train], y[train])
-    assert 0.15 < hybrid.theta_[0] < 0.6  # about one third
-
-    def loss(model):
-        return -model.predict_log_proba(X[test])[np.arange(300), y[test]].mean()
-
-    assert loss(hybrid) < loss(naive) - 0.1
-    single = MultinomialNaiveBayes().fit(X[train] / 3.0, y[train])  # what naive Bayes says of each word once
-    assert abs(-single.predict_log_proba(X[test] / 3.0)[np.arange(300), y[test]].mean() - loss(hybrid)) < 0.01
-
-
-def test_a_region_that_says_nothing_gets_little_weight():
-    rng = np.random.default_rng(6)
-    y = np.arange(400) % 2
-    P = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
-    told = np.array([rng.multinomial(4, P[k]) for k in y])
-    noise = rng.multinomial(40, [0.25] * 4, 400)
-    theta = HybridNaiveBayes(2).fit(np.hstack([told, noise]), y).theta_
-    assert theta[0] > 2.0 and theta[0] > 3.0 * abs(theta[1])
-
-
 def test_sparse_is_dense():
     X, y = documents(7)
     dense, sparse = (HybridNaiveBayes(2).fit(A, y) for A in (X, sp.csc_array(X)))
@@ -287,37 +243,6 @@ def test_posteriors_are_never_nan():
     assert not np.isnan(HybridNaiveBayes(C=1.0).fit(np.zeros((4, 2)), [0, 0, 1, 1]).predict_proba([[1.0, 0.0]])).any()
     alone = HybridNaiveBayes(C=1.0).fit(X[:4], [0, 0, 0, 1])  # without it, its class has no documents
     assert not np.isnan(alone.predict_proba(X)).any()
-
-
-@pytest.mark.parametrize(
-    "parameters, words",
-    [
-        ({"regions": 5}, "regions must be a number that divides the 12 columns"),
-        ({"regions": 0}, "regions must be"),
-        ({"regions": 1.0}, "regions must be"),
-        ({"regions": [4, 9], "shared_words": False}, "regions must be"),
-        ({"regions": [4, 8]}, "the same number of columns when they share"),
-        ({"alpha": 0.0}, "alpha must be"),
-        ({"C": 0.0}, "C must be"),
-        ({"theta": "test"}, "theta must be one of 'loo', 'training'"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(parameters, words):
-    X, y = documents()
-    with pytest.raises(ValueError, match=words):
-        HybridNaiveBayes(**parameters).fit(X, y)
-
-
-def test_negative_counts_are_refused():
-    X, y = documents()
-    with pytest.raises(ValueError, match="must be counts"):
-        HybridNaiveBayes().fit(-X, y)
-
-
-def test_fitted_models_survive_pickling():
-    X, y = documents()
-    model = HybridNaiveBayes(2).fit(X, y)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
 
 
 def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):

@@ -1,7 +1,6 @@
 """Logistic regression: its optimality, separable classes, the ways to solve, weights, hard cases."""
 
 import math
-import pickle
 import warnings
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
-from models import LinearDiscriminant, LogisticRegression
+from models import LogisticRegression
 from models.numerics.logistic_loss import LogisticLoss, LogisticPoint
 from models.numerics.newton_minimizer import minimize, solve_cholesky, solve_conjugate_gradients, weighted_gram
 from tests.support.sparse_matrices import random_sparse
@@ -154,25 +153,6 @@ def test_two_classes_are_the_softmax_of_halves():
     assert np.abs(gradient).max() < 1e-7
 
 
-def test_weights_are_counts():
-    X, y = samples(3)
-    weights = np.arange(len(X)) // 3 % 3
-    weighted = LogisticRegression().fit(X, y, weights)
-    repeated = LogisticRegression().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    assert np.allclose(weighted.coef_, repeated.coef_, rtol=0, atol=1e-9)
-
-
-def test_with_equal_covariances_it_nears_linear_discriminants():
-    """Both have linear log-odds; of normal classes they estimate the same ones."""
-    rng = np.random.default_rng(4)
-    y = np.arange(20000) % 2
-    X = rng.normal(size=(20000, 2)) + np.array([[0.0, 0.0], [1.0, 0.5]])[y]
-    discriminant, logistic = LinearDiscriminant().fit(X, y), LogisticRegression(C=math.inf).fit(X, y)
-    at = rng.normal(size=(50, 2))
-    assert np.abs(discriminant.decision_function(at) - logistic.decision_function(at)).max() < 0.15
-    assert np.allclose(logistic.coef_, [[1.0, 0.5]], atol=0.05)
-
-
 def test_posteriors_are_never_nan():
     X, y = samples(3)
     model = LogisticRegression().fit(X, y)
@@ -185,36 +165,6 @@ def test_ended_early_it_warns():
     X, y = samples(2)
     with pytest.warns(UserWarning, match="Newton's method ended after 2 iterations"):
         LogisticRegression(max_iter=2).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    "parameters, words",
-    [
-        ({"C": 0.0}, "C must be"),
-        ({"C": "much"}, "C must be"),
-        ({"solver": "gradient"}, "solver must be"),
-        ({"tol": -1.0}, "tol must be"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"l1_ratio": 1.5}, "l1_ratio must be a number of at least 0 and at most 1"),
-        ({"l1_ratio": 0.5, "quadratic": True}, "quadratic=True and l1_ratio"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(parameters, words):
-    X, y = samples(2)
-    with pytest.raises(ValueError, match=words):
-        LogisticRegression(**parameters).fit(X, y)
-
-
-def test_a_class_without_weight_is_refused():
-    X, y = samples(3)
-    with pytest.raises(ValueError, match="sample_weight is zero for every sample of the classes"):
-        LogisticRegression().fit(X, y, (y != 1).astype(float))
-
-
-def test_fitted_models_survive_pickling():
-    X, y = samples(3)
-    model = LogisticRegression().fit(X, y)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
 
 
 def test_linear_systems():
@@ -242,24 +192,6 @@ def test_class_weights_are_factors_of_the_losses(classes):
     assert np.allclose(balanced.coef_, by_hand.coef_, rtol=0, atol=1e-9)
     with pytest.raises(ValueError, match="class_weight must be"):
         LogisticRegression(class_weight="even").fit(X, y)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_quadratic_log_odds(classes):
-    """The gradient of the program in (w, A, b) vanishes, and of normal classes it finds what QDA finds."""
-    X, y = samples(classes)
-    model = LogisticRegression(C=0.5, quadratic=True).fit(X, y)
-    R = model.predict_proba(X) - np.eye(classes)[y]
-    R = R[:, 1:] if classes == 2 else R
-    assert np.abs(0.5 * R.T @ X + model.coef_).max() < 1e-8
-    assert np.abs(0.5 * np.einsum("ik,ij,il->kjl", R, X, X) + model.quadratic_).max() < 1e-8
-    assert np.array_equal(model.quadratic_, model.quadratic_.transpose(0, 2, 1))
-    penalty = 0.5 * ((model.coef_**2).sum() + (model.quadratic_**2).sum())
-    losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
-    assert math.isclose(penalty + 0.5 * losses.sum(), model.objective_, rel_tol=1e-12)
-    ring = np.random.default_rng(0).normal(size=(400, 2))
-    inside = (ring**2).sum(axis=1) < 1.2
-    assert LogisticRegression(C=100.0, quadratic=True).fit(ring, inside).score(ring, inside) > 0.98
 
 
 def test_a_block_of_the_hessian_as_preconditioner_changes_nothing():

@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import check_grad
 
 from models import DiscreteHMM, FisherKernelLearning, GaussianHMM
-from models.base.estimator import not_fitted_error
 from models.numerics.count_derivatives import expected_statistics
 from models.score_spaces.fisher_kernel_learning import _blocks, _Learner, _neighbour_error, fisher_scores
 from models.score_spaces.sufficient_statistics import statistics_of
@@ -133,18 +132,3 @@ def test_vectors_are_learned_whatever_their_units():
     again = FisherKernelLearning(2, observations="vectors", max_iter=20, random_state=0)
     again.fit([x * [1024.0, 0.25] for x in X], y)
     np.testing.assert_array_equal(again.predict(far), model.predict(new))
-
-
-def test_what_is_refused():
-    X, y = kinds()
-    for parameters, message in (
-        ({"penalty": -1.0}, "penalty must be a number of at least 0"),
-        ({"pseudocount": 0.0}, "pseudocount must be a number above 0"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"observations": "points"}, "observations must be one of 'symbols', 'vectors'"),
-        ({"n_states": "x"}, "n_states must be"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            FisherKernelLearning(**parameters).fit(X, y)
-    with pytest.raises(not_fitted_error(), match="not fitted"):
-        FisherKernelLearning().predict(X)

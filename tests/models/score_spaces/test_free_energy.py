@@ -8,14 +8,12 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from models import (
-    SVC,
     DiscreteHMM,
     FreeEnergyClassifier,
     FreeEnergyScore,
     GaussianHMM,
     LatentDirichletAllocation,
 )
-from models.base.estimator import not_fitted_error
 from tests.support.chains import DISCRETE, VECTORS, enumerate_paths, random_discrete, random_gaussian
 from tests.support.topic_models import corpus
 
@@ -88,15 +86,3 @@ def test_what_no_class_can_have_made_gets_the_priors():
     classifier = FreeEnergyClassifier(DiscreteHMM(1, pseudocount=0.0)).fit(X, y)
     np.testing.assert_allclose(classifier.predict_proba([[0, 1], [0], [1]]), [[2 / 3, 1 / 3], [1, 0], [0, 1]])
     assert classifier.predict([[0, 1], [1]]).tolist() == [0, 1]
-
-
-def test_what_is_refused():
-    X, y = [[0, 1], [1, 1], [0, 0]], [0, 1, 1]
-    with pytest.raises(ValueError, match=r"model must be a DiscreteHMM, .* but SVC came"):
-        FreeEnergyClassifier(SVC()).fit(X, y)
-    with pytest.raises(ValueError, match="priors must be None, 'uniform' or 2 nonnegative numbers"):
-        FreeEnergyClassifier(priors=[0.5, 0.4]).fit(X, y)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        FreeEnergyClassifier().fit(X, y[:2])
-    with pytest.raises(not_fitted_error(), match="not fitted"):
-        FreeEnergyClassifier().predict(X)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from models import GaussianHMM, LargeMarginHMM
-from models.base.estimator import not_fitted_error
 from models.base.progress import History
 from models.score_spaces.large_margin_hmm import _objective, _Scores, _solve
 from models.sequences.sequences import as_symbols
@@ -114,27 +113,6 @@ def test_seeds_and_pickles():
     np.testing.assert_array_equal(again.decision_function(X), one.decision_function(X))
     assert one.decision_function(X).shape == (45, 3)
     assert one.solution_.status == "optimal" and one.program_.n == one.solution_.x.size
-
-
-def test_what_is_refused():
-    X, y = kinds()
-    for parameters, message in (
-        ({"C": 0.0}, "C must be a number above 0"),
-        ({"pseudocount": 0.0}, "pseudocount must be a number above 0"),
-        ({"n_states": 0}, "n_states must be"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"observations": "points"}, "observations must be one of 'symbols', 'vectors'"),
-        ({"training": "svm"}, "training must be one of 'margin', 'perceptron'"),
-        ({"n_symbols": 2}, r"from 0 to 1 \(-1 is a missing one\)"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            LargeMarginHMM(**parameters).fit(X, y)
-    with pytest.raises(not_fitted_error(), match="not fitted"):
-        LargeMarginHMM().predict(X)
-    with pytest.raises(ValueError, match="one class"):
-        LargeMarginHMM().fit(X, np.zeros(len(X)))
-    with pytest.raises(ValueError, match=r"but sequences\[0\]\[0\] is 9"):
-        LargeMarginHMM(2).fit(X, y).predict([[9]])
 
 
 def vectors(seed=0, classes=2, number=12):

@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.integrate import quad
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -13,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from models import MEDClassifier
 from models.score_spaces.med import MaximumEntropyDual, best_multipliers, discriminate, margin_loss
-from tests.support.sparse_matrices import random_sparse
 
 
 def rows(samples, features, seed=0, flips=0.1):
@@ -102,15 +100,6 @@ def test_more_samples_than_features_is_solved_by_the_low_rank_program_to_the_sam
     assert wide.gap < 1e-7
 
 
-def test_weights_are_copies():
-    X, y = load_iris(return_X_y=True)
-    weight = np.arange(150) % 3
-    weighted = MEDClassifier().fit(X, y, sample_weight=weight)
-    copied = MEDClassifier().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    np.testing.assert_allclose(weighted.coef_, copied.coef_, atol=1e-5)
-    assert (weighted.multipliers_[:, weight == 0] == 0.0).all()
-
-
 def test_real_samples_of_two_and_three_classes():
     X, y = load_breast_cancer(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -130,21 +119,6 @@ def test_real_samples_of_two_and_three_classes():
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
-@pytest.mark.parametrize("samples, features", [(60, 4), (30, 20), (20, 60)])
-@pytest.mark.parametrize("parameters", [{}, {"method": "alternation", "max_iter": 3}, {"fit_intercept": False}])
-@pytest.mark.filterwarnings("ignore:MEDClassifier. after 3 quadratic programs")
-def test_sparse_samples_are_the_dense_ones(samples, features, parameters):
-    rng = np.random.default_rng(0)
-    X = random_sparse((samples, features), density=0.3, format="csr", rng=rng)
-    y, weight = np.arange(samples) % 3, rng.integers(0, 3, samples)
-    dense = MEDClassifier(**parameters).fit(X.toarray(), y, weight)
-    for form in (X, X.tocoo(), sp.csc_matrix(X)):
-        sparse = MEDClassifier(**parameters).fit(form, y, weight)
-        # the programs are solved to 1e-10, and their answers are known to its root
-        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-5)
-        np.testing.assert_allclose(sparse.decision_function(form), dense.decision_function(X.toarray()), atol=1e-5)
-
-
 def test_too_few_iterations_are_said():
     X, y = load_iris(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"after 2 quadratic programs .* known to"):
@@ -162,19 +136,3 @@ def test_the_start_at_the_minimizer_of_the_primal_changes_the_work_and_not_the_a
     assert soon.iterations < 3 < late.iterations
     assert soon.weights == pytest.approx(late.weights, abs=1e-5)
     assert soon.objective == pytest.approx(late.objective, rel=1e-10)
-
-
-@pytest.mark.parametrize(
-    "parameters, message",
-    [
-        ({"a": 0.1}, "a must be above 1 / c"),
-        ({"c": 0.0}, "c must be a number above 0"),
-        ({"a": "x"}, "a must be a number"),
-        ({"method": "em"}, "method must be one of 'newton', 'alternation'"),
-        ({"tol": 0.0}, "tol must be a number above 0"),
-        ({"max_iter": 0.5}, "max_iter must be a whole number"),
-    ],
-)
-def test_parameters_that_are_refused(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        MEDClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])

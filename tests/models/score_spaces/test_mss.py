@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 
 from models import SVC, DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
-from models.base.estimator import not_fitted_error
 from models.score_spaces.med import best_multipliers, margin_loss
 from models.score_spaces.sufficient_statistics import SideBySide, statistics_of
 from models.score_spaces.tilts import SampledTilt, tilt_exactly
@@ -219,21 +217,6 @@ def test_accepted_paths_follow_the_tilted_posterior():
     np.testing.assert_allclose(found.divergence, divergence, atol=0.05)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"unlabelled": "cheaper"}, {"inference": "sampler", "random_state": 0}])
-def test_new_sequences_are_told_apart(parameters):
-    X, y = two_kinds([25] * 40)
-    new, truth = two_kinds([25] * 40, seed=10)
-    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), **parameters).fit(X, y)
-    assert space.score(new, truth) > 0.85
-    statistics = 2 + 4 + 4
-    width = 2 * statistics if space.inference == "sampler" else statistics
-    assert space.transform(new).shape == (80, width)
-    again = pickle.loads(pickle.dumps(space))
-    np.testing.assert_array_equal(again.decision_function(new), space.decision_function(new))
-    twin = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), **parameters).fit(X, y)
-    np.testing.assert_array_equal(twin.coef_, space.coef_)
-
-
 def test_untilted_features_are_the_models_own_statistics_and_the_cheaper_label_costs_less():
     X, y = two_kinds([15] * 20)
     space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0)).fit(X, y)
@@ -259,29 +242,6 @@ def test_three_classes_have_a_model_each():
     assert space.transform(X).shape == (60, 3 * (3 + 9 + 12)) and space.score(X, y) > 0.7
     assert space.classes_.tolist() == [5, 7, 9] and space.multipliers_.shape == (3, 60)
     assert not np.allclose(space.models_[0].transmat_, space.models_[1].transmat_)
-
-
-def test_what_is_refused():
-    X, y = two_kinds([5] * 3)
-    for parameters, message in (
-        ({"a": 0.1}, "a must be above 1 / c"),
-        ({"xi": 0.0}, "xi must be a number above 0"),
-        ({"inference": "gibbs"}, "inference must be one of 'exact', 'sampler'"),
-        ({"unlabelled": "both"}, "unlabelled must be one of"),
-        ({"unlabelled": "cheaper", "inference": "sampler"}, 'needs inference="exact"'),
-        ({"n_draws": 0, "inference": "sampler"}, "n_draws must be a whole number of at least 1"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"multi_class": "pairs"}, "multi_class must be one of 'ovo', 'ovr'"),
-        ({"model": "hmm"}, "model must be a DiscreteHMM"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            MaxMarginScoreSpace(**parameters).fit(X, y)
-    with pytest.raises(ValueError, match="X must hold whole numbers"):
-        MaxMarginScoreSpace(LatentDirichletAllocation(2), inference="sampler").fit([[1.5, 0], [0, 1]], [0, 1])
-    with pytest.raises(not_fitted_error(), match="not fitted"):
-        MaxMarginScoreSpace().predict(X)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        MaxMarginScoreSpace().fit(X, y[:-1])
 
 
 def test_topics_of_a_given_model_are_tilted_towards_the_label_as_far_as_the_margin_needs():

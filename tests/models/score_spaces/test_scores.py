@@ -17,7 +17,6 @@ from models import (
     LogLikelihoodScore,
     SufficientStatistics,
 )
-from models.base.estimator import not_fitted_error
 from models.score_spaces.sufficient_statistics import statistics_of
 from tests.support.chains import DISCRETE, VECTORS, enumerate_paths, random_discrete, random_gaussian
 from tests.support.topic_models import corpus, fitted
@@ -177,17 +176,6 @@ def test_vectors_of_two_classes():
         assert found.shape[0] == 20 and np.isfinite(found).all()
 
 
-def test_what_is_refused():
-    with pytest.raises(ValueError, match=r"model must be a DiscreteHMM, .* but SVC came"):
-        FisherScore(SVC()).fit([[0, 1]])
-    with pytest.raises(not_fitted_error(), match="not fitted"):
-        FisherScore().transform([[0, 1]])
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        FisherScore().fit([[0, 1], [1, 1]], [0, 1, 1])
-    with pytest.raises(ValueError, match=r"a Fisher score needs probabilities above zero.*pseudocount > 0"):
-        FisherScore(DiscreteHMM(1, n_symbols=2, pseudocount=0.0)).fit([[0, 0]]).transform([[0]])
-
-
 def test_the_order_one_features_are_the_gradient_of_the_log_odds():
     rng = np.random.default_rng(4)
     first, second, third = (random_discrete(rng) for _ in range(3))
@@ -207,14 +195,6 @@ def test_the_order_one_features_are_the_gradient_of_the_log_odds():
     space.models_ = [first, second, third]
     np.testing.assert_allclose(space.transform(DISCRETE), np.array(logs).T)
     assert space._n_features_out == 3
-
-
-def test_log_likelihoods_that_are_refused():
-    with pytest.raises(ValueError, match="order must be 0 or 1, but 2 came"):
-        LogLikelihoodScore(order=2).fit([[0, 1]])
-    space = LogLikelihoodScore(DiscreteHMM(1, pseudocount=0.0)).fit([[0, 0], [0, 1]], ["a", "b"])
-    with pytest.raises(ValueError, match=r"sample 1 has probability zero under models_\[0\]"):
-        space.transform([[0], [1]])
 
 
 @pytest.mark.parametrize("kind, within", [(FreeEnergyScore, 1e-8), (FisherScore, None), (SufficientStatistics, None)])

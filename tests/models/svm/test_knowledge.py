@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from models import SVC, KnowledgeSVC
-from tests.support.svm_data import separable, two_classes
+from tests.support.svm_data import two_classes
 
 X, Y = two_classes()
 
@@ -60,28 +59,3 @@ def test_an_empty_region_says_nothing():
     region = (*box([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]), 1)
     machine = KnowledgeSVC([region]).fit(X, Y)
     np.testing.assert_allclose(machine.decision_function(X), KnowledgeSVC().fit(X, Y).decision_function(X), atol=1e-6)
-
-
-def test_sparse_samples_and_weights():
-    region = (*box([0.5] * 4, [0.9] * 4), 1)
-    times = np.random.default_rng(0).integers(0, 3, size=Y.size)
-    again = np.repeat(np.arange(Y.size), times)
-    for Q in (np.inf, 0.5):
-        machine = KnowledgeSVC([region], Q=Q)
-        weighted = machine.fit(sp.csr_array(X), Y, sample_weight=times).decision_function(X)
-        np.testing.assert_allclose(machine.fit(X[again], Y[again]).decision_function(X), weighted, atol=1e-6)
-
-
-def test_refusals():
-    Z, y = separable()
-    here = box([-1.0] * 3, [1.0] * 3)
-    with pytest.raises(ValueError, match="no hyperplane respects all of the knowledge"):
-        KnowledgeSVC([(*here, 1), (*here, -1)]).fit(Z, y)
-    with pytest.raises(ValueError, match="knowledge must be a list"):
-        KnowledgeSVC("x > 1").fit(Z, y)
-    with pytest.raises(ValueError, match=r"knowledge\[0\] must be a triple"):
-        KnowledgeSVC([here]).fit(Z, y)
-    with pytest.raises(ValueError, match=r"knowledge\[0\] must have a D of shape \(rows, 3\)"):
-        KnowledgeSVC([(np.eye(2), np.ones(2), 1)]).fit(Z, y)
-    with pytest.raises(ValueError, match=r"knowledge\[0\] is about the class 5"):
-        KnowledgeSVC([(*here, 5)]).fit(Z, y)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from models import SVC, Kernel, MultipleKernelSVC
-from tests.support.svm_data import breast_cancer, separable, two_classes
+from tests.support.svm_data import separable, two_classes
 
 X, Y = two_classes()
 WIDTHS = [Kernel("rbf", gamma=g) for g in (0.01, 0.1, 1.0)]
@@ -49,21 +49,6 @@ def test_one_kernel_is_the_support_vector_machine():
     assert machine.weights_.tolist() == [1.0]
 
 
-def test_a_kernel_that_says_nothing_gets_no_weight():
-    Z, y = breast_cancer()
-    Z, y = Z[:150], y[:150]
-    noise = np.random.default_rng(0).normal(size=(150, 5))
-
-    def of_noise(A, B):
-        return A[:, -5:] @ B[:, -5:].T
-
-    def of_data(A, B):
-        return A[:, :-5] @ B[:, :-5].T
-
-    machine = MultipleKernelSVC([of_data, of_noise]).fit(np.hstack([Z, noise]), y)
-    assert machine.weights_[0] > 0.9
-
-
 def test_hard_margins_weights_sparse_samples_and_pickles():
     Z, y = separable()
     hard = MultipleKernelSVC(["linear", "rbf"], np.inf).fit(Z, y)
@@ -75,12 +60,3 @@ def test_hard_margins_weights_sparse_samples_and_pickles():
     np.testing.assert_allclose(machine.fit(X[again], Y[again]).decision_function(X), weighted, atol=1e-6)
     same = pickle.loads(pickle.dumps(machine)).decision_function(X)
     np.testing.assert_array_equal(same, machine.decision_function(X))
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="kernels must be a sequence of kernels"):
-        MultipleKernelSVC("rbf").fit(X, Y)
-    with pytest.raises(ValueError, match="'precomputed' came"):
-        MultipleKernelSVC(["precomputed"]).fit(X @ X.T, Y)
-    with pytest.raises(ValueError, match="cannot be separated"):
-        MultipleKernelSVC(["linear"], np.inf).fit(X, Y)

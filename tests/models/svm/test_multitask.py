@@ -99,22 +99,3 @@ def test_a_task_of_one_class_leans_on_the_others():
     np.testing.assert_allclose(machine.coef_[2], machine.common_coef_, atol=1e-9)
     in_c = X[kept][tasks[kept] == "c"]
     assert machine.decision_function(in_c, tasks=["c"] * len(in_c)).min() == pytest.approx(1.0)
-
-
-def test_what_does_not_fit_is_refused():
-    X, y, tasks = related_tasks()
-    with pytest.raises(ValueError, match="Only binary classification"):
-        MultiTaskSVC().fit(X, np.arange(90) % 3, tasks=tasks)
-    with pytest.raises(ValueError, match="tasks has 5"):
-        MultiTaskSVC().fit(X, y, tasks=tasks[:5])
-    with pytest.raises(ValueError, match="tasks holds z, which fit did not see"):
-        MultiTaskSVC().fit(X, y, tasks=tasks).predict(X[:2], tasks=["a", "z"])
-    with pytest.raises(ValueError, match="task_column must be one of the 3 columns"):
-        MultiTaskSVC(task_column=3).fit(X, y)
-    with pytest.raises(ValueError, match="both given"):
-        MultiTaskSVC(task_column=0).fit(X, y, tasks=tasks)
-    with pytest.raises(ValueError, match="'precomputed' came"):
-        MultiTaskSVC(kernel="precomputed").fit(X, y)
-    for name in ("C1", "C2"):
-        with pytest.raises(ValueError, match=f"{name} must be a number above 0"):
-            MultiTaskSVC(**{name: 0.0}).fit(X, y)

@@ -124,38 +124,6 @@ def semidefinite():
     return kernel
 
 
-@pytest.mark.parametrize(
-    "parameters, words",
-    [
-        ({"Cs": []}, "Cs must hold positive finite numbers"),
-        ({"Cs": [1.0, np.inf]}, "Cs must hold positive finite numbers"),
-        ({"Cs": [0.0]}, "Cs must hold positive finite numbers"),
-        ({"cv": 1}, "cv must be a whole number of at least 2"),
-        ({"cv": "five"}, "cv must be a number of folds or pairs"),
-        ({"cv": [([0, 1], [500])]}, "cv must be a number of folds or pairs"),
-        ({"cv": []}, "cv must have folds"),
-        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
-        ({"n_jobs": 1.5}, "n_jobs must be a whole number"),
-        ({"multi_class": "all"}, "multi_class must be"),
-        ({"cache_size": 0.0}, "cache_size must be"),
-        ({"kernel": "sigmoid"}, "not positive semidefinite"),
-        ({"kernel": lambda A, B: -np.eye(A.shape[0], B.shape[0])}, "must be positive semidefinite"),
-        ({"tol": -1.0}, "tol must be"),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_name(parameters, words):
-    with pytest.raises(ValueError, match=words):
-        SVCCV(**parameters).fit(*samples())
-
-
-def test_a_fold_without_a_class_is_refused():
-    X, y = samples()
-    with pytest.raises(ValueError, match="at least two samples of every class"):
-        SVCCV().fit(X[:10], [0] * 9 + [1])
-    with pytest.raises(ValueError, match="is zero for every sample of the classes"):
-        SVCCV(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)
-
-
 def test_the_chosen_machine_has_what_its_own_fit_gives_it():
     X, y = breast_cancer()
     chosen = SVCCV(Cs=[0.1, 1.0], cv=3).fit(X, y)

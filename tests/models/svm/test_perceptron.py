@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from models import SVC, Perceptron
@@ -64,16 +63,6 @@ def test_all_weights_times_a_number_are_the_weights_of_the_plane_times_it():
     np.testing.assert_array_equal(eight.mistakes_[0], one.mistakes_[0])
 
 
-def test_sparse_samples_more_classes_and_the_seed():
-    X, y = wine(3)
-    one, other = Perceptron(max_iter=50).fit(X, y), Perceptron(max_iter=50).fit(sp.csr_array(X), y)
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-    assert one.coef_.shape == (3, 13) and one.score(X, y) > 0.95
-    assert not np.array_equal(Perceptron(max_iter=50, random_state=1).fit(X, y).coef_, one.coef_)
-    with pytest.raises(ValueError, match="margin must be a number of at least 0"):
-        Perceptron(margin=-1.0).fit(X, y)
-
-
 @pytest.mark.parametrize("margin", [0.0, 2.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_bound_of_mistakes_holds_and_is_that_of_the_largest_margin(margin, fit_intercept):
@@ -108,16 +97,6 @@ def test_the_average_is_that_of_all_samples_seen():
     (ways,) = last.coef_.tolist()
     # 1 and -1, or -2 and -1
     assert (ways[0], mean.coef_[0, 0]) in {(-1.0, 0.0), (-1.0, -1.5)}
-
-
-def test_the_average_is_the_better_classifier_where_the_classes_overlap():
-    shares = []
-    for seed in range(10):
-        X, y = two_classes(400, 10, noise=1.0, seed=seed)
-        with pytest.warns(ConvergenceWarning):
-            one, other = (Perceptron(average=a).fit(X[:200], y[:200]) for a in (True, False))
-        shares.append(one.score(X[200:], y[200:]) - other.score(X[200:], y[200:]))
-    assert np.mean(shares) > 0.02
 
 
 def test_it_ends_when_passes_bring_nothing():

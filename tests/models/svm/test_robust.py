@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from models import SVC, RobustSVC
-from tests.support.svm_data import two_classes, wine
+from tests.support.svm_data import two_classes
 
 X, Y = two_classes()
 
@@ -85,32 +84,3 @@ def test_missing_features_have_the_variance_of_all_samples():
     same = RobustSVC(noise=0.0).fit(filled, Y, covariance=told)
     np.testing.assert_allclose(robust.decision_function(gaps), same.decision_function(filled), atol=1e-9)
     assert np.isfinite(robust.predict(gaps)).all()
-
-
-def test_more_classes_sparse_samples_and_weights():
-    Z, y = wine(3)
-    machine = RobustSVC().fit(Z, y)
-    assert machine.score(Z, y) > 0.95
-    sparse = RobustSVC().fit(sp.csr_array(Z), y)
-    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(Z)), machine.decision_function(Z), atol=1e-6)
-    times = np.random.default_rng(0).integers(0, 3, size=Y.size)
-    again = np.repeat(np.arange(Y.size), times)
-    variances = np.abs(X)
-    weighted = RobustSVC().fit(X, Y, times, covariance=variances).decision_function(X)
-    copied = RobustSVC().fit(X[again], Y[again], covariance=variances[again]).decision_function(X)
-    np.testing.assert_allclose(copied, weighted, atol=1e-6)
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="noise must be a nonnegative number, or one for each of the 4 features"):
-        RobustSVC(noise=[0.1, 0.2]).fit(X, Y)
-    with pytest.raises(ValueError, match=r"covariance must be finite, of shape \(60, 4\) \(variances\) or"):
-        RobustSVC().fit(X, Y, covariance=np.zeros((3, 4)))
-    with pytest.raises(ValueError, match="covariance must be positive semidefinite"):
-        RobustSVC().fit(X, Y, covariance=-np.ones(X.shape))
-    with pytest.raises(ValueError, match="epsilon must be at most 1/2"):
-        RobustSVC(epsilon=0.7, distribution="gaussian").fit(X, Y)
-    gaps = sp.csr_array(X)
-    gaps.data[0] = np.nan
-    with pytest.raises(ValueError, match="dense X only"):
-        RobustSVC().fit(gaps, Y)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from models import SVC, LinearSVC, SubgradientSVC
-from tests.support.svm_data import breast_cancer, two_classes, wine
+from tests.support.svm_data import breast_cancer, two_classes
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -21,23 +21,6 @@ def test_it_comes_near_the_minimum(C, worst, bias):
         assert descent.objectives_[0].min() == pytest.approx(objective, rel=1e-9)
         assert minimum * (1.0 - 1e-9) <= objective <= minimum * (1.0 + worst)
         assert descent.n_iter_ == descent.objectives_[0].size <= 1500
-
-
-def test_weights_sparse_samples_and_more_classes():
-    X, y = wine(3)
-    weights = np.random.default_rng(0).integers(0, 3, size=y.size)
-    one = SubgradientSVC(max_iter=500).fit(X, y, sample_weight=weights)
-    other = SubgradientSVC(max_iter=500).fit(sp.csr_array(np.repeat(X, weights, axis=0)), np.repeat(y, weights))
-    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
-    assert one.coef_.shape == (3, 13) and one.score(X, y) > 0.95
-
-
-def test_a_hard_margin_has_no_hinge_loss():
-    X, y = two_classes()
-    with pytest.raises(ValueError, match="C must be finite"):
-        SubgradientSVC(C=np.inf).fit(X, y)
-    with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of the classes \[-1\]"):
-        SubgradientSVC().fit(X, y, sample_weight=(y > 0) * 1.0)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -65,15 +48,3 @@ def test_one_sample_at_a_time_is_the_method_as_it_is_written():
             visited.append(w)
         candidates += [visited[1]]
     assert min(np.abs(found.coef_[0] - w).max() for w in candidates) < 1e-12
-
-
-def test_weights_and_the_order_of_samples_in_the_stochastic_method():
-    X, y = two_classes(80, 4)
-    weights = np.random.default_rng(0).integers(1, 4, size=y.size)
-    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(y.size), weights))
-    one = SubgradientSVC(method="stochastic").fit(X, y, sample_weight=weights)
-    other = SubgradientSVC(method="stochastic").fit(X[rows], y[rows])
-    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-10)
-    assert not np.array_equal(SubgradientSVC(method="stochastic", random_state=1).fit(X, y, weights).coef_, one.coef_)
-    with pytest.raises(ValueError, match="method must be one of 'batch', 'stochastic'"):
-        SubgradientSVC(method="sgd").fit(X, y)

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from models import SVC, WassersteinSVC
-from tests.support.svm_data import two_classes, wine
+from tests.support.svm_data import two_classes
 
 
 def losses(machine, X, signs):
@@ -59,26 +58,3 @@ def test_a_large_ball_leaves_no_direction():
     robust = WassersteinSVC(100.0).fit(X, y)
     np.testing.assert_allclose(robust.coef_, 0.0, atol=1e-7)
     assert robust.worst_case_loss_[0] == pytest.approx(2.0 * min((y > 0).mean(), (y < 0).mean()), rel=1e-7)
-
-
-def test_more_classes_sparse_samples_and_weights():
-    X, y = wine(3)
-    machine = WassersteinSVC(0.05).fit(X, y)
-    assert machine.score(X, y) > 0.98 and machine.worst_case_loss_.shape == (3,)
-    sparse = WassersteinSVC(0.05).fit(sp.csr_array(X), y)
-    np.testing.assert_allclose(sparse.decision_function(X), machine.decision_function(X), atol=1e-5)
-    X, y = two_classes(samples=40)
-    times = np.random.default_rng(0).integers(0, 3, size=y.size)
-    again = np.repeat(np.arange(y.size), times)
-    weighted = machine.fit(X, y, sample_weight=times).decision_function(X)
-    np.testing.assert_allclose(machine.fit(X[again], y[again]).decision_function(X), weighted, atol=1e-5)
-
-
-def test_refusals():
-    X, y = two_classes()
-    with pytest.raises(ValueError, match="epsilon must be a number above 0"):
-        WassersteinSVC(0.0).fit(X, y)
-    with pytest.raises(ValueError, match="epsilon must be finite"):
-        WassersteinSVC(np.inf).fit(X, y)
-    with pytest.raises(ValueError, match="label_cost must be a number of at least 0"):
-        WassersteinSVC(label_cost=-1.0).fit(X, y)

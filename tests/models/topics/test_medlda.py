@@ -9,7 +9,6 @@ from scipy.special import digamma
 
 from models import LatentDirichletAllocation, MedLDA
 from models.base.copies import merge_copies
-from models.base.estimator import not_fitted_error
 from models.topics.medlda import Margins
 from tests.support.topic_models import bound_by_definition, fitted
 
@@ -140,19 +139,3 @@ def test_the_parts_of_the_objective_are_those_of_the_copies():
     merged, apart = Margins(gamma, y, 2, 10.0 * weight), Margins(every, y[rows], 2, 10.0)
     np.testing.assert_allclose(merged.eta, apart.eta, rtol=0, atol=1e-5)
     assert merged.primal(apart.eta) == pytest.approx(apart.primal(apart.eta), rel=1e-12)
-
-
-def test_what_is_refused():
-    X, y = labelled(8)
-    for parameters, message in (
-        ({"C": 0.0}, "C must be a number above 0"),
-        ({"n_topics": 0}, "n_topics must be"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"tol": -1.0}, "tol must be"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            MedLDA(**parameters).fit(X, y)
-    with pytest.raises(ValueError, match="Negative values"):
-        MedLDA(2).fit(-X, y)
-    with pytest.raises(not_fitted_error(), match="not fitted"):
-        MedLDA().predict(X)

@@ -133,26 +133,6 @@ def test_explicit_zeros_say_nothing_and_stay_in_the_callers_matrix():
         np.testing.assert_array_equal(part, old)
 
 
-@pytest.mark.parametrize(
-    "parameters, message",
-    [
-        ({"n_topics": 0}, "n_topics must be a whole number"),
-        ({"topic_word_prior": 0.0}, "topic_word_prior must be a number above 0"),
-        ({"doc_topic_prior": [1.0, 2.0]}, "doc_topic_prior must be a number above 0, or 3 of them"),
-        ({"doc_topic_prior": -1.0}, "doc_topic_prior must be"),
-        ({"max_iter": 0}, "max_iter must be"),
-    ],
-)
-def test_parameters_that_are_refused(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        LatentDirichletAllocation(3).set_params(**parameters).fit(corpus(0))
-
-
-def test_counts_below_zero_are_refused():
-    with pytest.raises(ValueError, match="Negative values in data"):
-        LatentDirichletAllocation(2).fit([[1.0, -1.0]])
-
-
 def test_digamma():
     x = np.concatenate([np.geomspace(1e-8, 1e8, 200), [0.5, 1.0, 10.0]])
     np.testing.assert_allclose([own_digamma(v) for v in x], digamma(x), rtol=1e-13, atol=1e-14)

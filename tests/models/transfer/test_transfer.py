@@ -7,7 +7,6 @@ import scipy.sparse as sp
 import socp
 from models import (
     UNREACHABLE,
-    BilevelClassifier,
     DiscriminativeTransfer,
     GenerativeTransfer,
     SemanticCompression,
@@ -86,27 +85,6 @@ def test_the_prior_is_chi_and_sigma_on_the_new_words():
         assert np.allclose(prior.t[i], [groups[v].mean() for v in test[i]])
         assert np.allclose(prior.Omega[i].value, [groups[v].var() for v in test[i]])
         assert prior.Sigma[i].kind == "scalar" and prior.Sigma[i].value == 1.0
-
-
-def test_a_transferred_prior_beats_no_prior_on_two_documents():
-    """Words near a label are frequent under it: learned on one task of 80 words, used on another of 120."""
-    rng = np.random.default_rng(3)
-
-    def task(words, samples):
-        distances = rng.integers(0, 4, (2, words))
-        frequency = 0.3 / (1.0 + distances)
-        X = np.vstack([rng.random((samples, words)) < row for row in frequency]).astype(float)
-        return X, np.repeat([0, 1], samples), distances
-
-    X, y, near = task(80, 40)
-    T, z, far = task(120, 100)
-    prior = GenerativeTransfer.from_samples(X, y, near).prior(far)
-    few = [0, 100]
-    informed = BilevelClassifier(prior, beta=0.9 * prior.largest_beta(), C2=np.inf).fit(T[few], z[few])
-    uninformed = BilevelClassifier().fit(T[few], z[few])
-    w, b = GenerativeTransfer.from_samples(X, y, near).hyperplane(far)
-    assert informed.score(T, z) > uninformed.score(T, z) + 0.1
-    assert ((T @ w + b > 0) == z).mean() > 0.9
 
 
 def test_the_discriminant_is_halfway_between_the_means():

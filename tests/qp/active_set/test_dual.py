@@ -224,15 +224,6 @@ def test_a_warm_start_begins_with_the_working_set():
     assert fewer > 20
 
 
-def test_a_warm_start_survives_another_P_and_A():
-    program, other = tiny.rows(15, 0), tiny.rows(15, 1)
-    dual = method(program)
-    dual.solve(False)
-    dual.program, dual.P = other, other.hessian.dense()
-    warm, cold = dual.solve(True), own(other)
-    np.testing.assert_allclose(warm.x, cold.x, rtol=0.0, atol=1e-10)
-
-
 def test_the_same_program_gives_the_same_bits_whatever_came_before():
     program = tiny.rows(12, 5)
     first, dual = own(program), method(tiny.rows(12, 6))

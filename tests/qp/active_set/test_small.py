@@ -28,19 +28,6 @@ def other(program, **settings):
     return qp.solve(program, kkt="dense", **settings)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 10, 21, 30])
-@pytest.mark.parametrize("make", [tiny.box, tiny.rows])
-def test_answers_are_those_of_the_engine(make, n):
-    program = make(n, n)
-    solver = qp.Solver(program)
-    assert solver.dual_active_set is not None or (n == 1 and make is tiny.rows)  # whose rows presolve makes bounds
-    for factor in (1.0, -2.0):
-        solver.update(q=factor * program.q)
-        ours = solver.solve()
-        check(solver.program, ours)
-        assert ours.objective == pytest.approx(other(solver.program).objective, rel=1e-7, abs=1e-7)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_residuals_are_those_of_the_callers_data(seed):
     """Bounds, and rows with one entry, count by their own size, however large the others are."""
@@ -125,21 +112,6 @@ def test_the_answer_to_the_cone_program():
     assert cone.objective == pytest.approx(found.objective, rel=1e-12) and (cone.z >= 0.0).all()
     found.x[:] = 0.0
     assert np.abs(pickle.loads(pickle.dumps(found)).cone_solution.x - cone.x).max() == 0.0
-
-
-def test_all_data_may_be_updated():
-    program, another = tiny.rows(8, 0), tiny.rows(8, 1)
-    solver = qp.Solver(program)
-    before = solver.solve()
-    solver.update(P_data=another.P, A_data=another.A.data, q=another.q, l=another.l, u=another.u)
-    np.testing.assert_array_equal(solver.solve().x, qp.solve(another).x)
-    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
-        solver.update(P_data=-program.P)
-    np.testing.assert_array_equal(solver.solve().x, qp.solve(another).x)
-    solver.update(P_data=program.P, A_data=program.A.data, q=program.q, l=program.l, u=program.u)
-    after = solver.solve()
-    np.testing.assert_array_equal(before.x, after.x)
-    np.testing.assert_array_equal(copy.deepcopy(solver).solve().x, after.x)
 
 
 def test_programs_that_take_turns_do_not_meet():
@@ -278,19 +250,6 @@ def test_solvers_that_live_until_python_ends_die_silently():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=True)
     assert done.stderr == ""
-
-
-def test_warm_starts_are_of_the_own_program():
-    program = tiny.rows(20, 0)
-    qp.solve(program)  # leaves its memory
-    solver = qp.Solver(program)
-    cold = solver.solve(warm_start=True)  # there is no last answer yet
-    assert cold.iterations == qp.solve(program).iterations
-    solver.update(q=1.0001 * program.q)
-    warm = solver.solve(warm_start=True)
-    check(solver.program, warm)
-    assert warm.iterations < cold.iterations
-    assert solver.solve().iterations >= cold.iterations - 1  # anew
 
 
 STORED = {

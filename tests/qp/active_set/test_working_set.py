@@ -5,6 +5,7 @@ import pytest
 
 import qp
 from qp.active_set import working_set
+from qp.active_set.pairs import FAR
 from qp.active_set.working_set import WorkingSet
 
 
@@ -54,6 +55,61 @@ def test_a_function_gives_rows_as_a_named_kernel_does():
     solver = qp.Solver(program)
     assert isinstance(solver.active_set, WorkingSet)
     np.testing.assert_allclose(solver.solve().x, qp.solve(by_name).x, atol=1e-7)
+
+
+def pairs_in_numpy(K, u, F, lower, upper, has_row, least, tol):
+    """Descent on pairs, or on single variables without a row: u, F, and how many steps it took."""
+    sides, diagonal, steps = u.size // len(K), np.tile(np.diag(K), u.size // len(K)), 0
+    while True:
+        rises, falls = u < upper, u > lower
+        top, bottom = F[rises].max(initial=-FAR), F[falls].min(initial=FAR)
+        if (top - bottom if has_row else max(top, -bottom)) <= tol:
+            return u, F, steps
+        i = int(
+            np.where(falls, -F, -FAR).argmax() if not has_row and -bottom > top else np.where(rises, F, -FAR).argmax()
+        )
+        Ki = np.tile(K[i % len(K)], sides)
+        if has_row:
+            slope = np.where(falls, np.maximum(top - F, 0.0), 0.0)
+            curvature = np.maximum(diagonal[i] + diagonal - 2.0 * Ki, least)
+            j = int((slope**2 / curvature).argmax())
+            t = min(slope[j] / curvature[j], upper[i] - u[i], u[j] - lower[j])
+            F = F - t * (Ki - np.tile(K[j % len(K)], sides))
+            u[j] = lower[j] if t == u[j] - lower[j] else u[j] - t
+        else:
+            t = np.clip(F[i] / max(diagonal[i], least), lower[i] - u[i], upper[i] - u[i])
+            F = F - t * Ki
+        end = upper[i] if t > 0.0 else lower[i]
+        u[i], steps = end if t == end - u[i] else u[i] + t, steps + 1
+
+
+@pytest.mark.parametrize("cache", [100.0, 0.05])
+@pytest.mark.parametrize("bias, sides", [(True, 1), (True, 2), (False, 1), (False, 2)])
+@pytest.mark.parametrize("kernel, C, share", [("rbf", 0.05, 0.3), ("rbf", 5.0, 0.2), ("poly", 0.01, 0.3)])
+def test_pairs_in_numpy(kernel, C, share, bias, sides, cache, monkeypatch):
+    """Over several tiles, from zero and on from where it stopped; rows in float32 are those of their samples."""
+    monkeypatch.setattr(working_set, "LARGEST_KEPT", 10**5)
+    program = machine(300, kernel, C, bias, sides, coef0=1.0)
+    program.P.cache_size = cache
+    run = qp.Solver(program).active_set._start(None)
+    assert run.meet_row()
+    run.find_gradient()
+    pairs, store, first = run.pairs, run.store, run.slope()
+    K = program.P.kernel_rows(np.arange(300)).astype(np.float64)
+    np.testing.assert_array_equal(pairs.u, 0.0)
+    np.testing.assert_allclose(pairs.F, -program.P.signs * program.q)
+    for tol in (share * first, 0.5 * share * first):
+        given = (pairs.u.copy(), pairs.F.copy(), pairs.lower, pairs.upper, bias, pairs.least, tol)
+        before = pairs.steps
+        u, F, steps = pairs_in_numpy(K, *given)
+        assert run.descend(tol, None) and pairs.steps - before == steps > 0
+        np.testing.assert_allclose(pairs.u, u, atol=1e-4 * C)
+        np.testing.assert_allclose(pairs.F, F, atol=1e-4 * first)
+    owner = store.owner[: store.used]
+    np.testing.assert_array_equal(store.place_of[owner], np.arange(store.used))
+    assert np.count_nonzero(store.place_of >= 0) == store.used <= store.room and pairs.made >= store.used
+    rows = store.rows[: store.used * 300].reshape(-1, 300)
+    np.testing.assert_allclose(rows, K[owner], rtol=1e-4, atol=1e-4 * np.abs(K).max())
 
 
 def test_rows_that_lose_their_places_are_made_again(monkeypatch):

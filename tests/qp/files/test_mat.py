@@ -327,9 +327,9 @@ def test_without_rows(tmp_path):
 
 
 def test_other_endings():
-    with pytest.raises(ProgramError, match=r"path must end in .mat, .qps, .mps, .qps.gz, .mps.gz, but 'p.lp' came"):
+    with pytest.raises(ProgramError, match=r"path must end in .mat, .qps, .mps, .qps.gz or .mps.gz, but 'p.lp' came"):
         qp.files.mat.read("p.lp")
-    with pytest.raises(ProgramError, match=r"path must end in .qps, .mps, .qps.gz, .mps.gz, but 'p.mat' came"):
+    with pytest.raises(ProgramError, match=r"path must end in .qps, .mps, .qps.gz or .mps.gz, but 'p.mat' came"):
         qp.files.mat.write(QuadraticProgram(None, [1.0]), "p.mat")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qp import QuadraticProgram, Solution, Status
-from qp.problem.solution import solution_at
+from qp.problem.solution import conflict, solution_at
 from socp.problem.solution import TIMINGS, TRACE
 from socp.verify.stopping import residuals
 
@@ -87,3 +87,15 @@ def test_copies_know_the_cone_solution(copied, asked_before):
     assert other.cone_solution.objective == solution.cone_solution.objective == 5.0
     assert run.asked == 1 and other.objective == solution.objective
     assert repr(other) == repr(solution)
+
+
+def test_the_sides_with_the_largest_multipliers_of_a_certificate():
+    """Sides that are infinite, and multipliers of rounding, hold nobody back."""
+    program = QuadraticProgram(
+        None, [0.0, 0.0, 0.0], np.eye(2, 3), [-np.inf, 1.0], [2.0, np.inf], [0.0, -np.inf, 0.0], 3.0
+    )
+    for y, z, told in (
+        ([3.0, -2.0], [-1.0, -9.0, 0.0], "u[0], l[1], lb[0]"), ([-3.0, 2.0], [1.0, 4.0, -2.0], "ub[0], ub[1], lb[2]"),
+        ([1.0, 0.0], [-1e-14, 0.5, 0.0], "u[0], ub[1]"),
+    ):  # fmt: skip
+        assert conflict(program, np.array(y), np.array(z)) == told

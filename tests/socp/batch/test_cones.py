@@ -1,9 +1,8 @@
-"""The formulas of second-order cones in lanes, each beside its dense twin."""
+"""Refinement of the Newton system of lanes with a second-order cone; `test_lanes` has the twin of all steps."""
 
 import numpy as np
-import pytest
 
-from socp.batch.cones import begin_cone, longest_step, scale, scale_cone, weigh
+from socp.batch.cones import scale_cone
 from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.lanes import factor, solve_refined
 from socp.batch.spans import spans_of
@@ -29,62 +28,11 @@ def lanes_in(dim, rng):
 
 
 @kernel
-def try_scaling(q: Matrix, eta: Matrix, v: Matrix, forward: Matrix, back: Matrix, weighed: Matrix) -> None:
-    scale(q, 0, v.shape[0], 1.0, load(eta, 0), v, forward)
-    scale(q, 0, v.shape[0], -1.0, 1.0 / load(eta, 0), v, back)
-    weigh(q, 0, v.shape[0], load(eta, 0), v, weighed)
-
-
-@kernel
-def try_step(lam: Matrix, v: Matrix, out: Matrix) -> None:
-    store(out, 0, longest_step(lam, 0, v.shape[0], v))
-
-
-@kernel
 def set_scaling(w: Lanes) -> None:
     sz = splat(0.0)
     for i in range(w.cone_rows):
         sz += load(w.cone_s, i) * load(w.y, i)
     scale_cone(w, 0, sz)
-
-
-@kernel
-def begin_first_cone(w: Lanes) -> None:
-    begin_cone(w, 0)
-
-
-@pytest.mark.parametrize("dim", [2, 3, 7])
-def test_the_scaling_takes_slacks_and_multipliers_to_one_point(dim):
-    rng = np.random.default_rng(dim)
-    w = lanes_in(dim, rng)
-    s, z, v = w.cone_s, w.y[:dim].copy(), lane_rows(dim)
-    v[:] = rng.normal(size=v.shape)
-    set_scaling(w)
-    forward, back, weighed, lam = lane_rows(dim), lane_rows(dim), lane_rows(dim), w.lam
-    try_scaling(w.nt, w.eta, z, forward, back, weighed)
-    assert np.allclose(forward, lam, rtol=1e-6)
-    try_scaling(w.nt, w.eta, s, forward, back, weighed)
-    assert np.allclose(back, lam, rtol=1e-6) and np.allclose(weighed, z, rtol=1e-5, atol=1e-6)
-    try_scaling(w.nt, w.eta, v, forward, back, weighed)
-    J = np.diag([1.0, *[-1.0] * (dim - 1)])
-    for lane in range(LANES):
-        q, eta = w.nt[:, lane], w.eta[0, lane]
-        W2 = eta**2 * (2.0 * np.outer(q, q) - J)
-        assert q @ J @ q == pytest.approx(1.0, abs=1e-6)
-        assert np.allclose(W2 @ weighed[:, lane], v[:, lane], rtol=1e-5, atol=1e-5 * np.abs(W2).max())
-
-
-@pytest.mark.parametrize("dim", [2, 3, 7])
-def test_the_longest_step_ends_at_the_boundary(dim):
-    rng = np.random.default_rng(dim)
-    w, v, out = lanes_in(dim, rng), lane_rows(dim), lane_rows(1)
-    v[:] = rng.normal(size=v.shape)
-    try_step(w.cone_s, v, out)
-    end = out * w.cone_s + v
-    depth = end[0] - np.linalg.norm(end[1:], axis=0)
-    assert np.allclose(depth / np.abs(end).max(axis=0), 0.0, atol=1e-7)
-    inside = (out + 1e-3) * w.cone_s + v
-    assert (inside[0] > np.linalg.norm(inside[1:], axis=0)).all()
 
 
 @kernel
@@ -105,7 +53,6 @@ def test_refinement_is_for_the_lanes_that_need_it():
         array[:] = rng.normal(size=array.shape)
     w.P[:] = 1e-3 * np.eye(2).ravel()
     set_scaling(w)
-    begin_first_cone(w)
     w.refine = np.arange(LANES) % 2
     x, y, Gx, Gy = lane_rows(2), lane_rows(2), lane_rows(6), lane_rows(6)
     rhs = x[:] = y[:] = rng.normal(size=x.shape)

@@ -25,18 +25,6 @@ def disks(k=6, n=5, own=False, seed=0):
     return {"c": rng.normal(size=(k, n)), "P": one, "G": G, "h": h, "cones": [socp.NonNeg(n), socp.SecondOrder(n + 1)]}
 
 
-@pytest.mark.parametrize(("own", "threads"), [(False, 1), (False, 2), (True, 2)])
-def test_every_answer_is_that_of_the_program_alone(own, threads):
-    given = disks(own=own)
-    many = socp.solve_many(**given, threads=threads)
-    assert len(many) == 6 and (many.status == "optimal").all()
-    for i, found in enumerate(many):
-        alone = {**given, "c": given["c"][i], "G": given["G"][i] if own else given["G"]}
-        assert found.objective == pytest.approx(socp.solve(**alone).objective, rel=1e-7, abs=1e-8)
-        assert residuals(socp.ConeProgram(**alone), found.x, found.y, found.z, found.s).meets(1e-8)
-        assert np.array_equal(many.z[i], found.z)
-
-
 def test_infeasible_and_unbounded_programs_are_certified():
     given = {"c": [[1.0], [1.0], [-1.0]], "G": [[-1.0], [1.0]], "cones": [socp.NonNeg(2)]}
     many = socp.solve_many(**given, h=[[0.0, 1.0], [-2.0, 1.0], [0.0, np.inf]])

@@ -305,7 +305,7 @@ def test_what_was_not_finished_is_removed_a_day_later(place):
     write_both()
     with contextlib.suppress(FileNotFoundError):
         (place / cache.MARK).unlink()
-    for name, age in (("old.part", cache.ABANDONED + 10.0), ("young.part", 10.0)):
+    for name, age in (("old.part", cache.UNUSED + 10.0), ("young.part", 10.0)):
         (place / name).touch()
         os.utime(place / name, (time.time() - age,) * 2)
     cache.read(A)

@@ -138,7 +138,8 @@ def test_max_step_is_infinite_inside_and_reaches_the_vertex(cone):
     assert cones.max_step(l, ptr, v, np.zeros_like(v)) == np.inf
     if ptr[-1]:
         assert cones.max_step(l, ptr, v, -v) == pytest.approx(1.0, rel=1e-13, abs=0.0)
-        assert cones.max_step(l, ptr, np.zeros_like(v), v) in (0.0, np.inf)  # not from the interior: no step
+        for boundary in (np.zeros_like(v), np.repeat([1.0, 0.0], [l, ptr[-1] - l])):  # of cones: no step
+            assert cones.max_step(l, ptr, boundary, v) == (0.0 if ptr.size > 1 else np.inf)
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e150, 1e300])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from socp.derivatives.saddle import Saddle
+from socp.derivatives.saddle import Saddle, factor_saddle, solve_saddle
 
 
 def scattered(rng, m, n, entries):
@@ -43,7 +43,7 @@ def test_the_solution_leaves_nothing(n, m, sparse):
     right = [rng.normal(size=size) for size in (n, m, n)]
     for left in residuals(P, B, E, F, right, saddle.solve(*right)):
         assert np.abs(left).max(initial=0.0) < 1e-9
-    assert saddle.is_regular
+    assert saddle.is_regular and saddle.fixed.size == (F == 0.0).sum()
 
 
 def test_a_hessian_of_low_rank():
@@ -83,3 +83,38 @@ def test_a_vertex_needs_no_hessian(P):
     )
     np.testing.assert_allclose([u, w], [[1.0, 1.0], [1.0, 0.0]], atol=1e-12)
     assert not Saddle(P, np.zeros((0, 2)), np.zeros(0)).is_regular
+
+
+def pivots(K):
+    """The smallest pivot beside its diagonal entry."""
+    return (np.diag(np.linalg.cholesky(K)) ** 2 / np.diag(K)).min(initial=1.0)
+
+
+@pytest.mark.parametrize("rank", [0, 1, None])
+@pytest.mark.parametrize("n, q", [(1, 0), (1, 1), (5, 0), (6, 2), (7, 7), (40, 3), (90, 60)])
+def test_the_factors_of_a_dense_system(n, q, rank):
+    """[H C'; C 0] by Cholesky of H + rho C'C and of the Schur complement, its solution and its pivot."""
+    rng = np.random.default_rng(n)
+    root, C = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-1, 1, n), rng.normal(size=(q, n))
+    root[:, max(n - q, 0) if rank == 0 else n if rank is None else max(n - 1, 1) :] = 0.0
+    H = root @ root.T
+    L, Y, S, room = np.full(n * n, np.nan), np.full(n * n, np.nan), np.full(n * n, np.nan), np.full(2 * n + 1, np.nan)
+    found = factor_saddle(n, q, H.ravel(), C.ravel(), L, Y, S, room)
+    largest = H.diagonal().max() or 1.0
+    K = H + (largest / (C**2).sum(axis=1).max() * C.T @ C if q else 0.0)
+    if np.linalg.matrix_rank(K) < n:
+        assert found < 1e-12
+        return
+    assert found == pytest.approx(min(pivots(K), pivots(C @ np.linalg.solve(K, C.T)) if q else 1.0), rel=1e-6)
+    right = rng.normal(size=n + q)
+    whole = np.block([[H, C.T], [C, np.zeros((q, q))]])
+    x = right.copy()
+    solve_saddle(n, q, C.ravel(), L, Y, S, room, x)
+    assert np.abs(whole @ x - right).max() <= 1e-12 * np.linalg.cond(whole) * np.abs(right).max()
+
+
+def test_rows_that_are_none_have_no_factors():
+    room = [np.zeros(4) for _ in range(3)]
+    assert factor_saddle(2, 1, np.eye(2).ravel(), np.zeros(2), *room, np.zeros(5)) == 0.0
+    assert factor_saddle(2, 2, np.eye(2).ravel(), np.array([1.0, 0.0, 1.0, 0.0]), *room, np.zeros(5)) < 1e-15
+    assert factor_saddle(2, 0, -np.eye(2).ravel(), np.zeros(0), *room, np.zeros(5)) == 0.0

@@ -12,8 +12,7 @@ from socp.form.convexity import (
     has_factor,
     is_clearly_semidefinite,
     is_dominant,
-    is_semidefinite,
-    shift_of,
+    set_shift,
 )
 from socp.problem.checks import as_csc
 from socp.problem.hessian import GLANCE, DenseHessian, hessian_of
@@ -35,10 +34,7 @@ def test_the_variable_that_is_named_has_a_negative_curvature():
 )  # fmt: skip
 def test_at_a_glance(P, convex):
     array = np.array(P)
-    assert (
-        is_semidefinite(2, array.ravel(), shift_of(array.diagonal(), np.ones(0), 1.0, SEMIDEFINITE_TOL), np.empty(4))
-        == convex
-    )
+    assert looks_semidefinite(array) == looks_semidefinite(sp.csc_array(array)) == convex
     large = sp.block_diag([array, sp.eye_array(2 * GLANCE)])  # too large for that
     for form in (array, sp.csc_array(array), np.kron(array, np.ones((2, 2))), large, large.toarray()):
         n = form.shape[0]
@@ -80,12 +76,12 @@ def test_random_matrices(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))
     F = rng.normal(size=(n, int(rng.integers(1, n + 1)))) * 10.0 ** rng.uniform(-3, 3, (n, 1))
-    P, room = F @ F.T, np.empty(n * n)
-    assert is_semidefinite(n, P.ravel(), shift_of(P.diagonal(), np.ones(0), 1.0, SEMIDEFINITE_TOL), room)
+    P = F @ F.T
+    assert looks_semidefinite(P) and looks_semidefinite(sp.csc_array(P))
     eigenvalues, Q = np.linalg.eigh(P)
     eigenvalues[0] = -1e-5 * P.diagonal().max()
     P = (Q * eigenvalues) @ Q.T
-    assert not is_semidefinite(n, P.ravel(), shift_of(P.diagonal(), np.ones(0), 1.0, SEMIDEFINITE_TOL), room)
+    assert not looks_semidefinite(P) and not looks_semidefinite(sp.csc_array(P))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -108,10 +104,11 @@ def test_a_dominant_diagonal_is_semidefinite(seed):
 
 
 def looks_semidefinite(P):
-    """`is_clearly_semidefinite` of a sparse matrix in its own units."""
+    """`is_clearly_semidefinite` of a dense or sparse matrix in its own units."""
     csc = as_csc("P", P)
-    places = csc.indptr, csc.indices, csc.data
-    return is_clearly_semidefinite(csc.shape[0], True, *places, np.ones(0), 1.0, SEMIDEFINITE_TOL)
+    values = csc.data if sp.issparse(P) else np.ascontiguousarray(P, float).ravel()
+    places = csc.shape[0], sp.issparse(P), csc.indptr, csc.indices, values
+    return is_clearly_semidefinite(*places, np.ones(0), 1.0, SEMIDEFINITE_TOL)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -145,13 +142,14 @@ def test_entries_far_from_the_diagonal_are_left_to_the_sparse_factorization():
 
 
 @pytest.mark.parametrize("coupled", [10, GLANCE])
-def test_variables_that_stand_alone_cost_nothing(coupled):
+def test_variables_that_stand_alone(coupled):
     # a full block, its variables far apart among others that only have a curvature of their own
     rng, n = np.random.default_rng(coupled), 5 * coupled
     F, places = np.tril(np.triu(rng.normal(size=(coupled, coupled)), -1), 1), np.sort(rng.permutation(n)[:coupled])
     P = np.diag(rng.uniform(0.0, 1.0, n))
     P[places[:, None], places] = F @ F.T
-    assert not is_dominant_matrix(P) and looks_semidefinite(P)
+    assert not is_dominant_matrix(P) and looks_semidefinite(P) == (n <= GLANCE)
+    check_semidefinite(hessian_of(as_csc("P", P), n))
     for j in (places[3], np.setdiff1d(np.arange(n), places)[7]):
         bad = P.copy()
         bad[j, j] -= 1.01 * P[j, j] + 1e-4
@@ -210,7 +208,9 @@ def test_the_shift_is_a_share_of_each_entry_and_rounding_of_the_largest():
     for scales, factor in ((D, 3.0), (np.zeros(0), 1.0)):
         size = factor * scales**2 if scales.size else np.ones(n)
         expected = 1e-9 * np.maximum(diagonal, 0.0) + rounding * (diagonal / size).max() * size
-        np.testing.assert_allclose(shift_of(diagonal, scales, factor, 1e-9), expected, rtol=1e-13)
+        shift = np.empty(n)
+        set_shift(diagonal, scales, factor, 1e-9, shift)
+        np.testing.assert_allclose(shift, expected, rtol=1e-13)
 
 
 def test_a_variable_that_stands_alone_needs_no_curvature():

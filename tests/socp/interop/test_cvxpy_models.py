@@ -61,14 +61,6 @@ def polyhedron(seed, rows=12, columns=3):
 
 
 @model
-def hinge_loss():
-    X, target, _ = data(0)
-    w, b = cp.Variable(3), cp.Variable()
-    loss = cp.sum(cp.pos(1 - cp.multiply(np.sign(target), X @ w + b)))
-    return Model(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + loss)), [w])
-
-
-@model
 def support_vector_machine_with_slacks():
     X, target, _ = data(1)
     w, b, xi = cp.Variable(3), cp.Variable(), cp.Variable(30)
@@ -79,125 +71,13 @@ def support_vector_machine_with_slacks():
 
 
 @model
-def support_vector_machine_with_l1_norm():
-    X, target, _ = data(2)
-    w, b = cp.Variable(3), cp.Variable()
-    loss = cp.sum(cp.pos(1 - cp.multiply(np.sign(target), X @ w + b)))
-    return Model(cp.Problem(cp.Minimize(cp.norm1(w) + loss)))
-
-
-@model
-def support_vector_regression():
-    X, target, _ = data(3)
-    w, b = cp.Variable(3), cp.Variable()
-    loss = cp.sum(cp.pos(cp.abs(target - X @ w - b) - 0.1))
-    return Model(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + loss)), [w])
-
-
-@model
-def quantile_regression():
-    X, target, _ = data(4)
-    residual = target - X @ (b := cp.Variable(3))
-    return Model(cp.Problem(cp.Minimize(cp.sum(cp.maximum(0.9 * residual, -0.1 * residual)))), [b])
-
-
-@model
-def quantile_regression_with_ridge():
-    X, target, _ = data(5)
-    residual = target - X @ (b := cp.Variable(3))
-    loss = cp.sum(0.5 * cp.abs(residual) + 0.3 * residual)
-    return Model(cp.Problem(cp.Minimize(loss + cp.sum_squares(b))), [b])
-
-
-@model
-def huber_loss():
-    X, target, _ = data(6)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.sum(cp.huber(X @ b - target, 0.5))), [cp.sum(b) == 1]), [b])
-
-
-@model
-def lasso():
-    X, target, _ = data(7)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target) + 9.0 * cp.norm1(b))), [b])
-
-
-@model
-def group_lasso():
-    X, target, _ = data(8, columns=6)
-    b = cp.Variable(6)
-    groups = cp.norm(b[:3]) + cp.norm(b[3:])
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target) + 5.0 * groups)), [b])
-
-
-@model
-def nonnegative_least_squares():
-    X, target, _ = data(9)
-    b = cp.Variable(3, nonneg=True)
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target))), [b])
-
-
-@model
 def least_squares_in_free_variables():
     X, target, _ = data(10)
     b = cp.Variable(3)
     return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target))), [b])
 
 
-@model
-def robust_least_squares():
-    X, target, _ = data(11)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.norm(X @ b - target) + 0.7 * cp.norm(b))), [b])
-
-
-@model
-def least_absolute_deviations():
-    X, target, _ = data(12)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.norm1(X @ b - target))), [b])
-
-
-@model
-def least_greatest_deviation():
-    X, target, _ = data(13)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.norm_inf(X @ b - target))), [b])
-
-
-@model
-def isotonic_regression():
-    _, target, _ = data(14)
-    x = cp.Variable(30)
-    order = cp.diff(x) >= 0
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - target)), [order]), [x], [order])
-
-
-@model
-def total_variation_of_a_signal():
-    _, noise, _ = data(15)
-    x = cp.Variable(30)
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - np.sign(np.arange(30) - 15) - noise) + 2 * cp.tv(x))), [x])
-
-
-@model
-def total_variation_of_an_image():
-    picture = np.random.default_rng(16).normal(size=(5, 6))
-    x = cp.Variable((5, 6))
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - picture) + 0.5 * cp.tv(x))), [x])
-
-
 # portfolios
-
-
-@model
-def long_only_portfolio():
-    mean, covariance, _ = returns(17)
-    w = cp.Variable(6)
-    budget, long_only = cp.sum(w) == 1, w >= 0
-    objective = cp.Maximize(mean @ w - 2.0 * cp.quad_form(w, covariance))
-    return Model(cp.Problem(objective, [budget, long_only]), [w], [budget, long_only])
 
 
 @model
@@ -216,23 +96,6 @@ def portfolio_with_a_limit_of_risk_and_leverage():
     return Model(cp.Problem(cp.Maximize(mean @ w), [budget, risk, leverage]), [w], [budget, risk, leverage])
 
 
-@model
-def portfolio_with_costs_of_trade():
-    mean, covariance, _ = returns(20)
-    w, now = cp.Variable(6), np.full(6, 1 / 6)
-    objective = cp.Maximize(mean @ w - cp.quad_form(w, covariance) - 0.2 * cp.norm1(w - now))
-    budget = cp.sum(w) == 1
-    return Model(cp.Problem(objective, [budget, w[:3] <= 0.5, w >= -0.1]), [w], [budget])
-
-
-@model
-def conditional_value_at_risk():
-    scenarios = np.random.default_rng(21).normal(size=(60, 4)) + 0.1
-    w, t = cp.Variable(4), cp.Variable()
-    tail = t + cp.sum(cp.pos(-scenarios @ w - t)) / 6.0
-    return Model(cp.Problem(cp.Minimize(tail), [cp.sum(w) == 1, w >= 0]), [w])
-
-
 # linear programs and networks
 
 
@@ -247,39 +110,9 @@ def transport():
 
 
 @model
-def production_plan():
-    rng = np.random.default_rng(23)
-    x = cp.Variable(4)
-    capacity, least = rng.uniform(0.5, 1.5, size=(3, 4)) @ x <= [4.0, 5.0, 6.0], x >= [0.1, 0.2, 0.3, 0.4]
-    return Model(cp.Problem(cp.Maximize([2.0, 3.0, 1.5, 2.2] @ x), [capacity, least]), [x], [capacity, least])
-
-
-@model
 def linear_program_in_a_box():
     x = cp.Variable(4, bounds=[np.array([-1.0, 0.0, 2.0, -3.0]), np.array([1.0, 5.0, 2.0, np.inf])])
     return Model(cp.Problem(cp.Minimize([1.0, -2.0, 3.0, 4.0] @ x)), [x])
-
-
-@model
-def greatest_of_affine_functions():
-    A, b = polyhedron(24)
-    x = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.max(A @ x - b))), [x])
-
-
-@model
-def sum_of_the_largest():
-    X, target, _ = data(25)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.sum_largest(cp.abs(X @ b - target), 5))), [b])
-
-
-@model
-def robust_linear_program():
-    A, b = polyhedron(26)
-    x = cp.Variable(3)
-    rows = [A[i] @ x + 0.2 * cp.norm(x) <= b[i] for i in range(b.size)]
-    return Model(cp.Problem(cp.Maximize([1.0, 2.0, -1.0] @ x), rows), [x], rows)
 
 
 @model
@@ -292,37 +125,12 @@ def a_point_of_a_polyhedron():
 
 
 @model
-def quadratic_program_in_a_box():
-    _, covariance, _ = returns(28)
-    x = cp.Variable(6)
-    low, high = x >= -0.3, x <= 0.2
-    objective = cp.Minimize(cp.quad_form(x, covariance) + np.arange(-3, 3) @ x)
-    return Model(cp.Problem(objective, [low, high]), [x], [low, high])
-
-
-@model
 def rows_of_one_entry():
     x = cp.Variable(4)
     fixed, scaled, other, above = x[0] == 0.7, 2 * x[1] <= 3, -4 * x[2] <= -2, 3 * x[3] >= 1
     weaker = x[1] <= 9  # than 2 x[1] <= 3
     constraints = [fixed, scaled, other, above, weaker, cp.sum(x) <= 50]
     return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - [0, 4, 0, 3])), constraints), [x], constraints)
-
-
-@model
-def least_norm_with_equalities():
-    rng = np.random.default_rng(29)
-    x, A = cp.Variable(8), rng.normal(size=(3, 8))
-    equal = A @ x == rng.normal(size=3)
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x)), [equal]), [x], [equal])
-
-
-@model
-def distance_of_two_polyhedra():
-    (A, a), (B, b) = polyhedron(30), polyhedron(31)
-    x, y = cp.Variable(3), cp.Variable(3)
-    constraints = [A @ x <= a, B @ (y - [5.0, 4.0, 3.0]) <= b]
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - y)), constraints))
 
 
 @model
@@ -347,29 +155,6 @@ def attributes_of_variables():
 
 
 # second-order cones
-
-
-@model
-def chebyshev_centre():
-    A, b = polyhedron(34)
-    x, r = cp.Variable(3), cp.Variable()
-    inside = A @ x + r * np.linalg.norm(A, axis=1) <= b
-    return Model(cp.Problem(cp.Maximize(r), [inside]), [x, r], [inside])
-
-
-@model
-def least_enclosing_ball():
-    points = np.random.default_rng(35).normal(size=(15, 3))
-    x, r = cp.Variable(3), cp.Variable()
-    inside = [cp.norm(x - point) <= r for point in points]
-    return Model(cp.Problem(cp.Minimize(r), inside), [x, r], inside)
-
-
-@model
-def point_of_least_distances():
-    points = np.random.default_rng(36).normal(size=(15, 2))
-    x = cp.Variable(2)
-    return Model(cp.Problem(cp.Minimize(cp.sum(cp.norm(points - cp.reshape(x, (1, 2), order="C"), axis=1)))), [x])
 
 
 @model

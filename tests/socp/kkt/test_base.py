@@ -14,7 +14,7 @@ from socp.kkt.policy import EQUATIONS, GOOD_ENOUGH, PRECISE, RETRY_INTERVAL
 from socp.kkt.sparse import SparseKKT, apply_sparse
 from socp.linalg.refinement import STOP, TAKE_BACK, refinement_decision
 from tests.support.cone_points import matrices
-from tests.support.kkt_systems import METHODS, factored_by, system
+from tests.support.kkt_systems import METHODS, factor_precisely, factored_by, solve_precisely, system
 from tests.support.programs import planted_optimum
 from tests.support.standard_forms import DIMENSIONS, dense_kkt, mixture, operator_matrix, scaling_point
 
@@ -48,19 +48,19 @@ def test_solutions_multiplied_back(seed, dims, backend):
     kkt = backend(form, None, 10)
     rng = np.random.default_rng(seed)
     rhs, out = rng.normal(size=K.shape[0]), np.empty(K.shape[0])
-    assert kkt.factor(w, eta, rhs, out) >= 0
+    assert factor_precisely(kkt, w, eta, rhs, out) >= 0
     assert relative_residual(K, rhs, out) < 1e-11
     np.testing.assert_allclose(out, np.linalg.solve(K, rhs), rtol=1e-6, atol=1e-6 * np.abs(out).max())
     two, both = rng.normal(size=(2, K.shape[0])), np.empty((2, K.shape[0]))
-    assert kkt.solve(two, both) < 1e-10
+    assert solve_precisely(kkt, two, both) < 1e-10
     np.testing.assert_allclose(both @ K, two, rtol=0, atol=1e-10 * np.abs(two).max())
     for place in range(0, K.shape[0], 3):  # unit vectors: zero parts of the right-hand side
         rhs = np.eye(K.shape[0])[place]
-        left = kkt.solve(rhs, out)
+        left = solve_precisely(kkt, rhs, out)
         rounding = len(K) * np.finfo(float).eps * (np.abs(K) @ np.abs(out)).max()  # of both products with K
         assert left == pytest.approx(np.abs(K @ out - rhs).max(), rel=0.0, abs=rounding)
         assert left < 1e-10
-    assert kkt.solve(np.zeros_like(rhs), out) == 0.0
+    assert solve_precisely(kkt, np.zeros_like(rhs), out) == 0.0
     np.testing.assert_array_equal(out, 0.0)
 
 
@@ -72,7 +72,7 @@ def test_points_near_the_boundary(distance, backend):
     K = dense_kkt(form, w, eta)
     rhs, out = np.random.default_rng(0).normal(size=K.shape[0]), np.empty(K.shape[0])
     kkt = backend(form, None, 10)
-    assert kkt.factor(w, eta, rhs, out) >= 0
+    assert factor_precisely(kkt, w, eta, rhs, out) >= 0
     # the smallest error that floating point allows is the rounding of K times the solution
     rounding = np.finfo(float).eps * np.abs(K).max() * np.abs(out).max() * K.shape[0]
     assert np.abs(K @ out - rhs).max() < max(1e-8, rounding) * np.abs(rhs).max()
@@ -93,7 +93,7 @@ def test_redundant_equalities_and_no_curvature(backend):
     rhs = K @ rng.normal(size=K.shape[0])
     out = np.empty_like(rhs)
     kkt = backend(form, None, 10)
-    assert kkt.factor(w, eta, rhs, out) >= 0
+    assert factor_precisely(kkt, w, eta, rhs, out) >= 0
     assert relative_residual(K, rhs, out) < 1e-9
 
 
@@ -106,7 +106,7 @@ def test_backends_agree(seed):
     rhs = K @ rng.normal(size=K.shape[0])
     for backend in BACKENDS:
         out = np.empty_like(rhs)
-        assert backend(form, None, 10).factor(w, eta, rhs, out) >= 0
+        assert factor_precisely(backend(form, None, 10), w, eta, rhs, out) >= 0
         assert relative_residual(K, rhs, out) < 1e-9
 
 
@@ -126,15 +126,15 @@ def test_diagonal_plus_low_rank(rank, p):
     K = dense_kkt(form, w, eta)
     rhs, out = rng.normal(size=K.shape[0]), np.empty(K.shape[0])
     for kkt in (LowRankKKT(form, None, 10), *(backend(form, None, 10) for backend in BACKENDS)):
-        assert kkt.factor(w, eta, rhs, out) >= 0
+        assert factor_precisely(kkt, w, eta, rhs, out) >= 0
         assert relative_residual(K, rhs, out) < 1e-11
 
 
 def without_correction(kkt, w, eta, rhs):
     """The solution as the factors give it, neither refined nor by another delta."""
     out = np.empty_like(rhs)
-    assert kkt.factor(w, eta, rhs, out) == 0 and kkt.policy.delta == kkt.policy.deltas[0]
-    kkt.solve(rhs, out)
+    assert factor_precisely(kkt, w, eta, rhs, out) == 0 and kkt.policy.delta == kkt.policy.deltas[0]
+    solve_precisely(kkt, rhs, out)
     assert kkt.refinements == 0
     return out
 
@@ -175,7 +175,7 @@ def test_not_a_number_is_a_failure(backend):
     for place in range(0, w.size, 4):
         bad = w.copy()
         bad[place] = np.nan
-        assert backend(form, None, 10).factor(bad, eta, np.ones(out.size), out) == -1
+        assert factor_precisely(backend(form, None, 10), bad, eta, np.ones(out.size), out) == -1
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -185,9 +185,9 @@ def test_a_right_hand_side_with_a_nan_leaves_an_infinite_residual(backend):
     kkt = backend(form, None, 10)
     rhs = np.ones(form.n + form.p + form.m)
     out = np.empty_like(rhs)
-    assert kkt.factor(w, eta, rhs, out) >= 0
+    assert factor_precisely(kkt, w, eta, rhs, out) >= 0
     rhs[1] = np.nan
-    assert kkt.solve(rhs, out) == np.inf
+    assert solve_precisely(kkt, rhs, out) == np.inf
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -197,11 +197,11 @@ def test_refreshed_is_built_anew(backend):
     w, eta = scaling_point(form)
     out, expected = np.empty((2, form.n + form.p + form.m))
     rhs = np.random.default_rng(0).normal(size=out.size)
-    kkt.factor(w, eta, rhs, out)
+    factor_precisely(kkt, w, eta, rhs, out)
     form.M_data *= 1.25
     kkt.refresh()
-    kkt.factor(w, eta, rhs, out)
-    backend(form, None, 10).factor(w, eta, rhs, expected)
+    factor_precisely(kkt, w, eta, rhs, out)
+    factor_precisely(backend(form, None, 10), w, eta, rhs, expected)
     np.testing.assert_array_equal(out, expected)
 
 
@@ -260,7 +260,7 @@ def test_little_is_refined_where_much_may_be_left():
     counts = []
     for enough in (0.0, 1e-2 * np.abs(rhs).max()):
         kkt = SparseKKT(form, 1e-6, 10)
-        kkt.factor(w, eta, rhs, np.empty_like(rhs))
+        factor_precisely(kkt, w, eta, rhs, np.empty_like(rhs))
         kkt.policy.block_limits[:], kkt.refinements = enough, 0
         solve(kkt, 1, rhs, np.empty_like(rhs), True)
         counts.append(kkt.refinements)
@@ -272,7 +272,7 @@ def test_the_first_right_hand_side_tells_whether_the_others_are_measured():
     form = StandardForm(planted_optimum(np.random.default_rng(0), n=30)[0])
     rhs = np.random.default_rng(1).normal(size=(2, form.n + form.p + form.m))
     kkt, out, exact = SparseKKT(form, 1e-6, 10), np.empty_like(rhs), np.empty_like(rhs)
-    kkt.factor(*scaling_point(form, 0, 1e-6), rhs, exact)
+    factor_precisely(kkt, *scaling_point(form, 0, 1e-6), rhs, exact)
     for enough, measured in ((1e-2 * np.abs(rhs).max(), False), (0.0, True)):
         kkt.policy.block_limits[:] = enough
         solve(kkt, 2, rhs.reshape(-1), out.reshape(-1), True)
@@ -282,15 +282,17 @@ def test_the_first_right_hand_side_tells_whether_the_others_are_measured():
         np.testing.assert_allclose(out[1], exact[1], rtol=0.0, atol=1e-2 * np.abs(exact).max())
     kkt.policy.block_limits[:] = 1e-2 * np.abs(rhs).max()
     solve(kkt, 2, rhs.reshape(-1), out.reshape(-1), True)
-    assert kkt.policy.trusted and kkt.solve(rhs[1], out[1]) < 1e-10 and kkt.solves[0] > 0  # Python asks precisely
+    assert (
+        kkt.policy.trusted and solve_precisely(kkt, rhs[1], out[1]) < 1e-10 and kkt.solves[0] > 0
+    )  # Python asks precisely
 
 
 def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
     form = mixture(1, [3, 7])
     kkt, rhs = SparseKKT(form, None, 10), np.ones(form.n + form.p + form.m)
     kkt.policy.block_limits[:] = kkt.policy.caller_limits[:] = 1e3
-    kkt.factor(*scaling_point(form), rhs, rhs.copy())
-    assert kkt.solve(rhs, rhs.copy()) <= 1e-11
+    factor_precisely(kkt, *scaling_point(form), rhs, rhs.copy())
+    assert solve_precisely(kkt, rhs, rhs.copy()) <= 1e-11
     policy = kkt.policy
     assert not policy.precise and (policy.block_limits == 1e3).all() and (policy.caller_limits == 1e3).all()
     policy.precise = True  # as after a run that has failed
@@ -316,10 +318,10 @@ def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
     # the second row needs no further solve
     rhs = np.vstack([rng.normal(size=form.n + form.p + form.m), np.zeros(form.n + form.p + form.m)])
     together, apart = np.empty(rhs.shape), np.empty(rhs.shape)
-    assert kkt.factor(w, eta, rhs, together) >= 0
+    assert factor_precisely(kkt, w, eta, rhs, together) >= 0
     for rows in (slice(0, 2), slice(0, 1)):
         kkt.refinements = 0
-        kkt.solve(rhs[rows], together[rows])
+        solve_precisely(kkt, rhs[rows], together[rows])
         found, solves, Px = kkt.residual_norm[0], kkt.solves.tolist(), kkt.Px[rows].copy()
         norm, count = refined(kkt, rhs[0], apart[0])
         apart[1] = 0.0
@@ -341,7 +343,7 @@ def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
     assert kkt.policy.deltas.tolist() == list(LEFT)
     rhs, out = np.ones(5), np.zeros(5)
     for count in range(1, RETRY_INTERVAL + 2):
-        assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
+        assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == 0
         # the first and the last time all are tried, and the best is factored again
         assert kkt.take_tried() == (
             [*LEFT, 1e-8] if count == 1 else [1e-8, 1e-14, 1e-11, 1e-6, 1e-8][: 1 + 4 * (count > RETRY_INTERVAL)]
@@ -349,19 +351,19 @@ def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
         assert kkt.policy.delta == 1e-8
         np.testing.assert_allclose(out, 1.0 - 1e-7, rtol=1e-12)
     kkt.errors[2] = 1e-3  # much worse than at the comparison: the others are asked before the rest is over
-    kkt.factor(np.zeros(0), np.zeros(0), rhs, out)
+    factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out)
     assert (
         kkt.take_tried() == [1e-8, 1e-14, 1e-11, 1e-6] and kkt.policy.delta == 1e-6
     )  # whose factors are the last ones
     np.testing.assert_allclose(out, 1.0 - 1e-5, rtol=1e-12)
     restart(kkt)
-    kkt.factor(np.zeros(0), np.zeros(0), rhs, out)
+    factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out)
     assert kkt.take_tried()[0] == 1e-14  # as the first time: no run depends on the one before
 
 
 def test_what_python_asks_for_in_precision_is_no_reason_to_try_another_delta():
     kkt = system(np.eye(5), refinement_steps=0, errors=(1e-10, 0.0, 0.0, 0.0))
-    assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), np.zeros(5)) == 0
+    assert factor_precisely(kkt, np.zeros(0), np.zeros(0), np.ones(5), np.zeros(5)) == 0
     assert PRECISE < 1e-10 < GOOD_ENOUGH and kkt.take_tried() == [1e-14]
 
 
@@ -375,7 +377,7 @@ def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried
     # each further solve leaves the error's share of the residual
     kkt, rhs, out = system(np.eye(5), errors=errors), np.ones(5), np.zeros(5)
     for count in range(RETRY_INTERVAL):
-        assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
+        assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == 0
         assert kkt.take_tried() == (tried if count == 0 else [best])
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)
 
@@ -388,14 +390,14 @@ def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried
 def test_where_pivots_were_replaced_the_next_delta_is_looked_at(errors, tried, best):
     kkt, rhs, out = system(np.eye(5), errors=errors, replaced=(2, 0, 0, 0)), np.ones(5), np.zeros(5)
     for count in range(RETRY_INTERVAL):
-        assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == (2 if best == 1e-14 else 0)
+        assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == (2 if best == 1e-14 else 0)
         assert kkt.take_tried() == (tried if count == 0 else [best])
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)
 
 
 def test_gmres_waits_for_the_delta_that_is_taken():
     kkt, rhs, out = system(np.eye(5), errors=(0.7,) * 4), np.ones(5), np.zeros(5)
-    assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
+    assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == 0
     for finish in (False, True):  # refinement stalls at once, a step of GMRES ends it
         assert (solve(kkt, 1, rhs, out, finish) <= 1.0) == finish
     np.testing.assert_allclose(out, 1.0, rtol=1e-12)
@@ -403,7 +405,7 @@ def test_gmres_waits_for_the_delta_that_is_taken():
 
 def test_where_no_delta_gives_factors_it_is_said():
     kkt = system(np.eye(5), errors=(np.inf,) * 4)
-    assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), np.zeros(5)) == -1
+    assert factor_precisely(kkt, np.zeros(0), np.zeros(0), np.ones(5), np.zeros(5)) == -1
     assert kkt.take_tried() == list(LEFT)
     assert kkt.applied == 0
 
@@ -411,7 +413,7 @@ def test_where_no_delta_gives_factors_it_is_said():
 def test_a_given_regularization_is_the_only_one():
     kkt = system(np.eye(5), errors=(1e-3,), refinement_steps=0)
     out = np.zeros(5)
-    assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), out) == 0
+    assert factor_precisely(kkt, np.zeros(0), np.zeros(0), np.ones(5), out) == 0
     assert kkt.take_tried() == [1e-8] and set(kkt.policy.deltas) == {1e-8}
     np.testing.assert_allclose(out, 1.0 - 1e-3, rtol=1e-12)
 
@@ -421,10 +423,10 @@ def test_seconds_are_counted():
     kkt = SparseKKT(form, None, 10)
     assert (kkt.factor_seconds, kkt.solve_seconds) == (0.0, 0.0)
     rhs = np.ones(form.n + form.p + form.m)
-    kkt.factor(*scaling_point(form), rhs, rhs.copy())
+    factor_precisely(kkt, *scaling_point(form), rhs, rhs.copy())
     first = kkt.factor_seconds, kkt.solve_seconds
     assert min(first) > 0.0
-    kkt.solve(rhs, rhs.copy())
+    solve_precisely(kkt, rhs, rhs.copy())
     assert kkt.factor_seconds == first[0] and kkt.solve_seconds > first[1]
     restart(kkt)
     assert (kkt.factor_seconds, kkt.solve_seconds) == (0.0, 0.0)

@@ -6,6 +6,7 @@ import pytest
 from socp import ConeProgram, NonNeg
 from socp.form.standard import StandardForm
 from socp.kkt.dense import RAISED, DenseKKT
+from tests.support.kkt_systems import factor_precisely, solve_precisely
 from tests.support.standard_forms import dense_kkt, dense_M, mixture, operator_matrix, scaling_point
 
 
@@ -29,10 +30,10 @@ def test_most_variables_at_their_bounds(p):
     kkt = DenseKKT(form, None, 10)
     rhs = np.random.default_rng(1).normal(size=(2, K.shape[0]))
     out = np.empty_like(rhs)
-    assert kkt.factor(w, np.zeros(0), rhs, out) == 0
+    assert factor_precisely(kkt, w, np.zeros(0), rhs, out) == 0
     np.testing.assert_allclose(out @ K, rhs, rtol=0, atol=1e-10)
     x = np.empty(K.shape[0])
-    assert kkt.solve(rhs[1], x) < 1e-10  # one right-hand side alone, by the same factors
+    assert solve_precisely(kkt, rhs[1], x) < 1e-10  # one right-hand side alone, by the same factors
     np.testing.assert_allclose(x, out[1], rtol=1e-7, atol=1e-9)
 
 
@@ -56,8 +57,11 @@ def test_the_factor_multiplied_back(seed, dims, wide):
     eta *= wide
     n, p = form.n, form.p
     kkt = DenseKKT(form, 0.0, 0)
-    rhs = np.ones(n + p + form.m)
-    assert kkt.factor(w, eta, rhs, np.empty_like(rhs)) == 0
+    rhs = np.random.default_rng(seed).normal(size=(2, n + p + form.m))
+    out = np.full_like(rhs, np.nan)
+    assert factor_precisely(kkt, w, eta, rhs, out) == 0
+    K = dense_kkt(form, w, eta)
+    assert np.abs(out @ K - rhs).max() <= 1e-14 * np.linalg.cond(K) * np.abs(rhs).max()  # nothing was refined
     L, A, scaled = np.tril(kkt.H.reshape(n, n).T), dense_M(form)[:p], dense_kkt(form, w, eta)[n + p :, :n]
     without = operator_matrix(form.P, n) + scaled.T @ scaled
     H = without + kkt.rho * min(1.0, without.diagonal().max()) * A.T @ A
@@ -73,6 +77,6 @@ def test_a_singular_hessian_leaves_no_pivot_of_rounding(n):
     v = np.random.default_rng(n).uniform(0.5, 2.0, n)
     kkt = DenseKKT(StandardForm(ConeProgram(np.ones(n), P=np.outer(v, v)), False), 0.0, 0)
     rhs = np.ones(n)
-    assert kkt.factor(np.empty(0), np.empty(0), rhs, np.empty_like(rhs)) == 0
+    assert factor_precisely(kkt, np.empty(0), np.empty(0), rhs, np.empty_like(rhs)) == 0
     pivots = np.diag(kkt.H.reshape(n, n)) ** 2
     assert (pivots[1:] > 0.3 * RAISED * v[1:] ** 2).all()

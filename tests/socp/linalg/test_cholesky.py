@@ -7,7 +7,6 @@ from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE
 from socp.linalg.cholesky import (
     LOOPS,
     NARROW,
-    WIDE,
     cholesky,
     solve_lower,
     solve_lower_transposed,
@@ -27,9 +26,7 @@ def positive_definite(n, seed=0):
     return X @ X.T + n * np.eye(n)
 
 
-@pytest.mark.parametrize(
-    "n", [0, 1, 2, 3, 4, 5, 6, 7, LOOPS, LOOPS + 1, NARROW - 1, NARROW, NARROW + 1, 200, WIDE + 70]
-)
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 6, 7, LOOPS, LOOPS + 1, NARROW - 1, NARROW, NARROW + 1, 200, 600])
 def test_cholesky_and_its_solves(n):
     A = positive_definite(n)
     flat = A.ravel().copy()
@@ -46,7 +43,7 @@ def test_cholesky_and_its_solves(n):
         np.testing.assert_allclose(y.reshape(count, n) @ A, x, atol=1e-9)
 
 
-@pytest.mark.parametrize("n", [5, LOOPS, NARROW + 9, WIDE + 9])
+@pytest.mark.parametrize("n", [5, LOOPS, NARROW + 9, 300])
 def test_cholesky_names_the_first_bad_pivot(n):
     for k in (n - 3, n - 2, n - 1):  # the first and the second of a pair, and one without another
         A = positive_definite(n)

@@ -7,7 +7,7 @@ import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
 from socp.method.fallbacks import Fallbacks
 from socp.method.run import Run
-from socp.plan.fallbacks import LARGE, SHORT_STEPS, fallbacks
+from socp.plan.fallbacks import fallbacks
 from tests.support.programs import planted_optimum
 
 # The optimal sets are thin: s and z are both on the boundary of their cones there, or z is not bounded.
@@ -30,32 +30,6 @@ def test_thin_optimal_sets(name, kkt):
     solution = socp.solve(program, kkt=kkt)
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(objective, abs=1e-7)
-
-
-def plans_after(iterations=1, **settings):
-    solver = Solver(THIN["a cone that x fills"][0], **settings)
-    return [
-        (plan.backend, plan.equilibrate, plan.step_fraction, plan.precise)
-        for plan in fallbacks(solver.plan, solver.form, iterations)
-    ]
-
-
-def test_the_plans_in_turn():
-    assert plans_after() == [
-        ("dense", True, 0.99, True),
-        ("sparse", True, 0.99, True),
-        ("sparse", True, 0.99, False),
-        ("dense", True, SHORT_STEPS, False),
-        ("sparse", True, SHORT_STEPS, True),
-        ("dense", True, 0.99, False),
-        ("sparse", False, SHORT_STEPS, False),
-        ("sparse", False, 0.99, False),
-    ]
-    assert {plan[:3] for plan in plans_after(kkt="ldl", equilibrate=False, step_fraction=0.5)} == {
-        ("sparse", False, 0.5)
-    }
-    # a matrix that cannot be factored at the start
-    assert plans_after(0) == [("sparse", True, 0.99, True), ("sparse", True, 0.99, False)]
 
 
 def test_each_plan_has_the_memory_of_its_form_and_backend():
@@ -144,13 +118,6 @@ def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatc
     assert sum(starts) == 1 + stop
     assert solution.status is not Status.INTERRUPTED
     assert max(solution.primal_residual, solution.dual_residual, solution.gap) < 1e-3 * seen[-1]
-
-
-def test_a_large_program_fails_once():
-    n = LARGE
-    program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
-    solver = Solver(program, kkt="ldl")
-    assert list(fallbacks(solver.plan, solver.form, 1)) == []
 
 
 def test_the_time_limit_is_one_for_all_attempts():

@@ -86,6 +86,34 @@ def test_a_sparse_program_is_solved_in_the_same_way_after_a_dense_one_of_the_sam
     check_same(solver.solve(), expected)
 
 
+def sparse_program(seed, moved=False):
+    """A hundred and fifty variables, sixty rows, some with two sides, some fixed; `moved` has another place."""
+    rng, places = np.random.default_rng(seed), np.random.default_rng(7).random((60, 150)) < 0.04
+    places[:, 0] = places[0] = True
+    if moved:
+        j = int(np.flatnonzero(~places[1])[0])
+        places[1, j], places[1, int(np.flatnonzero(places[1])[-1])] = True, False
+    A = sp.csc_array(rng.normal(size=places.shape) * places)
+    b = A @ rng.uniform(size=150)
+    P = sp.diags_array(rng.uniform(size=150) * (np.arange(150) % 3 > 0))
+    return qp.QuadraticProgram(P, rng.normal(size=150), A, b - (np.arange(60) % 2), b, 0.0, 2.0)
+
+
+def test_a_sparse_program_is_analyzed_once_for_all_with_entries_in_the_same_places():
+    memory = None
+    for seed in range(4):
+        program = sparse_program(seed)
+        solution = qp.solve(program)
+        assert "sparse" in str(solution.plan) and solution.status == "optimal"
+        check_same(solution, alone(qp.Solver, program))
+        assert memory is None or left() is memory
+        memory = left()
+        assert memory.kkt.analysis_seconds()[0] > 0.0
+    solution, solver = qp.solve(sparse_program(9, moved=True)), left()
+    assert solver is not memory  # the pattern is another one
+    check_same(solution, alone(qp.Solver, sparse_program(9, moved=True)))
+
+
 def test_cone_programs():
     rng = np.random.default_rng(0)
     memory = None

@@ -42,7 +42,7 @@ def test_few_dense_rows_stay_behind_a_sparse_hessian(count, way, diagonal):
         assert found.objective == pytest.approx(Solver(program, kkt=other).solve().objective, rel=1e-6)
 
 
-def sparse_rows(n=60, seed=0):
+def sparse_rows(n=40, seed=0):
     """A small program whose matrices are sparse."""
     rng = np.random.default_rng(seed)
     A = random_sparse((n // 2, n), rng=rng, density=3.0 / n) + sp.eye_array(n // 2, n)
@@ -76,7 +76,7 @@ def test_the_backend_of_a_small_program_is_chosen_again_for_a_solver_that_is_kep
 def test_a_backend_that_was_asked_for_is_kept(settings):
     solver = qp.Solver(sparse_rows(), **settings)
     before = solver.solve().plan
-    solver.update(q=np.ones(60))
+    solver.update(q=np.ones(40))
     assert solver.solve().plan.backend == before.backend
 
 
@@ -193,9 +193,9 @@ def test_the_page_has_a_plan_of_each_kind():
 
 def test_work_in_words():
     plan = Plan("dense", "it is so", what="something")
-    assert [str(plan._replace(flops=flops)) for flops in (0.0, 12.0, 3.44e5, 2e9)] == [
-        "something: it is so", "something, about 12 flop: it is so", "something, about 340 kflop: it is so",
-        "something, about 2 Gflop: it is so",
+    assert [str(plan._replace(flops=flops)) for flops in (0.0, 12.0, 1e3, 3.44e5, 2e9)] == [
+        "something: it is so", "something, about 12 flop: it is so", "something, about 1 kflop: it is so",
+        "something, about 340 kflop: it is so", "something, about 2 Gflop: it is so",
     ]  # fmt: skip
     compared = plan._replace(seconds={"dense": 2e-3, "sparse": 3e-3})
     assert str(compared) == "something: chosen over sparse (1.5x)"

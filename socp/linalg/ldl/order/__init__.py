@@ -2,6 +2,5 @@
 
 Minimum degree serves all programs.  A sparse part around a dense block, as in least squares and support vector
 machines, is recognized by counts: 1.26 times on the learning programs, 1.25 on the generated ones, 1.12 on CBLIB,
-svm_primal_2000 2.4.  Nested dissection serves meshes and large programs without structure, CVXQP1_L 3.1 and CVXQP3_L
-3.6 times, and is looked for where a factorization takes very long.
+svm_primal_2000 2.4.
 """

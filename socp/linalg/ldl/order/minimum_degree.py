@@ -39,12 +39,8 @@ IntArray = NDArray[np.int64]
 
 
 def amd(
-    n: int,
-    indptr: IntArray,
-    indices: IntArray,
-    zero_diagonal: NDArray[np.bool_] | None = None,
-    stage: IntArray | None = None,
-) -> IntArray:
+    n: int, indptr: IntArray, indices: IntArray, zero_diagonal: NDArray[np.bool_] | None = None
+) -> IntArray:  # fmt: skip
     """Approximate minimum degree order of a symmetric pattern.
 
     Parameters
@@ -55,8 +51,6 @@ def amd(
         The upper triangle by columns, without repeated entries; the diagonal does not matter.
     zero_diagonal : (n,) bool array, optional
         Variables that no pivot should be taken from before a neighbour of theirs.
-    stage : (n,) int64 array, optional
-        Variables of a later stage are eliminated when those of all earlier ones, from 0 on, have been.
 
     Returns
     -------
@@ -80,11 +74,8 @@ def amd(
         graph = QuotientGraph(n=n, room=entries + entries // 5 + n)
         graph.n = n
         adjacency(graph, indptr, indices)
-        if stage is not None:
-            graph.stage[:] = stage
-        elif dense_block_order(graph, dense, zero_diagonal, perm):
-            return perm
-        minimum_degree(graph, dense, zero_diagonal, perm)
+        if not dense_block_order(graph, dense, zero_diagonal, perm):
+            minimum_degree(graph, dense, zero_diagonal, perm)
     return perm
 
 
@@ -102,7 +93,7 @@ def minimum_degree(graph: QuotientGraph, dense: int, zero_diagonal: Bools, perm:
         while least < n and head[least] == -1:
             least += 1
         while least == n:
-            least = _link_waiting(graph, zero_diagonal)
+            least = _link_waiting(graph)
         pivot = head[least]
         unlink(degree, head, after, before, pivot)
         eliminated += size[pivot]
@@ -142,7 +133,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) 
             elements[i] = -1
             mark[i] = 0
             done += 1
-        elif zero_diagonal[i] or graph.stage[i] > 0:
+        elif zero_diagonal[i]:
             before[i] = WAITING
         else:
             link(degree, head, after, before, i)
@@ -150,21 +141,13 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) 
 
 
 @deferred
-def _link_waiting(graph: QuotientGraph, zero_diagonal: Bools) -> int:
-    """List the variables of the next stage, in the end those with zero diagonals all around; the least degree."""
-    n, elements, size, degree, stage = graph.n, graph.elements, graph.size, graph.degree, graph.stage
-    head, after, before = graph.head, graph.after, graph.before
-    least, following = n, n
-    for i in range(n):
-        if stage[i] > graph.latest:
-            following = min(following, stage[i])
-    graph.latest = following
-    for i in range(n):
-        if elements[i] == -1 or size[i] == 0 or before[i] != WAITING:
-            continue
-        if following == n or (stage[i] <= following and (elements[i] > 0 or not zero_diagonal[i])):
-            link(degree, head, after, before, i)
-            least = min(least, degree[i])
+def _link_waiting(graph: QuotientGraph) -> int:
+    """List the variables with zero diagonals that no eliminated neighbour has freed; return the least degree."""
+    least = graph.n
+    for i in range(graph.n):
+        if graph.elements[i] != -1 and graph.size[i] != 0 and graph.before[i] == WAITING:
+            link(graph.degree, graph.head, graph.after, graph.before, i)
+            least = min(least, graph.degree[i])
     return least
 
 
@@ -317,10 +300,10 @@ def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int
 def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
     """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
     n, lists, start, length, size, degree = graph.n, graph.lists, graph.start, graph.length, graph.size, graph.degree
-    mark, head, after, before, stage = graph.mark, graph.head, graph.after, graph.before, graph.stage
+    mark, head, after, before = graph.mark, graph.head, graph.after, graph.before
     begin, end = start[pivot], start[pivot] + length[pivot]
     write, least = begin, n
-    own, latest = degree[pivot], graph.latest
+    own = degree[pivot]
     for k in range(begin, end):
         variable = lists[k]
         i = variable
@@ -330,11 +313,8 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
         size[i] = size_i
         degree_i = min(degree[i] + own, left) - size_i
         degree[i] = degree_i
-        if stage[i] > latest:
-            before[i] = WAITING
-        else:
-            least = min(least, degree_i)
-            link(degree, head, after, before, variable)
+        least = min(least, degree_i)
+        link(degree, head, after, before, variable)
         lists[write] = variable
         write += 1
     size[pivot] = -size[pivot]

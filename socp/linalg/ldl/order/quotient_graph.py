@@ -14,7 +14,7 @@ from ....compiled.structures import Structure, integer, integers
 
 DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense
 
-# in `before`: a variable with a zero diagonal or of a later stage, that is in no list yet;
+# in `before`: a variable with a zero diagonal, that is in no list yet;
 # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
 WAITING, ALONE = range(-2, 0)
 
@@ -45,7 +45,6 @@ class QuotientGraph(Structure):
     after = integers("n", scratch=True)  # next variable of the same degree, or of the same hash value
     before = integers("n", scratch=True)  # previous variable of the same degree; or the hash value
     bucket = integers("n", scratch=True)  # of a hash value: first variable
-    stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
     owner = integers("n", scratch=True)  # in the end: the element in which a variable was eliminated
 
 

@@ -12,15 +12,7 @@ from __future__ import annotations
 
 from ....compiled.kernels import inner, leaf
 from ....compiled.signatures import Floats
-from ..factors import Factors
-from ..symbolic.assembly_tree import AssemblyTree
-from .dense import extent, factor_panel, solve_lower, solve_upper, update_panel
-from .factors import PanelFactors
-
-
-def panel_factors(tree: AssemblyTree, signs: Floats) -> Factors:
-    """The memory for the factors, and these kernels."""
-    return PanelFactors(tree, signs).use(supernodal_factor, supernodal_solve)
+from .dense import PanelFactors, extent, factor_panel, solve_lower, solve_upper, update_panel
 
 
 @inner

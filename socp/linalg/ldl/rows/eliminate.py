@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....compiled.kernels import deferred, inner
+from ....compiled.kernels import inner
 from ..factors import put_pivot
 from .four_wide import FourWideFactors
 
@@ -30,7 +30,6 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
     """
     k, table, rows, linked = row, ldl.table, ldl.rows, ldl.columns
     work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, row + count
-    base, based = ldl.base, ldl.base.size > 0
     for q in range(from_link, to_link):
         t = linked[q]
         if t & 1 != 0:
@@ -38,10 +37,7 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
         column, begin, end, stop = table[t], table[t + 1], table[t + 3], table[t + 5]
         at, factor, i = table[t + 2] - begin, inverse[column], column << 2
         while end < stop and rows[end] < end_row:
-            place = i + (rows[end] - k)
-            if based:
-                work[place] -= base[at + end]
-            values[at + end] = work[place] * factor
+            values[at + end] = work[i + (rows[end] - k)] * factor
             end += 1
         y0, y1, y2, y3 = work[i], work[i + 1], work[i + 2], work[i + 3]
         work[i] = work[i + 1] = work[i + 2] = work[i + 3] = 0.0
@@ -62,8 +58,6 @@ def eliminate_four(ldl: FourWideFactors, place_in_table: int, row: int, count: i
     i, place, first, rows_held = j << 2, at + 6 + ((end - begin) << 2), at + 6, count
     l10, l20, l21 = values[at], values[at + 1], values[at + 2]
     l30, l31, l32 = values[at + 3], values[at + 4], values[at + 5]
-    if ldl.base.size > 0:
-        subtract_base(ldl, t, row, count)
     for c in range(4):
         y0 = work[i + c]
         y1 = work[i + 4 + c] - l10 * y0
@@ -96,35 +90,12 @@ def eliminate_four(ldl: FourWideFactors, place_in_table: int, row: int, count: i
         at += 4
 
 
-@deferred
-def subtract_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
-    """The part of `base` of so many rows, from `row` on, in a supernode of four columns, taken from the rows."""
-    t, k, table, rows = at_supernode, row, ldl.table, ldl.rows
-    end, stop, end_row, i = table[t + 3], table[t + 5], k + count, table[t] << 2
-    place, work, base = table[t + 2] + 6 + ((end - table[t + 1]) << 2), ldl.work_four, ldl.base
-    while end < stop and rows[end] < end_row:
-        to = i + (rows[end] - k)
-        work[to] -= base[place]
-        work[to + 4] -= base[place + 1]
-        work[to + 8] -= base[place + 2]
-        work[to + 12] -= base[place + 3]
-        place += 4
-        end += 1
-
-
 @inner
 def factor_block(ldl: FourWideFactors, row: int, place: int) -> int:
     """The triangle of a supernode of four columns, and their pivots, of what is left of its rows."""
     k, at, work, values = row, place, ldl.work_four, ldl.values
     d, inverse, replaced = ldl.d, ldl.inverse, 0
     first, own = k << 2, at  # of the row of the triangle
-    if ldl.base.size > 0:
-        for c in range(4):
-            for i in range(c):
-                work[first + (i << 2) + c] -= ldl.base[own]
-                own += 1
-            work[first + 5 * c] -= ldl.base_d[k + c]
-        own = at
     for c in range(4):
         pivot, entry = work[first + 5 * c], at
         for i in range(c):

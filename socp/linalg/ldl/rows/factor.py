@@ -12,7 +12,7 @@ from ....compiled.signatures import Floats
 from ..factors import put_pivot
 from .eliminate import eliminate, factor_block
 from .four_wide import FourWideFactors
-from .static import are_unchanged, find_base
+from .static import are_unchanged, find_base, pass_base
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 
@@ -64,7 +64,6 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
     table, rows, indptr = ldl.table, ldl.rows, ldl.indptr
     row_start, link, middle = ldl.row_start, ldl.link, ldl.middle
     d, inverse, work, values, replaced = ldl.d, ldl.inverse, ldl.work, ldl.values, 0
-    base, based = ldl.base, ldl.base.size > 0
     for s in range(from_supernode, to_supernode):
         own = s << 2
         k = table[own]
@@ -74,7 +73,9 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
         table[own + 3] = table[own + 1]
         for p in range(middle[k], indptr[k + 1]):
             work[indices[p]] = data[source[p]]
-        pivot = work[k] - ldl.base_d[k] if based else work[k]
+        if s >= ldl.static > 0:
+            pass_base(ldl, s, work, 0, False)
+        pivot = work[k]
         work[k] = 0.0
         for q in range(link[s], row_start[s + 1]):
             code = linked[q]
@@ -85,8 +86,6 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
             work[j] = 0.0
             if code & 1 == 0:
                 at -= begin
-                if based:
-                    y0 -= base[at + end]
                 for p in range(begin, end):
                     work[rows[p]] -= values[at + p] * y0
                 l0 = y0 / d[j]
@@ -94,10 +93,6 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
                 values[at + end] = l0
                 continue
             x1, x2, x3 = work[j + 1], work[j + 2], work[j + 3]
-            if based:
-                place = at + 6 + ((end - begin) << 2)
-                y0, x1 = y0 - base[place], x1 - base[place + 1]
-                x2, x3 = x2 - base[place + 2], x3 - base[place + 3]
             y1 = x1 - values[at] * y0
             y2 = x2 - (values[at + 1] * y0 + values[at + 2] * y1)
             y3 = x3 - ((values[at + 3] * y0 + values[at + 4] * y1) + values[at + 5] * y2)
@@ -134,6 +129,8 @@ def factor_fours(ldl: FourWideFactors, from_supernode: int, to_supernode: int, d
         for c in range(4):
             for p in range(middle[k + c], indptr[k + c + 1]):
                 work[(indices[p] << 2) + c] = data[source[p]]
+        if s >= ldl.static > 0:
+            pass_base(ldl, s, work, 2, False)
         eliminate(ldl, link[s], row_start[s + 1], k, 4)
         bad = factor_block(ldl, k, table[own + 2])
         if bad < 0:

@@ -106,8 +106,8 @@ class FourWideFactors(Factors):
         1 / D.
     static, static_columns : int
         The supernodes and columns that are static (see `static`), the first ones; of these
-    base, base_d, kept : arrays
-        L21 D1 L21', its diagonal, and the entries of K that it was made of.
+    base, base_start, kept : arrays
+        L21 D1 L21', where the rows of each supernode begin in it, and the entries of K that it was made of.
     link, middle : arrays
         Where in each row the other supernodes, and the other entries of K, begin.
     """
@@ -120,7 +120,8 @@ class FourWideFactors(Factors):
     values, inverse = floats("entries", scratch=True), floats("n")
     work, work_four = floats("2 * n"), floats("4 * n")
     static, static_columns, replaced_static = integer(), integer(), integer()
-    base, base_d, kept, middle = floats("based * entries"), floats("based * n"), floats("kept_entries"), integers("n")
+    base, base_start = floats(), integers("based * (count + 1)")
+    kept, middle = floats("kept_entries"), integers("n")
     kept_eps, kept_delta = number(), number()
 
     def __init__(self, supernodes: Supernodes, analysis: Analysis, signs: Floats) -> None:
@@ -129,6 +130,8 @@ class FourWideFactors(Factors):
             entries=supernodes.entries, based=int(supernodes.static > 0), kept_entries=supernodes.kept,
         )  # fmt: skip
         four_wide_pattern(self, supernodes, analysis, signs)
+        if self.static > 0:
+            self.base = np.zeros(self.base_start[-1])
 
 
 @kernel
@@ -155,6 +158,11 @@ def four_wide_pattern(ldl: FourWideFactors, supernodes: Supernodes, analysis: An
         if s >= ldl.static:
             while ldl.link[s] < ldl.row_start[s + 1] and ldl.columns[ldl.link[s]] < ldl.static << 2:
                 ldl.link[s] += 1
+        if s >= ldl.static > 0:
+            width, columns = first[s + 1] - first[s], first[s + 1] - first[s]
+            for q in range(ldl.link[s], ldl.row_start[s + 1]):
+                columns += 4 if ldl.columns[q] & 1 else 1
+            ldl.base_start[s + 1] = ldl.base_start[s] + width * columns
     for i in range(ldl.kept.size):
         ldl.kept[i] = np.nan
 

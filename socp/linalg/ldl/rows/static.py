@@ -9,49 +9,10 @@ is if it and all of its descendants in the elimination tree are such columns.  W
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ....compiled.kernels import deferred, kernel
-from ....compiled.signatures import Bools, Floats, Ints
-from ..symbolic.analysis import Analysis
-from ..symbolic.siblings import reordered
+from ....compiled.kernels import deferred
+from ....compiled.signatures import Floats
 from .eliminate import eliminate
 from .four_wide import FourWideFactors
-
-
-def static_first(analysis: Analysis, may_stay: NDArray[np.bool_] | None) -> tuple[Analysis, int]:
-    """An equivalent order with the static columns first, and their number; the same with 0 where these are too few.
-
-    `may_stay` tells, in the order of K, which columns of its lower triangle never change.
-    """
-    if may_stay is None:
-        return analysis, 0
-    order = np.empty(analysis.perm.size, np.int64)
-    count = static_order(analysis, may_stay, order)
-    return (reordered(analysis, order), count) if count > 0 else (analysis, 0)
-
-
-@kernel
-def static_order(analysis: Analysis, may_stay: Bools, order: Ints) -> int:
-    """order := the static columns, then the others; returns how many they are, 0 where they are not worth it."""
-    n, parent, counts, perm = analysis.perm.size, analysis.parent, analysis.counts, analysis.perm
-    changes, saved, count = np.zeros(n, np.int64), 0.0, 0
-    for j in range(n):
-        if changes[j] == 0 and may_stay[perm[j]]:
-            saved += counts[j] * (counts[j] + 2.0)
-            order[count] = j
-            count += 1
-        elif parent[j] >= 0:
-            changes[parent[j]] = 1
-    if saved <= analysis.nnz or count == n:  # base is subtracted, and K compared, entry by entry
-        return 0
-    at = count
-    for j in range(n):
-        if changes[j] != 0 or not may_stay[perm[j]]:
-            order[at] = j
-            at += 1
-    return count
 
 
 @deferred
@@ -75,10 +36,9 @@ def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
 
 @deferred
 def find_base(ldl: FourWideFactors, data: Floats) -> None:
-    """L21, and base := L21 D1 L21' in the pattern of L, its diagonal apart."""
+    """Compute L21, and base := L21 D1 L21' in the pattern of L."""
     table, indices, source = ldl.table, ldl.indices, ldl.source
-    indptr, middle, linked = ldl.indptr, ldl.middle, ldl.columns
-    row_start, link, work = ldl.row_start, ldl.link, ldl.work_four
+    indptr, middle, work = ldl.indptr, ldl.middle, ldl.work_four
     for s in range(ldl.static, ldl.supernodes):
         k = table[s << 2]
         count = table[(s << 2) + 4] - k
@@ -86,31 +46,24 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
         for c in range(count):
             for p in range(indptr[k + c], middle[k + c]):
                 work[(indices[p] << 2) + c] = data[source[p]]
-        eliminate(ldl, row_start[s], link[s], k, count)
-        for q in range(link[s], row_start[s + 1]):
-            note_base(ldl, linked[q] & ~1, k, count)
-        place = table[(s << 2) + 2]  # what is in the triangle of the supernode, and on its diagonal
-        for c in range(count):
-            for i in range(c):
-                ldl.base[place] = -work[((k + i) << 2) + c]
-                place += 1
-            ldl.base_d[k + c] = -work[((k + c) << 2) + c]
-        for p in range(k << 2, (k + count) << 2):
-            work[p] = 0.0
+        eliminate(ldl, ldl.row_start[s], ldl.link[s], k, count)
+        pass_base(ldl, s, work, 2, True)
 
 
 @deferred
-def note_base(ldl: FourWideFactors, place_in_table: int, row: int, count: int) -> None:
-    """The part of base of so many rows, from `row` on, in one supernode; the rows leave as zeros there."""
-    t, k, table, rows = place_in_table, row, ldl.table, ldl.rows
-    begin, end, stop, end_row = table[t + 1], table[t + 3], table[t + 5], k + count
-    width, i, work = table[t + 4] - table[t], table[t] << 2, ldl.work_four
-    place = table[t + 2] + ((width * (width - 1)) >> 1) + width * (end - begin)
-    while end < stop and rows[end] < end_row:
-        for j in range(width):
-            ldl.base[place] = -work[i + (j << 2) + (rows[end] - k)]
-            place += 1
-        end += 1
-    table[t + 3] = end
-    for p in range(i, i + (width << 2)):
-        work[p] = 0.0
+def pass_base(ldl: FourWideFactors, s: int, work: Floats, shift: int, is_new: bool) -> None:
+    """Subtract base from the rows of supernode `s`; if `is_new`, move it there from these rows, which become zero.
+
+    Column j of the rows is at work[j << shift].
+    """
+    table, linked, base, at = ldl.table, ldl.columns, ldl.base, ldl.base_start[s]
+    end, count = ldl.row_start[s + 1], table[(s << 2) + 4] - table[s << 2]
+    for q in range(ldl.link[s], end + 1):  # the supernodes with some of these rows, then `s` itself
+        t = linked[q] & ~1 if q < end else s << 2
+        for j in range(table[t], table[t + 4]):
+            for i in range(j << shift, (j << shift) + count):
+                if is_new:
+                    base[at], work[i] = -work[i], 0.0
+                else:
+                    work[i] -= base[at]
+                at += 1

@@ -72,48 +72,43 @@ def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Anal
     >>> analyze(4, indptr, indices, np.arange(4)).nnz, analyze(4, indptr, indices, np.arange(4)[::-1].copy()).nnz
     (6, 3)
     """
-    analysis = Analysis(n=n, entries=int(indptr[n]))
-    determine(analysis, indptr, indices, perm)
+    raw, analysis = (Analysis(n=n, entries=int(indptr[n])) for _ in range(2))
+    determine(analysis, raw, indptr, indices, perm)
     return analysis
 
 
 @kernel
-def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> None:
-    """Run `analyze` into preallocated arrays."""
-    n, size, parent, counts = perm.size, analysis.source.size, analysis.parent, analysis.counts
-    up, ui, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    order, child, sibling = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    weight = np.empty(n, np.int64)
-    permute_upper(indptr, indices, perm, up, ui, source)
-    tree_and_counts(up, ui, parent, weight)
-    postorder(parent, child, sibling, counts, order)
-    relabel(analysis, up, ui, source, order)
-    above, place = child, sibling
-    for k in range(n):
-        node = order[k]
-        analysis.perm[k], above[k], counts[k], place[node] = perm[node], parent[node], weight[node], k
-    for k in range(n):
-        parent[k] = place[above[k]] if above[k] != -1 else -1
-    nnz, flops = 0, 0.0
+def determine(analysis: Analysis, raw: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> None:
+    """Run `analyze` into preallocated arrays; `raw` becomes the analysis before it is postordered."""
+    n = perm.size
+    order, child, sibling, stack = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), raw.perm
+    permute_upper(indptr, indices, perm, raw.indptr, raw.indices, raw.source)
+    tree_and_counts(raw.indptr, raw.indices, raw.parent, raw.counts)
+    postorder(raw.parent, child, sibling, stack, order)
+    raw.nnz, raw.flops = 0, 0.0
     for j in range(n):
-        nnz += counts[j]
-        flops += counts[j] * (counts[j] + 2.0)
-    analysis.nnz, analysis.flops = nnz, flops
+        raw.perm[j] = perm[j]
+        raw.nnz += raw.counts[j]
+        raw.flops += raw.counts[j] * (raw.counts[j] + 2.0)
+    put_in_order(analysis, raw, order)
 
 
-@inner
-def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -> None:
-    """The upper triangle in another topological order of the tree: whole columns move, as i stays before its parent."""
-    indptr, indices, place, q = analysis.indptr, analysis.indices, np.empty(order.size, np.int64), 0
-    for k in range(order.size):
+@kernel
+def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
+    """after := the analysis with column order[k] as the k-th one, each behind its descendants: whole columns move."""
+    n, parent, place, q = order.size, analysis.parent, np.empty(order.size, np.int64), 0
+    for k in range(n):
         place[order[k]] = k
-    indptr[0] = 0
-    for k in range(order.size):
+    after.indptr[0] = 0
+    for k in range(n):
         j = order[k]
-        for p in range(up[j], up[j + 1]):
-            indices[q], analysis.source[q] = place[ui[p]], source[p]
+        after.perm[k], after.counts[k] = analysis.perm[j], analysis.counts[j]
+        after.parent[k] = place[parent[j]] if parent[j] >= 0 else -1
+        for p in range(analysis.indptr[j], analysis.indptr[j + 1]):
+            after.indices[q], after.source[q] = place[analysis.indices[p]], analysis.source[p]
             q += 1
-        indptr[k + 1] = q
+        after.indptr[k + 1] = q
+    after.nnz, after.flops = analysis.nnz, analysis.flops
 
 
 @inner

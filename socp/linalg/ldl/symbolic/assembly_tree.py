@@ -1,18 +1,28 @@
 """Supernodes and the assembly tree of a sparse factor L.
 
-A supernode is a set of neighbouring columns of L which are stored as one dense panel: w columns over the same m rows
-below them.  It updates the panels of ancestors in the assembly tree alone, those that have its rows as columns.
+A supernode has neighbouring columns of L that are stored as one dense panel, w of them over the same m rows below: a w
+by w triangle and an m by w rectangle.  It updates the panels of ancestors in the assembly tree alone, those that have
+its rows as columns.  Columns of a fundamental supernode have the same rows by themselves.  A panel and the column that
+is its parent are merged, at the price of explicit zeros, when both together are expected to take less time:
+
+    time(w, m) = FRONT + ENTRY (w w / 2 + w m) + UPDATE m (m + 1) / 2 + FLOP (operations),
+    (w, m) is joined to a column over m2 rows when  time(w + 1, m2) < time(w, m) + time(1, m2).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import deferred_kernel, inner
+from ....compiled.kernels import deferred_kernel, inner, leaf
 from ....compiled.signatures import Ints
-from ....compiled.structures import Structure, integer, integers, number
-from .amalgamation import Merging, amalgamate
-from .analysis import Analysis, IntArray, find_rows, permute_upper
+from ....compiled.structures import Structure, integer, integers
+from .analysis import Analysis, find_rows
+
+# The time of a panel in one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
+FRONT = 238.0  # calls and loops
+ENTRY = 15.3  # an entry of L
+UPDATE = 2.55  # an entry of its update: subtracted at its place in the panel of an ancestor
+FLOP = 0.017
 
 
 class AssemblyTree(Structure):
@@ -37,9 +47,6 @@ class AssemblyTree(Structure):
         panel k.
     largest_update, largest_front : int
         Largest number of rows below a triangle, and of rows of a panel.
-    flops, time : float
-        Floating-point operations of one factorization, those on explicit zeros included; what one factorization and
-        three solves are expected to take, in nanoseconds.
     """
 
     perm, owner = integers("n"), integers("n")
@@ -47,64 +54,75 @@ class AssemblyTree(Structure):
     rows, panel_start = integers("below", scratch=True), integers("supernodes + 1")
     entry_start, source = integers("supernodes + 1"), integers("entries", scratch=True)
     target = integers("entries", scratch=True)
-    largest_update, largest_front, flops, time = integer(), integer(), number(), number()
-
-    @property
-    def nnz(self) -> int:
-        """Entries of L below the diagonal, explicit zeros included."""
-        w, m = np.diff(self.first), np.diff(self.row_start)
-        return int(np.sum(w * (w - 1) // 2 + w * m))
+    largest_update, largest_front = integer(), integer()
 
 
-def merged_supernodes(analysis: Analysis) -> Merging:
-    """Which supernodes an assembly tree would have, and what it would cost."""
-    merging = Merging(n=analysis.parent.size)
-    amalgamate(merging, analysis)
-    return merging
-
-
-def assembly_tree(indptr: IntArray, indices: IntArray, analysis: Analysis) -> AssemblyTree:
-    """Supernodes for the order of an analysis, which is changed within the freedom of its elimination tree.
-
-    Parameters
-    ----------
-    indptr, indices
-        Upper triangle of K by columns, as given to `socp.linalg.ldl.symbolic.analysis.analyze`.
-    analysis : Analysis
-        Its result.
-
-    Returns
-    -------
-    AssemblyTree
-    """
-    merging = merged_supernodes(analysis)
-    tree = AssemblyTree(n=analysis.parent.size, supernodes=merging.left, below=merging.rows, entries=int(indptr[-1]))
-    build_tree(tree, merging, analysis, indptr, indices)
+def assembly_tree(analysis: Analysis) -> AssemblyTree:
+    """Return the supernodes for the order of an analysis."""
+    first = np.empty(analysis.perm.size + 1, np.int64)
+    count = amalgamate(analysis, first)
+    below = int(analysis.counts[first[1 : count + 1] - 1].sum())
+    tree = AssemblyTree(n=analysis.perm.size, supernodes=count, below=below, entries=analysis.source.size)
+    tree.first[:] = first[: count + 1]
+    build_tree(tree, analysis)
     return tree
 
 
+@leaf
+def panel_flops(width: int, height: int) -> float:
+    """Floating-point operations of a panel: the sum of c (c + 2) for c = height ... height + width - 1."""
+    a, b = width + height - 1.0, height - 1.0
+    squares = (a * (a + 1.0) * (2.0 * a + 1.0) - b * (b + 1.0) * (2.0 * b + 1.0)) / 6.0
+    return squares + a * (a + 1.0) - b * (b + 1.0)
+
+
+@leaf
+def panel_time(width: int, height: int) -> float:
+    """The model of the time of a panel."""
+    entries, update = width * (0.5 * width + height), 0.5 * height * (height + 1.0)
+    return FRONT + ENTRY * entries + UPDATE * update + FLOP * panel_flops(width, height)
+
+
 @deferred_kernel
-def build_tree(tree: AssemblyTree, merging: Merging, analysis: Analysis, indptr: Ints, indices: Ints) -> None:
-    """The supernodes that are left, their rows, and the places of the entries of K."""
-    perm, first, parent, owner = tree.perm, tree.first, tree.parent, tree.owner
-    row_start, panel_start = tree.row_start, tree.panel_start
-    for j in range(perm.size):
-        perm[j] = analysis.perm[merging.order[j]]
-    tree.flops, tree.time = merging.flops, merging.time
+def amalgamate(analysis: Analysis, first: Ints) -> int:
+    """Find the panels, of the columns first[k]:first[k + 1]; return their number.
+
+    Every column begins a panel.  The panel before it joins where it ends in a child of the column and the model gains.
+    """
+    parent, counts, count = analysis.parent, analysis.counts, 0
+    for j in range(parent.size):
+        begin = j
+        if j > 0 and parent[j - 1] == j:
+            width = j - first[count - 1]
+            apart = panel_time(width, counts[j - 1]) + panel_time(1, counts[j])
+            if panel_time(width + 1, counts[j]) < apart:
+                count -= 1
+                begin = first[count]
+        first[count] = begin
+        count += 1
+    first[count] = parent.size
+    return count
+
+
+@deferred_kernel
+def build_tree(tree: AssemblyTree, analysis: Analysis) -> None:
+    """Find the rows of the supernodes, their places, and those of the entries of K."""
+    first, parent, owner, row_start = tree.first, tree.parent, tree.owner, tree.row_start
+    for j in range(owner.size):
+        tree.perm[j] = analysis.perm[j]
     for k in range(parent.size):
-        first[k + 1], parent[k], height = merging.first[k + 1], merging.parent[k], merging.new_height[k]
-        width = first[k + 1] - first[k]
+        width, height = first[k + 1] - first[k], analysis.counts[first[k + 1] - 1]
         row_start[k + 1] = row_start[k] + height
-        panel_start[k + 1] = panel_start[k] + width * (width + height)
+        tree.panel_start[k + 1] = tree.panel_start[k] + width * (width + height)
         tree.largest_update = max(tree.largest_update, height)
         tree.largest_front = max(tree.largest_front, width + height)
         for j in range(first[k], first[k + 1]):
             owner[j] = k
-    size = tree.source.size
-    up, ui, source = np.empty(perm.size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    permute_upper(indptr, indices, perm, up, ui, source)
-    find_rows(up, ui, owner, parent, row_start, tree.rows)
-    sort_entries(tree, up, ui, source)
+    for k in range(parent.size):
+        above = analysis.parent[first[k + 1] - 1]
+        parent[k] = owner[above] if above != -1 else -1
+    find_rows(analysis.indptr, analysis.indices, owner, parent, row_start, tree.rows)
+    sort_entries(tree, analysis.indptr, analysis.indices, analysis.source)
 
 
 @inner

@@ -55,11 +55,3 @@ def test_supernodes_hold_the_pattern_of_L(name):
         np.testing.assert_array_equal(
             ldl.factors.columns[ldl.factors.row_start[s] : ldl.factors.row_start[s + 1]], there
         )
-
-
-def test_a_full_matrix_is_all_fours():
-    n = 10
-    analysis = analyze(n, *upper(CASES["full"][0][:n, :n])[:2], np.arange(n))
-    supernodes = supernodes_of(analysis)
-    np.testing.assert_array_equal(supernodes.first[: supernodes.count + 1], [0, 4, 8, 9, 10])
-    assert (supernodes.rows, supernodes.entries) == (6 + 2 + 1, 6 + 24 + 6 + 8 + 1)

@@ -10,8 +10,9 @@ from socp.kkt.assembly import KKTMatrix
 from socp.kkt.sparse import SparseKKT
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.order.minimum_degree import amd
-from socp.linalg.ldl.rows.static import static_first
 from socp.linalg.ldl.symbolic.analysis import analyze
+from socp.linalg.ldl.symbolic.siblings import by_strips
+from tests.support.kkt_systems import factor_precisely
 from tests.support.sparse_matrices import random_sparse, upper
 from tests.support.standard_forms import scaling_point
 
@@ -96,16 +97,15 @@ def test_columns_above_one_that_changes_change_and_few_are_not_worth_it():
     indptr, indices, _ = upper(K)
     analysis = analyze(n, indptr, indices, amd(n, indptr, indices))
     for fixed_here in (fixed, fixed & (np.arange(n) % 3 > 0)):
-        after, count = static_first(analysis, fixed_here)
+        after, count = by_strips(analysis, fixed_here)
         static = {j for j in range(n) if fixed_here[analysis.perm[j]]}
         for j in range(n):
             if j not in static and analysis.parent[j] >= 0:
                 static.discard(int(analysis.parent[j]))
         assert count == len(static) and set(after.perm[:count]) == {analysis.perm[j] for j in static}
         assert all(j < p for j, p in enumerate(after.parent) if p >= 0)
-    assert static_first(analysis, np.arange(n) < 1) == (analysis, 0)
-    assert static_first(analysis, np.ones(n, np.bool_)) == (analysis, 0)  # nothing would be left
-    assert static_first(analysis, None) == (analysis, 0)
+    for none_here in (np.arange(n) < 1, np.ones(n, np.bool_), None):  # too few, none that would be left, none
+        assert by_strips(analysis, none_here)[1] == 0
 
 
 def test_what_stays_of_a_kkt_matrix():
@@ -122,7 +122,7 @@ def test_what_stays_of_a_kkt_matrix():
     matrix, rhs = KKTMatrix(form), np.ones(form.n + form.p + form.m)
     held = []
     for seed in range(3):
-        kkt.factor(*scaling_point(form, seed), rhs, np.empty_like(rhs))
+        factor_precisely(kkt, *scaling_point(form, seed), rhs, np.empty_like(rhs))
         full = sp.csc_array((kkt.matrix.data, kkt.matrix.indices, kkt.matrix.indptr), shape=(matrix.size,) * 2)
         held.append((full + sp.triu(full, 1).T).toarray())
     changing = (held[0] != held[1]).any(axis=0) | (held[0] != held[2]).any(axis=0)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.order.minimum_degree import amd
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.siblings import FOUR, are_siblings, siblings_together
+from socp.linalg.ldl.symbolic.siblings import are_siblings, by_strips
 
 from ..test_factorization import CASES, upper
 
@@ -26,7 +26,7 @@ def analysis_of(K):
 
 @pytest.mark.parametrize(("leaves", "fours"), [(3, 0), (4, 1), (11, 2), (40, 10)])
 def test_leaves_of_a_dense_block_are_taken_by_four(leaves, fours):
-    analysis = siblings_together(analysis_of(beside_a_dense_block(leaves, FOUR + 3)))
+    analysis, _ = by_strips(analysis_of(beside_a_dense_block(leaves, 7)))
     found, j = 0, 0
     while j + 4 <= analysis.perm.size:
         here = are_siblings(analysis.parent, analysis.counts, j)
@@ -35,17 +35,17 @@ def test_leaves_of_a_dense_block_are_taken_by_four(leaves, fours):
 
 
 def test_few_rows_do_not_make_up_for_the_zeros():
-    analysis = analysis_of(beside_a_dense_block(40, FOUR - 1))
-    assert siblings_together(analysis) is analysis
+    analysis = analysis_of(beside_a_dense_block(40, 3))
+    assert by_strips(analysis) == (analysis, 0)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_order_is_equivalent(name):
     K, signs = CASES[name]
-    K = sp.csc_array(sp.block_array([[K, None], [None, beside_a_dense_block(9, FOUR)]]))
-    signs = np.concatenate([signs, np.ones(9 + FOUR)])
+    K = sp.csc_array(sp.block_array([[K, None], [None, beside_a_dense_block(9, 4)]]))
+    signs = np.concatenate([signs, np.ones(13)])
     before = analysis_of(K)
-    after = siblings_together(before)
+    after, _ = by_strips(before)
     assert after is not before
     np.testing.assert_array_equal(np.sort(after.perm), np.arange(K.shape[0]))
     assert all(j < p for j, p in enumerate(after.parent) if p >= 0)

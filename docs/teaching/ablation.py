@@ -2,10 +2,12 @@
 
 The programs are the generated classes at sizes for dense matrices, and three that are hard on purpose: an equation
 twice, two equations that are nearly the same, and programs in units that differ by many orders of magnitude.
+``python -m docs.teaching.ablation`` prints it, of the programs that are named or of all.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 
@@ -14,12 +16,12 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from bench.compare.tables import Table
+from bench.programs import generate
+from bench.programs.saved import changed
 from qp.reduce.cone_form import ConeForm
 from socp.textbook import Switches, solve
 from socp.textbook.switches import dense
-
-from ..programs import generate
-from .tables import Table
 
 WHOLE = Switches(equilibration=True)
 PARTS = tuple(field.name for field in fields(Switches))
@@ -51,9 +53,9 @@ def in_wild_units(program: socp.ConeProgram, orders: float = 3.0, seed: int = 0)
     sizes = [cone.dim if isinstance(cone, socp.NonNeg) else 1 for cone in program.cones]
     units = np.split(10.0 ** rng.uniform(-orders, orders, sum(sizes)), np.cumsum(sizes)[:-1])
     F = np.concatenate([np.broadcast_to(u, cone.dim) for u, cone in zip(units, program.cones)])
-    return socp.ConeProgram(
-        D * program.c, F[:, None] * G * D, F * program.h, program.cones, E[:, None] * A * D, E * program.b,
-        D[:, None] * P * D,
+    return changed(  # type: ignore[no-any-return]
+        program, c=D * program.c, G=F[:, None] * G * D, h=F * program.h, A=E[:, None] * A * D, b=E * program.b,
+        P=D[:, None] * P * D,
     )  # fmt: skip
 
 
@@ -111,7 +113,9 @@ def table(names: Iterable[str] = tuple(PROGRAMS), parts: Iterable[str] = PARTS) 
 
 
 def _with_equations(program: socp.ConeProgram, A: np.ndarray, b: np.ndarray) -> socp.ConeProgram:
-    return socp.ConeProgram(
-        program.c, program.G, program.h, program.cones, sp.vstack([program.A, A]), np.concatenate([program.b, b]),
-        dense(program)[0],
-    )  # fmt: skip
+    rows = sp.vstack([program.A, A])
+    return changed(program, A=rows, b=np.concatenate([program.b, b]), P=dense(program)[0])  # type: ignore[no-any-return]
+
+
+if __name__ == "__main__":
+    print(table(sys.argv[1:] or PROGRAMS).text())

@@ -1,0 +1,74 @@
+"""A process of Python that answers lines of JSON with lines of JSON, and is killed when it takes too long."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import subprocess
+import sys
+import threading
+from typing import Any
+
+
+class Died(OSError):
+    """The process ended by itself, with the exit code `code`."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the process ended with code {code}")
+        self.code = code
+
+
+class Late(OSError):
+    """The process did not answer in time and was killed."""
+
+
+class Process(subprocess.Popen):  # type: ignore[type-arg]
+    """``python -m MODULE ARGUMENTS``; Ctrl-C is for whoever asks, not for this child."""
+
+    def __init__(self, *command: str, environment: dict[str, str], errors: Any = None) -> None:
+        super().__init__(
+            [sys.executable, "-m", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+            env=environment, start_new_session=True,
+        )  # fmt: skip
+        self.replies: queue.Queue[bytes | None] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.stdout is not None
+        for line in self.stdout:
+            self.replies.put(line)
+        self.replies.put(None)
+
+    def ask(self, request: dict[str, Any]) -> None:
+        """Send a request; whether the process is there to read it, `reply` tells."""
+        assert self.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.stdin.write(json.dumps(request).encode() + b"\n")
+            self.stdin.flush()
+
+    def reply(self, seconds: float) -> dict[str, Any]:
+        """Return the next line.
+
+        Raises
+        ------
+        Died, Late
+            There is none, and no process any more.
+        """
+        try:
+            line = self.replies.get(timeout=seconds)
+        except queue.Empty:
+            self.close()
+            raise Late from None
+        if line is None:
+            raise Died(self.wait())
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self.kill()
+        self.wait()
+        for stream in (self.stdin, self.stdout):
+            with contextlib.suppress(OSError, AttributeError):
+                stream.close()  # type: ignore[union-attr]

@@ -1,0 +1,232 @@
+"""What estimators refuse, by the name of the parameter or of the data, with a sentence that says what would do."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import models
+from models.base.estimator import not_fitted_error
+from tests.models.test_protocol import OF_SEQUENCES, PUBLIC
+from tests.support.chains import kinds
+from tests.support.svm_data import separable, two_classes
+from tests.support.topic_models import corpus
+
+X, Y = two_classes(noise=2.0)
+S, L = kinds()
+COUNTS, FEW = corpus(0), np.where(np.arange(60) < 6, 1, -1)
+TWELVE = np.random.default_rng(0).poisson(2.0, (60, 12))
+APART = separable()
+BOX = np.vstack([np.eye(3), -np.eye(3)]), np.ones(6)
+TASKS = {"tasks": np.array(["a", "b", "c"])[np.arange(60) % 3]}
+INDEFINITE = lambda A, B: -(A @ B.T)  # noqa: E731
+MINUS_ONE = lambda A, B: -np.eye(A.shape[0], B.shape[0])  # noqa: E731
+PRIOR = models.GenerativePrior(([0.0], [1.0]), (1.0, 1.0))
+SEPARATED, OF_THE_CLASSES = "cannot be separated", r"sample_weight is zero for every sample of the classes \[-1\]"
+# the estimator, its parameters, what its message says, and the arguments of fit where they are not (X, Y)
+REFUSED = [
+    ("SVC", {"C": 0.0}, "C must be a number above 0"),
+    ("SVC", {"C": "large"}, "C must be a number"),
+    ("SVC", {"solver": "smo"}, "solver must be one of 'auto', 'dual', 'primal', but 'smo' came"),
+    ("SVC", {"multi_class": "crammer"}, "multi_class must be one of 'ovo', 'ovr'"),
+    ("SVC", {"decision_function_shape": None}, "decision_function_shape must be one of"),
+    ("SVC", {"kernel": "sigmoid"}, "kernel='sigmoid' is not positive semidefinite"),
+    ("SVC", {"kernel": "tanh"}, "kernel must be one of"),
+    ("SVC", {"cache_size": 0.0}, "cache_size must be a number above 0"),
+    ("SVC", {"class_weight": {"7": 2.0}}, "class_weight names '7', which is not in y"),
+    ("SVC", {"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+    ("SVC", {"tol": -1e-3}, "tol must be a number above 0"),
+    ("SVC", {"kernel": "precomputed"}, "X must be a square matrix of the kernel"),
+    ("SVC", {"kernel": INDEFINITE}, "kernel must be positive semidefinite"),
+    ("SVC", {"kernel": INDEFINITE, "solver": "primal"}, "kernel must be positive semidefinite"),
+    ("SVC", {}, "there is one class", (X, np.ones(60))),
+    ("SVR", {"C": 0.0}, "C must be a number above 0"),
+    ("SVR", {"epsilon": -0.1}, "epsilon must be a number of at least 0"),
+    ("SVR", {"solver": "smo"}, "solver must be one of"),
+    ("SVR", {"kernel": "tanh"}, "kernel must be one of"),
+    ("SVR", {"C": np.inf, "kernel": "linear"}, "no function of this kernel stays within epsilon of all targets"),
+    ("OneClassSVM", {"nu": 0.0}, "nu must be a number above 0 and at most 1"),
+    ("LinearSVC", {"C": 0.0}, "C must be"),
+    ("LinearSVC", {"C": np.inf}, "C must be finite"),
+    ("LinearSVC", {"loss": "logistic"}, "loss must be one of 'hinge'"),
+    ("LinearSVC", {"tol": 0.0}, "tol must be"),
+    ("LinearSVC", {"max_iter": 0}, "max_iter must be"),
+    ("LinearSVC", {"intercept_scaling": 0.0}, "intercept_scaling must be"),
+    ("LinearSVC", {"class_weight": "even"}, "class_weight must be"),
+    ("LinearSVC", {"random_state": "seed"}, "random_state must be"),
+    ("LinearSVR", {"epsilon": -0.1}, "epsilon must be"),
+    ("LinearSVR", {"loss": "hinge"}, "loss must be one of 'epsilon_insensitive'"),
+    ("MinimaxProbabilityClassifier", {"rho": -1.0}, "rho must be a number of at least 0"),
+    ("MinimaxProbabilityClassifier", {}, "must differ in their means", ([[0.0], [2.0], [1.0], [1.0]], [0, 0, 1, 1])),
+    ("RobustSVC", {"noise": [0.1, 0.2]}, "noise must be a nonnegative number, or one for each of the 4 features"),
+    ("RobustSVC", {"epsilon": 0.7, "distribution": "gaussian"}, "epsilon must be at most 1/2"),
+    ("RobustSVC", {}, r"covariance must be finite, of shape \(60, 4\) \(variances\) or",
+     (X, Y), {"covariance": np.zeros((3, 4))}),
+    ("RobustSVC", {}, "covariance must be positive semidefinite", (X, Y), {"covariance": -np.ones(X.shape)}),
+    ("WassersteinSVC", {"epsilon": 0.0}, "epsilon must be a number above 0"),
+    ("WassersteinSVC", {"epsilon": np.inf}, "epsilon must be finite"),
+    ("WassersteinSVC", {"label_cost": -1.0}, "label_cost must be a number of at least 0"),
+    ("KnowledgeSVC", {"knowledge": [(*BOX, 1), (*BOX, -1)]}, "no hyperplane respects all of the knowledge", APART),
+    ("KnowledgeSVC", {"knowledge": "x > 1"}, "knowledge must be a list"),
+    ("KnowledgeSVC", {"knowledge": [BOX]}, r"knowledge\[0\] must be a triple", APART),
+    ("KnowledgeSVC", {"knowledge": [(np.eye(2), np.ones(2), 1)]}, r"must have a D of shape \(rows, 3\)", APART),
+    ("KnowledgeSVC", {"knowledge": [(*BOX, 5)]}, r"knowledge\[0\] is about the class 5", APART),
+    ("PrivilegedSVC", {"gamma_star": 0.0}, "gamma_star must be a number above 0"),
+    ("PrivilegedSVC", {"kernel": "precomputed"}, "'precomputed' came"),
+    ("PrivilegedSVC", {"C": np.inf}, "C must be finite"),
+    ("PrivilegedSVC", {}, "inconsistent numbers of samples", (X, Y), {"privileged": X[:10]}),
+    ("MultipleKernelSVC", {"kernels": "rbf"}, "kernels must be a sequence of kernels"),
+    ("MultipleKernelSVC", {"kernels": ["precomputed"]}, "'precomputed' came"),
+    ("MultipleKernelSVC", {"kernels": ["linear"], "C": np.inf}, SEPARATED),
+    ("MultiTaskSVC", {"C1": 0.0}, "C1 must be a number above 0"),
+    ("MultiTaskSVC", {"C2": 0.0}, "C2 must be a number above 0"),
+    ("MultiTaskSVC", {"kernel": "precomputed"}, "'precomputed' came"),
+    ("MultiTaskSVC", {"task_column": 4}, "task_column must be one of the 4 columns"),
+    ("MultiTaskSVC", {"task_column": 0}, "both given", (X, Y), TASKS),
+    ("MultiTaskSVC", {}, "Only binary classification", (X, np.arange(60) % 3), TASKS),
+    ("MultiTaskSVC", {}, "tasks has 5", (X, Y), {"tasks": np.zeros(5)}),
+    ("SVCCV", {"Cs": []}, "Cs must hold positive finite numbers"),
+    ("SVCCV", {"Cs": [1.0, np.inf]}, "Cs must hold positive finite numbers"),
+    ("SVCCV", {"Cs": [0.0]}, "Cs must hold positive finite numbers"),
+    ("SVCCV", {"cv": 1}, "cv must be a whole number of at least 2"),
+    ("SVCCV", {"cv": "five"}, "cv must be a number of folds or pairs"),
+    ("SVCCV", {"cv": [([0, 1], [500])]}, "cv must be a number of folds or pairs"),
+    ("SVCCV", {"cv": []}, "cv must have folds"),
+    ("SVCCV", {"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
+    ("SVCCV", {"n_jobs": 1.5}, "n_jobs must be a whole number"),
+    ("SVCCV", {"multi_class": "all"}, "multi_class must be"),
+    ("SVCCV", {"cache_size": 0.0}, "cache_size must be"),
+    ("SVCCV", {"kernel": "sigmoid"}, "not positive semidefinite"),
+    ("SVCCV", {"kernel": MINUS_ONE}, "must be positive semidefinite"),
+    ("SVCCV", {"tol": -1.0}, "tol must be"),
+    ("SVCCV", {}, "at least two samples of every class", (X[:10], [0] * 9 + [1])),
+    ("SVCCV", {"cv": [(np.flatnonzero(Y < 0), np.flatnonzero(Y > 0))]}, "is zero for every sample of the classes"),
+    ("SubgradientSVC", {"C": np.inf}, "C must be finite"),
+    ("SubgradientSVC", {"method": "sgd"}, "method must be one of 'batch', 'stochastic'"),
+    ("LogisticRegression", {"C": 0.0}, "C must be"),
+    ("LogisticRegression", {"C": "much"}, "C must be"),
+    ("LogisticRegression", {"solver": "gradient"}, "solver must be"),
+    ("LogisticRegression", {"tol": -1.0}, "tol must be"),
+    ("LogisticRegression", {"max_iter": 0}, "max_iter must be"),
+    ("LogisticRegression", {"l1_ratio": 1.5}, "l1_ratio must be a number of at least 0 and at most 1"),
+    ("HybridNaiveBayes", {"regions": 5}, "regions must be a number that divides the 12 columns", (TWELVE, Y)),
+    ("HybridNaiveBayes", {"regions": 0}, "regions must be", (TWELVE, Y)),
+    ("HybridNaiveBayes", {"regions": 1.0}, "regions must be", (TWELVE, Y)),
+    ("HybridNaiveBayes", {"regions": [4, 9], "shared_words": False}, "regions must be", (TWELVE, Y)),
+    ("HybridNaiveBayes", {"regions": [4, 8]}, "the same number of columns when they share", (TWELVE, Y)),
+    ("HybridNaiveBayes", {"alpha": 0.0}, "alpha must be", (TWELVE, Y)),
+    ("HybridNaiveBayes", {"C": 0.0}, "C must be", (TWELVE, Y)),
+    ("HybridNaiveBayes", {"theta": "test"}, "theta must be one of 'loo', 'training'", (TWELVE, Y)),
+    ("HybridNaiveBayes", {}, "must be counts", (-TWELVE, Y)),
+    ("MEDClassifier", {"a": 0.1}, "a must be above 1 / c"),
+    ("MEDClassifier", {"c": 0.0}, "c must be a number above 0"),
+    ("MEDClassifier", {"a": "x"}, "a must be a number"),
+    ("MEDClassifier", {"method": "em"}, "method must be one of 'newton', 'alternation'"),
+    ("MEDClassifier", {"tol": 0.0}, "tol must be a number above 0"),
+    ("MEDClassifier", {"max_iter": 0.5}, "max_iter must be a whole number"),
+    ("BilevelClassifier", {"beta": -1.0}, "beta must be a number of at least 0"),
+    ("BilevelClassifier", {"beta": 0.0}, "beta must be above 0 with a finite C2"),
+    ("BilevelClassifier", {"phi": np.inf}, "beta and phi must be finite"),
+    ("BilevelClassifier", {"C1": 0.0}, "C1 must be a number above 0"),
+    ("BilevelClassifier", {"step2": "both"}, "step2 must be one of"),
+    ("BilevelClassifier", {"max_iter": 0}, "max_iter must be a whole number"),
+    ("BilevelClassifier", {"prior": "weak"}, "prior must be a GenerativePrior or None, but str came"),
+    ("BilevelClassifier", {"prior": PRIOR}, "prior is for 1 features, but X has 4"),
+    ("BilevelClassifier", {"solver_tol": -1.0}, "tol must be a positive number"),
+    ("MedLDA", {"C": 0.0}, "C must be a number above 0", (TWELVE, Y)),
+    ("MedLDA", {"n_topics": 0}, "n_topics must be", (TWELVE, Y)),
+    ("MedLDA", {"max_iter": 0}, "max_iter must be", (TWELVE, Y)),
+    ("MedLDA", {"tol": -1.0}, "tol must be", (TWELVE, Y)),
+    ("MedLDA", {"n_topics": 2}, "Negative values", (-TWELVE, Y)),
+    ("LatentDirichletAllocation", {"n_topics": 0}, "n_topics must be a whole number", (COUNTS,)),
+    ("LatentDirichletAllocation", {"topic_word_prior": 0.0}, "topic_word_prior must be a number above 0", (COUNTS,)),
+    ("LatentDirichletAllocation", {"n_topics": 3, "doc_topic_prior": [1.0, 2.0]},
+     "doc_topic_prior must be a number above 0, or 3 of them", (COUNTS,)),
+    ("LatentDirichletAllocation", {"doc_topic_prior": -1.0}, "doc_topic_prior must be", (COUNTS,)),
+    ("LatentDirichletAllocation", {"max_iter": 0}, "max_iter must be", (COUNTS,)),
+    ("LatentDirichletAllocation", {"n_topics": 2}, "Negative values in data", ([[1.0, -1.0]],)),
+    ("MaxMarginScoreSpace", {"a": 0.1}, "a must be above 1 / c"),
+    ("MaxMarginScoreSpace", {"xi": 0.0}, "xi must be a number above 0"),
+    ("MaxMarginScoreSpace", {"inference": "gibbs"}, "inference must be one of 'exact', 'sampler'"),
+    ("MaxMarginScoreSpace", {"unlabelled": "both"}, "unlabelled must be one of"),
+    ("MaxMarginScoreSpace", {"unlabelled": "cheaper", "inference": "sampler"}, 'needs inference="exact"'),
+    ("MaxMarginScoreSpace", {"n_draws": 0, "inference": "sampler"}, "n_draws must be a whole number of at least 1"),
+    ("MaxMarginScoreSpace", {"n_init": 0}, "n_init must be"),
+    ("MaxMarginScoreSpace", {"max_iter": 0}, "max_iter must be"),
+    ("MaxMarginScoreSpace", {"multi_class": "pairs"}, "multi_class must be one of 'ovo', 'ovr'"),
+    ("MaxMarginScoreSpace", {"model": "hmm"}, "model must be a DiscreteHMM"),
+    ("MaxMarginScoreSpace", {"model": models.LatentDirichletAllocation(2), "inference": "sampler"},
+     "X must hold whole numbers", ([[1.5, 0], [0, 1]], [0, 1])),
+    ("FisherKernelLearning", {"penalty": -1.0}, "penalty must be a number of at least 0"),
+    ("FisherKernelLearning", {"pseudocount": 0.0}, "pseudocount must be a number above 0"),
+    ("FisherKernelLearning", {"max_iter": 0}, "max_iter must be"),
+    ("FisherKernelLearning", {"observations": "points"}, "observations must be one of 'symbols', 'vectors'"),
+    ("FisherKernelLearning", {"n_states": "x"}, "n_states must be"),
+    ("LargeMarginHMM", {"C": 0.0}, "C must be a number above 0"),
+    ("LargeMarginHMM", {"pseudocount": 0.0}, "pseudocount must be a number above 0"),
+    ("LargeMarginHMM", {"n_states": 0}, "n_states must be"),
+    ("LargeMarginHMM", {"max_iter": 0}, "max_iter must be"),
+    ("LargeMarginHMM", {"observations": "points"}, "observations must be one of 'symbols', 'vectors'"),
+    ("LargeMarginHMM", {"training": "svm"}, "training must be one of 'margin', 'perceptron'"),
+    ("LargeMarginHMM", {"n_symbols": 2}, r"from 0 to 1 \(-1 is a missing one\)"),
+    ("LargeMarginHMM", {}, "one class", (S, np.zeros(len(S)))),
+    ("FreeEnergyClassifier", {"model": models.SVC()}, r"model must be a DiscreteHMM, .* but SVC came"),
+    ("FreeEnergyClassifier", {"priors": [0.5, 0.4]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
+    ("FisherScore", {"model": models.SVC()}, r"model must be a DiscreteHMM, .* but SVC came"),
+    ("LogLikelihoodScore", {"order": 2}, "order must be 0 or 1, but 2 came"),
+    ("Perceptron", {"margin": -1.0}, "margin must be a number of at least 0"),
+    ("NuSVC", {"nu": 1.5}, "nu must be a number above 0 and at most 1, but"),
+    ("NuSVC", {"nu": 0.5}, r"at most twice .* smaller one, 0.2, but 0.5 came", (X, FEW)),
+    ("NuSVR", {"C": np.inf}, "C must be finite"),
+]  # fmt: skip
+WEIGHTED = ["SVC", "BilevelClassifier", "SubgradientSVC", "LogisticRegression", "LinearDiscriminant", "SVCCV", "NuSVC"]
+EMPTY = {  # the answers that need a fit with probabilities above zero
+    "FisherScore": (r"a Fisher score needs probabilities above zero.*pseudocount > 0", [[0, 0]], None, [[0]]),
+    "LogLikelihoodScore": (r"sample 1 has probability zero under models_\[0\]", [[0, 0], [0, 1]], "ab", [[0], [1]]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: " ".join([case[0], *case[1]]))
+def test_bad_parameters_and_data_are_refused_by_name(case):
+    name, parameters, words, *given = case
+    kind = getattr(models, name)
+    arguments, more = (*given, *((S, L) if kind in OF_SEQUENCES else (X, Y), {})[len(given) :])
+    with pytest.raises((ValueError, TypeError), match=words):
+        kind(**parameters).fit(*arguments, **more)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_class_without_weight_is_refused(name):
+    with pytest.raises(ValueError, match=OF_THE_CLASSES):
+        getattr(models, name)().fit(X, Y, sample_weight=(Y > 0) * 1.0)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PUBLIC if kind in OF_SEQUENCES], ids=lambda kind: kind.__name__)
+def test_sequences_are_refused_before_fit_and_with_another_number_of_labels(kind):
+    method = "predict" if hasattr(kind, "predict") else "transform"
+    with pytest.raises(not_fitted_error(), match="not fitted"):
+        getattr(kind(), method)(S)
+    if not issubclass(kind, (models.DiscreteHMM, models.GaussianHMM)):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            kind().fit(S, L[:-1])
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_what_has_no_probability_has_no_score(name):
+    words, samples, labels, new = EMPTY[name]
+    model = models.DiscreteHMM(1, n_symbols=2, pseudocount=0.0)
+    space = getattr(models, name)(model).fit(samples, labels and list(labels))
+    with pytest.raises(ValueError, match=words):
+        space.transform(new)
+
+
+def test_a_small_nu_and_a_task_or_a_symbol_that_fit_did_not_see():
+    with pytest.warns(UserWarning, match="nu is too small: the classes overlap"):
+        machine = models.NuSVC(0.05, "linear").fit(X, Y)
+    assert machine.rho_ == 0.0 and not machine.coef_.any() and (machine.predict(X) == np.sign(Y.sum())).all()
+    assert models.NuSVC(0.05, "linear").fit(*APART).score(*APART) == 1.0
+    with pytest.raises(ValueError, match="tasks holds z, which fit did not see"):
+        models.MultiTaskSVC().fit(X, Y, **TASKS).predict(X[:2], tasks=["a", "z"])
+    with pytest.raises(ValueError, match=r"but sequences\[0\]\[0\] is 9"):
+        models.LargeMarginHMM(2).fit(S, L).predict([[9]])
+    with pytest.raises(ValueError, match="dense X only"):
+        models.RobustSVC().fit(sp.csr_array(np.where(X == X[0, 0], np.nan, X)), Y)

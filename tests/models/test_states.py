@@ -1,0 +1,125 @@
+"""Estimators in any order of fits, refusals, batches, copies and other parameters beside new ones: the same bits."""
+
+import copy
+import pickle
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from sklearn.base import clone
+
+import models
+
+RNG = np.random.default_rng(0)
+
+
+def counts(samples, features, classes):
+    y = np.arange(samples) % classes
+    return RNG.poisson(1.0 + 2.0 * np.eye(classes)[y] @ RNG.random((classes, features))).astype(float), y
+
+
+DATA = [counts(30, 3, 2), counts(24, 5, 2), counts(36, 4, 3)]
+
+
+class Kind(NamedTuple):
+    """An estimator, other values of its parameters, and whether it takes sparse samples, more classes and batches."""
+
+    model: Any
+    others: dict[str, list[Any]]
+    sparse: bool = True
+    more: bool = True
+    batches: bool = False
+
+
+C, KERNELS, WEIGHTS = [0.1, 1.0, 30.0], ["linear", "rbf", "poly"], [None, "balanced", {0: 3.0}]
+KINDS = {
+    "SVC": Kind(models.SVC(), {
+        "C": C, "kernel": KERNELS, "multi_class": ["ovo", "ovr"], "solver": ["auto", "primal"], "class_weight": WEIGHTS,
+    }),
+    "SVR": Kind(models.SVR(), {"C": C, "kernel": KERNELS, "epsilon": [0.0, 0.3], "solver": ["auto", "primal"]}),
+    "NuSVC": Kind(models.NuSVC(0.3), {"nu": [0.2, 0.4], "kernel": KERNELS}),
+    "OneClassSVM": Kind(models.OneClassSVM(), {"nu": [0.2, 0.6, 1.0], "kernel": ["rbf", "poly"]}),
+    "LinearSVC": Kind(models.LinearSVC(), {"C": C, "loss": ["hinge", "squared_hinge"], "class_weight": WEIGHTS}),
+    "LogisticRegression": Kind(models.LogisticRegression(), {
+        "C": C, "l1_ratio": [0.0, 1.0], "solver": ["auto", "conjugate_gradients"], "class_weight": WEIGHTS,
+    }),
+    "Perceptron": Kind(models.Perceptron(max_iter=9), {"margin": [0.0, 1.0], "random_state": [0, 5]}),
+    "MEDClassifier": Kind(models.MEDClassifier(), {"c": [3.0, 9.0], "fit_intercept": [True, False]}),
+    "MinimaxProbabilityClassifier": Kind(models.MinimaxProbabilityClassifier(), {"rho": [1e-6, 0.1], "nu": [0.0, 0.2]}),
+    "MultiTaskSVC": Kind(models.MultiTaskSVC(), {"C1": C, "kernel": KERNELS}, more=False),
+    "BilevelClassifier": Kind(models.BilevelClassifier(), {"C1": C, "C2": [0.5, 5.0]}, more=False),
+    "LinearDiscriminant": Kind(models.LinearDiscriminant(), {"covariance": ["full", "diagonal"]}, sparse=False),
+    "GaussianNaiveBayes": Kind(models.GaussianNaiveBayes(), {"var_smoothing": [1e-9, 0.1]}, False, batches=True),
+    "MultinomialNaiveBayes": Kind(models.MultinomialNaiveBayes(), {"alpha": [0.3, 1.0]}, batches=True),
+}  # fmt: skip
+
+
+class Estimators(RuleBasedStateMachine):
+    """One estimator, what it was fitted to since its last `fit`, and what a new one answers after the same."""
+
+    @initialize(name=st.sampled_from(sorted(KINDS)))
+    def begin(self, name):
+        self.kind, self.expected, self.calls = KINDS[name], None, []
+        self.model = clone(self.kind.model)
+
+    def replay(self, method, X, y, **more):
+        """Do it to the estimator, and all that it was fitted to, to a new one."""
+        self.calls = [*self.calls, (method, X, y, more)] if method == "partial_fit" else [(method, X, y, more)]
+        getattr(self.model, method)(X, y, **more)
+        fresh = clone(self.model)
+        for name, samples, labels, given in self.calls:
+            getattr(fresh, name)(samples, labels, **given)
+        self.X, self.expected = X, answers(fresh, X)
+
+    @rule(which=st.integers(0, 2), sparse=st.booleans(), weighted=st.booleans())
+    def fit(self, which, sparse, weighted):
+        X, y = DATA[which if self.kind.more else which % 2]
+        weights = {"sample_weight": 1.0 + np.arange(y.size) % 3} if weighted else {}
+        self.replay("fit", sp.csr_array(X) if sparse and self.kind.sparse else X, y, **weights)
+
+    @precondition(lambda self: self.kind.batches)
+    @rule(rows=st.integers(6, 12))
+    def partial_fit(self, rows):
+        which = 0 if self.expected is None else [X.shape for X, _ in DATA].index(_whole(self.calls[0][1]))
+        X, y = DATA[which]
+        self.calls = [] if self.expected is None else self.calls
+        self.replay("partial_fit", X[:rows], y[:rows], classes=np.unique(y))
+
+    @rule(data=st.data())
+    def set_params(self, data):
+        name = data.draw(st.sampled_from(sorted(self.kind.others)))
+        self.model.set_params(**{name: data.draw(st.sampled_from(self.kind.others[name]))})
+        self.expected = None  # what it answers before the next fit is not said
+
+    @rule()
+    def refused(self):
+        with pytest.raises(ValueError):
+            self.model.fit(np.full((6, 2), np.nan) * 1j, np.arange(6) % 2)
+        self.expected = None
+
+    @rule(how=st.sampled_from([copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))]))
+    def copied(self, how):
+        self.model = how(self.model)
+
+    @invariant()
+    def answers_as_a_new_one(self):
+        if getattr(self, "expected", None) is not None:
+            np.testing.assert_array_equal(answers(self.model, self.X), self.expected)
+
+
+def _whole(X):
+    return next(whole.shape for whole, _ in DATA if whole.shape[1] == X.shape[1])
+
+
+def answers(model, X):
+    for method in ("predict_log_proba", "decision_function", "predict"):
+        if hasattr(model, method):
+            return getattr(model, method)(X)
+
+
+TestEstimators = Estimators.TestCase
+TestEstimators.settings = settings(max_examples=60, stateful_step_count=8, deadline=None, derandomize=True)

@@ -1,0 +1,76 @@
+"""Counts as results: by which method, and in how many iterations, programs are solved in each way.
+
+A change of these is a change of the method, which a fallback or refinement may hide.  Factorizations differ in rounding
+from one processor to another: one iteration of the interior-point method, and a few steps of refinement, are left open.
+"""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import socp
+
+WAYS = [
+    {},
+    {"kkt": "ldl"},
+    {"kkt": "dense"},
+    {"kkt": "ldl", "equilibrate": False},
+    {"tol": 1e-05, "step_fraction": 0.9},
+]
+# program: for each of these ways the method or backend, iterations + steps of refinement
+COUNTS = {
+    "generate.group_lasso(20)": "sparse 6, sparse 6, dense 6+1, sparse 7+3, sparse 6",
+    "generate.robust_kalman(10)": "sparse 7+9, sparse 7+9, dense 7, sparse 8+5, sparse 7+2",
+    "generate.robust_kalman(60)": "sparse 11+18, sparse 11+18, dense 10+1, sparse 10+8, sparse 8+2",
+    "generate.robust_least_squares(10)": "dense 6, sparse 6, dense 6, sparse 6, dense 6",
+    "generate.robust_least_squares(40)": "dense 6, sparse 6, dense 6, sparse 5, dense 6",
+    "generate.enclosing_ball(10)": "dense 9, sparse 9, dense 9, sparse 9, dense 8",
+    "generate.enclosing_ball(60)": "dense 11, sparse 11+3, dense 11, sparse 11+3, dense 9",
+    "generate.infeasible(10)": "dense 6, sparse 6, dense 6, sparse 6, dense 7",
+    "generate.infeasible(40)": "dense 6, sparse 6, dense 6, sparse 6, dense 7",
+    "generate.unbounded(10)": "dense 4, sparse 4, dense 4, sparse 4, dense 3",
+    "generate.unbounded(40)": "dense 5, sparse 5, dense 5, sparse 5, dense 4",
+    "tiny.ball(8)": "dense 7, sparse 7, dense 7, sparse 7, dense 7",
+    "tiny.ball(60)": "dense 10, sparse 10, dense 10, sparse 8, dense 8",
+}  # fmt: skip
+
+
+def made(name):
+    module, _, rest = name.partition(".")
+    function, size = rest.rstrip(")").split("(")
+    return getattr(importlib.import_module(f"bench.programs.{module}"), function)(int(size))
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name):
+    for way, told in zip(WAYS, COUNTS[name].split(", "), strict=True):
+        solution = socp.solve(made(name), **way)
+        method, _, counts = told.rpartition(" ")
+        iterations, _, steps = counts.partition("+")
+        by_path = solution.plan.method == "interior point"
+        assert method == (solution.plan.backend if by_path else solution.plan.method), way
+        assert abs(solution.iterations - int(iterations)) <= by_path, (way, solution.iterations)
+        if by_path:
+            assert abs(solution.trace["refinements"].sum() - int(steps or 0)) <= 3, way
+
+
+@pytest.mark.parametrize("name, cold, warm", [
+    ("generate.group_lasso(20)", 6, 3),
+    ("generate.robust_kalman(10)", 7, 2),
+    ("generate.robust_kalman(60)", 10, 2),
+    ("generate.robust_least_squares(10)", 6, 3),
+    ("generate.robust_least_squares(40)", 6, 3),
+    ("generate.enclosing_ball(10)", 9, 3),
+    ("generate.enclosing_ball(60)", 11, 4),
+    ("tiny.ball(8)", 7, 3),
+    ("tiny.ball(60)", 10, 3),
+])  # fmt: skip
+def test_counts_of_a_solver_with_other_vectors(name, cold, warm):
+    """After one per cent of c has changed, from the last answer and anew."""
+    program = made(name)
+    solver = socp.Solver(program)
+    solver.solve()
+    solver.update(c=program.c * (1.0 + 0.01 * np.cos(np.arange(program.n))))
+    found = solver.solve().iterations, solver.solve(warm_start=True).iterations
+    assert np.abs(np.subtract(found, (cold, warm))).max() <= 1, found
