@@ -221,7 +221,7 @@ def paired_test(first: Any, second: Any, test_to_train: float = 0.0) -> PairedTe
     Examples
     --------
     >>> round(paired_test([0.8, 0.9, 0.85, 0.9], [0.7, 0.8, 0.8, 0.7]).p_value, 4)
-    0.0405
+    0.0374
     """
     a, b = _as_scores("first", first), _as_scores("second", second)
     _check_lengths(a, second=b)

@@ -77,7 +77,7 @@ const scenes = (() => {
     },
     twice: {
       title: "An equation twice", without: "regularization",
-      scene: scene(downhill(0), [line(0.4, 0.2, 60), line(0.4, 0.2, 60, 1), cone(0, 0, 2.2)]),
+      scene: scene(downhill(0), [line(0.4, 0.2, 60), line(0.4, 0.2, 60), cone(0, 0, 2.2)]),
     },
     missed: {
       title: "A line that misses a hyperbola", without: "embedding",

@@ -24,13 +24,13 @@ def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.
     Where K is quasi-definite with these signs, they are those of d (Vanderbei 1995).  A pivot of the other sign, or
     below delta / 10, is rounding: it takes its sign and a size of at least 1e4 delta, by which its variable rests.
     """
-    L, d = np.eye(len(K)), np.zeros(len(K))
+    L, d, S = np.eye(len(K)), np.zeros(len(K)), K.astype(np.float64)
     for j in range(len(K)):
-        column = K[j:, j] - L[j:, :j] @ (d[:j] * L[j, :j])
-        d[j] = column[0] + delta * signs[j]
+        d[j] = S[j, j] + delta * signs[j]
         if signs[j] * d[j] < 0.1 * delta:
             d[j] = signs[j] * max(abs(d[j]), 1e4 * delta)
-        L[j + 1 :, j] = column[1:] / d[j]
+        L[j + 1 :, j] = S[j + 1 :, j] / d[j]
+        S[j + 1 :, j + 1 :] -= np.outer(L[j + 1 :, j], S[j + 1 :, j])  # entry by entry: BLAS would round by processor
     return L, d
 
 

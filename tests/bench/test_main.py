@@ -105,7 +105,7 @@ def test_files_and_configuration_are_commands_of_the_same_program(tmp_path, caps
     path = tmp_path / "tiny.qps"
     path.write_text(QPS)
     assert command.main(["qp", str(path), "--tol", "1e-6"]) == 0
-    assert "status       optimal: " in capsys.readouterr().out
+    assert "status         optimal: " in capsys.readouterr().out
     assert command.main(["socp", str(path)]) == 2
     assert capsys.readouterr().err.startswith("centralpath socp: ")
     assert command.main(["config"]) == 0

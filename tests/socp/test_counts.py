@@ -32,7 +32,7 @@ COUNTS = {
     "generate.unbounded(10)": "dense 4, sparse 4, dense 4, sparse 4, dense 3",
     "generate.unbounded(40)": "dense 5, sparse 5, dense 5, sparse 5, dense 4",
     "tiny.ball(8)": "dense 7, sparse 7, dense 7, sparse 7, dense 7",
-    "tiny.ball(60)": "dense 10, sparse 10, dense 10, sparse 8, dense 8",
+    "tiny.ball(60)": "sparse 10, sparse 10, dense 10, sparse 8, sparse 8",
 }  # fmt: skip
 
 

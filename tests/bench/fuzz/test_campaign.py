@@ -54,16 +54,18 @@ for line in sys.stdin:
 """
 
 
-def test_a_process_answers_and_one_that_ends_or_hangs_is_a_crash_and_is_replaced(monkeypatch):
-    starts, real = [], campaign.subprocess.Popen
+def test_a_process_answers_and_one_that_ends_or_hangs_is_a_crash_and_is_replaced(monkeypatch, tmp_path):
+    starts, module = [], tmp_path / "answers.py"
+    module.write_text(PROCESS)
 
-    def popen(command, **options):
-        assert command[:3] == [sys.executable, "-m", "bench.fuzz.worker"]
-        assert options["env"].keys() >= os.environ.keys() and "OPENBLAS_NUM_THREADS" in options["env"]
-        starts.append(real([sys.executable, "-c", PROCESS, *command[3:]], **options))
-        return starts[-1]
+    class Fake(campaign.Process):
+        def __init__(self, *command, environment):
+            assert command == ("bench.fuzz.worker", "7")
+            assert environment.keys() >= os.environ.keys() and "OPENBLAS_NUM_THREADS" in environment
+            super().__init__(module.stem, *command[1:], environment=environment | {"PYTHONPATH": str(tmp_path)})
+            starts.append(self)
 
-    monkeypatch.setattr(campaign.subprocess, "Popen", popen)
+    monkeypatch.setattr(campaign, "Process", Fake)
     monkeypatch.setattr(campaign, "PATIENCE", 20.0)
     worker = Worker(7)
     try:
