@@ -1,7 +1,6 @@
 """Trials counted, failures kept, processes that end replaced; and the command."""
 
 import os
-import sys
 from dataclasses import replace
 
 import numpy as np
