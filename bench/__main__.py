@@ -441,12 +441,12 @@ def _report(options: argparse.Namespace) -> int:
         "measure first, with the solvers and settings of the reports: all of them, or those named",
         nargs="*",
         metavar="SET",
-        choices=[*figures.SETS, "anatomy", "all"],
+        choices=[*figures.SETS, "anatomy"],
     ),
 )
 def _figures(options: argparse.Namespace) -> int:
     """Measure the sets again if that is asked, then write the files that differ."""
-    wanted = [*figures.SETS, "anatomy"] if "all" in (options.measure or []) else options.measure or []
+    wanted = [*figures.SETS, "anatomy"] if options.measure == [] else options.measure or []
     for words in figures.commands(Path(options.folder), [name for name in wanted if name != "anatomy"]):
         print(f"{PROGRAM} {' '.join(words)}", flush=True)
         if main(words) not in (0, 1):
