@@ -27,7 +27,7 @@ import numpy as np
 import qp
 import socp
 
-Program = socp.ConeProgram | qp.QuadraticProgram
+from .program import Program
 
 ROUNDING = 128 * float(np.finfo(float).eps)
 """Twice what the engine allows itself, as another order of summation rounds differently."""
@@ -86,7 +86,7 @@ class Verification:
         return self.certificate <= tol
 
 
-def verify(program: Program, x: Any, y: Any, z: Any) -> Verification:
+def verify(program: Program, x: Any, y: Any, z: Any, bounds_alone: bool = True) -> Verification:
     r"""Measure the answer (x, y, z) to a program.
 
     Parameters
@@ -96,6 +96,8 @@ def verify(program: Program, x: Any, y: Any, z: Any) -> Verification:
     x, y, z : array_like or None
         The answer in the signs of the project; for a quadratic program z is ``z_bounds``, one entry a
         variable.  None and NaN make infinite residuals.
+    bounds_alone : bool
+        Each bound by its own size, as this project promises; otherwise by the size of all, as its peers do.
 
     Returns
     -------
@@ -119,8 +121,8 @@ def verify(program: Program, x: Any, y: Any, z: Any) -> Verification:
     """
     with np.errstate(all="ignore"):
         if isinstance(program, socp.ConeProgram):
-            return _verify_cone_program(program, x, y, z)
-        return _verify_quadratic_program(program, x, y, z)
+            return _verify_cone_program(program, x, y, z, bounds_alone)
+        return _verify_quadratic_program(program, x, y, z, bounds_alone)
 
 
 def cone_distance(v: np.ndarray, cones: Any, scale: np.ndarray | float = 1.0) -> float:
@@ -210,7 +212,7 @@ def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float,
     )
 
 
-def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> Verification:
+def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any, bounds_alone: bool) -> Verification:
     x, y, z = _vector("x", x, program.n), _vector("y", y, program.p), _vector("z", z, program.m)
     A, G, b, cones = program.A, program.G, program.b, program.cones
     holds = np.isposinf(program.h)  # rows that always hold: no slack to measure, and no multiplier allowed
@@ -219,7 +221,7 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
 
     Ax, Gx, size = A @ x, np.where(holds, 0.0, G @ x), np.abs(x)
     Ax_terms, Gx_terms = abs(A) @ size, np.where(holds, 0.0, abs(G) @ size)
-    alone = bound_rows(G) & ~second_order(cones)
+    alone = bound_rows(G) & ~second_order(cones) & bounds_alone
     scale = 1.0 + np.where(alone, np.maximum(np.abs(h), np.abs(Gx)), max(_norm(h), _norm(Gx)))
     inwards = _towards_cones(h - Gx, ROUNDING * (Gx_terms + np.abs(h)), cones)
     out = cone_distance(_towards_cones(-Gx, ROUNDING * Gx_terms, cones), cones)
@@ -236,15 +238,15 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
     return _verify(program, program.c, x, max(_norm(y), _norm(z)), sides)
 
 
-def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: Any) -> Verification:
+def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: Any, bounds_alone: bool) -> Verification:
     x, y, z = _vector("x", x, program.n), _vector("y", y, program.m), _vector("z", z, program.n)
     A, l, u, lb, ub = program.A, program.l, program.u, program.lb, program.ub
 
     Ax, Ax_terms = A @ x, abs(A) @ np.abs(x)
     (rows, row_terms), (bounds, bound_terms) = _support(y, l, u), _support(z, lb, ub)
     sides = _Sides(
-        primal=outside(Ax, l, u, _excess(Ax, l, u, Ax_terms), bound_rows(A)),
-        primal_cone=outside(x, lb, ub, _excess(x, lb, ub, np.zeros_like(x)), np.ones(x.size, dtype=bool)),
+        primal=outside(Ax, l, u, _excess(Ax, l, u, Ax_terms), bound_rows(A) & bounds_alone),
+        primal_cone=outside(x, lb, ub, _excess(x, lb, ub, np.zeros_like(x)), np.full(x.size, bounds_alone)),
         rows=(A.T @ y + z, abs(A).T @ np.abs(y) + np.abs(z)),
         rows_size=largest_entry(A) * _norm(y) + _norm(z),
         support=(rows + bounds, row_terms + bound_terms),

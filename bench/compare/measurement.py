@@ -181,16 +181,17 @@ def versions(solvers: Iterable[str]) -> dict[str, str | None]:
 
 
 def _commit() -> str | None:
-    """The commit of a checkout, with a plus where files of it were changed; None elsewhere."""
+    """The commit of a checkout, with a plus where sources of the packages were changed; None elsewhere."""
     root = Path(__file__).resolve().parents[2]
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        said = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--exclude", "*"], cwd=root, capture_output=True, text=True,
-            check=True,
-        )  # fmt: skip
+        changed = git("status", "--porcelain", "--", "socp", "qp", "models", "bench")
+        return git("rev-parse", "--short", "HEAD") + "+" * bool(changed) if (root / ".git").exists() else None
     except (OSError, subprocess.CalledProcessError):
         return None
-    return said.stdout.strip() if (root / ".git").exists() else None
 
 
 def hardware() -> dict[str, Any]:

@@ -13,7 +13,7 @@ import qp
 import socp
 from socp import NonNeg
 
-from ..programs.saved import changed
+from ..answers.program import changed
 from . import cone_families, points, quadratic_families
 from .case import Case, Refusal
 

@@ -9,7 +9,7 @@ import numpy as np
 import socp
 from socp import NonNeg, SecondOrder
 
-from ..programs.saved import changed
+from ..answers.program import changed
 from . import planting, points, shapes
 from .case import INFEASIBLE, Case, Planted
 from .points import Style, any_style, matrix, vector

@@ -8,7 +8,7 @@ import numpy as np
 
 import qp
 
-from ..programs.saved import changed
+from ..answers.program import changed
 from . import planting, points, shapes
 from .case import Case, Planted
 from .points import Style, any_style, matrix, positive, vector

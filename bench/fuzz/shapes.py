@@ -11,7 +11,7 @@ import qp
 import socp
 from socp import NonNeg
 
-from ..programs.saved import changed
+from ..answers.program import changed
 from .case import Case, Planted
 from .points import scaled_hessian
 

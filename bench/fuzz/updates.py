@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import socp
 
-from ..programs.saved import changed
+from ..answers.program import changed
 from . import cone_families, planting, quadratic_families
 from .case import Case
 from .points import Style

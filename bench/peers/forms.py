@@ -18,7 +18,7 @@ import scipy.sparse as sp
 import qp
 import socp
 
-from ..programs.saved import changed
+from ..answers.program import changed
 
 Point = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
 

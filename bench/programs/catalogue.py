@@ -12,8 +12,9 @@ import qp
 import socp
 
 from .. import peers
+from ..answers.program import changed
 from ..answers.verify import Program
-from . import generate, large, learning, many, repeated, saved, sets, small, tiny
+from . import generate, large, learning, many, repeated, sets, small, tiny
 
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "generated": {
@@ -160,7 +161,7 @@ def load(case: Case, form: str = "") -> Program:
 
 def multiplied_out(p: Any) -> Any:
     """Return the program with a low-rank P as an array; any other as it is."""
-    return saved.changed(p, P=p.P.toarray()) if isinstance(p.P, socp.LowRank) else p
+    return changed(p, P=p.P.toarray()) if isinstance(p.P, socp.LowRank) else p
 
 
 def _classes(source: str) -> dict[str, Callable[[int, int], Program]]:

@@ -22,10 +22,10 @@ import socp
 from .. import peers
 from ..answers import answer
 from ..answers.answer import Answer
+from ..answers.program import changed
 from ..answers.verify import Program, verify
 from ..peers.forms import Point
 from ..peers.peer import PEERS, peer_settings
-from . import saved
 
 NOT_TOLD = -1
 """The iterations of an updated solver, which are not asked for."""
@@ -140,7 +140,7 @@ def updates(solver: str, program: Program, tol: float) -> Again:
 
 def with_objective(program: Program, c: np.ndarray) -> Program:
     """The program with another linear objective."""
-    return saved.changed(program, **{"c" if isinstance(program, socp.ConeProgram) else "q": c})  # type: ignore[no-any-return]
+    return changed(program, **{"c" if isinstance(program, socp.ConeProgram) else "q": c})  # type: ignore[no-any-return]
 
 
 def _centralpath(program: Program, tol: float) -> Again:

@@ -15,26 +15,7 @@ import qp
 import socp
 from socp.files.textfile import MAX_BYTES
 
-from ..answers.verify import Program
-
-CONE, QUADRATIC = "ConeProgram", "QuadraticProgram"
-_VECTORS = {CONE: ("c", "h", "b"), QUADRATIC: ("q", "l", "u", "lb", "ub")}
-_MATRICES = {CONE: ("G", "A", "P"), QUADRATIC: ("A", "P")}
-
-
-def changed(program: Any, **parts: Any) -> Any:
-    """Return the program with other parts.
-
-    Examples
-    --------
-    >>> changed(qp.QuadraticProgram([[2.0]], [-4.0], lb=0.0), q=[3.0]).q
-    array([3.])
-    """
-    is_cone = isinstance(program, socp.ConeProgram)
-    kind, more = (CONE, ("cones",)) if is_cone else (QUADRATIC, ())
-    names = (*_VECTORS[kind], *_MATRICES[kind], *more, "offset")
-    kinds: Any = socp.ConeProgram if is_cone else qp.QuadraticProgram
-    return kinds(**{name: getattr(program, name) for name in names} | parts)
+from ..answers.program import CONE, MATRICES, QUADRATIC, VECTORS, Program
 
 
 def write(program: Program, path: str | os.PathLike[str]) -> None:
@@ -50,8 +31,8 @@ def write(program: Program, path: str | os.PathLike[str]) -> None:
     """
     kind = CONE if isinstance(program, socp.ConeProgram) else QUADRATIC
     fields: dict[str, Any] = {"kind": np.array(kind), "offset": np.array(program.offset)}
-    fields |= {name: getattr(program, name) for name in _VECTORS[kind]}
-    for name in _MATRICES[kind]:
+    fields |= {name: getattr(program, name) for name in VECTORS[kind]}
+    for name in MATRICES[kind]:
         fields |= _parts(name, getattr(program, name))
     if isinstance(program, socp.ConeProgram):
         fields["cones"] = np.array([cone.dim for cone in program.cones], dtype=np.int64)
@@ -80,8 +61,8 @@ def read(path: str | os.PathLike[str]) -> Program:
 
 def _program(fields: dict[str, np.ndarray]) -> Program:
     kind = str(fields["kind"])
-    data: dict[str, Any] = {name: fields[name] for name in _VECTORS[kind]}
-    data |= {name: _matrix(name, fields) for name in _MATRICES[kind]}
+    data: dict[str, Any] = {name: fields[name] for name in VECTORS[kind]}
+    data |= {name: _matrix(name, fields) for name in MATRICES[kind]}
     data["offset"] = float(fields["offset"])
     if kind == QUADRATIC:
         return qp.QuadraticProgram(**data)

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from bench.answers.program import changed
 from bench.compare.tables import Table
 from bench.programs import generate
-from bench.programs.saved import changed
 from qp.reduce.cone_form import ConeForm
 from socp.textbook import Switches, solve
 from socp.textbook.switches import dense
