@@ -152,14 +152,13 @@ def test_the_second_form_gets_no_more_than_twice_the_time_of_a_solved_first():
 
 @pytest.mark.full
 def test_every_thread_variable_is_set_for_the_solver_alone(monkeypatch):
-    seen = {}
-    real = subprocess.Popen
+    seen, real = {}, compare.Process
 
-    def popen(arguments, **keywords):
-        seen.update(keywords["env"])
-        return real(arguments, **keywords)
+    def started(*command, environment, errors):
+        seen.update(environment)
+        return real(*command, environment=environment, errors=errors)
 
-    monkeypatch.setattr(compare.subprocess, "Popen", popen)
+    monkeypatch.setattr(compare, "Process", started)
     compare.Worker(f"{FAKE}:honest", 1).close()
     for name in ("OPENBLAS", "OMP", "MKL", "NUMBA", "RAYON"):
         assert seen[f"{name}_NUM_THREADS"] == "1"
