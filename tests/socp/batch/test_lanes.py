@@ -251,7 +251,9 @@ def check(many, lanes):
         if code == MAX_ITERATIONS:
             left.add(i)
             continue
-        assert (many.status[i], many.iterations[i]) == (STATUS[code], steps)
+        assert many.status[i] == STATUS[code]
+        # what is left of a ray is rounding, another on each processor: it may pass its test a step earlier or later
+        assert abs(many.iterations[i] - steps) <= (code != OPTIMAL)
         if code == OPTIMAL:
             assert np.abs(many.x[i] - x).max() <= 2e-6 * (1.0 + np.abs(x).max())  # of the largest: rounding is of all
     assert set(many.alone) == left
