@@ -23,7 +23,7 @@ from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
-from .plan.choice import SMALL, SMALL_REASON, decide
+from .plan.choice import SMALL, decide
 from .plan.plan import Plan
 from .problem import printing
 from .problem.checks import ProgramError
@@ -132,7 +132,8 @@ class Engine(SetUpOnce):
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings, self._state, self._threads = form, timings, state, threads
         self._fallbacks: Fallbacks | None = None  # once a run has failed
-        self.first = program if state.plan.reason is SMALL_REASON else None
+        # dense Cholesky was chosen with the price of a sparse analysis, which a solver that is kept pays once
+        self.first = program if state.plan.is_free and state.plan.backend == "dense" else None
         self._ended_well = False  # whether the last run left an optimal point where the next one works
         self._has_last = False  # whether the state keeps one
 

@@ -9,7 +9,6 @@ from .costs import COSTS, dense_seconds, low_rank_seconds, sparse_seconds
 from .plan import Backend, Plan
 
 SMALL = 260  # variables and equalities up to which a program may be small
-SMALL_REASON = "the program is small"
 NEW_PATTERNS = 0.4  # share of the sparse programs that are analyzed: the others have a pattern that was seen before
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
 
@@ -49,7 +48,7 @@ def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Bac
         "sparse": sparse_seconds(n, rows, form.entries - form.bounds, costs, P_entries=P_entries),
     }
     if not is_kept and is_small(form):
-        return "dense", SMALL_REASON, _told(seconds, "dense")
+        return "dense", "the program is small", _told(seconds, "dense")
     if P.rank is not None and _is_held(form):
         seconds["low rank"] = low_rank_seconds(n, P.rank + rows)
     least = min(seconds, key=seconds.__getitem__)

@@ -4,12 +4,11 @@ A change of these is a change of the method, which a fallback or refinement may 
 from one processor to another: one iteration of the interior-point method, and a few steps of refinement, are left open.
 """
 
-import importlib
-
 import numpy as np
 import pytest
 
 import socp
+from tests.support.counted import check_counts, made
 
 WAYS = [
     {},
@@ -36,23 +35,10 @@ COUNTS = {
 }  # fmt: skip
 
 
-def made(name):
-    module, _, rest = name.partition(".")
-    function, size = rest.rstrip(")").split("(")
-    return getattr(importlib.import_module(f"bench.programs.{module}"), function)(int(size))
-
-
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts(name):
     for way, told in zip(WAYS, COUNTS[name].split(", "), strict=True):
-        solution = socp.solve(made(name), **way)
-        method, _, counts = told.rpartition(" ")
-        iterations, _, steps = counts.partition("+")
-        by_path = solution.plan.method == "interior point"
-        assert method == (solution.plan.backend if by_path else solution.plan.method), way
-        assert abs(solution.iterations - int(iterations)) <= by_path, (way, solution.iterations)
-        if by_path:
-            assert abs(solution.trace["refinements"].sum() - int(steps or 0)) <= 3, way
+        check_counts(socp.solve(made(name), **way), told, way)
 
 
 @pytest.mark.parametrize("name, cold, warm", [
