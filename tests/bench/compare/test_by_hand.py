@@ -16,7 +16,7 @@ from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machi
 from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
-from bench.programs import tiny
+from bench.programs import generate, tiny
 from bench.programs.catalogue import Case
 from bench.programs.repeated import with_objective
 from socp import Status
@@ -179,7 +179,7 @@ def test_a_row_of_the_anatomy_by_hand(monkeypatch):
     assert anatomy.row("p", 1e6) == ["p", "dense", "1e+03", "9", *tens, "5", "200.0"]
     kkt.flops = 0.0
     assert anatomy.row("p", 1e6)[-2:] == ["0", "-"]
-    other = qp.solve(qp.QuadraticProgram(np.eye(200), np.cos(np.arange(200.0)), lb=0.0))
+    other = qp.solve(generate.svm_dual_rbf(100, 0))
     other.setup_time, other.solve_time, other.iterations, other.timings = 0.25, 0.75, 3, solution.timings
     monkeypatch.setattr(anatomy, "measured", lambda name: (other, None))
     assert anatomy.row("q", 1e6) == ["q", "active set", "1e+03", "3", *tens, "-", "-"]
