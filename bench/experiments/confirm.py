@@ -140,8 +140,8 @@ def _values(parameters: Parameters) -> list[str]:
 
 def _moved(experiment: Experiment, found: Result, kept: Result) -> str:
     """Return the first number that is another one now, with both; nothing where all are equal."""
-    both = ({name: run[name] for name in run if name not in experiment.incidental} for run in (found, kept))
-    return next(differences(*both), "")
+    now, before = ({name: run[name] for name in run if name not in experiment.incidental} for run in (found, kept))
+    return next(differences(now, before), "")
 
 
 def _decided(experiment: Experiment, runs: dict[str, Result]) -> list[bool]:
