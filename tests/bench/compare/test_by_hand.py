@@ -16,6 +16,7 @@ from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machi
 from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
+from bench.compare.summary import Results, comparisons, profile, shifted_geometric_mean, summaries
 from bench.programs import generate, tiny
 from bench.programs.catalogue import Case
 from bench.programs.repeated import with_objective
@@ -131,10 +132,16 @@ def test_times_by_a_clock_made_by_hand(monkeypatch):
     assert derivatives._seconds(lambda: calls.append(1)) == pytest.approx(0.01) and calls.count(1) == 15
 
 
-def test_rates_are_counts_over_seconds(monkeypatch):
+def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
     monkeypatch.setattr(calibrate, "best_seconds", lambda work, runs=5: (work(), 2.0)[1])
     monkeypatch.setattr(calibrate, "ORDERS", (20, 30))
     rates = {rate.name: rate for rate in calibrate.rates((20, 30))}
+    calibrate.write(tmp_path / "costs.json", list(rates.values()))
+    written = json.loads((tmp_path / "costs.json").read_text())
+    assert written["machine"]["cores"] >= 1 and [row["rate"] for row in written["rates"]] == list(rates)
+    first = rates["Cholesky factorization"]
+    assert written["rates"][0]["median"] == first.median == np.median(first.measured)
+    assert calibrate.Rate("solve", "bytes", 8e9, (1.0, 3.0, 2.0)).line().split() == "solve 8e+09 2 1 to 3 bytes".split()
     assert rates["Cholesky factorization"][2:] == (COSTS.flops, (20**3 / 6, 30**3 / 6))
     assert rates["solve with the factor"][2:] == (COSTS.bandwidth, (1600.0, 3600.0))
     for name, sizes in (("dual active set", (10, 20, 30)), ("active set", (20, 30)),
@@ -298,3 +305,25 @@ def test_a_measurement_is_what_the_verifier_finds():
     assert (found.gap, found.objective, found.verdict) == (exact.gap, exact.objective, "WRONG") and found.primal > 1e-4
     dense = qp.QuadraticProgram(np.array([[1.0, 0.0], [0.0, 0.0]]), [0.0, 0.0], [[1.0, 2.0]], 0.0, 1.0)
     assert (suite.nonzeros(dense), suite.rows(dense)) == (3, 1)
+
+
+def test_shifted_geometric_mean():
+    assert shifted_geometric_mean([0.0, 0.03], 0.01) == pytest.approx(0.01)  # sqrt(0.01 * 0.04) - 0.01
+    assert shifted_geometric_mean([2.0, 8.0], 0.0) == pytest.approx(4.0)
+    assert shifted_geometric_mean([5.0]) == pytest.approx(5.0)
+    assert math.isnan(shifted_geometric_mean([]))
+
+
+def test_the_better_form_counts_and_a_wrong_one_only_where_none_is_solved():
+    def verdict(*forms):
+        found = Results([Measurement("p", "", 1, "s", str(k), "optimal", v, t) for k, (t, v) in enumerate(forms)], 10.0)
+        return found.best["p", "s"].verdict, found.best["p", "s"].seconds
+
+    assert verdict((1.0, "WRONG"), (5.0, "solved")) == ("solved", 5.0)
+    assert verdict((3.0, "solved"), (2.0, "certified")) == ("certified", 2.0)
+    assert verdict((1.0, "failed"), (5.0, "WRONG")) == ("WRONG", 5.0)
+
+
+def test_nothing_measured():
+    results = Results([], 10.0)
+    assert summaries(results) == [] and comparisons(results) == [] and profile(results) == {}

@@ -193,18 +193,6 @@ def test_seeds_warm_starts_and_pickles():
     assert DiscreteHMM(3).fit(sequences).fit([[0, 1]]).emissionprob_.shape == (3, 2)  # without it fit forgets
 
 
-def test_random_paths_follow_the_posterior():
-    model = random_discrete(np.random.default_rng(8))
-    x = [0, 3, 1]
-    weights = enumerate_paths(model, x)
-    alpha = model._filter(model._batch([x]))[0]
-    draws = np.empty((200_000, 3), dtype=np.int64)
-    random_paths(0, 3, model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)
-    frequency = np.bincount(draws @ [9, 3, 1], minlength=27) / len(draws)
-    expected = np.array([weights[path] for path in itertools.product(range(3), repeat=3)]) / sum(weights.values())
-    assert abs(frequency - expected).max() < 5 * 0.5 / np.sqrt(len(draws))
-
-
 @pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
 def test_samples_come_from_the_model(kind):
     rng = np.random.default_rng(9)
@@ -325,3 +313,15 @@ def test_a_near_uniform_start_has_states_nearly_alike(kind):
     assert spread.transmat_.std() > 2.0 * started.transmat_.std()
     again = kind(6, init="near_uniform", max_iter=5, tol=0.0, random_state=1).fit(X)
     assert again.n_iter_ == 5 and (np.diff(again.objectives_) >= 0.0).all()
+
+
+def test_random_paths_follow_the_posterior():
+    model = random_discrete(np.random.default_rng(8))
+    x = [0, 3, 1]
+    weights = enumerate_paths(model, x)
+    alpha = model._filter(model._batch([x]))[0]
+    draws = np.empty((200_000, 3), dtype=np.int64)
+    random_paths(0, 3, model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)
+    frequency = np.bincount(draws @ [9, 3, 1], minlength=27) / len(draws)
+    expected = np.array([weights[path] for path in itertools.product(range(3), repeat=3)]) / sum(weights.values())
+    assert abs(frequency - expected).max() < 5 * 0.5 / np.sqrt(len(draws))
