@@ -79,9 +79,14 @@ def test_in_logarithms_the_posterior_is_the_same(model, sequences, monkeypatch):
         return alpha * np.nan, predicted * np.nan, ours, np.ones_like(lost), chain, slow
 
     monkeypatch.setattr(model, "_filter", all_lost)
-    logs = model._infer(batch, by_sequence=True, chain_logs=True)
-    for name, value in vars(usual).items():
-        np.testing.assert_allclose(getattr(logs, name), value, rtol=0, atol=1e-11, err_msg=name)
+    weight = np.arange(2.0, 2.0 + len(batch))
+    for by_sequence in (True, False):
+        logs = model._infer(batch, weight, by_sequence, chain_logs=True)
+        for name, value in vars(usual).items():
+            if name not in ("log_likelihood", "gamma"):
+                value = weight.reshape(-1, *[1] * (value.ndim - 1)) * value
+                value = value if by_sequence else value.sum(axis=0, keepdims=True)
+            np.testing.assert_allclose(getattr(logs, name), value, rtol=0, atol=1e-10, err_msg=name)
 
 
 def test_a_bent_chain_is_the_sum_over_all_bent_paths():
