@@ -31,19 +31,15 @@ if TYPE_CHECKING:
     from .svm.knowledge import KnowledgeSVC
     from .svm.linear import LinearSVC, LinearSVR
     from .svm.minimax import MinimaxProbabilityClassifier
-    from .svm.multiple_kernel import MultipleKernelSVC
     from .svm.multitask import MultiTaskSVC
     from .svm.nu import NuSVC, NuSVR
     from .svm.one_class import OneClassSVM
     from .svm.path import SVCCV
     from .svm.perceptron import Perceptron
-    from .svm.privileged import PrivilegedSVC
-    from .svm.robust import RobustSVC
     from .svm.string_kernels import MismatchKernel
     from .svm.subgradient import SubgradientSVC
     from .svm.svc import SVC
     from .svm.svr import SVR
-    from .svm.wasserstein import WassersteinSVC
     from .topics.medlda import MedLDA
     from .topics.topics import LatentDirichletAllocation
     from .transfer.ontology import UNREACHABLE, Graph, semantic_distances
@@ -95,20 +91,16 @@ __all__ = [
     "MixedNaiveBayes",
     "MultiTaskSVC",
     "MultinomialNaiveBayes",
-    "MultipleKernelSVC",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
-    "PrivilegedSVC",
     "Prototypes",
     "QuadraticDiscriminant",
-    "RobustSVC",
     "Round",
     "SemanticCompression",
     "SubgradientSVC",
     "SufficientStatistics",
-    "WassersteinSVC",
     "WordNet",
     "class_means",
     "discriminant",
@@ -144,19 +136,15 @@ if not TYPE_CHECKING:  # for which a module's __getattr__ would be a name for ev
             ".svm.knowledge": "KnowledgeSVC",
             ".svm.linear": "LinearSVC LinearSVR",
             ".svm.minimax": "MinimaxProbabilityClassifier",
-            ".svm.multiple_kernel": "MultipleKernelSVC",
             ".svm.multitask": "MultiTaskSVC",
             ".svm.nu": "NuSVC NuSVR",
             ".svm.one_class": "OneClassSVM",
             ".svm.path": "SVCCV",
             ".svm.perceptron": "Perceptron",
-            ".svm.privileged": "PrivilegedSVC",
-            ".svm.robust": "RobustSVC",
             ".svm.string_kernels": "MismatchKernel",
             ".svm.subgradient": "SubgradientSVC",
             ".svm.svc": "SVC",
             ".svm.svr": "SVR",
-            ".svm.wasserstein": "WassersteinSVC",
             ".topics.medlda": "MedLDA",
             ".topics.topics": "LatentDirichletAllocation",
             ".transfer.ontology": "UNREACHABLE Graph semantic_distances",
