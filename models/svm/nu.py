@@ -76,6 +76,8 @@ class NuSVC(MarginClassifier, MachineParameters):
     array([[1., 1.]])
     """
 
+    C = 1.0
+
     nu: Share = 0.25
     kernel: KernelChoice = "rbf"
 

@@ -38,7 +38,7 @@ class MarginClassifier(KernelClassifier):
     _samples_told = PAIRWISE
     _left_behind: ClassVar[tuple[str, ...]] = ("_answer",)
 
-    C: float = 1.0
+    C: float
     fit_intercept: bool = True
     break_ties: bool = False
     solver: Form = "auto"
