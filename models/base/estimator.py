@@ -262,8 +262,7 @@ class Estimator:
         return int(value) if isinstance(value, (bool, np.bool_)) else check_number("verbose", value, 0, whole=True)
 
     def _engine_settings(self) -> dict[str, Any]:
-        """The settings, checked, of the engine that solves the estimator's programs."""
-        self._check_fields()
+        """The settings of the engine that solves the estimator's programs, once the parameters are checked."""
         return {**self._limits(), "tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
 
     def _limits(self) -> dict[str, Any]:
@@ -289,6 +288,11 @@ class Estimator:
         warn_unless_good(type(self).__name__, solution)
         self.program_, self.solution_, self.n_iter_ = program, solution, solution.iterations
         return solution
+
+    def _last(self, name: str) -> Any:
+        if name not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has this after fit, in the process of the fit alone")
+        return self.__dict__[name]
 
     def _inner_verbosity(self) -> int:
         """That of the models and programs inside of this one's iterations, which are seen from verbose = 2 on."""

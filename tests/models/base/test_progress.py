@@ -69,11 +69,7 @@ ONE_PROGRAM = [
     (models.NuSVR(), (X, X[:, 0]), {}),
     (models.OneClassSVM(), (X,), {}),
     (models.MinimaxProbabilityClassifier(), (X, TWO), {}),
-    (models.RobustSVC(), (X, TWO), {}),
-    (models.WassersteinSVC(), (X, TWO), {}),
-    (models.MultipleKernelSVC(), (X, TWO), {}),
     (models.KnowledgeSVC(), (X, TWO), {}),
-    (models.PrivilegedSVC(), (X, TWO), {"privileged": X}),
     (models.MultiTaskSVC(), (X, TWO), {"tasks": np.arange(40) % 2}),
     (models.ExplanationAugmentedSVC(explain=first_features), (X, TWO), {}),
 ]
