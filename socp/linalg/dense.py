@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv, syrk
-from ..compiled.kernels import deferred, inner, kernel
-from ..compiled.signatures import Floats, Matrix
+from ..compiled.kernels import deferred, inner
+from ..compiled.signatures import Floats
 from .cholesky import LOOPS
 from .vectors import dot_within
 
@@ -68,11 +68,3 @@ def multiply_low_rank(n: int, k: int, F: Floats, d: Floats, x: Floats, Fx: Float
     if k > 0 and n > 0:
         gemv(TRANSPOSE, n, k, 1.0, F, 0, n, x, 0, 0.0, Fx, 0)
         gemv(NO_TRANSPOSE, n, k, 1.0, F, 0, n, Fx, 0, 1.0, out, 0)
-
-
-@kernel
-def scale_symmetric_dense(array: Matrix, D: Floats, factor: float, out: Matrix) -> None:
-    """out := factor diag(D) array diag(D)."""
-    for i in range(D.size):
-        for j in range(D.size):
-            out[i, j] = factor * D[i] * D[j] * array[i, j]

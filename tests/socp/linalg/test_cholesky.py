@@ -17,7 +17,6 @@ from socp.linalg.dense import (
     multiply_low_rank,
     multiply_symmetric_dense,
     multiply_tall,
-    scale_symmetric_dense,
 )
 
 
@@ -83,6 +82,3 @@ def test_products(n):
         F = rng.normal(size=(n, k))
         multiply_low_rank(n, k, F.T.ravel(), D, x, np.empty(k), out)
         np.testing.assert_allclose(out, F @ (F.T @ x) + D * x, rtol=0, atol=1e-12 * n)
-    scaled = np.empty((n, n))
-    scale_symmetric_dense(A, D, 3.0, scaled)
-    np.testing.assert_allclose(scaled, 3.0 * np.diag(D) @ A @ np.diag(D), rtol=1e-14)
