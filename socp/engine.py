@@ -17,7 +17,7 @@ from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kernel_groups import ready_for_large
 from .kkt.backends import build
 from .kkt.base import KKT
-from .linalg.cholesky import NARROW
+from .linalg.cholesky import LOOPS
 from .linalg.csc import same_places
 from .method import workspace
 from .method.fallbacks import FAILED, Fallbacks
@@ -115,7 +115,7 @@ class Engine(SetUpOnce):
         order = sizes[0] + sizes[1]
         # BLAS with the threads of the settings, where it is called with matrices large enough; else nothing more: the
         # lock is held by the one who works with the solver
-        threads = self.at_work if order <= NARROW else blas_threads(settings.threads)
+        threads = self.at_work if order <= LOOPS else blas_threads(settings.threads)
         if order > GLANCE:
             ready_for_large(sizes[4] > 0)
         state = workspace.acquire(program, sizes, settings)

@@ -27,9 +27,9 @@ import scipy.sparse as sp
 from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, TRANSPOSE, syrk, trsm
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
-from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from ..linalg.cholesky import LOOPS, cholesky, solve_lower, solve_lower_transposed
 from ..linalg.csc import append_upper
-from ..linalg.dense import ENTRIES, gram, multiply_tall
+from ..linalg.dense import gram, multiply_tall
 from ..linalg.ldl.factorization import LDL
 from ..linalg.refinement import SLOW
 
@@ -239,7 +239,7 @@ def scale_upper(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, passe
 @inner
 def add_squares(n: int, q: int, rho: float, C: Floats, L: Floats) -> None:
     """L += rho C'C, the lower triangle by columns, for the q rows of C."""
-    if n * q > ENTRIES:
+    if n * q > LOOPS:
         syrk(LOWER, NO_TRANSPOSE, n, q, rho, C, 0, n, 1.0, L, 0, n)
         return
     for k in range(q):
@@ -282,7 +282,7 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
         return least
     for i in range(n * q):
         Y[i] = C[i]
-    if n * q > ENTRIES:
+    if n * q > LOOPS:
         trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, q, 1.0, L, 0, n, Y, 0, n)
     else:
         solve_lower(n, L, q, Y)

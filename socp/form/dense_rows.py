@@ -14,8 +14,8 @@ from ..compiled.blas import NO_TRANSPOSE, TRANSPOSE, gemv
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, flag, floats, number
+from ..linalg.cholesky import LOOPS
 from ..linalg.csc import multiply, multiply_both, multiply_transposed
-from ..linalg.dense import ENTRIES
 from ..problem.hessian import FULL
 from .standard import NO_HESSIAN, SPARSE, StandardForm
 
@@ -85,7 +85,7 @@ def spread_rows(form: StandardForm, rows: DenseRows) -> None:
             M[r * n + indices[k]] = data[source[k]]
             if r < p:
                 rows.largest = max(rows.largest, abs(data[source[k]]))
-    form.is_spread = M.size > ENTRIES and form.entries - form.bounds >= FULL * M.size
+    form.is_spread = M.size > LOOPS and form.entries - form.bounds >= FULL * M.size
 
 
 @inner
