@@ -38,9 +38,6 @@ def with_gaps(X, columns, share=0.2, seed=1):
     return X
 
 
-DEFAULTS = [GaussianNaiveBayes, BernoulliNaiveBayes, MultinomialNaiveBayes, MixedNaiveBayes]
-
-
 def test_mixed_is_the_sum_of_its_parts():
     X, y = samples()
     X = with_gaps(X, [0, 2, 3, 5])
