@@ -9,13 +9,7 @@ from scipy.stats import multivariate_t
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from models import (
-    JointGaussianRegressor,
-    LinearDiscriminant,
-    LogisticRegression,
-    Prototypes,
-    QuadraticDiscriminant,
-)
+from models import JointGaussianRegressor, LinearDiscriminant, LogisticRegression, Prototypes, QuadraticDiscriminant
 from models.generative.normal import raise_eigenvalues
 from tests.support.data import data_folder
 

@@ -6,12 +6,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 from scipy.stats import gaussian_kde
 
-from models import (
-    BernoulliNaiveBayes,
-    GaussianNaiveBayes,
-    MixedNaiveBayes,
-    MultinomialNaiveBayes,
-)
+from models import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
 
 MIXED = ["gaussian", "multinomial", "bernoulli", "categorical", "multinomial", "gaussian"]
 MODELS = [
