@@ -39,22 +39,6 @@ def test_where_the_classes_overlap_it_stops_at_the_limit():
         assert Perceptron().fit(*separable()).converged_
 
 
-@pytest.mark.parametrize("margin", [0.0, 2.0])
-def test_a_weight_is_as_good_as_so_many_copies(margin):
-    X, y = separable()
-    weight = np.arange(40) % 4
-    weighted = Perceptron(margin=margin).fit(X, y, sample_weight=weight)
-    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(40), weight))
-    copied = Perceptron(margin=margin).fit(X[rows], y[rows])
-    np.testing.assert_array_equal(weighted.coef_, copied.coef_)
-    np.testing.assert_array_equal(weighted.intercept_, copied.intercept_)
-    np.testing.assert_array_equal(weighted.mistakes_[0][rows], copied.mistakes_[0])
-    assert not weighted.mistakes_[0][weight == 0].any()
-    steps = weighted.mistakes_[0] * weight * y
-    np.testing.assert_allclose(weighted.coef_[0], steps @ X, atol=1e-11)
-    assert weighted.intercept_[0] == steps.sum()
-
-
 def test_all_weights_times_a_number_are_the_weights_of_the_plane_times_it():
     X, y = two_classes(noise=2.0)
     with pytest.warns(ConvergenceWarning):
