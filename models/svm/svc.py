@@ -150,10 +150,6 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
     ValueError
         Something does not fit, which the message names; or the margin is hard and the classes cannot be separated.
 
-    See Also
-    --------
-    SubgradientSVC : the same linear machine by descent on the hinge loss.
-
     Notes
     -----
     There is no `predict_proba`: calibrate with ``CalibratedClassifierCV(svc)``.  Nothing is random.
