@@ -179,9 +179,7 @@ class Engine(SetUpOnce):
             started, setup_time = time.perf_counter(), self.setup_time
             solution = self._find(warm_start is True, self._start_of(warm_start))
             late = self.setup_time - setup_time  # a cone solver that was set up on the way
-            solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
-            timings = solution.timings
-            timings["rest"] += solution.setup_time + solution.solve_time - sum(timings.values())
+            solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if solution.status is OPTIMAL and self.active_set is not None:  # which begins there
                 self._last = solution.x.copy()
             if self.settings.verbose:
