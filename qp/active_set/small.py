@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from socp.engine import NO_TIMINGS
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
-from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
@@ -37,7 +35,7 @@ from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import MOST_PROXIMAL, DualSet, load_dual, solve_dual
+from .dual import BESIDE, MOST_PROXIMAL, DualSet, load_dual, solve_dual
 
 TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
 STEPS = 6  # at most, for each row and variable: programs take one or two
@@ -93,6 +91,10 @@ class DualActiveSet:
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
         found = self._find(room, is_warm) if room.is_factored else None
+        if found is None and room.is_factored:  # sides that come together may depend on each other all but rounding
+            room.work.beside = np.inf
+            found = self._find(room, False)
+            room.work.beside = BESIDE
         room.is_at_work = False
         return found
 
@@ -123,19 +125,15 @@ class DualActiveSet:
             "_rest": functools.partial(rest_of, program, self.settings.tol, room.work.count, room.copy_of_trace(count)),
         }  # fmt: skip
         room.has_answer = True
-        if self.settings.verbose:
-            show(solution.trace)
         return solution
 
     def _certificate(self, room: Room, point: Point, message: str, status: Status) -> Solution:
         """The answer that there is none."""
         program, trace = self.program, trace_of(self.program, room.copy_of_trace(room.iterations.item()))
-        if self.settings.verbose:
-            show(trace)
         return solution_at(
             program, status, point, None, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message,
             trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
-            run=cone_run(program, point, status, message, trace, self.plan),
+            run=functools.partial(cone_answer, program, point, status, message, trace, self.plan),
         )  # fmt: skip
 
     def _enter(self) -> Room:
@@ -217,7 +215,8 @@ class Room:
             **{name: np.zeros((1, size)) for name, size in data.items()},
         )  # fmt: skip
         self.test, self.work = verifier_for(batch, np.zeros(m), settings), DualSet(m=m, n=n)
-        self.work.max_steps = most_steps
+        self.work.max_steps, self.work.beside = most_steps, BESIDE
+        self.work.may_be_proximal = "proximal steps" in method_seconds(n, m, 0, 0)
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MOST_CROSSING, CROSSING * tol)
         self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
@@ -263,7 +262,7 @@ def rest_of(
     return {
         "message": message, "trace": trace,
         "timings": {**NO_TIMINGS, "rest": solution.setup_time + solution.solve_time},
-        "_run": cone_run(program, point, OPTIMAL, message, trace, solution.plan),
+        "_run": functools.partial(cone_answer, program, point, OPTIMAL, message, trace, solution.plan),
     }  # fmt: skip
 
 
@@ -275,19 +274,8 @@ def trace_of(program: QuadraticProgram, records: bytearray) -> np.ndarray:
     return trace
 
 
-def show(trace: np.ndarray) -> None:
-    """Print the records."""
-    for record in trace:
-        printing.line(record)
-
-
-def cone_run(*answer: Any) -> Any:
-    """What makes the answer to the cone program of what `cone_answer` takes, when it is asked for."""
-    return SimpleNamespace(solution=functools.partial(cone_answer, *answer))
-
-
 def cone_answer(
-    program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan
+    program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan | None
 ) -> ConeSolution:
     """The answer to the cone program, from that to the program."""
     form, (x, y, z_bounds) = ConeForm(program), point

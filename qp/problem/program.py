@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.kernels import kernel, leaf
+from socp.compiled.kernels import kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.linalg.vectors import NO_VALUES
@@ -219,18 +219,13 @@ def are_plain(q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) -> bool:
     trap = 0.0  # 0 times a number that is not finite is NaN
     for j in range(q.size):
         trap += 0.0 * q[j]
-    return trap == 0.0 and are_in_order(l, u) and are_in_order(lb, ub)
-
-
-@leaf
-def are_in_order(lower: Floats, upper: Floats) -> bool:
-    """Whether sides are in order, and absent or numbers well below 1e20 in size."""
-    for i in range(lower.size):
-        if not (abs(lower[i]) < 0.99e20 or lower[i] == -np.inf):
-            return False
-        if not (abs(upper[i]) < 0.99e20 or upper[i] == np.inf) or lower[i] > upper[i]:
-            return False
-    return True
+    for lower, upper in ((l, u), (lb, ub)):
+        for i in range(lower.size):
+            if not (abs(lower[i]) < 0.99e20 or lower[i] == -np.inf):
+                return False
+            if not (abs(upper[i]) < 0.99e20 or upper[i] == np.inf) or lower[i] > upper[i]:
+                return False
+    return trap == 0.0
 
 
 def no_side_beyond(side: np.ndarray) -> np.ndarray:
