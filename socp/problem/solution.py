@@ -86,9 +86,9 @@ class Answer(KeepsProgram):
 
         def __getattr__(self, name: str) -> Any:
             """What is made when it is first asked for: all that `_rest` returns."""
-            if self.__dict__.get("_rest") is None:
+            if self.__dict__.get("_rest") is None or name not in self._state():
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            return self._state()[name]
+            return self.__dict__[name]
 
     def _state(self) -> dict[str, Any]:
         """All of it, with what nobody has asked for yet."""
