@@ -168,7 +168,6 @@ setup(
             "pytest-timeout",
             "pytest-xdist",
             "hypothesis",
-            "hmmlearn",
             "clarabel",
             "dask[distributed]",
             ECOS,

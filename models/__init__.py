@@ -8,163 +8,100 @@ from socp.version import __version__ as __version__
 require("qp")
 
 if TYPE_CHECKING:
-    from .bilevel.bilevel import BilevelClassifier, Round
-    from .bilevel.prior import GenerativePrior
-    from .explanations.estimator import ExplanationAugmentedSVC
-    from .explanations.given import explained_examples
-    from .generative.coupled import CoupledDiscriminant
-    from .generative.gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
-    from .generative.joint_gaussian import JointGaussianRegressor
-    from .generative.naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
-    from .logistic.hybrid import HybridNaiveBayes
-    from .logistic.logistic import LogisticRegression
-    from .score_spaces.fisher_kernel_learning import FisherKernelLearning
-    from .score_spaces.free_energy import FreeEnergyClassifier
-    from .score_spaces.large_margin_hmm import LargeMarginHMM
-    from .score_spaces.med import MEDClassifier
-    from .score_spaces.mss import MaxMarginScoreSpace
-    from .score_spaces.scores import FisherScore, FreeEnergyScore, LogLikelihoodScore, SufficientStatistics
-    from .sequences.discrete_hmm import DiscreteHMM
-    from .sequences.gaussian_hmm import GaussianHMM
-    from .sequences.sequences import encode_symbols
-    from .svm.kernels import Kernel
-    from .svm.knowledge import KnowledgeSVC
-    from .svm.linear import LinearSVC, LinearSVR
-    from .svm.minimax import MinimaxProbabilityClassifier
-    from .svm.multiple_kernel import MultipleKernelSVC
-    from .svm.multitask import MultiTaskSVC
-    from .svm.nu import NuSVC, NuSVR
-    from .svm.one_class import OneClassSVM
-    from .svm.path import SVCCV
-    from .svm.perceptron import Perceptron
-    from .svm.privileged import PrivilegedSVC
-    from .svm.robust import RobustSVC
-    from .svm.string_kernels import MismatchKernel
-    from .svm.subgradient import SubgradientSVC
-    from .svm.svc import SVC
-    from .svm.svr import SVR
-    from .svm.wasserstein import WassersteinSVC
-    from .topics.medlda import MedLDA
-    from .topics.topics import LatentDirichletAllocation
-    from .transfer.ontology import UNREACHABLE, Graph, semantic_distances
-    from .transfer.transfer import (
-        DiscriminativeTransfer,
-        GenerativeTransfer,
-        SemanticCompression,
-        class_means,
-        discriminant,
-    )
-    from .transfer.wordnet import WordNet
+    from .bilevel.bilevel import BilevelClassifier as BilevelClassifier
+    from .bilevel.bilevel import Round as Round
+    from .bilevel.prior import GenerativePrior as GenerativePrior
+    from .explanations.estimator import ExplanationAugmentedSVC as ExplanationAugmentedSVC
+    from .explanations.given import explained_examples as explained_examples
+    from .generative.coupled import CoupledDiscriminant as CoupledDiscriminant
+    from .generative.gaussian import LinearDiscriminant as LinearDiscriminant
+    from .generative.gaussian import Prototypes as Prototypes
+    from .generative.gaussian import QuadraticDiscriminant as QuadraticDiscriminant
+    from .generative.joint_gaussian import JointGaussianRegressor as JointGaussianRegressor
+    from .generative.naive_bayes import BernoulliNaiveBayes as BernoulliNaiveBayes
+    from .generative.naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
+    from .generative.naive_bayes import MixedNaiveBayes as MixedNaiveBayes
+    from .generative.naive_bayes import MultinomialNaiveBayes as MultinomialNaiveBayes
+    from .logistic.hybrid import HybridNaiveBayes as HybridNaiveBayes
+    from .logistic.logistic import LogisticRegression as LogisticRegression
+    from .score_spaces.fisher_kernel_learning import FisherKernelLearning as FisherKernelLearning
+    from .score_spaces.free_energy import FreeEnergyClassifier as FreeEnergyClassifier
+    from .score_spaces.large_margin_hmm import LargeMarginHMM as LargeMarginHMM
+    from .score_spaces.med import MEDClassifier as MEDClassifier
+    from .score_spaces.mss import MaxMarginScoreSpace as MaxMarginScoreSpace
+    from .score_spaces.scores import FisherScore as FisherScore
+    from .score_spaces.scores import FreeEnergyScore as FreeEnergyScore
+    from .score_spaces.scores import LogLikelihoodScore as LogLikelihoodScore
+    from .score_spaces.scores import SufficientStatistics as SufficientStatistics
+    from .sequences.discrete_hmm import DiscreteHMM as DiscreteHMM
+    from .sequences.gaussian_hmm import GaussianHMM as GaussianHMM
+    from .sequences.sequences import encode_symbols as encode_symbols
+    from .svm.kernels import Kernel as Kernel
+    from .svm.knowledge import KnowledgeSVC as KnowledgeSVC
+    from .svm.linear import LinearSVC as LinearSVC
+    from .svm.linear import LinearSVR as LinearSVR
+    from .svm.minimax import MinimaxProbabilityClassifier as MinimaxProbabilityClassifier
+    from .svm.multitask import MultiTaskSVC as MultiTaskSVC
+    from .svm.nu import NuSVC as NuSVC
+    from .svm.nu import NuSVR as NuSVR
+    from .svm.one_class import OneClassSVM as OneClassSVM
+    from .svm.path import SVCCV as SVCCV
+    from .svm.string_kernels import MismatchKernel as MismatchKernel
+    from .svm.svc import SVC as SVC
+    from .svm.svr import SVR as SVR
+    from .topics.medlda import MedLDA as MedLDA
+    from .topics.topics import LatentDirichletAllocation as LatentDirichletAllocation
+    from .transfer.ontology import UNREACHABLE as UNREACHABLE
+    from .transfer.ontology import Graph as Graph
+    from .transfer.ontology import semantic_distances as semantic_distances
+    from .transfer.transfer import DiscriminativeTransfer as DiscriminativeTransfer
+    from .transfer.transfer import GenerativeTransfer as GenerativeTransfer
+    from .transfer.transfer import SemanticCompression as SemanticCompression
+    from .transfer.transfer import class_means as class_means
+    from .transfer.transfer import discriminant as discriminant
+    from .transfer.wordnet import WordNet as WordNet
 
-__all__ = [
-    "SVC",
-    "SVCCV",
-    "SVR",
-    "UNREACHABLE",
-    "BernoulliNaiveBayes",
-    "BilevelClassifier",
-    "CoupledDiscriminant",
-    "DiscreteHMM",
-    "DiscriminativeTransfer",
-    "ExplanationAugmentedSVC",
-    "FisherKernelLearning",
-    "FisherScore",
-    "FreeEnergyClassifier",
-    "FreeEnergyScore",
-    "GaussianHMM",
-    "GaussianNaiveBayes",
-    "GenerativePrior",
-    "GenerativeTransfer",
-    "Graph",
-    "HybridNaiveBayes",
-    "JointGaussianRegressor",
-    "Kernel",
-    "KnowledgeSVC",
-    "LargeMarginHMM",
-    "LatentDirichletAllocation",
-    "LinearDiscriminant",
-    "LinearSVC",
-    "LinearSVR",
-    "LogLikelihoodScore",
-    "LogisticRegression",
-    "MEDClassifier",
-    "MaxMarginScoreSpace",
-    "MedLDA",
-    "MinimaxProbabilityClassifier",
-    "MismatchKernel",
-    "MixedNaiveBayes",
-    "MultiTaskSVC",
-    "MultinomialNaiveBayes",
-    "MultipleKernelSVC",
-    "NuSVC",
-    "NuSVR",
-    "OneClassSVM",
-    "Perceptron",
-    "PrivilegedSVC",
-    "Prototypes",
-    "QuadraticDiscriminant",
-    "RobustSVC",
-    "Round",
-    "SemanticCompression",
-    "SubgradientSVC",
-    "SufficientStatistics",
-    "WassersteinSVC",
-    "WordNet",
-    "class_means",
-    "discriminant",
-    "encode_symbols",
-    "explained_examples",
-    "semantic_distances",
-]
+PLACES = {
+    ".bilevel.bilevel": "BilevelClassifier Round",
+    ".bilevel.prior": "GenerativePrior",
+    ".explanations.estimator": "ExplanationAugmentedSVC",
+    ".explanations.given": "explained_examples",
+    ".generative.coupled": "CoupledDiscriminant",
+    ".generative.gaussian": "LinearDiscriminant Prototypes QuadraticDiscriminant",
+    ".generative.joint_gaussian": "JointGaussianRegressor",
+    ".generative.naive_bayes": "BernoulliNaiveBayes GaussianNaiveBayes MixedNaiveBayes MultinomialNaiveBayes",
+    ".logistic.hybrid": "HybridNaiveBayes",
+    ".logistic.logistic": "LogisticRegression",
+    ".score_spaces.fisher_kernel_learning": "FisherKernelLearning",
+    ".score_spaces.free_energy": "FreeEnergyClassifier",
+    ".score_spaces.large_margin_hmm": "LargeMarginHMM",
+    ".score_spaces.med": "MEDClassifier",
+    ".score_spaces.mss": "MaxMarginScoreSpace",
+    ".score_spaces.scores": "FisherScore FreeEnergyScore LogLikelihoodScore SufficientStatistics",
+    ".sequences.discrete_hmm": "DiscreteHMM",
+    ".sequences.gaussian_hmm": "GaussianHMM",
+    ".sequences.sequences": "encode_symbols",
+    ".svm.kernels": "Kernel",
+    ".svm.knowledge": "KnowledgeSVC",
+    ".svm.linear": "LinearSVC LinearSVR",
+    ".svm.minimax": "MinimaxProbabilityClassifier",
+    ".svm.multitask": "MultiTaskSVC",
+    ".svm.nu": "NuSVC NuSVR",
+    ".svm.one_class": "OneClassSVM",
+    ".svm.path": "SVCCV",
+    ".svm.string_kernels": "MismatchKernel",
+    ".svm.svc": "SVC",
+    ".svm.svr": "SVR",
+    ".topics.medlda": "MedLDA",
+    ".topics.topics": "LatentDirichletAllocation",
+    ".transfer.ontology": "UNREACHABLE Graph semantic_distances",
+    ".transfer.transfer": "DiscriminativeTransfer GenerativeTransfer SemanticCompression class_means discriminant",
+    ".transfer.wordnet": "WordNet",
+}
+__all__ = sorted(name for names in PLACES.values() for name in names.split())
 
 if not TYPE_CHECKING:  # for which a module's __getattr__ would be a name for everything
-    __getattr__ = late(
-        __name__,
-        {
-            ".bilevel.bilevel": "BilevelClassifier Round",
-            ".bilevel.prior": "GenerativePrior",
-            ".explanations.estimator": "ExplanationAugmentedSVC",
-            ".explanations.given": "explained_examples",
-            ".generative.coupled": "CoupledDiscriminant",
-            ".generative.gaussian": "LinearDiscriminant Prototypes QuadraticDiscriminant",
-            ".generative.joint_gaussian": "JointGaussianRegressor",
-            ".generative.naive_bayes": "BernoulliNaiveBayes GaussianNaiveBayes MixedNaiveBayes MultinomialNaiveBayes",
-            ".logistic.hybrid": "HybridNaiveBayes",
-            ".logistic.logistic": "LogisticRegression",
-            ".score_spaces.fisher_kernel_learning": "FisherKernelLearning",
-            ".score_spaces.free_energy": "FreeEnergyClassifier",
-            ".score_spaces.large_margin_hmm": "LargeMarginHMM",
-            ".score_spaces.med": "MEDClassifier",
-            ".score_spaces.mss": "MaxMarginScoreSpace",
-            ".score_spaces.scores": "FisherScore FreeEnergyScore LogLikelihoodScore SufficientStatistics",
-            ".sequences.discrete_hmm": "DiscreteHMM",
-            ".sequences.gaussian_hmm": "GaussianHMM",
-            ".sequences.sequences": "encode_symbols",
-            ".svm.kernels": "Kernel",
-            ".svm.knowledge": "KnowledgeSVC",
-            ".svm.linear": "LinearSVC LinearSVR",
-            ".svm.minimax": "MinimaxProbabilityClassifier",
-            ".svm.multiple_kernel": "MultipleKernelSVC",
-            ".svm.multitask": "MultiTaskSVC",
-            ".svm.nu": "NuSVC NuSVR",
-            ".svm.one_class": "OneClassSVM",
-            ".svm.path": "SVCCV",
-            ".svm.perceptron": "Perceptron",
-            ".svm.privileged": "PrivilegedSVC",
-            ".svm.robust": "RobustSVC",
-            ".svm.string_kernels": "MismatchKernel",
-            ".svm.subgradient": "SubgradientSVC",
-            ".svm.svc": "SVC",
-            ".svm.svr": "SVR",
-            ".svm.wasserstein": "WassersteinSVC",
-            ".topics.medlda": "MedLDA",
-            ".topics.topics": "LatentDirichletAllocation",
-            ".transfer.ontology": "UNREACHABLE Graph semantic_distances",
-            ".transfer.transfer": "DiscriminativeTransfer GenerativeTransfer SemanticCompression "
-            "class_means discriminant",
-            ".transfer.wordnet": "WordNet",
-        },
-    )
+    __getattr__ = late(__name__, PLACES)
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,10 @@
 
 A page of the present code needs no run.  What is found is written beside the runs, with the digest of the code that
 found it: the page tells it, and the next check of this code reads where all was equal.
+
+Two processors round differently, and a sample on a boundary, a tie between parameters or a search with several minima
+makes a count of the rounding.  Runs that another processor made may differ, therefore, and are told; the page holds if
+every part of its claim is decided as before with the new runs in the places of the kept ones.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compare.measurement import hardware
 from ..programs.sets import DataError
 from . import conduct, digest
 from .experiment import Experiment, Parameters, Result, key, perform
@@ -26,6 +31,7 @@ FEW = 2
 SEED = 20061
 TOLERANCE = 1e-6
 """Relative.  A count moves by far more, so a test sample on the other side of a boundary is a difference, too."""
+VERDICTS = "by which some part is decided otherwise", "by which every part is decided as before"
 
 
 class Check(NamedTuple):
@@ -75,9 +81,11 @@ def check(experiment: Experiment, folder: Path, data: str | None = None, budget:
     try:
         if not chosen:
             raise DataError(f"each run took more than {budget:g} s; see --budget")
-        moved = {key(one): words for one in chosen if (words := _moved(experiment, data, head, one, runs[key(one)]))}
+        anew = {key(one): perform(experiment, data, head["quick"], one) for one in chosen}
     except DataError as error:
         return Check(experiment.name, False, f"{made}; cannot be confirmed: {error}")
+    moved = {one: words for one, result in anew.items() if (words := _moved(experiment, result, runs[one]))}
+    made_on, here = head["machine"]["processor"], hardware()["processor"]
     found = {
         "code": now,
         "date": conduct.today(),
@@ -86,8 +94,12 @@ def check(experiment: Experiment, folder: Path, data: str | None = None, budget:
         "left_out": left_out,
         "different": [f"{one}: {words}" for one, words in moved.items()],
     }
+    holds = not moved
+    if moved and made_on != here:
+        holds = _decided(experiment, runs) == _decided(experiment, {**runs, **anew})
+        found["processors"] = f"made on {made_on}, computed again on {here}, " + VERDICTS[holds]
     (folder / conduct.CONFIRMED).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return Check(experiment.name, not moved, f"{made}; {in_words(found)}", is_new=True)
+    return Check(experiment.name, holds, f"{made}; {in_words(found)}", is_new=True)
 
 
 def in_words(found: dict[str, Any]) -> str:
@@ -96,7 +108,7 @@ def in_words(found: dict[str, Any]) -> str:
     runs = f"{found['computed']} of {found['runs']} runs computed again by code {found['code']} on {found['date']}"
     different = found["different"]
     words = f"different in {len(different)}: {'; '.join(different)}" if different else "equal"
-    return f"{runs}{without}: {words}"
+    return f"{runs}{without}: {words}" + (f" ({found['processors']})" if "processors" in found else "")
 
 
 def sample(runs: list[Parameters], seconds: list[float], budget: float) -> tuple[list[Parameters], list[str]]:
@@ -126,11 +138,15 @@ def _values(parameters: Parameters) -> list[str]:
     return [f"{name} {value}" for name, value in parameters.items() if name != "seed"] or ["all"]
 
 
-def _moved(experiment: Experiment, data: str | None, head: dict[str, Any], parameters: Parameters, kept: Result) -> str:
+def _moved(experiment: Experiment, found: Result, kept: Result) -> str:
     """Return the first number that is another one now, with both; nothing where all are equal."""
-    both = perform(experiment, data, head["quick"], parameters), kept
-    found, before = ({name: run[name] for name in run if name not in experiment.incidental} for run in both)
-    return next(differences(found, before), "")
+    now, before = ({name: run[name] for name in run if name not in experiment.incidental} for run in (found, kept))
+    return next(differences(now, before), "")
+
+
+def _decided(experiment: Experiment, runs: dict[str, Result]) -> list[bool]:
+    """Return which parts of the claim hold by these runs."""
+    return [part.holds for part in experiment.verdict([{**json.loads(one), **runs[one]} for one in runs]).parts]
 
 
 def differences(found: Any, kept: Any, name: str = "") -> Iterator[str]:

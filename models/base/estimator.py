@@ -262,8 +262,7 @@ class Estimator:
         return int(value) if isinstance(value, (bool, np.bool_)) else check_number("verbose", value, 0, whole=True)
 
     def _engine_settings(self) -> dict[str, Any]:
-        """The settings, checked, of the engine that solves the estimator's programs."""
-        self._check_fields()
+        """The settings of the engine that solves the estimator's programs, once the parameters are checked."""
         return {**self._limits(), "tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
 
     def _limits(self) -> dict[str, Any]:
@@ -290,14 +289,19 @@ class Estimator:
         self.program_, self.solution_, self.n_iter_ = program, solution, solution.iterations
         return solution
 
+    def _last(self, name: str) -> Any:
+        if name not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has this after fit, in the process of the fit alone")
+        return self.__dict__[name]
+
     def _inner_verbosity(self) -> int:
         """That of the models and programs inside of this one's iterations, which are seen from verbose = 2 on."""
         return max(self._verbosity() - 1, 0)
 
-    def _history(self, objective: str, of: str = "", first: int = 0, every: int = 1, inner: bool = False) -> History:
+    def _history(self, objective: str, of: str = "", first: int = 0, inner: bool = False) -> History:
         """Of the objectives to come; `of` says to which part of the fit they belong, `inner` that it is inside."""
         level = self._inner_verbosity() if inner else self._verbosity()
-        return History(f"{type(self).__name__}{of}", objective, level, first, every)
+        return History(f"{type(self).__name__}{of}", objective, level, first)
 
     def _is_pairwise(self) -> bool:
         """Whether X is a matrix of the kernel between samples instead of samples."""

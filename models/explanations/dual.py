@@ -193,15 +193,12 @@ class ExplainedMargin:
     def solve(self, Q: float) -> qp.Solution:
         """The answer for Q; after a first one from there, with what can be kept of the solver."""
         low_rank, program = isinstance(self.P, qp.LowRank), self.program(Q)
-        if self.dual is None or Q in (0.0, np.inf) or (self.penalty == "l2" and low_rank):
-            semidefinite = self.products.kernel.is_semidefinite
-            self.dual = MarginDual(program, self.settings, semidefinite, NOT_SEPARABLE)
+        dual, is_fixed = self.dual, Q in (0.0, np.inf)
+        if dual is None or dual.program.n != program.n or is_fixed or (self.penalty == "l2" and low_rank):
+            self.dual = MarginDual(program, self.settings, self.products.kernel.is_semidefinite, NOT_SEPARABLE)
             return self.dual.solve()
-        if self.penalty == "l1":
-            self.dual.update(lb=program.lb, ub=program.ub)
-        else:
-            self.dual.update(P_data=program.P)
-        return self.dual.solve(warm_start=True)
+        dual.update(lb=program.lb, ub=program.ub, **({} if self.penalty == "l1" else {"P_data": program.P}))
+        return dual.solve(warm_start=True)
 
     def descend(self, Q: float) -> Answer:
         """The answer of descent, from the one before."""

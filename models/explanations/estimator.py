@@ -154,7 +154,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             The explained examples, in any of the ways of `models.explained_examples`: a matrix, a mask of the
             important features, a list with None, one or several an example, or a callable.
         """
-        settings = self._engine_settings()
         if isinstance(self.Q, str) and self.Q == "cv":
             factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
             if factors.size == 0 or not np.isfinite(factors).all() or (factors < 0.0).any():
@@ -163,6 +162,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             factors = np.empty(0)
             check_number("Q", self.Q, 0.0)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
+        settings = self._engine_settings()
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         given = self.explain if explanations is None else explanations
         V, owner = explained_examples(given, X, y, self.kernel_.absent)

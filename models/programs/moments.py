@@ -1,13 +1,11 @@
-r"""Second-order cone programs of classes, samples and distributions that are known by moments or up to a distance."""
+"""Second-order cone programs of classes that are known by their means and covariances."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import socp
 
@@ -45,58 +43,4 @@ def biased_minimax_program(d: np.ndarray, roots: Sequence[Any], kappa: float) ->
     p.minimize(w=-d, r=kappa)
     p.cone(None, 1.0, w=roots[0])
     p.cone("r", w=roots[1])
-    return p
-
-
-class Uncertain(NamedTuple):
-    """Samples by their means (m, k), the roots R_j with R_j'R_j = Sigma_j, and which one each has; -1 for none."""
-
-    means: Any
-    roots: list[Any]
-    which: np.ndarray
-
-
-def robust_program(samples: Uncertain, y: np.ndarray, C: np.ndarray, kappa: float) -> socp.Blocks:
-    """Return the machine of uncertain samples (Bhattacharyya and others 2004; Shivaswamy and others 2006).
-
-    With x_i of mean xbar_i and covariance Sigma_i, Prob(y_i (w'x_i + b) >= 1 - xi_i) >= 1 - epsilon is
-
-        min  1/2 |w|^2 + sum_i C_i xi_i
-        s.t. y_i (w'xbar_i + b) >= 1 - xi_i + kappa r_i,   r_i >= |Sigma_i^(1/2) w|,   xi >= 0
-
-    with kappa = sqrt((1 - epsilon) / epsilon) for all distributions with these moments.  Samples of one Sigma share r.
-    """
-    (m, k), count = samples.means.shape, len(samples.roots)
-    p = socp.Blocks(w=k, b=1, r=count, xi=m)
-    p.minimize(quadratic={"w": 1.0}, xi=C)
-    sure = np.flatnonzero(samples.which < 0)
-    kept = np.delete(np.arange(m), sure)
-    radii = sp.csr_array((np.full(kept.size, -kappa), (kept, samples.which[kept])), shape=(m, count))
-    p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(samples.means), b=y, r=radii, xi=1.0)
-    p.bounds(xi=(0.0, None))
-    for j, root in enumerate(samples.roots):
-        p.cone({"r": np.eye(1, count, j)}, w=root)
-    return p
-
-
-def wasserstein_program(X: Any, y: np.ndarray, share: np.ndarray, epsilon: float, kappa: float) -> socp.Blocks:
-    """Return the machine against all distributions near the samples (Shafieezadeh-Abadeh and others 2015, 2019).
-
-    Of a ball of radius epsilon in Wasserstein's distance around the samples with the shares p, where moving a sample
-    costs its length and turning its label the price kappa (infinite: its rows are left out),
-
-        min  lam epsilon + sum_i p_i xi_i
-        s.t. y_i (w'x_i + b) >= 1 - xi_i,   -y_i (w'x_i + b) >= 1 - xi_i - kappa lam,   xi >= 0,   lam >= |w|
-
-    is the largest mean of the hinge loss over the ball.
-    """
-    m, k = X.shape
-    p = socp.Blocks(w=k, b=1, lam=1, xi=m)
-    p.minimize(lam=epsilon, xi=share)
-    signed = sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X
-    p.at_least(1.0, w=signed, b=y, xi=1.0)
-    if math.isfinite(kappa):
-        p.at_least(1.0, w=-signed, b=-y, xi=1.0, lam=np.full(m, kappa))
-    p.bounds(xi=(0.0, None))
-    p.cone("lam", w=1.0)
     return p

@@ -1,4 +1,4 @@
-r"""Machines with more than samples and labels: related tasks, a choice of kernels, knowledge, privileged features."""
+"""Machines with more than samples and labels: related tasks, knowledge of regions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 
 import qp
-import socp
-from socp.problem.blocks import Rows
 
 
 def multi_task_dual(P: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray) -> qp.QuadraticProgram:
@@ -31,28 +29,6 @@ def multi_task_dual(P: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray
 def of_tasks(values: np.ndarray, task: np.ndarray) -> sp.csr_array:
     """Return a row for each task, with the values of its samples in their columns."""
     return sp.csr_array((values, (task, np.arange(values.size))), shape=(int(task.max()) + 1, values.size))
-
-
-def kernel_choice_program(
-    factors: Sequence[np.ndarray], y: np.ndarray, C: np.ndarray, a: float
-) -> tuple[socp.Blocks, list[Rows]]:
-    """Return the choice of a kernel sum_k d_k K_k, d >= 0, 1'd = 1 (Lanckriet and others 2004), and its cones.
-
-        max  1'alpha - t / 2   s.t.   t >= alpha'Y K_k Y alpha,   y'alpha = 0,   0 <= alpha <= C
-
-    With K_k = F_k F_k' a row t >= |F_k'Y alpha|^2 is |(2 F_k'Y alpha, t / a - a)| <= t / a + a, for any a > 0.  d_k is
-    twice its multiplier.
-    """
-    p = socp.Blocks(alpha=y.size, t=1)
-    p.minimize(alpha=-1.0, t=0.5)
-    p.equal(0.0, alpha=y)
-    p.bounds(alpha=(0.0, C))
-    cones = []
-    for F in factors:
-        rows = np.vstack([2.0 * F.T * y, np.zeros(y.size)])
-        last = np.eye(rows.shape[0])[-1]
-        cones.append(p.cone({"t": 1.0 / a}, a, shift=-a * last, alpha=rows, t=last / a))
-    return p, cones
 
 
 class Region(NamedTuple):
@@ -91,18 +67,3 @@ def knowledge_program(X: Any, y: np.ndarray, C: np.ndarray, regions: Sequence[Re
             p.equal(0.0, **{u: D.T, "w": s})
         p.at_least(1.0, b=s, zeta=np.eye(len(regions))[[j]], **{u: -d[None, :]})
     return p
-
-
-def privileged_program(F: Any, S: Any, y: np.ndarray, C: np.ndarray, gamma: float) -> tuple[qp.Blocks, Rows]:
-    """Return SVM+ (Vapnik and Vashist 2009) and its rows of the margins: S, privileged features, model the slack.
-
-    min  1/2 |w|^2 + gamma/2 |w*|^2 + sum_i C_i xi_i
-    s.t. y_i (w'F_i + b) >= 1 - xi_i,   xi_i = w*'S_i + b*,   xi >= 0
-    """
-    (m, k), privileged = F.shape, S.shape[1]
-    p = qp.Blocks(w=k, b=1, w_star=privileged, b_star=1, xi=m)
-    p.minimize(quadratic={"w": 1.0, "w_star": gamma}, xi=C)
-    margins = p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(F), b=y, xi=1.0)
-    p.equal(0.0, w_star=-S, b_star=-np.ones(m), xi=1.0)
-    p.bounds(xi=(0.0, None))
-    return p, margins

@@ -309,9 +309,8 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MEDClassifier:
         """Fit to samples X, dense or sparse, shape (samples, features), and their classes y."""
-        self._check_fields()
-        check_margin_prior(self.a, self.c)
         matrix, codes, weight = self._samples_and_weights(X, y, sample_weight)
+        check_margin_prior(self.a, self.c)
         phi = matrix
         if self.fit_intercept:
             ones = np.ones((matrix.shape[0], 1))

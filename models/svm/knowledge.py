@@ -14,7 +14,7 @@ from ..base.groups import EngineParameters, WeightParameters
 from ..base.parameters import Positive, parameters
 from ..base.validation import as_dense
 from ..programs.successors import Region, knowledge_program
-from .linear_programs import ProgramClassifier, check_price
+from .linear_programs import ProgramClassifier
 
 
 @parameters
@@ -65,7 +65,8 @@ class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
     Q: Positive = math.inf
 
     def _check_parameters(self) -> None:
-        check_price(self.C)
+        if np.isinf(self.C):
+            raise ValueError("C must be finite, but inf came")
 
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> qp.Blocks:
         given = self.knowledge

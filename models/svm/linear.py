@@ -115,11 +115,6 @@ class LinearMachine(Estimator):
         answer: Answer = self._last("_answer")
         return answer
 
-    def _last(self, name: str) -> Any:
-        if name not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has this after fit, in the process of the fit alone")
-        return self.__dict__[name]
-
 
 @parameters
 class LinearSVC(LinearMachine, LinearClassifier, LinearParameters, WeightParameters):

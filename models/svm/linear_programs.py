@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,6 @@ class ProgramClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Solve the programs of all machines; of more than two classes, one against the rest."""
-        self._check_fields()
-        self._check_parameters()
         self._fit_programs(X, y, sample_weight)
         return self
 
@@ -42,20 +39,16 @@ class ProgramClassifier(LinearClassifier):
     def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         """Find all machines, of the samples that have a weight; returns the value of each."""
         X, codes, weights = self._samples_and_weights(X, y, sample_weight, 2)
+        self._check_parameters()
         used = np.flatnonzero(weights > 0.0)
-        samples = self._prepared(X, used, weights)
         machines, iterations = [], []
         for signs in self._signs(codes[used]):
             self.n_iter_ = 0
-            machines.append(self._machine(samples, signs, weights[used]))
+            machines.append(self._machine(X[used], signs, weights[used]))
             iterations.append(self.n_iter_)
         w, b, values = zip(*machines)
         self.coef_, self.intercept_, self.n_iter_ = np.array(w), np.array(b), max(iterations)
         return np.array(values)
-
-    def _prepared(self, X: Any, used: np.ndarray, weights: np.ndarray) -> Any:
-        """The samples `used`, as `_stated` takes them."""
-        return X[used]
 
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks | qp.Blocks:
         """The program of the machine with signs y."""
@@ -72,27 +65,3 @@ class ProgramClassifier(LinearClassifier):
         program = p.program()
         solution = self._solved(program, self.infeasible)
         return sharpened(program, solution) if isinstance(program, socp.ConeProgram) else solution.x
-
-
-def check_price(C: float) -> None:
-    """Refuse an infinite price."""
-    if np.isinf(C):
-        raise ValueError("C must be finite, but inf came")
-
-
-def chance_factor(epsilon: float, distribution: str) -> float:
-    r"""kappa with which w'x + b >= kappa |Sigma^(1/2) w| says Prob(w'x + b < 0) <= epsilon, w'x + b the mean's value.
-
-    "any" is for all distributions with these moments, sqrt((1 - epsilon) / epsilon) (Chebyshev and Cantelli, attained
-    by some distribution); "gaussian" the quantile of the normal one.
-
-    Examples
-    --------
-    >>> chance_factor(0.2, "any"), round(chance_factor(0.2, "gaussian"), 4)
-    (2.0, 0.8416)
-    """
-    if distribution == "any":
-        return float(np.sqrt((1.0 - epsilon) / epsilon))
-    if epsilon > 0.5:
-        raise ValueError(f"epsilon must be at most 1/2 with distribution='gaussian', but {epsilon!r} came")
-    return NormalDist().inv_cdf(1.0 - epsilon)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import lapack
 
 if TYPE_CHECKING:
     from .margin import MarginDual
@@ -72,11 +72,11 @@ def settle(
         return None
     system = np.block([[dual.among(free), A.T], [A, np.zeros((A.shape[0], A.shape[0]))]])
     shift = REGULARIZATION * np.abs(system).max()
-    factors = lu_factor(system + np.diag(np.repeat([shift, -shift], [free.size, A.shape[0]])))
+    lu, pivots, _ = lapack.dgetrf(system + np.diag(np.repeat([shift, -shift], [free.size, A.shape[0]])))
     target = -np.concatenate([gradient, dual.A @ v])
     step = np.zeros(target.size)
     for _ in range(REFINEMENTS):
-        step += lu_solve(factors, target - system @ step)
+        step += lapack.dgetrs(lu, pivots, target - system @ step)[0]
     moved = v.copy()
     moved[free] += step[: free.size]
     left = np.abs(target - system @ step)[: free.size].max()

@@ -137,8 +137,8 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         tasks : array_like, shape (samples,), optional
             The task of every sample, any labels; one task when absent.
         """
-        settings = self._engine_settings()
         X = self._matrix_to_fit(X, fewest=2)
+        settings = self._engine_settings()
         codes = self._labels_to_fit(y, X.shape[0])
         weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
         X, tasks = self._apart(X, tasks)

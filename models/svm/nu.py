@@ -76,6 +76,8 @@ class NuSVC(MarginClassifier, MachineParameters):
     array([[1., 1.]])
     """
 
+    C = 1.0
+
     nu: Share = 0.25
     kernel: KernelChoice = "rbf"
 
@@ -160,8 +162,7 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
         """Solve the program."""
-        self._check_fields()
-        if np.isinf(self.C):
+        if self.C == np.inf:
             raise ValueError("C must be finite, but inf came: nu weighs the width of the tube against it")
         super().fit(X, y, sample_weight)
         return self

@@ -84,8 +84,8 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Solve the program."""
-        settings = self._engine_settings()
         X = self._matrix_to_fit(X)
+        settings = self._engine_settings()
         weights = as_weights(sample_weight, X.shape[0])
         rows = self._kernel_to_fit(X, weights)
         part = self._samples_of(X, rows)

@@ -33,12 +33,11 @@ from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
 from ..programs.margins import dual_program
 from .groups import MachineParameters, WorkingSetParameters
-from .kernel_expansion import PAIRWISE, KernelClassifier
 from .kernels import Kernel, KernelChoice
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
-from .svc import SVC
+from .svc import SVC, MarginClassifier
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 FOLD_TOL = 1e-6  # of the machines of folds, of which only the side of samples is asked
@@ -174,7 +173,7 @@ def fold_scores(
 
 
 @parameters
-class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptParameters, WorkingSetParameters):
+class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptParameters, WorkingSetParameters):
     r"""`SVC` whose C is chosen by cross-validation, along paths that begin each machine at the one before.
 
     The C with the largest mean share of right answers on held-out samples is taken, the smallest of those that tie, and
@@ -200,8 +199,6 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
         In ascending order.
     scores_ : array, shape (values, folds)
         The (weighted) share of right answers on each fold.
-    n_support_, margin_, program_, solution_
-        Of the machine of all samples, as in `SVC`.
 
     Raises
     ------
@@ -219,8 +216,6 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
     >>> svc.C_, svc.scores_.shape, svc.score(X, y) > 0.95
     (100.0, (3, 5), True)
     """
-
-    _samples_told = PAIRWISE
 
     Cs: Any = CS
     kernel: KernelChoice = "rbf"
@@ -244,7 +239,6 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
         """
         common = set(self._parameter_names()) - {"Cs", "cv", "n_jobs"}
         machine = SVC(**{name: getattr(self, name) for name in common})
-        settings = machine._engine_settings()
         Cs = np.unique(checked_Cs(self.Cs))
         matrix = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, matrix.shape[0])
@@ -255,7 +249,7 @@ class SVCCV(KernelClassifier, MachineParameters, WeightParameters, InterceptPara
             matrix, codes, weights, self.classes_, self.kernel_, bool(self.fit_intercept), self.class_weight,
             self.multi_class, float(self.cache_size),
         )  # fmt: skip
-        settings = {**settings, "tol": max(self.tol, FOLD_TOL), "verbose": False}
+        settings = {**machine._engine_settings(), "tol": max(self.tol, FOLD_TOL), "verbose": False}
         self.Cs_, self.scores_ = Cs, in_parallel(samples, Cs, folds_of(self.cv, codes, weights), settings, self.n_jobs)
         machine.C = self.C_ = float(Cs[self.scores_.mean(axis=1).round(TIED).argmax()])
         machine.fit(X, y, sample_weight)

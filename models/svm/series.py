@@ -10,6 +10,7 @@ What follows from the answers is worked out for all machines together, as `margi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,8 @@ class Machines:
     intercepts, margins : arrays, shape (machines,)
     iterations : int
         The most of any.
-    program, solution
-        Of the last machine.
+    answer : function
+        Returns the program and the solution of the last machine, which are stated when somebody asks.
     """
 
     coefficients: np.ndarray
@@ -56,8 +57,7 @@ class Machines:
     intercepts: np.ndarray
     margins: np.ndarray
     iterations: int
-    program: qp.QuadraticProgram
-    solution: qp.Solution
+    answer: Callable[[], tuple[qp.QuadraticProgram, qp.Solution]]
 
 
 def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size: float) -> bool:
@@ -102,12 +102,15 @@ def solve_in_series(
     coefficients, all_kinds = np.zeros(shape), np.zeros(shape, kinds.dtype)
     coefficients[machine, which], all_kinds[machine, which] = found.x, kinds
     last = problems[-1]
-    part = X if last.rows.size == X.shape[0] else X[last.rows]
-    program = dual_program(kernel.matrix(part, last.signs, cache_size), last.signs, last.C, bias)
-    solution = found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
+
+    def answer() -> tuple[qp.QuadraticProgram, qp.Solution]:
+        part = X if last.rows.size == X.shape[0] else X[last.rows]
+        program = dual_program(kernel.matrix(part, last.signs, cache_size), last.signs, last.C, bias)
+        return program, found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
+
     with np.errstate(divide="ignore"):
         margins = 1.0 / np.sqrt(np.maximum(squared, 0.0))
-    return Machines(coefficients, all_kinds, intercepts, margins, int(found.rounds.max()), program, solution)
+    return Machines(coefficients, all_kinds, intercepts, margins, int(found.rounds.max()), answer)
 
 
 def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ Each machine begins at the one before, with the rows of the kernel that were mad
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,9 @@ from .margin import Margin, middle
 from .series import MEGABYTE, MOST_SAMPLES
 
 FEW = 100  # samples from which a rho is guessed
+STRIDES = 27, 9, 3  # one of so many samples, of the machines whose rho tell that of all
+FEWEST = 100  # samples of such a part
+ROUGH, ROUGH_TRIES = 0.1, 5  # the error of their sums, and the values of rho
 LOOSE, SLOPES = 3e-2, 0.1  # slopes at first in units of rho, and later as a share of the sum's error
 NEAR = 1e-3  # the error of the sum from which on machines are exact
 TRIES = 40  # values of rho
@@ -165,7 +169,7 @@ class ShareSearch:
             exact = self.machines.solve(rho, abs(error))
             if exact is None:
                 return None
-            error = float(self.margin.signs @ self.machines.u()) / self.total - 1.0
+            error = self.excess()
             if abs(error) <= tol or (self.is_tube and error < 0.0 and -rho <= tol * size):
                 if exact:
                     self.error = error if abs(error) > tol else 0.0
@@ -178,6 +182,21 @@ class ShareSearch:
                 self.high = rho
             rho = self.next(rho, error)
         return None
+
+    def about(self, rho: float) -> float:
+        """The rho at which the sum is about right, 0 where a machine fails."""
+        for _ in range(ROUGH_TRIES):
+            if self.machines.solve(rho, 1.0) is None:
+                return 0.0
+            error = self.excess()
+            rho = self.next(rho, error)
+            if abs(error) <= ROUGH:
+                break
+        return rho
+
+    def excess(self) -> float:
+        """The error of the sum, relative to what it should be."""
+        return float(self.margin.signs @ self.machines.u()) / self.total - 1.0
 
     def next(self, rho: float, error: float) -> float:
         """Newton's step for log S, as a function of log rho where rho is positive, or one within what is known."""
@@ -207,8 +226,46 @@ class ShareSearch:
         return float(signs @ (along - row * (along.sum() / row.sum())))
 
 
-def first_rho(margin: Margin, total: float, is_tube: bool) -> float:
-    """A rho to begin with, from the quartiles of a tube's targets or from the means of some samples of the classes."""
+def first_rho(margin: Margin, total: float, is_tube: bool, tol: float) -> float:
+    """A rho to begin with: what those of parts of the samples tell, as a power of the number of samples."""
+    n = margin.X.shape[0]
+    known: list[tuple[float, float]] = []
+    for stride in STRIDES:
+        if n >= FEWEST * stride:
+            rho = rho_of_part(margin, total, is_tube, stride, tol, known)
+            known += [(np.log(stride), np.log(abs(rho)))] if rho else []
+    return extended(known, 0.0) * (-1.0 if is_tube else 1.0) or simple_rho(margin, total, is_tube)
+
+
+def extended(known: list[tuple[float, float]], at: float) -> float:
+    """The number whose logarithm the last two points (x, logarithm) have on their line; 0 where there are none."""
+    if len(known) < 2:
+        return float(np.exp(known[-1][1])) if known else 0.0
+    (x, first), (end, last) = known[-2:]
+    return float(np.exp(last + np.clip((last - first) / (end - x), -1.0, 1.0) * (at - end)))
+
+
+def rho_of_part(
+    margin: Margin, total: float, is_tube: bool, stride: int, tol: float, known: list[tuple[float, float]]
+) -> float:
+    """The rho of one of `stride` samples, about; 0 where these cannot tell it."""
+    n = margin.X.shape[0]
+    at = np.arange(0, n, stride)
+    both = np.add.outer(np.arange(0, margin.signs.size, n), at).ravel()
+    part = replace(margin, X=margin.X[at], signs=margin.signs[both], q=margin.q[both], C=margin.C[both])
+    P = margin.kernel.matrix(part.X, part.signs, MEGABYTE)
+    total *= part.C.sum() / margin.C.sum()
+    most = 2.0 * min(part.C[part.signs > 0.0].sum(), part.C[part.signs < 0.0].sum())
+    total = total if is_tube else min(total, 0.9 * most)
+    if P is None or P.compiled() is None or total <= 0.0 or both.size > MOST_SAMPLES:
+        return 0.0
+    search = ShareSearch(MachinesInSeries(part, P, tol), part, total, is_tube)
+    guess = extended(known, np.log(stride)) * (-1.0 if is_tube else 1.0) or simple_rho(part, total, is_tube)
+    return search.about(guess)
+
+
+def simple_rho(margin: Margin, total: float, is_tube: bool) -> float:
+    """A rho from the quartiles of a tube's targets or from the means of some samples of the classes."""
     n = margin.X.shape[0]
     if is_tube:
         low, high = np.quantile(margin.q[n:], [0.25, 0.75])
@@ -238,7 +295,7 @@ def solve_share(
     for kind in (MachinesInSeries, MachinesByRows) if in_series else (MachinesByRows,):
         machines = kind(margin, P, tol)
         search = ShareSearch(machines, margin, total, is_tube)
-        rho = search.find(first_rho(margin, total, is_tube), 0.1 * tol)
+        rho = search.find(first_rho(margin, total, is_tube, tol), 0.1 * tol)
         if rho is not None:
             break
     if rho is None:

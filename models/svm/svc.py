@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,8 +36,9 @@ class MarginClassifier(KernelClassifier):
     """
 
     _samples_told = PAIRWISE
+    _left_behind: ClassVar[tuple[str, ...]] = ("_answer",)
 
-    C: float = 1.0
+    C: float
     fit_intercept: bool = True
     break_ties: bool = False
     solver: Form = "auto"
@@ -44,13 +47,24 @@ class MarginClassifier(KernelClassifier):
 
     n_support_: np.ndarray
     margin_: np.ndarray
-    program_: qp.QuadraticProgram
-    solution_: qp.Solution
+    _answer: Callable[[], tuple[qp.QuadraticProgram, qp.Solution]]
+
+    @property
+    def program_(self) -> qp.QuadraticProgram:
+        """The dual of the last machine."""
+        program: qp.QuadraticProgram = self._last("_answer")()[0]
+        return program
+
+    @property
+    def solution_(self) -> qp.Solution:
+        """Its answer."""
+        solution: qp.Solution = self._last("_answer")()[1]
+        return solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Solve the programs of all machines."""
-        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
+        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         used = self._kernel_to_fit(X, weights)
         problems = [
             Problem(used[rows], signs, C[used[rows]])
@@ -76,12 +90,12 @@ class MarginClassifier(KernelClassifier):
     def _one_by_one(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
         """One machine after another."""
         machines = [self._fit_machine(X, problem, settings) for problem in problems]
-        pairs, shape = list(zip(machines, problems)), X.shape[0]
+        pairs, shape, last = list(zip(machines, problems)), X.shape[0], machines[-1]
         return Machines(
             np.array([spread(one.coefficients, problem.rows, shape) for one, problem in pairs]),
             np.array([spread(one.kinds, problem.rows, shape) for one, problem in pairs]),
             np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
-            max(one.solution.iterations for one in machines), machines[-1].program, machines[-1].solution,
+            max(one.solution.iterations for one in machines), lambda: (last.program, last.solution),
         )  # fmt: skip
 
     def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
@@ -103,7 +117,7 @@ class MarginClassifier(KernelClassifier):
         self._kinds = machines.kinds[:, self.support_].astype(np.int8)
         self.intercept_, self.margin_ = machines.intercepts, machines.margins
         self.n_iter_ = machines.iterations
-        self.program_, self.solution_ = machines.program, machines.solution
+        self._answer = functools.cache(machines.answer)
 
 
 @parameters
@@ -135,10 +149,6 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
     ------
     ValueError
         Something does not fit, which the message names; or the margin is hard and the classes cannot be separated.
-
-    See Also
-    --------
-    SubgradientSVC : the same linear machine by descent on the hinge loss.
 
     Notes
     -----

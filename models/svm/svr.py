@@ -52,8 +52,8 @@ class TubeRegressor(KernelExpansion, Regressor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Solve the program."""
-        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         X = self._matrix_to_fit(X)
+        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         y = as_targets(y, X.shape[0], type(self).__name__)
         weights = as_weights(sample_weight, X.shape[0])
         rows = self._kernel_to_fit(X, weights)

@@ -83,8 +83,8 @@ def stated(monkeypatch):
 
 ESTIMATORS = {
     "SVC": {}, "NuSVC": {"nu": 0.2}, "LinearSVC": {"loss": "hinge"}, "SVR": {}, "NuSVR": {}, "LinearSVR": {},
-    "OneClassSVM": {}, "MinimaxProbabilityClassifier": {}, "RobustSVC": {}, "WassersteinSVC": {},
-    "MultipleKernelSVC": {}, "MEDClassifier": {}, "BilevelClassifier": {}, "ExplanationAugmentedSVC": {},
+    "OneClassSVM": {}, "MinimaxProbabilityClassifier": {}, "MEDClassifier": {}, "BilevelClassifier": {},
+    "ExplanationAugmentedSVC": {},
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import models
-from models import SVC, SVR, Kernel, NuSVC, NuSVR, OneClassSVM
+from models import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from tests.models.test_protocol import OF_SEQUENCES, PUBLIC
 from tests.support.svm_data import two_classes
 
@@ -21,8 +21,6 @@ COUNTS = RNG.poisson(1.0 + 2.0 * np.eye(3)[THREE] @ RNG.random((3, 5))).astype(f
 TURN = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
 BOX = np.vstack([np.eye(3), -np.eye(3)]), np.repeat([0.9, -0.4], 3)  # 0.4 <= x <= 0.9
 TASKS = {"tasks": RNG.permutation(np.arange(48) % 2)}
-PRIVILEGED = {"privileged": np.column_stack([X[:, 0] * Y, RNG.normal(size=48)])}
-VARIANCES = {"covariance": 0.002 * np.abs(RNG.normal(size=X.shape))}
 PRIOR = models.GenerativePrior([1.5 * X[Y == side].mean(axis=0) for side in (-1, 1)], (0.1, 0.2))
 TIGHT = {"tol": 1e-11}
 
@@ -68,32 +66,11 @@ MACHINES = {
     "LinearSVR squares": Machine(
         models.LinearSVR(0.2, 0.5, loss="squared_epsilon_insensitive", tol=1e-12), y=T, holds="SOR", C="C"
     ),
-    "SubgradientSVC": Machine(models.SubgradientSVC(0.5, max_iter=400), X3, THREE, "SO", "C", rtol=1e-3),
-    "SubgradientSVC stochastic": Machine(
-        models.SubgradientSVC(0.5, method="stochastic", passes=9), X3, THREE, "SO", "C", rtol=1e-4
-    ),
-    "Perceptron": Machine(models.Perceptron(max_iter=40), X3, THREE, "SO"),
-    "Perceptron margin": Machine(models.Perceptron(1.0, max_iter=40), X3, THREE, "SO"),
     "MinimaxProbabilityClassifier": Machine(
         models.MinimaxProbabilityClassifier(rho=0.0), X3, THREE, "SOMRN", "", FREE
     ),
-    "RobustSVC": Machine(models.RobustSVC(0.7, noise=0.02), X3, THREE, "SOMR", "C", (*C2, ("noise", 1.0)), rtol=1e-4),
-    "RobustSVC variances": Machine(models.RobustSVC(5.0, noise=0.0), holds="SO", C="C", aside=VARIANCES, rtol=1e-4),
-    "WassersteinSVC": Machine(models.WassersteinSVC(0.05), holds="SOMRN", squared=(("epsilon", 1.0),), rtol=1e-4),
-    "WassersteinSVC labels": Machine(
-        models.WassersteinSVC(0.05, label_cost=0.4), X3, THREE, "SON", "", (("epsilon", 1.0), ("label_cost", 1.0)),
-        rtol=1e-4,
-    ),
-    "MultipleKernelSVC": Machine(
-        models.MultipleKernelSVC(["linear", Kernel("rbf", gamma=0.3)], 0.8, class_weight={-1: 2.0, 1: 1.0}),
-        holds="SO", C="C", rtol=1e-4,
-    ),
     "KnowledgeSVC": Machine(models.KnowledgeSVC([(*BOX, 1)], 0.7), holds="SO", C="C", rtol=1e-4),
     "KnowledgeSVC priced": Machine(models.KnowledgeSVC([(*BOX, 1)], 0.7, Q=0.5), holds="SO", C="C", rtol=1e-4),
-    "PrivilegedSVC": Machine(models.PrivilegedSVC(5.0, 0.1), holds="SO", C="C", aside=PRIVILEGED, rtol=1e-4),
-    "PrivilegedSVC rbf": Machine(
-        models.PrivilegedSVC(0.7, kernel="rbf", privileged_kernel="rbf"), holds="SO", C="C", aside=PRIVILEGED, rtol=1e-4
-    ),
     "MultiTaskSVC": Machine(models.MultiTaskSVC(C1=0.3, C2=2.0, **TIGHT), holds="SOMR", aside=TASKS),
     "MEDClassifier": Machine(models.MEDClassifier(tol=1e-10), X3, THREE, "SOR", rtol=1e-4),
     "MEDClassifier, without b": Machine(models.MEDClassifier(fit_intercept=False, tol=1e-10), X, Y, "SOR", rtol=1e-4),
@@ -195,9 +172,8 @@ def test_integer_weights_are_copies_and_zero_is_removal(name):
 def test_sparse_samples_are_the_dense_ones(name, form):
     machine = MACHINES[name]
     thin = machine.X * (np.abs(machine.X) > 0.4)
-    aside = {key: form(value) if key == "privileged" else value for key, value in machine.aside.items()}
     weights = 0.5 + np.arange(thin.shape[0]) % 2
-    sparse = clone(machine.model).fit(form(thin), machine.y, sample_weight=weights, **aside)
+    sparse = clone(machine.model).fit(form(thin), machine.y, sample_weight=weights, **machine.aside)
     expected = values(machine, fit(machine, samples=thin, weights=weights), thin)
     agree(machine, values(machine, sparse, form(thin)), expected)
 

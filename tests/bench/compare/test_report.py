@@ -1,8 +1,6 @@
 """The report of a record made by hand: tables, page, pictures, and the file that it is read from."""
 
 import json
-import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -31,55 +29,6 @@ def record(**settings):
         note = "the process ended by SIGSEGV" if status == "crashed" else ""
         kept.add(Measurement(name, group, 10, solver, "", status, verdict, seconds, note=note, **common))
     return kept
-
-
-class Tags(HTMLParser):
-    """Collects tags and attributes, and refuses what is closed without being open."""
-
-    VOID = {"meta", "img", "br"}  # noqa: RUF012
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.links, self.text = [], [], ""
-
-    def handle_starttag(self, tag, attributes):
-        if tag not in self.VOID:
-            self.open.append(tag)
-        self.links += [value for name, value in attributes if name in ("src", "href")]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
-
-
-def test_the_terminal_names_counts_means_ratios_and_troubles():
-    text = report.terminal(record())
-    assert "not installed, skipped: absent" in text
-    assert "gone did not start and is left out: ImportError" in text
-    peer = next(line.split() for line in text.splitlines() if line.startswith("peer "))
-    assert peer[1:6] == ["1.2", "2", "1", "1", "0"]  # version, programs, solved, wrong, failed
-    every = text[text.index("Every program") :]
-    line = next(line for line in every.splitlines() if line.startswith("easy_10"))
-    assert line.split() == ["easy_10", "5", "3", "9", "2", "ms", "7", "peer", "1", "ms", "7", "2"]
-    slower = text[text.index("Slower than the fastest peer") :]
-    assert slower.splitlines()[2].split() == ["easy_10", "2", "peer"]
-    troubles = text[text.index("Wrong, crashed, refused") :]
-    assert "WRONG" in troubles and "SIGSEGV" in troubles
-
-
-def test_the_page_stands_alone_and_is_well_formed():
-    pytest.importorskip("matplotlib")
-    kept = record()
-    page = report.page(kept, report._pictures(report.results_of(kept)))
-    tags = Tags()
-    tags.feed(page)
-    tags.close()
-    assert not tags.open
-    assert len(tags.links) == 2 and all(link.startswith("data:image/png;base64,") for link in tags.links)
-    assert "A <fast> one" in tags.text  # escaped on the way
-    assert len(re.findall('<td class="wrong"', page)) == 1 and len(re.findall('<td class="fastest"', page)) == 2
 
 
 def test_the_page_without_pictures_says_why():

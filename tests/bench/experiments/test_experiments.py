@@ -302,6 +302,30 @@ def test_a_spoiled_run_and_spoiled_code_are_found(tmp_path, dice, monkeypatch, c
     assert check(tmp_path, capsys)[0] == 0
 
 
+def test_rounding_of_another_processor_is_told_and_must_decide_every_part_as_before(
+    tmp_path, dice, monkeypatch, capsys
+):
+    assert command_line.main(["experiment", "dice", "--quick", "--out", str(tmp_path)]) == 0
+    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
+    monkeypatch.setattr(confirm, "hardware", lambda: {"processor": "another one"})
+    run = Dice.run
+    for change, expected, words in (
+        (0.01, 0, "another one, by which every part is decided as before)"),
+        (10.0, 1, "another one, by which some part is decided otherwise)"),
+    ):
+
+        def moved(self, *given, change=change):
+            return {"mean": run(self, *given)["mean"] + change}
+
+        monkeypatch.setattr(Dice, "run", moved)
+        code, said = check(tmp_path, capsys)
+        assert code == expected and ": different in 6: {" in said and words in said
+        assert words in (tmp_path / "dice" / "page.html").read_text()
+    monkeypatch.setattr(Dice, "run", run)
+    code, said = check(tmp_path, capsys)
+    assert code == 0 and said.endswith(": equal\n")
+
+
 def test_a_page_that_cannot_be_confirmed_fails(tmp_path, dice, monkeypatch, capsys):
     assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
     monkeypatch.setattr(digest, "code_of", lambda experiment: "that")

@@ -6,7 +6,7 @@ import pytest
 import qp
 import socp
 from bench.answers.verify import verify
-from bench.fuzz import catalogue, cone_families, planting, points, quadratic_families, shapes
+from bench.fuzz import catalogue, cone_families, planting, quadratic_families, shapes
 from bench.fuzz.case import INFEASIBLE, OPTIMAL, UNBOUNDED, UNKNOWN
 from bench.fuzz.points import Style
 from bench.programs.sets import DataError
@@ -85,30 +85,3 @@ def test_names_match_as_those_of_sets():
     assert catalogue.names() == list(catalogue.FAMILIES)
     with pytest.raises(DataError, match="no family matches 'sdp'"):
         catalogue.names("sdp")
-
-
-def test_shapes_of_matrices_are_what_their_names_say():
-    rng = np.random.default_rng(SEED)
-    for n in (4, 13):
-        for _ in range(6):
-            P = points.ill_conditioned(rng, n)
-            values = np.linalg.eigvalsh(P)
-            assert np.array_equal(P, P.T) and 0.3 < np.abs(P).max() < 3.0
-            assert -1e-14 * values[-1] < values[0] < 1e-3 * values[-1]
-    single = points.single_entries(rng, 30, 4)
-    assert (np.count_nonzero(single, axis=1) == 1).all()
-    stored = [points.with_stored_zeros(rng, single) for _ in range(10)]
-    assert all(np.array_equal(matrix.toarray(), single) and matrix.nnz > 30 for matrix in stored)
-    assert max(matrix.nnz for matrix in stored) == single.size
-    sizes = np.abs(points.uneven(rng, 1000, 7.0))
-    assert sizes.max() > 1e6 and np.median(sizes) < 10.0
-
-
-def test_one_hot_programs_have_blocks_of_zeros():
-    halves = [np.mean(catalogue.case("qp_one_hot", SEED, number).program.P != 0.0) < 0.6 for number in range(20)]
-    assert sum(halves) > 10
-
-
-def test_rows_of_one_entry_keep_their_stored_zeros():
-    kept = [catalogue.case("qp_bound_rows", SEED, number).program.A for number in range(20)]
-    assert sum(A.nnz > np.count_nonzero(A.toarray()) for A in kept) > 10

@@ -162,6 +162,17 @@ def test_a_stronger_prior_has_a_smaller_bound():
     assert max(rising + falling) < bounds.large_margin_dimension(1.0, 5.0)
 
 
+def test_the_largest_and_the_smallest_axes_count():
+    full = np.array([[0.5, 0.2], [0.2, 0.3]])
+    axes = np.linalg.eigvalsh(full)
+    prior = GenerativePrior(([-3.0, 0.0], [4.0, 0.0]), ([0.2, 0.7], full), (full, [0.9, 0.4]))
+    found = bounds.prior_dimension(prior, 2.0, 0.3, 1.0, 5.0).details
+    taus = 0.3 * np.sqrt([0.7, axes[1]])
+    assert found["tau"] == pytest.approx(taus)
+    aligned = np.sqrt([axes[0], 0.4]) * 2.0 / (np.array([3.0, 4.0]) + taus)
+    assert found["alphas"] == pytest.approx(np.minimum(aligned, 1.0 - taus / [3.0, 4.0]))
+
+
 def test_means_that_are_fixed_stand_for_the_worst():
     prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.5, 0.5))
     model = BilevelClassifier(prior, beta=2.5, phi=0.1).fit([[-3.0, 0.1], [3.0, 0.2]], [0, 1])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from models import BilevelClassifier
-from models.bilevel.certificate import certify
+from models.bilevel.certificate import certify, radii_missed
 from models.bilevel.steps import evaluate, farthest_means
 from models.programs.bilevel import Constants, Samples
 from tests.support.bilevel_problems import bilevel, random_problem
@@ -92,6 +92,14 @@ def test_the_error_tells_of_radii():
     assert model.nu_.max() > 0.1 and certify(ones, prior, Constants(1.0, 0.8, 1.0, 2.0, 0.05), *point).error < 1e-5
     dearer = certify(ones, prior, Constants(1.0, 0.8, 1.0, 2.0, 0.06), *point)
     assert dearer.radii > 1e-4 and dearer.error >= dearer.radii
+
+
+def test_radii_are_missed_by_what_is_too_much_or_left_where_it_has_a_price():
+    for nu, kappa, missed in (([0, 0], [0.4, 0.9], 0.0), ([0, 0], [0.4, 1.2], 0.2), ([0.3, 0], [0.4, 0.9], 0.6),
+                              ([0.3, 0.3], [1.0, 1.5], 0.5)):  # fmt: skip
+        found = radii_missed(Constants(1.0, 0.8, 1.0, 2.0, 1.0), np.array(kappa), np.array(nu))
+        assert found == pytest.approx(missed, abs=1e-15), (nu, kappa)
+    assert radii_missed(Constants(1.0, 0.8, 1.0, 2.0, np.inf), np.array([9.0, 9.0]), np.array([1.0, 0.0])) == 0.0
 
 
 def test_an_answer_that_is_not_stationary_is_told_of():

@@ -1,20 +1,12 @@
 """Naive Bayes: its four forms against their definitions, missing entries, batches, EM, hard cases."""
 
-import itertools
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import gammaln
 from scipy.stats import gaussian_kde
 
-from models import (
-    BernoulliNaiveBayes,
-    GaussianNaiveBayes,
-    MixedNaiveBayes,
-    MultinomialNaiveBayes,
-    QuadraticDiscriminant,
-)
+from models import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
 
 MIXED = ["gaussian", "multinomial", "bernoulli", "categorical", "multinomial", "gaussian"]
 MODELS = [
@@ -41,37 +33,6 @@ def with_gaps(X, columns, share=0.2, seed=1):
     return X
 
 
-DEFAULTS = [GaussianNaiveBayes, BernoulliNaiveBayes, MultinomialNaiveBayes, MixedNaiveBayes]
-
-
-def test_gaussian_is_diagonal_qda():
-    X, y = samples()
-    for A in (X, with_gaps(X, range(6))):
-        naive, diagonal = GaussianNaiveBayes(var_smoothing=0.0).fit(A, y), QuadraticDiscriminant("diagonal", tol=0.0)
-        diagonal.fit(A, y)  # by EM when entries are missing, with the same result
-        # EM ends where the likelihood rises by rounding only, which its parameters move by the root of: 1e-7 or so
-        assert np.allclose(naive.predict_log_proba(A), diagonal.predict_log_proba(A), rtol=0, atol=1e-5)
-
-
-def test_bernoulli_by_its_definition():
-    X, y = samples()
-    model = BernoulliNaiveBayes(alpha=2.0, binarize=1.5).fit(X, y)
-    for k, label in enumerate("abc"):
-        ones = (X[y == label] > 1.5).astype(float)
-        P = (ones.sum(axis=0) + 2.0) / (len(ones) + 4.0)
-        joint = np.log(1 / 3) + np.log(np.where(X > 1.5, P, 1 - P)).sum(axis=1)
-        assert np.allclose(model.predict_joint_log_proba(X)[:, k], joint, rtol=1e-12)
-
-
-def test_multinomial_by_its_definition():
-    X, y = samples()
-    model = MultinomialNaiveBayes().fit(X, y)
-    for k, label in enumerate("abc"):
-        counts = X[y == label].sum(axis=0)
-        P = (counts + 1.0) / (counts.sum() + 6)
-        assert np.allclose(model.predict_joint_log_proba(X)[:, k], np.log(1 / 3) + X @ np.log(P), rtol=1e-12)
-
-
 def test_mixed_is_the_sum_of_its_parts():
     X, y = samples()
     X = with_gaps(X, [0, 2, 3, 5])
@@ -84,34 +45,6 @@ def test_mixed_is_the_sum_of_its_parts():
     ]
     total = sum(part.fit(X[:, j], y).predict_joint_log_proba(X[:, j]) for part, j in parts) - 3 * np.log(mixed.priors_)
     assert np.allclose(mixed.predict_joint_log_proba(X), total, rtol=1e-12)
-
-
-def test_categories_are_a_smoothed_histogram():
-    X, y = np.array([[2.0], [2.0], [7.0], [7.0], [-1.0]]), [0, 0, 0, 1, 1]
-    model = MixedNaiveBayes("categorical", priors="uniform").fit(X, y)
-    P = np.exp(model.predict_joint_log_proba([[-1.0], [2.0], [7.0], [5.0], [np.nan]])) * 2
-    assert np.allclose(P[:3].T, [[1 / 6, 3 / 6, 2 / 6], [2 / 5, 1 / 5, 2 / 5]])
-    assert np.allclose(P[3:], 1.0)  # unseen, missing
-
-
-@pytest.mark.parametrize("model", [GaussianNaiveBayes(), BernoulliNaiveBayes(binarize=1.5)], ids=repr)
-def test_what_is_missing_is_integrated_out(model):
-    X, y = samples()
-    model.fit(X, y)
-    sample = X[:1].copy()
-    sample[0, [1, 3]] = np.nan
-    if isinstance(model, GaussianNaiveBayes):
-        grids = [np.linspace(-60, 60, 6001) for _ in range(2)]  # the trapezoid rule, exact to rounding
-        weight = 0.02**2
-    else:
-        grids, weight = [np.array([0.0, 5.0])] * 2, 1.0
-    integral = 0.0
-    for u in grids[0][:: 40 if weight < 1 else 1]:
-        rows = np.repeat(sample, grids[1].size, axis=0)
-        rows[:, 1], rows[:, 3] = u, grids[1]
-        integral = integral + np.exp(model.predict_joint_log_proba(rows)).sum(axis=0)
-    integral = integral * (weight * 40 if weight < 1 else 1.0)
-    assert np.allclose(np.exp(model.predict_joint_log_proba(sample))[0], integral, rtol=1e-9)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
@@ -150,29 +83,6 @@ def test_a_refused_first_batch_leaves_nothing_behind():
         model.partial_fit(-X[:, :2], y, classes=["a", "b"])
     model.partial_fit(X, y, classes=["a", "b", "c"])
     assert np.array_equal(model.predict_proba(X), MultinomialNaiveBayes().fit(X, y).predict_proba(X))
-
-
-@pytest.mark.parametrize("model", [model for model in MODELS if model.predictive == "plug-in"], ids=repr)
-def test_em_never_lowers_the_likelihood_and_unlabelled_samples_count(model):
-    X, y = samples(count=30)
-    others, _ = samples(seed=3, count=90)
-    if isinstance(model, GaussianNaiveBayes):
-        X, others = with_gaps(X, range(6)), with_gaps(others, range(6))
-    model = type(model)(**{**model.get_params(), "tol": 1e-12}).fit(X, y, X_unlabelled=others)
-    steps = np.diff(model.log_likelihoods_)
-    assert model.n_iter_ == steps.size > 3
-    assert (steps >= -1e-12 * np.abs(model.log_likelihoods_[1:])).all()
-    assert np.isclose(model.class_count_.sum(), 120)
-
-
-def test_em_of_documents_reaches_a_stationary_point():
-    X, y = samples(count=30)
-    others, _ = samples(seed=3)
-    model = MultinomialNaiveBayes(tol=0.0, max_iter=5000).fit(X, y, X_unlabelled=others)
-    responsibilities = np.vstack([(y[:, None] == model.classes_).astype(float), model.predict_proba(others)])
-    counts = responsibilities.T @ np.vstack([X, others]) + 1.0
-    assert np.allclose(np.exp(model.feature_log_prob_), counts / counts.sum(axis=1, keepdims=True), rtol=1e-6)
-    assert np.allclose(model.priors_, responsibilities.mean(axis=0), rtol=1e-6)
 
 
 @pytest.mark.parametrize("model", [BernoulliNaiveBayes(), MultinomialNaiveBayes()], ids=repr)
@@ -295,47 +205,6 @@ def test_the_predictive_probability_is_dirichlet_multinomial():
     for form, rows in ((sp.csc_array(X), slice(None)), (halves, slice(1))):
         again = model.predict_joint_log_proba(form) - np.log(model.priors_)
         assert np.allclose(again, found[rows], rtol=1e-12)
-
-
-def test_the_predictive_probability_is_a_product_of_one_word_after_the_other():
-    X, y = samples()
-    model = MultinomialNaiveBayes(predictive="bayes").fit(X, y)
-    words, total = [2, 0, 2, 5], 0.0
-    for w in words:  # each drawn after the ones before it were taken in by class a
-        one = np.eye(6)[[w]]
-        by_bayes, plug_in = (
-            m.predict_joint_log_proba(one)[0, 0] - np.log(m.priors_[0])
-            for m in (model, MultinomialNaiveBayes().fit(X, y))
-        )
-        assert np.isclose(by_bayes, plug_in, rtol=1e-12)
-        total += plug_in
-        X, y = np.vstack([X, one]), np.r_[y, ["a"]]
-        model.partial_fit(one, ["a"])
-    model = MultinomialNaiveBayes(predictive="bayes").fit(X[:-4], y[:-4])
-    document = np.bincount(words, minlength=6)[None].astype(float)
-    assert np.isclose(model.predict_joint_log_proba(document)[0, 0] - np.log(model.priors_[0]), total, rtol=1e-12)
-
-
-def test_of_categories_the_predictive_probability_is_the_smoothed_frequency():
-    X, y = samples()
-    model = MixedNaiveBayes("categorical", alpha=0.5).fit(X, y)
-    found = model.predict_joint_log_proba(X) - np.log(model.priors_)
-    for k, label in enumerate("abc"):
-        expected = 0.0
-        for column in X.T:
-            values, place = np.unique(column, return_inverse=True)
-            a = np.array([((column == v) & (y == label)).sum() for v in values]) + 0.5
-            expected = expected + np.array([log_dirichlet_multinomial(a, np.eye(values.size)[p]) for p in place])
-        assert np.allclose(found[:, k], expected, rtol=1e-10)
-
-
-def test_priors():
-    X, y = samples(count=10)
-    given = [0.2, 0.3, 0.5]
-    for model, priors in itertools.product(MODELS, (given, "uniform", None)):
-        fitted = type(model)(**{**model.get_params(), "priors": priors, "dirichlet": 1.0}).fit(X, y)
-        expected = {"None": [0.3, 0.4, 0.3], "uniform": [1 / 3] * 3}.get(str(priors), given)
-        assert np.allclose(fitted.priors_, expected)
 
 
 def two_humps(m=400, seed=0):

@@ -111,31 +111,3 @@ def test_the_first_objective_is_that_of_plain_topics():
     prior_of_topics = plain.topic_word_prior * np.log(topics).sum()
     assert model.objectives_[0] == pytest.approx(machine - bound - prior_of_topics, rel=1e-6)
     assert model.objectives_.size == 2
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_weight_is_as_good_as_so_many_copies(classes):
-    X, y = labelled(60, classes)
-    weight = np.arange(60) % 4
-    weighted = MedLDA(3, random_state=0).fit(X, y, sample_weight=weight)
-    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(60), weight))
-    copied = MedLDA(3, random_state=0).fit(X[rows], y[rows])
-    np.testing.assert_array_equal(weighted.coef_, copied.coef_)
-    np.testing.assert_array_equal(weighted.topics_.components_, copied.topics_.components_)
-    np.testing.assert_array_equal(weighted.objectives_, copied.objectives_)
-
-
-def test_the_parts_of_the_objective_are_those_of_the_copies():
-    """One document twice, as two documents: merged by hand, the bound, the counts and the machine are the same."""
-    X, y = labelled(12)
-    rows, weight = np.append(np.arange(12), 5), np.where(np.arange(12) == 5, 2.0, 1.0)
-    model = LatentDirichletAllocation(3, random_state=0)._fit(X, weight)
-    (gamma, bound, sums), (every, bounds, totals) = (
-        model._infer(model._documents(A), None, w, tol=1e-10) for A, w in ((X, weight), (X[rows], None))
-    )
-    np.testing.assert_allclose(gamma[rows], every, rtol=1e-9)
-    assert weight @ bound == pytest.approx(bounds.sum(), rel=1e-12)
-    np.testing.assert_allclose(sums, totals, rtol=1e-8)
-    merged, apart = Margins(gamma, y, 2, 10.0 * weight), Margins(every, y[rows], 2, 10.0)
-    np.testing.assert_allclose(merged.eta, apart.eta, rtol=0, atol=1e-5)
-    assert merged.primal(apart.eta) == pytest.approx(apart.primal(apart.eta), rel=1e-12)

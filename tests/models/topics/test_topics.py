@@ -10,7 +10,6 @@ from scipy.special import digamma, gammaln
 
 from models import LatentDirichletAllocation
 from models.numerics.topic_inference import digamma as own_digamma
-from models.topics.topics import dirichlet_step
 from tests.support.topic_models import bound_by_definition, corpus, fitted
 
 
@@ -71,33 +70,6 @@ def test_a_strong_bend_gives_a_word_to_its_topic_however_unlikely_that_is():
     prior, counts = np.full(2, 1e-4), np.array([2.0, 3.0, 1.0])
     plain = bound_by_definition(counts, topics, prior, gamma[0], phi)
     assert bound[0] == pytest.approx(plain + 6 * 9e4, rel=1e-12)
-
-
-def test_one_topic_is_the_evidence_itself():
-    model = fitted(np.array([[0.5, 0.3, 0.2]]), 0.7)
-    assert model.score_samples([[2, 1, 0]])[0] == pytest.approx(2 * np.log(0.5) + np.log(0.3), rel=1e-12)
-    assert model.score_samples([[0, 0, 0]])[0] == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("learn_prior", [False, True])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_bound_never_goes_down(seed, learn_prior):
-    model = LatentDirichletAllocation(4, learn_prior=learn_prior, tol=0.0, max_iter=80, random_state=seed)
-    model.fit(corpus(seed))
-    assert model.n_iter_ > 10 and model.objectives_[-1] > model.objectives_[0] + 10
-    assert (np.diff(model.objectives_) >= -1e-10 * abs(model.objectives_[0])).all()
-    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
-    assert learn_prior != bool((model.doc_topic_prior_ == 0.25).all())
-
-
-def test_a_learned_prior_is_that_of_the_data():
-    rng = np.random.default_rng(0)
-    truth = np.array([0.5, 2.0, 5.0])
-    expected, prior = np.log(rng.dirichlet(truth, 20000)).mean(axis=0), np.ones(3)
-    for _ in range(500):
-        prior = dirichlet_step(prior, expected)
-    np.testing.assert_allclose(digamma(prior) - digamma(prior.sum()), expected, atol=1e-6)
-    np.testing.assert_allclose(prior, truth, rtol=0.05)
 
 
 def test_topics_that_share_no_word_are_found():

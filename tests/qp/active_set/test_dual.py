@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import qp
 from bench.programs import tiny
 from docs.teaching.faces import dual_active_set
-from qp.active_set.dual import BESIDE, UPPER, DualSet, add, append, drop, load_dual, settle
+from qp.active_set.dual import BESIDE, UPPER, DualSet, add, append, load_dual, settle
 from qp.active_set.small import DualActiveSet
 from qp.solver import KNOWN
 from socp.problem.settings import Settings
@@ -124,24 +124,6 @@ def test_where_sides_that_come_together_lead_nowhere_they_come_one_after_another
     assert tried == [BESIDE, np.inf]
     own(program)
     assert tried[2] == BESIDE
-
-
-def test_the_factor_follows_rows_that_come_and_go():
-    rng = np.random.default_rng(0)
-    m, n = 30, 12
-    w = DualSet(m=m, n=n)
-    w.M[:m] = rng.normal(size=(m, n))
-    w.M[m:] = np.triu(rng.normal(size=(n, n)))
-    w.M[:] /= np.linalg.norm(w.M, axis=1)[:, None]
-    for _ in range(300):
-        if w.count < n and rng.random() < 0.6:
-            i = int(rng.choice(np.setdiff1d(np.arange(m + n), w.rows[: w.count])))
-            assert append(w, i)
-        elif w.count > 0:
-            drop(w, int(rng.integers(w.count)))
-        k = w.count
-        W, L = w.M[w.rows[:k]], np.tril(w.L[:k, :k], -1) + np.eye(k)
-        np.testing.assert_allclose(L * w.D[:k] @ L.T, W @ W.T, atol=1e-9)
 
 
 def test_a_row_that_depends_on_the_others_takes_the_place_of_one():

@@ -1,0 +1,329 @@
+"""What is printed and drawn of measurements made by hand; and of times, which a clock made by hand tells."""
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from bench.answers.answer import Answer
+from bench.answers.verify import verify
+from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machines, linear, report, shortest, suite
+from bench.compare import comparison as compare
+from bench.compare.comparison import Limits
+from bench.compare.measurement import Measurement, Record
+from bench.compare.summary import Results, comparisons, profile, shifted_geometric_mean, summaries
+from bench.programs import generate, tiny
+from bench.programs.catalogue import Case
+from bench.programs.repeated import with_objective
+from socp import Status
+from socp.plan.costs import COSTS, SOLVES, method_seconds
+from tests.bench.fuzz.test_numbers import size
+
+EXPECTED = (Path(__file__).parent / "by_hand.txt").read_text(encoding="utf-8").split("=====\n")
+
+
+def by_hand():
+    """Classes with all verdicts, forms, gaps and statuses; a class of one program that is ours alone."""
+    kept = Record(
+        {"set": "learning", "sizes": "small", "tol": 1e-8, "limit": 10.0, "threads": 1},
+        {"centralpath": "0.1.0 (abc)", "clarabel": "1.2", "numpy": "2", "scipy": "1", "numba": "0"},
+        {"processor": "A <fast> one", "cores": 2, "memory_gigabytes": 8, "system": "Linux", "python": "3.11"},
+        ["absent", "away"],
+        {"gone": "ImportError"},
+        {"centralpath": 0.25, "clarabel": 1.5},
+        2,
+    )
+    lines = """
+        easy_10 centralpath - solved    optimal           0.002  7 80  5  1e-9 2e-9 3e-9
+        easy_10 clarabel    - solved    optimal           0.001  9 70  5  1e-9 2e-9 3e-9
+        easy_10 ecos        a solved    optimal           0.004  6 60  5  1e-9 2e-9 3e-9
+        easy_10 ecos        b solved    optimal           0.003 -1 90  5  1e-9 2e-9 3e-9
+        easy_20 centralpath - solved    optimal           0.5   17 85  9  1e-9 2e-9 3e-9
+        easy_20 clarabel    - WRONG     optimal           0.1    8 75  9  1e-3 2e-9 3e-2
+        hard_10 centralpath - certified primal_infeasible 0.03  11 20  4  nan  nan  nan
+        hard_10 clarabel    - failed    numerical_error   0.2    3 30  4  nan  nan  nan
+        hard_10 a:solver    - failed    crashed           1.0    0 nan 0  nan  nan  nan
+        hard_20 centralpath - failed    max_iterations    4.0  200 95  6  1e-2 1e-3 1e-4
+        hard_20 clarabel    - certified dual_infeasible   2.0   30 40  6  nan  nan  nan
+        hard_30 centralpath - solved    optimal           11.0   9 95  7  1e-9 1e-9 1e-9
+        sole_1  centralpath - solved    optimal           1500.0 4 50  1  0    0    0
+    """.split("\n")
+    notes = {"crashed": "the process ended by SIGSEGV", "numerical_error": "ValueError: no", "max_iterations": "<slow>"}
+    for program, solver, form, verdict, status, *numbers in filter(None, map(str.split, lines)):
+        seconds, iterations, peak, n, primal, dual, gap = map(float, numbers)
+        group = "" if program == "sole_1" else program.split("_")[0]
+        certificate = 1e-7 if verdict == "certified" else math.nan
+        kept.add(Measurement(
+            program, group, 10, solver, form.strip("-"), status, verdict, seconds, seconds / 4, 3 * seconds / 4, 3,
+            int(iterations), int(n), int(n) - 1, 2 * int(n), -1.5, primal, dual, gap, certificate, peak,
+            notes.get(status, ""),
+        ))  # fmt: skip
+    return kept
+
+
+def drawn(draw, results):
+    """Lines and points of a picture, its limits and scales."""
+    matplotlib = pytest.importorskip("matplotlib.figure")
+    axes = matplotlib.Figure(figsize=(4.0, 4.0)).subplots()
+    draw(axes, results)
+    lines = [
+        (line.get_label().strip("_child0123456789"), np.round(line.get_xydata(), 4).tolist())
+        for line in axes.get_lines()
+    ]
+    points = [
+        (c.get_label().strip("_child0123456789"), np.round(c.get_offsets().data, 4).tolist()) for c in axes.collections
+    ]
+    limits = np.round([*axes.get_xlim(), *axes.get_ylim()], 4).tolist()
+    style = [(line.get_linewidth(), line.get_color() == "black", line.get_drawstyle()) for line in axes.get_lines()]
+    words = [axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale(), axes.get_yscale()]
+    legend = axes.get_legend()
+    words += [text.get_text() for text in legend.get_texts()] if legend else []
+    return "\n".join(map(str, [*lines, *points, limits, style, words]))
+
+
+def printed():
+    kept = by_hand()
+    results = report.results_of(kept)
+    body = report.page(kept, {"profile": b"png"}).split("<body>")[1]
+    rows = [suite.line(m) for m in kept.measurements.values()]
+    told = [
+        report.terminal(kept), body, drawn(report._draw_profile, results), drawn(report._draw_scatter, results),
+        "\n".join([suite.HEADER, *rows, suite.summary(list(kept.measurements.values()), 1e-8)]),
+        figures.table({"learning": kept}) + figures.faster({"learning": kept}),
+    ]  # fmt: skip
+    return [text.rstrip("\n") + "\n" for text in told]
+
+
+@pytest.mark.parametrize("part", range(6), ids=["terminal", "page", "profile", "scatter", "suite", "figures"])
+def test_what_is_told_of_measurements_made_by_hand(part):
+    assert printed()[part] == EXPECTED[part]
+
+
+class Clock:
+    """Each look at it is so much later than the last one."""
+
+    def __init__(self, steps):
+        self.now, self.steps = 0.0, itertools.chain(steps, itertools.repeat(1.0))
+
+    def __call__(self):
+        self.now += next(self.steps)
+        return self.now
+
+
+def test_times_by_a_clock_made_by_hand(monkeypatch):
+    calls = []
+    monkeypatch.setattr(shortest.time, "process_time", Clock([5.0, 0.4, 1.0, 0.3, 1.0, 0.35, 1.0, 0.1]))
+    assert shortest.shortest(lambda: calls.append(0) or len(calls)) == (pytest.approx(0.3), 3)
+    monkeypatch.setattr(shortest.time, "process_time", Clock([0.0, 2.0, 0.0, 3.0]))
+    assert shortest.shortest(lambda: "model", 2) == (2.0, "model")
+    monkeypatch.setattr(shortest.time, "process_time", Clock([0.0, 0.01] * 30))
+    calls.clear()
+    assert shortest.shortest(lambda: calls.append(0)) == (pytest.approx(0.01), None) and len(calls) == 10
+    monkeypatch.setattr(calibrate.time, "perf_counter", Clock([7.0, 2.0, 0.0, 0.5, 9.0, 4.0]))
+    assert calibrate.best_seconds(lambda: None, 3) == 0.5
+    monkeypatch.setattr(derivatives.time, "perf_counter", Clock([0.0, 0.2, 0.0, 0.1, 0.0, 0.3]))
+    assert derivatives._seconds(lambda: None) == pytest.approx(0.2)
+    monkeypatch.setattr(derivatives.time, "perf_counter", Clock([0.0, 0.01] * 40))
+    assert derivatives._seconds(lambda: calls.append(1)) == pytest.approx(0.01) and calls.count(1) == 15
+
+
+def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
+    monkeypatch.setattr(calibrate, "best_seconds", lambda work, runs=5: (work(), 2.0)[1])
+    monkeypatch.setattr(calibrate, "ORDERS", (20, 30))
+    rates = {rate.name: rate for rate in calibrate.rates((20, 30))}
+    calibrate.write(tmp_path / "costs.json", list(rates.values()))
+    written = json.loads((tmp_path / "costs.json").read_text())
+    assert written["machine"]["cores"] >= 1 and [row["rate"] for row in written["rates"]] == list(rates)
+    first = rates["Cholesky factorization"]
+    assert written["rates"][0]["median"] == first.median == np.median(first.measured)
+    assert calibrate.Rate("solve", "bytes", 8e9, (1.0, 3.0, 2.0)).line().split() == "solve 8e+09 2 1 to 3 bytes".split()
+    assert rates["Cholesky factorization"][2:] == (COSTS.flops, (20**3 / 6, 30**3 / 6))
+    assert rates["solve with the factor"][2:] == (COSTS.bandwidth, (1600.0, 3600.0))
+    for name, sizes in (("dual active set", (10, 20, 30)), ("active set", (20, 30)),
+                        ("interior point", (10, 20, 30, 20, 30))):  # fmt: skip
+        expected = tuple(2.0 / method_seconds(n, 0, 0, n**2)[name] for n in sizes)
+        assert rates[name].measured == pytest.approx(expected) and rates[name].table == 1.0
+    shapes = [upper.toarray() for upper in calibrate._patterns(20)]
+    for upper, n in zip(shapes, (200, 16, 40, 100)):
+        assert upper.shape == (n, n) and not np.tril(upper, -1).any()
+        whole = upper + np.triu(upper, 1).T  # each a Laplacian and the identity
+        np.testing.assert_allclose(whole.sum(axis=1), 1.0, atol=1e-12)
+    assert [np.count_nonzero(upper) for upper in shapes[:2]] == [399, 40]
+
+    class Counted(calibrate.LDL):
+        solves = 0
+
+        def __init__(self, *pattern):
+            super().__init__(*pattern)
+            self.time, self.ordering_time, self.symbolic_time = 4e9, 3.0, 5.0
+
+        def solve(self, *vectors):
+            Counted.solves += 1
+            super().solve(*vectors)
+
+    monkeypatch.setattr(calibrate, "LDL", Counted)
+    upper = next(calibrate._patterns(20))
+    share, analysis = calibrate._share(upper)
+    assert (share, Counted.solves) == (0.5, SOLVES)
+    assert analysis == pytest.approx(8.0 / calibrate.LDL(upper.indptr, upper.indices, np.ones(200, np.int64)).nnz)
+    monkeypatch.setattr(anatomy, "best_seconds", lambda work: (work(), 4.0)[1])
+    assert anatomy.dgemm_rate(50) == 2.0 * 50**3 / 4.0
+
+
+def test_a_row_of_the_anatomy_by_hand(monkeypatch):
+    solution = socp.solve(socp.ConeProgram([1.0], [[-1.0]], [0.0], [socp.NonNeg(1)]))
+    solution.setup_time, solution.solve_time, solution.iterations = 0.25, 0.75, 9
+    solution.timings = dict.fromkeys(anatomy.TIMINGS, 0.1)
+    kkt = type("KKT", (), {"flops": 500.0, "description": "dense, Cholesky"})
+    solver = type("Solver", (), {"kkt": kkt})
+    monkeypatch.setattr(anatomy, "measured", lambda name: (solution, solver))
+    tens = ["10"] * len(anatomy.TIMINGS)
+    assert anatomy.row("p", 1e6) == ["p", "dense", "1e+03", "9", *tens, "5", "200.0"]
+    kkt.flops = 0.0
+    assert anatomy.row("p", 1e6)[-2:] == ["0", "-"]
+    other = qp.solve(generate.svm_dual_rbf(100, 0))
+    other.setup_time, other.solve_time, other.iterations, other.timings = 0.25, 0.75, 3, solution.timings
+    monkeypatch.setattr(anatomy, "measured", lambda name: (other, None))
+    assert anatomy.row("q", 1e6) == ["q", "active set", "1e+03", "3", *tens, "-", "-"]
+
+
+def test_slopes_by_differences_are_those_of_a_box():
+    program = qp.QuadraticProgram(2.0 * np.eye(3), np.zeros(3), lb=-1.0, ub=1.0)  # x = clip(-q / 2)
+    weights, direction = np.array([1.0, 2.0, -3.0]), np.array([0.5, 1.0, 2.0])
+    objectives = np.array([[0.3, -0.4, 0.1], [5.0, -0.4, 0.1], [2.0 - 7e-5, -0.4, 0.1], [5.0, -5.0, 0.2]])
+    found, usable = derivatives._differences(program, objectives, weights, direction)
+    assert usable.tolist() == [0, 1, 3]  # of the third a bound begins to hold
+    inside = np.abs(objectives[usable]) < 2.0
+    np.testing.assert_allclose(found, (inside * -0.5 * direction) @ weights, rtol=1e-6)
+    row = derivatives.Row("p", 3, 1, "centralpath", 1.0, 2.0, math.nan, 1e-3)
+    assert (row.verdict, row.is_wrong) == ("WRONG", True)
+    rows = [row, *(derivatives.Row("p", 3, 1, "diffcp", 1.0, 2.0, share, error)
+                   for share, error in ((0.5, 1e-4), (2.0, 1e-9), (9.0, 1.0), (1.0, math.nan)))]  # fmt: skip
+    assert [r.verdict for r in rows[1:]] == ["verified", "verified", "WRONG", "not smooth"]
+    assert not any(r.is_wrong for r in rows[1:])
+    assert derivatives.summary(rows) == (
+        "centralpath: 1 wrong\ndiffcp: 2 gradients, ours/its 1.00, at most 2.00; 1 wrong"
+    )
+    assert rows[1].line() == "| p | 3 | 1 | diffcp | 1e+06 | 2e+06 | 0.50 | 1.0e-04 | verified |"
+    assert row.line() == "| p | 3 | 1 | centralpath | 1e+06 | 2e+06 |  | 1.0e-03 | WRONG |"
+
+
+def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
+    asked = []
+
+    def prepare(share):
+        def prepared(program, objectives, weights):
+            programs = [with_objective(program, q) for q in objectives]
+            slopes = np.array([qp.solve(one).vjp(dx=weights).q for one in programs])
+            asked.append(len(objectives))
+            return lambda: None, lambda: share * slopes
+
+        return prepared
+
+    monkeypatch.setattr(derivatives, "SOLVERS", {"centralpath": prepare(1.0), "clarabel": prepare(1.001), "x": None})
+    monkeypatch.setattr(derivatives.peers, "is_installed", lambda name: name == "clarabel")
+    seconds = iter([6.0, 3.0, 8.0, 12.0])
+    monkeypatch.setattr(derivatives, "_seconds", lambda call: next(seconds))
+    ours, other = derivatives._rows("box", tiny.box(4), 2)
+    assert (ours.solver, ours.solve_seconds, ours.seconds, ours.n, ours.count) == ("centralpath", 3.0, 1.5, 4, 2)
+    assert math.isnan(ours.share) and ours.error < 1e-5
+    assert (other.solve_seconds, other.seconds, other.share) == (4.0, 6.0, 0.25)
+    assert other.error == pytest.approx(1e-3, rel=1e-2) and asked == [2, 2]
+
+
+def test_rows_of_machines_by_hand():
+    rows = [kernel_machines.Row("d", kind, "rbf", 1e-3, 0.5, 0.25, behind, 7)
+            for kind, behind in (("SVC", 2e-6), ("SVC", 1e-6), ("SVCCV", 2e-3), ("SVCCV", 3e-3))]  # fmt: skip
+    assert [row.is_wrong for row in rows] == [True, False, False, True]
+    assert rows[0].line() == "| d | SVC | rbf | 0.001 | 500.0 | 250.0 | 2.00 | 2e-06 | 7 |"
+    row = linear.Row("d", "LinearSVC", 4, 3, 0.5, 0.25, 1e-7, 2e-6, "other", 0.75, -1e-12)
+    assert row.line() == ("| d | 4 x 3 | LinearSVC | 500.0 | other | 250.0 | 2.00 | 1e-07 | 2e-06 | 750.0 | 0e+00 |")
+    assert linear.summary([row, linear.Row("d", "m", 4, 3, 1.0, 8.0, 0, 0, "", 1.0, 0)]) == (
+        "0.50 of the others' time in the geometric mean, 2.00 at most"
+    )
+
+
+def test_samples_are_those_of_the_versions_before():
+    kept = json.loads(EXPECTED[6])
+    found = {}
+    for name, (load, cases) in kernel_machines.data_sets().items():
+        if not name.endswith("0000") and name != "digits":
+            X, y = load()
+            found[name] = [*X.shape, len(cases), size(X), size(y)]
+    for name in ("points 1000", "dense wide"):
+        X, y = linear.data_sets()[name]()
+        found[name] = [*X.shape, 1, size(X), size(y)]
+    assert found.keys() == kept.keys()
+    for name, row in found.items():
+        assert row == pytest.approx(kept[name], rel=1e-6, abs=1e-5), (name, row)
+    for name in ("breast cancer", "digits"):
+        X, y = linear.data_sets()[name]()
+        assert (np.allclose(X.std(axis=0), 1.0) and np.allclose(X.mean(axis=0), 0.0)) or X.max() == 1.0
+
+
+def test_who_is_not_asked_again_and_for_how_long():
+    case, record = Case("p_30", "learning", "p", 30, forms=("a", "b")), Record({}, {}, {})
+    limits = Limits(1e-8, 10.0)
+    assert limits.grace == 4.0
+    for size_, status, verdict, seconds, group in (
+        (10, "killed", "failed", 4.9, "p"), (30, "killed", "failed", 10.0, "p"), (25, "not tried", "failed", 10.0, "p"),
+        (24, "crashed", "failed", 10.0, "p"), (23, "optimal", "solved", 10.0, "p"), (5, "killed", "failed", 9.0, "q"),
+    ):  # fmt: skip
+        record.add(Measurement(f"{group}_{size_}", group, size_, "s", "a", status, verdict, seconds))
+    assert compare._gave_up(record, case, "s", "a", limits) is None
+    for size_, seconds in ((29, 5.0), (20, 10.0)):
+        record.add(Measurement(f"p_{size_}", "p", size_, "s", "a", "max_iterations", "failed", seconds))
+    assert compare._gave_up(record, case, "s", "a", limits) == 20
+    assert compare._gave_up(record, case, "t", "a", limits) is compare._gave_up(record, case, "s", "b", limits) is None
+    told = compare._one({}, case, "s", "a", limits, record)
+    assert (told.status, told.verdict, told.seconds, told.note, told.size, told.form) == (
+        "not tried", "failed", 10.0, "took the limit at size 20", 30, "a",
+    )  # fmt: skip
+    for seconds, expected in ((0.2, 1.0), (3.0, 6.0), (7.0, 10.0)):
+        record.add(Measurement("p_30", "p", 30, "s", "b", "optimal", "solved", seconds))
+        assert compare._limit_of_second_form(record, case, "s", "a", limits).seconds == expected
+    assert compare._how_it_ended(3) == "the process ended with code 3"
+    assert compare._how_it_ended(-9) == "the process ended by SIGKILL"
+    assert compare._how_it_ended(-250) == "the process ended by signal 250"
+
+
+def test_a_measurement_is_what_the_verifier_finds():
+    program = socp.ConeProgram([1.0, 0.0], [[-1.0, 0.0], [0.0, 0.0]], [-1.0, 0.0], [socp.NonNeg(2)], [[0.0, 1.0]],
+                               [2.0], socp.LowRank(np.array([[1.0], [0.0]]), np.array([0.0, 3.0])))  # fmt: skip
+    answer = Answer("who", Status.OPTIMAL, np.array([1.0, 2.001]), np.array([-6.0]), np.array([2.0, 0.0]), 4, 0.5, 1.5,
+                    "no /home/me/file")  # fmt: skip
+    about = {"program": "p", "group": "g", "size": 2, "solver": "s", "form": ""}
+    found, exact = suite.measured(about, program, answer, 1e-8, 3), verify(program, answer.x, answer.y, answer.z)
+    assert (found.n, found.m, found.nnz, found.runs, found.iterations) == (2, 3, 4, 3, 4)
+    assert (found.seconds, found.setup_seconds, found.solve_seconds, found.note) == (2.0, 0.5, 1.5, "no file")
+    assert (found.primal, found.dual) == (max(exact.primal, exact.primal_cone), max(exact.dual, exact.dual_cone))
+    assert (found.gap, found.objective, found.verdict) == (exact.gap, exact.objective, "WRONG") and found.primal > 1e-4
+    dense = qp.QuadraticProgram(np.array([[1.0, 0.0], [0.0, 0.0]]), [0.0, 0.0], [[1.0, 2.0]], 0.0, 1.0)
+    assert (suite.nonzeros(dense), suite.rows(dense)) == (3, 1)
+
+
+def test_shifted_geometric_mean():
+    assert shifted_geometric_mean([0.0, 0.03], 0.01) == pytest.approx(0.01)  # sqrt(0.01 * 0.04) - 0.01
+    assert shifted_geometric_mean([2.0, 8.0], 0.0) == pytest.approx(4.0)
+    assert shifted_geometric_mean([5.0]) == pytest.approx(5.0)
+    assert math.isnan(shifted_geometric_mean([]))
+
+
+def test_the_better_form_counts_and_a_wrong_one_only_where_none_is_solved():
+    def verdict(*forms):
+        found = Results([Measurement("p", "", 1, "s", str(k), "optimal", v, t) for k, (t, v) in enumerate(forms)], 10.0)
+        return found.best["p", "s"].verdict, found.best["p", "s"].seconds
+
+    assert verdict((1.0, "WRONG"), (5.0, "solved")) == ("solved", 5.0)
+    assert verdict((3.0, "solved"), (2.0, "certified")) == ("certified", 2.0)
+    assert verdict((1.0, "failed"), (5.0, "WRONG")) == ("WRONG", 5.0)
+
+
+def test_nothing_measured():
+    results = Results([], 10.0)
+    assert summaries(results) == [] and comparisons(results) == [] and profile(results) == {}

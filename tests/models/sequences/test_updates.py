@@ -1,0 +1,179 @@
+"""Hidden Markov models: each step of EM from the enumeration of all paths, with weights, gaps, floors and starts."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from models import DiscreteHMM, GaussianHMM
+from models.sequences.hmm import Bend
+from models.sequences.sequences import as_symbols, as_vectors, centre_and_scale
+from tests.support.chains import DISCRETE, NAN, VECTORS, enumerate_paths, random_discrete, random_gaussian
+
+WEIGHT = [0.5, 2.0, 1.0, 3.0]
+
+
+def completed(x, mean, covariance):
+    """E[x | what is seen] and E[xx' | what is seen] of one vector."""
+    seen = ~np.isnan(x)
+    filled, rest = np.where(seen, x, mean), np.where(seen[:, None] | seen, 0.0, covariance)
+    if seen.any():
+        B = covariance[np.ix_(~seen, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
+        filled[~seen] += B @ (x[seen] - mean[seen])
+        rest[np.ix_(~seen, ~seen)] -= B @ covariance[np.ix_(seen, ~seen)]
+    return filled, np.outer(filled, filled) + rest
+
+
+def one_step(model, sequences, weight, pseudocount, floor):
+    """The objective, and the parameters after one step of EM, from all paths of all sequences."""
+    states, total = 3, 0.0
+    starts, moves = np.full(states, pseudocount), np.full((states, states), pseudocount)
+    discrete = isinstance(model, DiscreteHMM)
+    symbols = np.full((states, 4), pseudocount)
+    n, first, second = np.zeros((states, 2)), np.zeros((states, 2)), np.zeros((states, 2, 2))
+    for w, x in zip(weight, sequences):
+        paths = enumerate_paths(model, np.asarray(x))
+        evidence = sum(paths.values())
+        total += w * np.log(evidence)
+        for path, share in paths.items():
+            share = w * share / evidence
+            starts[path[0]] += share
+            for i, j in itertools.pairwise(path):
+                moves[i, j] += share
+            for i, v in zip(path, np.asarray(x)):
+                if discrete:
+                    symbols[i, v] += share * (v != -1)
+                elif not np.isnan(v).all():
+                    diagonal = model.covariance_type == "diag"
+                    S = np.diag(model.covariances_[i]) if diagonal else model.covariances_[i]
+                    filled, square = completed(v, model.means_[i], S)
+                    seen = ~np.isnan(v) if diagonal else np.ones(2, bool)
+                    n[i] += share * seen
+                    first[i] += share * np.where(seen, filled, 0.0)
+                    second[i] += share * (square if not diagonal else np.diag(np.where(seen, filled**2, 0.0)))
+    logs = [np.log(model.startprob_).sum(), np.log(model.transmat_).sum()]
+    total += pseudocount * sum([*logs, np.log(model.emissionprob_).sum()] if discrete else logs)
+    found = [starts / starts.sum(), moves / moves.sum(axis=1, keepdims=True)]
+    if discrete:
+        return total, [*found, symbols / symbols.sum(axis=1, keepdims=True)]
+    means = first / n
+    if model.covariance_type == "diag":
+        variances = np.maximum(np.einsum("kii->ki", second) / n - means**2, floor)
+        return total, [*found, means, variances]
+    covariances = second / n[:, :1, None] - means[:, :, None] * means[:, None]
+    root = np.sqrt(np.outer(floor, floor))
+    for k, S in enumerate(covariances / root):
+        values, vectors = np.linalg.eigh(S)
+        covariances[k] = (vectors * np.maximum(values, 1.0)) @ vectors.T * root
+    return total, [*found, means, covariances]
+
+
+def parameters_of(model):
+    emissions = ["emissionprob_"] if isinstance(model, DiscreteHMM) else ["means_", "covariances_"]
+    return [getattr(model, name) for name in ["startprob_", "transmat_", *emissions]]
+
+
+@pytest.mark.parametrize("pseudocount", [0.0, 0.3])
+@pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
+def test_a_step_is_that_of_the_sums_over_all_paths(kind, pseudocount):
+    rng = np.random.default_rng(4)
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, kind)
+    sequences = DISCRETE if kind == "discrete" else [*VECTORS, [[2.0, -1.0], [0.3, 0.1], [NAN, 2.0]]]
+    model.set_params(pseudocount=pseudocount, warm_start=True, max_iter=1, tol=0.0)
+    floor = np.array([0.7, 0.2])
+    if kind != "discrete":
+        model._floor = floor
+    value, expected = one_step(model, sequences, WEIGHT, pseudocount, floor)
+    model.fit(sequences, sample_weight=WEIGHT)
+    assert model.objectives_[0] == pytest.approx(value, rel=1e-12) and model.n_iter_ == 1
+    for found, part in zip(parameters_of(model), expected, strict=True):
+        np.testing.assert_allclose(found, part, rtol=1e-10, atol=1e-12)
+    if kind != "discrete":  # without a floor the covariances are those of the sums
+        model.set_model(*parameters_of(random_gaussian(np.random.default_rng(4), kind)))
+        assert not model._floor.any()
+        model.fit([[*map(list, rng.normal(size=(6, 2)))] for _ in range(5)])
+        assert np.isfinite(model.covariances_).all()
+
+
+@pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
+def test_potentials_times_features_are_the_log_emissions(kind):
+    rng = np.random.default_rng(6)
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, kind)
+    sequences = DISCRETE if kind == "discrete" else [np.array(x) for x in (VECTORS if kind == "diag" else VECTORS[::2])]
+    batch = model._batch(sequences)
+    features, potentials = model._emission_features(batch), model._emission_potentials()
+    np.testing.assert_allclose(features @ potentials.T, model._log_emissions(batch), rtol=1e-9, atol=1e-9)
+    found = model._infer(batch, by_sequence=True)
+    for s, (first, end) in enumerate(itertools.pairwise(batch.offsets)):  # statistics are sums of features
+        np.testing.assert_allclose(found.emissions[s], found.gamma[first:end].T @ features[first:end], atol=1e-12)
+    weights, strength = rng.normal(size=potentials.shape), rng.normal(size=len(batch))
+    bend = Bend(strength, np.zeros(3), np.zeros((3, 3)), weights)
+    bent = model._infer(batch, bend=bend).log_likelihood
+    for s, x in enumerate(sequences):
+        own = np.repeat(strength[s], len(x))[:, None] * (features[batch.offsets[s] : batch.offsets[s + 1]] @ weights.T)
+        total = sum(
+            p * np.exp(sum(own[t, i] for t, i in enumerate(path)))
+            for path, p in enumerate_paths(model, np.asarray(x)).items()
+        )
+        assert bent[s] == pytest.approx(np.log(total), rel=1e-9, abs=1e-9)
+
+
+def test_starts_are_what_they_say():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 8, 2)) * [1.0, 50.0] + [3.0, -7.0]
+    X[rng.random(X.shape) < 0.1] = NAN
+    values = X.reshape(-1, 2)
+    for kind in ("diag", "full"):
+        model = GaussianHMM(3, kind, max_iter=0, random_state=0, min_variance=0.05).fit(X)
+        variances = np.nanvar(values, axis=0)
+        expected = np.tile(variances, (3, 1)) if kind == "diag" else np.array([np.diag(variances)] * 3)
+        np.testing.assert_allclose(model.covariances_, expected, rtol=1e-12)
+        np.testing.assert_allclose(model._floor, 0.05 * variances, rtol=1e-12)
+        scaled = (model.means_ - np.nanmean(values, axis=0)) / np.sqrt(variances)
+        assert 0.2 < np.abs(scaled).max() < 4.0
+        assert model.n_iter_ == 1 and len(model.objectives_) == 1 and not model.converged_
+    centre, scale = centre_and_scale(np.c_[values, np.ones(len(values)), np.full(len(values), NAN)])
+    np.testing.assert_allclose(centre, [*np.nanmean(values, axis=0), 1.0, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(scale, [*np.nanstd(values, axis=0), 1.0, 1.0], rtol=1e-12)
+    symbols = rng.integers(0, 3, size=(40, 9))
+    many = np.mean(
+        [DiscreteHMM(5, 4, max_iter=0, random_state=s).fit(symbols).emissionprob_.mean(0) for s in range(60)], 0
+    )
+    np.testing.assert_allclose(many, [1 / 3, 1 / 3, 1 / 3, 0.0], atol=0.04)
+    few = DiscreteHMM(5, 4, init="near_uniform", max_iter=0, random_state=0).fit(symbols)
+    assert few.emissionprob_.shape == (5, 4)
+
+
+def test_no_parameter_of_an_earlier_fit_is_left():
+    model = DiscreteHMM(2, random_state=0).fit([[0, 1, 2, 3]])
+    model.set_model([0.5, 0.5], np.full((2, 2), 0.5), np.full((2, 2), 0.5))
+    assert not hasattr(model, "objectives_") and not hasattr(model, "converged_")
+    with pytest.raises(ValueError, match="n_states = 2"):
+        model.set_model([1.0], [[1.0]], [[1.0]])
+    for size, shape in ((3, r"\(2, 3\)"), (2, None)):
+        model = DiscreteHMM(2, size)
+        if shape:
+            with pytest.raises(ValueError, match=shape):
+                model.set_model([0.5, 0.5], np.full((2, 2), 0.5), np.full((2, 2), 0.5))
+    gaussian = GaussianHMM(2)
+    with pytest.raises(ValueError, match=r"means must have shape \(2, features\)"):
+        gaussian.set_model([0.5, 0.5], np.full((2, 2), 0.5), [0.0, 1.0], np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"covariances must have shape \(2, 1\)"):
+        gaussian.set_model([0.5, 0.5], np.full((2, 2), 0.5), [[0.0], [1.0]], np.ones((2, 2)))
+    with pytest.raises(ValueError, match="positive definite"):
+        gaussian.set_model([0.5, 0.5], np.full((2, 2), 0.5), [[0.0], [1.0]], [[1.0], [0.0]])
+
+
+def test_sequences_are_laid_end_to_end():
+    batch = as_symbols([[1, 2], [NAN, 0.0, 3.0], [5]])
+    assert batch.values.tolist() == [1, 2, -1, 0, 3, 5] and batch.offsets.tolist() == [0, 2, 5, 6]
+    assert len(batch) == 3 and batch.lengths.tolist() == [2, 3, 1]
+    assert [part.tolist() for part in batch.split(batch.values)] == [[1, 2], [-1, 0, 3], [5]]
+    some = batch.only(np.array([1, 2]))
+    assert some.values.tolist() == [-1, 0, 3, 5] and some.offsets.tolist() == [0, 3, 4]
+    vectors = as_vectors([[0.5, NAN], [[2.0]]])
+    assert vectors.values.shape == (3, 1) and vectors.offsets.tolist() == [0, 2, 3]
+    with pytest.raises(ValueError, match="Complex"):
+        as_vectors([[1j]])
+    with pytest.raises(ValueError, match=r"sequences\[1\]\[1\] is 2"):
+        as_symbols([[0, 1], [1, 2]], 2)

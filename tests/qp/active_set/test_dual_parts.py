@@ -1,0 +1,203 @@
+"""Each formula of the dual active set beside NumPy: factors, rows, sides, margins, points, starts, what is told."""
+
+import numpy as np
+import pytest
+
+import qp
+from qp.active_set import dual
+from qp.active_set.dual import EQUAL, LOWER, MISSED, UPPER
+from tests.qp.active_set.test_dual import INF, made, method
+
+
+def of_numpy(program, rho):
+    """R with R'R = P + rho I, and [A; I] R^-1 with the scales that make its rows as long as one."""
+    R = np.linalg.cholesky(program.hessian.dense() + rho * np.eye(program.n)).T
+    rows = np.vstack([program.A.toarray(), np.eye(program.n)]) @ np.linalg.inv(R)
+    length = np.linalg.norm(rows, axis=1)
+    scale = 1.0 / np.where(length > 0.0, length, 1.0)
+    return R, scale, scale[:, None] * rows
+
+
+@pytest.mark.parametrize("kind", ["random", "ties", "dependent", "low rank", "linear"])
+def test_loaded_and_solved(kind):
+    for seed in range(12):
+        program = made(seed, kind)
+        method_, n, m = method(program), program.n, program.m
+        room = method_._room
+        w, batch, q = room.work, room.batch, program.q
+        P, A = program.hessian.dense(), program.A.toarray()
+        rank = np.linalg.matrix_rank(P)
+        size = np.abs(P).max() if P.any() else np.abs(q).max()
+        assert w.rho == (0.0 if rank == n else pytest.approx(dual.PROXIMAL * size)) and room.is_factored
+        assert (method_.is_definite, method_.is_proximal) == (rank == n, rank < n)
+        assert room.test.bound.tolist() == [float(np.count_nonzero(row) == 1) for row in A]
+        np.testing.assert_array_equal(batch.A[0].reshape(m, n), A)
+        R, scale, M = of_numpy(program, w.rho)
+        np.testing.assert_allclose(np.triu(w.R.reshape(n, n)), R, rtol=1e-9, atol=1e-9 * np.abs(R).max())
+        np.testing.assert_allclose(w.scale, scale, rtol=1e-8)
+        np.testing.assert_allclose(w.M, M, atol=1e-8)
+        np.testing.assert_array_equal(w.columns, w.M.T)
+        found = method_.solve(False)
+        l, u = np.append(program.l, program.lb), np.append(program.u, program.ub)
+        held, side = w.rows[: w.count], w.side
+        assert set(held) == set(np.flatnonzero((side != 0) & (side != MISSED))) and len(set(held)) == w.count
+        assert all((l[i] == u[i]) == (side[i] == EQUAL) for i in held)
+        assert all(side[i] == EQUAL or side[i] * y >= 0.0 for i, y in zip(held, w.multipliers))
+        L = np.tril(w.L[: w.count, : w.count], -1) + np.eye(w.count)
+        np.testing.assert_allclose(L * w.D[: w.count] @ L.T, M[held] @ M[held].T, atol=1e-7)
+        base = 0.0 if w.rho == 0.0 else None
+        if base is None or found is None or found.status != "optimal":
+            continue
+        v = np.linalg.solve(R.T, q)
+        for own, expected in ((w.v, v), (w.Mv, M @ v), (w.u, -M[held].T @ w.multipliers[: w.count]), (w.Mu, M @ w.u)):
+            np.testing.assert_allclose(own, expected, rtol=1e-7, atol=1e-7 * (1.0 + np.abs(v).max()))
+        least = np.minimum(np.abs(l), np.abs(u))
+        margin = np.maximum(w.tol * scale * (1.0 + least), dual.ROUNDING * (np.abs(w.Mv) + scale * least))
+        np.testing.assert_allclose(w.margin, margin, rtol=1e-6)
+        np.testing.assert_allclose(w.lower, scale * l + w.Mv, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(w.upper, scale * u + w.Mv, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(found.x, np.linalg.solve(R, w.u - v), atol=1e-7 * (1.0 + np.abs(found.x).max()))
+        y = np.zeros(m + n)
+        y[held] = w.multipliers[: w.count] * w.scale[held]
+        np.testing.assert_array_equal(np.append(found.y, found.z_bounds)[held], y[held])
+        last = found.trace[-1]
+        assert last["iteration"] == found.iterations == len(found.trace) - 1
+        assert (last["primal_objective"], last["gap"]) == (found.objective, found.gap)
+        assert (last["primal_residual"], last["dual_residual"]) == (found.primal_residual, found.dual_residual)
+        assert np.isnan([last[name] for name in ("mu", "sigma", "alpha_affine", "alpha", "tau", "kappa")]).all()
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3])
+def test_what_is_told_of_a_point_on_the_way(rho):
+    rng, n, m = np.random.default_rng(1), 5, 4
+    program = qp.QuadraticProgram(np.diag([1.0, 2, 3, 4, 5]), rng.normal(size=n), rng.normal(size=(m, n)), -3.0, 2.0)
+    room = method(program)._room
+    w, batch = room.work, room.batch
+    w.rho, before = rho, rng.normal(size=n)
+    batch.x[0, :] = before
+    for name in ("Mu", "Mv", "u", "v"):
+        getattr(w, name)[:] = rng.normal(size=getattr(w, name).size)
+    batch.l[0, :], batch.u[0, :] = -np.arange(9.0) - 1.0, np.arange(9.0) + 2.0
+    w.lower[:], w.upper[:], w.margin[:], w.side[:] = -0.3, 0.4, 0.05, 0
+    excess = np.maximum(w.Mu - 0.4, -0.3 - w.Mu)
+    order = np.argsort(-excess)
+    assert dual.most_violated(w) == order[0] and excess[order[2]] > 0.05
+    w.side[order[0]] = UPPER
+    assert dual.most_violated(w) == order[1]
+    w.margin[order[1]], w.side[order[2]] = excess[order[1]], MISSED
+    assert dual.most_violated(w) == (order[3] if excess[order[3]] > 0.05 else -1)
+    w.margin[:] = 10.0
+    assert dual.most_violated(w) == -1 and dual.relative_violation(batch, w, -1) == 0.0
+    for i in range(9):
+        bound = batch.u[0, i] if w.Mu[i] > 0.4 else -batch.l[0, i]
+        expected = (w.Mu[i] - 0.4 if w.Mu[i] > 0.4 else -0.3 - w.Mu[i]) / (w.scale[i] * (1.0 + bound))
+        assert dual.relative_violation(batch, w, i) == pytest.approx(expected)
+    dual.record(batch, w, 3, 0.125)
+    x = (w.Mu[m:] - w.Mv[m:]) / w.scale[m:]
+    objective = 0.5 * (w.u @ w.u - w.v @ w.v) - rho * (0.5 * x @ x - x @ before)
+    row = batch.trace[3]
+    assert row["primal_objective"] == pytest.approx(objective) and row["dual_objective"] == row["primal_objective"]
+    assert (row["iteration"], row["primal_residual"], row["seconds"]) == (3, 0.125, 0.0) and np.isnan(row["gap"])
+    w.side[:], w.count = 0, 2
+    w.rows[:3], w.side[[1, m + 2]] = [1, m + 2, 3], (LOWER, UPPER)
+    w.multipliers[:2], w.target[:3] = [-0.5, 0.25], [1.0, -2.0, 4.0]
+    left = dual.write_answer(batch, w, False)
+    y = np.zeros(m + n)
+    y[[1, m + 2]] = [-0.5, 0.25] * w.scale[[1, m + 2]]
+    x[2] = batch.u[0, m + 2]
+    np.testing.assert_array_equal(batch.y[0], y)
+    np.testing.assert_array_equal(batch.x[0], x)
+    np.testing.assert_array_equal(w.target[:n], x - before)
+    assert left == pytest.approx(rho * np.abs(x - before).max() / (1.0 + np.abs(batch.q[0]).max()))
+    target = w.target[:3].copy()
+    dual.write_answer(batch, w, True)
+    y[:] = 0.0
+    y[[1, m + 2, 3]] = target * w.scale[[1, m + 2, 3]]
+    np.testing.assert_array_equal(batch.y[0], y)
+
+
+def test_steps_to_the_sides_and_what_is_corrected_there():
+    rng, n, m = np.random.default_rng(2), 6, 7
+    room = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._room
+    w = room.work
+    for _ in range(20):
+        w.side[:], w.count, w.steps, chosen = 0, 0, 0, rng.permutation(m + n)[:4]
+        w.lower[:], w.upper[:] = -rng.random(m + n) - 0.1, rng.random(m + n) + 0.1
+        for k, i in enumerate(chosen):
+            assert dual.append(w, int(i))
+            w.side[i] = (UPPER, LOWER, EQUAL, UPPER)[k]
+        w.lower[chosen[2]] = w.upper[chosen[2]]
+        w.multipliers[:4] = [1.0, -1.0, 0.0, 2.0]
+        start, sides = w.multipliers[:4].copy(), np.where(w.side == LOWER, w.lower, w.upper)
+        dual.settle(w)
+        kept, y = list(chosen), start
+        while True:  # towards the shortest u, as far as the signs stay
+            W = w.M[kept]
+            target, kinds = (
+                np.linalg.solve(W @ W.T, -sides[kept]),
+                np.array([1, -1, 0, 1])[[list(chosen).index(i) for i in kept]],
+            )
+            shares = np.array([a / (a - b) if kind and kind * b < 0.0 else 2.0 for a, b, kind in zip(y, target, kinds)])
+            if shares.min() > 1.0:
+                break
+            at = int(shares.argmin())
+            y = np.delete(y + shares[at] * (target - y), at)
+            kept.pop(at)
+        assert w.rows[: w.count].tolist() == kept and w.steps == 4 - len(kept)
+        np.testing.assert_allclose(w.multipliers[: w.count], target, atol=1e-10)
+        np.testing.assert_allclose(w.u, -W.T @ target, atol=1e-10)
+        np.testing.assert_allclose(w.Mu, w.M @ w.u, atol=1e-12)
+        exact, w.margin[:] = w.multipliers[: w.count].copy(), 1.0
+        assert not dual.refine(w, 1e-3)
+        w.multipliers[: w.count] += 0.01
+        dual.find_point(w)
+        missed = np.abs(w.Mu - sides)[kept].max()
+        assert not dual.refine(w, 1.01 * missed) and dual.refine(w, 0.99 * missed)
+        signs = np.array([{UPPER: 1, LOWER: -1, EQUAL: 0}[w.side[i]] for i in kept])
+        np.testing.assert_allclose(w.multipliers[: w.count], np.where(signs * exact < 0.0, 0.0, exact), atol=1e-9)
+
+
+def test_starts_keep_what_still_holds():
+    """Sides change or vanish, equalities come and go: which rows a warm and a cold start have, whether factors stay."""
+    rng, n, m = np.random.default_rng(3), 6, 5
+    room = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._room
+    w, N = room.work, n + m
+    for trial in range(60):
+        before = rng.permutation(N)[:4]
+        l, u = np.full(N, -1.0), np.full(N, 2.0)
+        l[before[0]] = u[before[0]]
+        w.count, w.side[:], w.is_factored = 0, 0, True
+        for k, i in enumerate(before):
+            dual.append(w, int(i))
+            w.side[i] = (EQUAL, LOWER, UPPER, LOWER)[k]
+        w.multipliers[:4], missed = [3.0, -1.0, 1.0, -2.0], int(np.setdiff1d(np.arange(N), before)[0])
+        w.side[missed] = MISSED
+        what = trial % 6
+        if what == 1:
+            l[before[1]] = -INF
+        elif what == 2:
+            u[before[2]] = INF
+        elif what == 3:
+            l[before[0]] = -5.0  # no equality any more
+        elif what == 4:
+            l[missed] = u[missed]
+        elif what == 5:
+            u[before[1]] = l[before[3]] = INF if trial % 12 == 5 else 2.5
+            l[before[3]] = -1.0
+        is_warm = bool(trial // 6 % 2)
+        factor = w.L[:4, :4].copy()
+        dual.begin(l, u, w, is_warm)
+        equal = set(np.flatnonzero(l == u))
+        old = [i for i, side in zip(before[1:], (l, u, l)) if np.isfinite(side[before[list(before).index(i)]])]
+        expected = equal | (set(old) if is_warm else set())
+        rows = w.rows[: w.count].tolist()
+        assert set(rows) == expected and len(rows) == len(expected), (trial, rows, expected)
+        assert set(np.flatnonzero(w.side)) == expected and w.is_factored
+        assert all((w.side[i] == EQUAL) == (i in equal) for i in rows)
+        W, L = w.M[rows], np.tril(w.L[: w.count, : w.count], -1) + np.eye(w.count)
+        np.testing.assert_allclose(L * w.D[: w.count] @ L.T, W @ W.T, atol=1e-10)
+        if what in (0, 5) and is_warm:  # nothing of it changed
+            np.testing.assert_array_equal(w.L[:4, :4], factor)
+            assert w.multipliers[:4].tolist() == [3.0, -1.0, 1.0, -2.0]
+        else:
+            assert not w.multipliers[: w.count].any()

@@ -1,0 +1,138 @@
+"""The conditions in compiled code beside NumPy: points and their derivatives leave nothing of their equations."""
+
+import numpy as np
+import pytest
+
+from socp.derivatives.conditions import Conditions, differentiate, find_point
+from socp.derivatives.sides import note_cones
+
+NO_CONES = np.zeros(1, np.int64), np.zeros(0, bool)
+
+
+def planted(seed, bounds, n=6, m=5, k=3):
+    """Programs with an answer that is strictly complementary: P, B, c, sides (lower, then upper), x, w, kinds."""
+    rng = np.random.default_rng(seed)
+    r = m + n * bounds
+    F = rng.normal(size=(k, n, n - 2))
+    P, B = F @ np.swapaxes(F, 1, 2) + 0.5 * np.eye(n), rng.normal(size=(k, m, n))
+    x = rng.normal(size=(k, n))
+    kinds = np.concatenate([rng.permutation([0, 1, 2, 3, 4]), np.tile([1, 3, 2, 3, 4, 3], 3)])[:r]
+    rows = np.concatenate([B, np.broadcast_to(np.eye(n), (k, n, n))], axis=1)[:, :r]
+    a = np.einsum("kri,ki->kr", rows, x)
+    # an equality, at the lower side, at the upper side, between, free
+    low = np.choose(kinds, [a, a, a - 2.0, a - 1.5, np.full_like(a, -np.inf)])
+    up = np.choose(kinds, [a, a + 3.0, a, a + 1.0, np.full_like(a, np.inf)])
+    w = np.choose(kinds, [rng.normal(size=(k, r)), -0.5 - rng.random((k, r)), 0.5 + rng.random((k, r)), 0.0, 0.0])
+    c = -np.einsum("kij,kj->ki", P, x) - np.einsum("kri,kr->ki", rows, w)
+    return rng, P, B, rows, c, low, up, x, w, kinds
+
+
+def conditions_of(P, B, c, low, up, x, w, right, mu=0.0, slacks=None):
+    (k, n), r = x.shape, w.shape[1]
+    slacks = np.zeros((k, 0)) if slacks is None else slacks
+    answer = np.concatenate([x, w, np.full((k, r), np.nan), slacks, np.zeros((k, 2))], axis=1)
+    found = Conditions(
+        n=n, m=B.shape[1], r=r, given=slacks.shape[1], P=P.reshape(k, -1), B=B.reshape(k, -1), c=c,
+        limits=np.concatenate([low, up], axis=1), answer=answer, right=right,
+    )  # fmt: skip
+    found.sides.mu = mu
+    note_cones(found.sides, *NO_CONES, r)
+    return found, answer
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.05])
+@pytest.mark.parametrize("bounds", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_points_and_derivatives_leave_nothing(seed, bounds, mu):
+    rng, P, B, rows, c, low, up, x, w, kinds = planted(seed, bounds)
+    (k, n), r = x.shape, w.shape[1]
+    near = x + 1e-4 * rng.normal(size=x.shape) if mu == 0.0 else x
+    begun = w * (1.0 + 1e-4 * rng.random(w.shape)) if mu == 0.0 else w
+    right = rng.normal(size=(k, n + 2 * r))
+    given = right.copy()
+    found, answer = conditions_of(P, B, c, low, up, near, begun, right, mu)
+    differentiate(found, 0, k)
+    held = kinds < 3
+    for i in range(k):
+        at, dual, share = np.split(answer[i, : n + 2 * r], [n, n + r])
+        value = rows[i] @ at
+        assert answer[i, -2] > 0.0 and answer[i, -1] == 1.0
+        np.testing.assert_allclose(P[i] @ at + c[i] + rows[i].T @ dual, 0.0, atol=1e-9)
+        above, below = up[i] - value, value - low[i]
+        if mu == 0.0:
+            np.testing.assert_allclose(at, x[i], atol=1e-9)
+            np.testing.assert_allclose(dual, w[i], atol=1e-9)
+            inverse = np.where(held, 0.0, np.inf)
+        else:
+            two = (kinds > 0) & (kinds < 4)
+            above, below = np.where(kinds == 0, 1.0, above), np.where(kinds == 0, np.inf, below)
+            path = mu / above[two] - mu / below[two]
+            np.testing.assert_allclose(dual[two], path, rtol=1e-7, atol=1e-9)
+            np.testing.assert_allclose((up[i] - value)[kinds == 0], 0.0, atol=1e-9)
+            theta = mu / above**2 + mu / below**2
+            inverse = np.where(kinds == 0, 0.0, np.where(kinds == 4, np.inf, 1.0 / np.where(kinds == 4, 1.0, theta)))
+            np.testing.assert_allclose(share[two], (mu / above[two] ** 2 / theta[two]), rtol=1e-6)
+        a, upper, lower = np.split(given[i], [n, n + r])
+        b = share * upper + (1.0 - share) * lower
+        u, dw = right[i, :n], right[i, n : n + r]
+        np.testing.assert_allclose(P[i] @ u + rows[i].T @ dw, a, atol=1e-8)
+        finite = np.isfinite(inverse)
+        np.testing.assert_allclose((rows[i] @ u - np.where(finite, inverse, 0.0) * dw)[finite], b[finite], atol=1e-8)
+        np.testing.assert_array_equal(dw[~finite], 0.0)
+        if mu == 0.0:  # the part of the upper side: of a row at its lower side there is none
+            assert share[kinds == 1].tolist() == [0.0] * (kinds == 1).sum()
+            assert (share[kinds == 2] == 1.0).all() and (share[kinds == 0] == 0.5).all()
+
+
+def test_shared_matrices_and_given_slacks():
+    _, P, B, _, c, low, up, x, w, kinds = planted(7, False)
+    one = slice(0, 1)
+    right = np.ones((1, 11))
+    found, answer = conditions_of(P[one], B[one], c[one], low[one], up[one], x[one], w[one], right.copy())
+    differentiate(found, 0, 1)
+    low_, up_ = low[one].copy(), up[one].copy()
+    last = 2 if kinds[4] == 2 else 1  # the last row comes with its slack: far from its side as told, not as measured
+    for slack, strict in ((np.zeros((1, 1)), 1.0), (np.full((1, 1), 0.4), 0.0)):
+        kind = np.append(kinds[:4], 2)
+        low_[0, 4], up_[0, 4] = -np.inf, (B[0] @ x[0])[4]
+        dual = w[one].copy()
+        dual[0, 4] = 0.5 * last / last
+        cost = -(P[0] @ x[0] + B[0].T @ dual[0])[None]
+        again, told = conditions_of(P[one], B[one], cost, low_, up_, x[one], dual, right.copy(), 0.0, slack)
+        find_point(again, 0)
+        assert told[0, -1] == strict, (kind, slack)
+    three = [np.repeat(part[one], 3, axis=0) for part in (c, low, up, x, w)]
+    many = conditions_of(np.repeat(P[one], 3, 0), np.repeat(B[one], 3, 0), *three, np.repeat(right, 3, 0))
+    shared = Conditions(
+        n=6, m=5, r=5, given=0, P=P[one].reshape(1, -1), B=B[one].reshape(1, -1), c=c[one],
+        limits=np.concatenate([low, up], axis=1)[one], answer=many[1].copy(), right=np.repeat(right, 3, 0),
+    )  # fmt: skip
+    note_cones(shared.sides, *NO_CONES, 5)
+    differentiate(shared, 1, 3)
+    np.testing.assert_array_equal(shared.right[1:], np.repeat(found.right, 2, axis=0))
+    np.testing.assert_array_equal(shared.answer[1:], np.repeat(answer, 2, axis=0))
+    assert (shared.right[0] == 1.0).all()
+
+
+def test_what_is_degenerate_is_told():
+    """Two equal rows that hold, more rows than variables, a singular P, and a multiplier of zero at its side."""
+    eye = np.eye(2)[None]
+    equal = np.array([[[1.0, 1.0], [1.0, 1.0]]])
+    for P, B, quality in ((eye, equal, 0.0), (0.0 * eye, equal[:, :1], 0.0), (eye, equal[:, :1], 1.0)):
+        r = B.shape[1]
+        w = np.full((1, r), 1.0)
+        x, c = np.array([[0.5, 0.5]]), -0.5 * P.sum(axis=1) - B.sum(axis=1)
+        found, answer = conditions_of(P, B, c, np.full((1, r), -9.0), np.ones((1, r)), x, w, np.ones((1, 2 + r)))
+        differentiate(found, 0, 1)
+        assert (answer[0, -2] > 0.0) == quality, (P, B)
+        if not quality:
+            np.testing.assert_array_equal(found.right, 1.0)  # left alone
+    many = np.array([[[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]])
+    found, answer = conditions_of(eye, many, -np.ones((1, 2)), np.full((1, 3), -9.0), np.array([[0.0, 0.0, 0.0]]),
+                                  np.zeros((1, 2)), np.array([[0.5, 0.5, 0.5]]), np.ones((1, 5)))  # fmt: skip
+    differentiate(found, 0, 1)
+    assert answer[0, -2] == 0.0
+    found, answer = conditions_of(eye, equal[:, :1], np.zeros((1, 2)), np.full((1, 1), -9.0), np.zeros((1, 1)),
+                                  np.zeros((1, 2)), np.zeros((1, 1)), np.ones((1, 3)))  # fmt: skip
+    find_point(found, 0)
+    assert answer[0, -1] == 0.0 and answer[0, -2] > 0.0
