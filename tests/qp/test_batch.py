@@ -75,14 +75,6 @@ def test_infeasible_unbounded_and_overflowing_neighbours_change_no_bit():
     assert mixed[4].primal_residual <= 1e-8 and "certifies" in mixed[4].message
 
 
-def test_the_place_in_a_batch_and_the_number_of_threads_change_no_bit():
-    given = data(k=300)
-    many, threads = qp.solve_many(**given), qp.solve_many(**given, threads=2)
-    part = qp.solve_many(**{**given, **{name: given[name][7:12] for name in ("q", "l", "u")}})
-    assert np.array_equal(many.x, threads.x) and np.array_equal(many.y, threads.y)
-    assert np.array_equal(many.x[7:12], part.x) and np.array_equal(many.gap[7:12], part.gap)
-
-
 def test_sides_that_are_finite_in_other_places():
     given = data(k=12)
     given["l"][3, 3], given["u"][5, 4], given["l"][8, 3:] = -np.inf, np.inf, given["u"][8, 3:]

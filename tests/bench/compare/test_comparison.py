@@ -140,16 +140,6 @@ def test_interrupted_between_two_measurements_what_is_done_is_kept_and_no_proces
     assert [process.poll() is not None for process in workers] == [True]
 
 
-def test_the_second_form_gets_no_more_than_twice_the_time_of_a_solved_first():
-    case = Case("p", "learning", "g", 10, forms=("factored", "product"))
-    kept = record()
-    assert compare._limit_of_second_form(kept, case, "s", "product", Limits(seconds=60)).seconds == 60
-    kept.add(Measurement("p", "g", 10, "s", "factored", "optimal", "solved", 3.0))
-    assert compare._limit_of_second_form(kept, case, "s", "product", Limits(seconds=60)).seconds == 6.0
-    kept.add(Measurement("p", "g", 10, "s", "factored", "optimal", "WRONG", 3.0))
-    assert compare._limit_of_second_form(kept, case, "s", "product", Limits(seconds=60)).seconds == 60
-
-
 @pytest.mark.full
 def test_every_thread_variable_is_set_for_the_solver_alone(monkeypatch):
     seen, real = {}, compare.Process

@@ -21,15 +21,6 @@ def test_batches_of_all_kinds_pass(capsys):
         assert kind in printed
 
 
-def test_batches_are_drawn_again_by_their_numbers():
-    drawn = [batches.draw(np.random.default_rng([0, number])) for number in range(40)]
-    assert len({name for name, _, _ in drawn}) >= 6
-    name, cases, shared = batches.draw(np.random.default_rng([0, 7]))
-    assert (name, shared) == (drawn[7][0], drawn[7][2])
-    for one, two in zip(cases, drawn[7][1], strict=True):
-        np.testing.assert_array_equal(one.program.A.toarray(), two.program.A.toarray())
-
-
 @pytest.mark.parametrize(
     ("spoil", "expected"),
     [

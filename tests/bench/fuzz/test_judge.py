@@ -32,8 +32,7 @@ def verdict(case, *arguments):
 
 
 @pytest.mark.parametrize(
-    "program, planted, x, y, z",
-    [(HALFLINE, OPTIMUM, [3.0], [], [2.0]), (BOX, BOX_OPTIMUM, [2.0], [1.0], [0.0])],
+    "program, planted, x, y, z", [(HALFLINE, OPTIMUM, [3.0], [], [2.0]), (BOX, BOX_OPTIMUM, [2.0], [1.0], [0.0])]
 )
 def test_an_optimal_is_held_to_its_tolerance(program, planted, x, y, z):
     case = Case(program, planted)

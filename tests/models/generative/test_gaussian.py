@@ -9,13 +9,7 @@ from scipy.stats import multivariate_t
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from models import (
-    JointGaussianRegressor,
-    LinearDiscriminant,
-    LogisticRegression,
-    Prototypes,
-    QuadraticDiscriminant,
-)
+from models import JointGaussianRegressor, LinearDiscriminant, LogisticRegression, Prototypes, QuadraticDiscriminant
 from models.generative.normal import raise_eigenvalues
 from tests.support.data import data_folder
 
@@ -206,17 +200,6 @@ def test_posteriors_are_never_nan(model, case):
         assert np.isfinite(P).all() and np.allclose(P.sum(axis=1), 1.0)
         assert not np.isnan(model.predict_log_proba(at)).any()
         assert not np.isnan(model.decision_function(at)).any()
-
-
-def test_shrinkage_is_found_only_where_it_is_needed():
-    X, y = three_classes()
-    assert LinearDiscriminant().fit(X, y).shrinkage_.tolist() == [0.0]
-    assert LinearDiscriminant().fit(np.c_[X, X[:, 0]], y).shrinkage_[0] > 0.0
-    shares = QuadraticDiscriminant().fit(X[:21], np.array([0] * 18 + [1] * 3)).shrinkage_
-    assert shares[0] == 0.0 and shares[1] > 0.0
-    wide = np.random.default_rng(2).normal(size=(40, 80)) + np.r_[np.zeros(20), np.ones(20)][:, None] * 0.5
-    test = np.random.default_rng(3).normal(size=(400, 80)) + np.r_[np.zeros(200), np.ones(200)][:, None] * 0.5
-    assert LinearDiscriminant().fit(wide, np.repeat([0, 1], 20)).score(test, np.repeat([0, 1], 200)) > 0.9
 
 
 def test_raised_eigenvalues_maximize_the_likelihood_under_their_bound():

@@ -6,12 +6,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 from scipy.stats import gaussian_kde
 
-from models import (
-    BernoulliNaiveBayes,
-    GaussianNaiveBayes,
-    MixedNaiveBayes,
-    MultinomialNaiveBayes,
-)
+from models import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
 
 MIXED = ["gaussian", "multinomial", "bernoulli", "categorical", "multinomial", "gaussian"]
 MODELS = [
@@ -36,9 +31,6 @@ def with_gaps(X, columns, share=0.2, seed=1):
     X = X.copy()
     X[:, columns] = np.where(np.random.default_rng(seed).random((len(X), len(columns))) < share, np.nan, X[:, columns])
     return X
-
-
-DEFAULTS = [GaussianNaiveBayes, BernoulliNaiveBayes, MultinomialNaiveBayes, MixedNaiveBayes]
 
 
 def test_mixed_is_the_sum_of_its_parts():

@@ -163,20 +163,6 @@ def test_the_deviation_refuses_other_documents_labels_and_shapes():
         HybridNaiveBayes().leave_one_out_deviation(X, y, X, y)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=repr)
-@pytest.mark.parametrize("C", [math.inf, 2.0])
-def test_a_weight_is_as_good_as_so_many_copies(form, C):
-    X, y = documents(1, 60, 3)
-    weight = np.arange(60) % 4
-    weighted = HybridNaiveBayes(C=C, **form).fit(X, y, sample_weight=weight)
-    copied = HybridNaiveBayes(C=C, **form).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    assert math.isclose(weighted.log_likelihood_, copied.log_likelihood_, rel_tol=1e-10)
-    assert np.allclose(weighted.theta_, copied.theta_, rtol=1e-6)
-    for one, other in zip(weighted.log_probabilities_, copied.log_probabilities_):
-        assert np.allclose(one, other, rtol=1e-12)
-    assert np.allclose(weighted.predict_log_proba(X), copied.predict_log_proba(X), rtol=0, atol=1e-6)
-
-
 def test_of_a_weight_below_one_all_is_held_out():
     """A document of little weight has the held-out evidence that it has when it is not there."""
     X, y = documents()
@@ -207,13 +193,6 @@ def test_regions_with_words_of_their_own_are_naive_bayes_of_each():
         naive = MultinomialNaiveBayes(priors="uniform").fit(part, y)
         expected = naive.predict_joint_log_proba(part) - math.log(0.5)
         assert np.allclose(model.evidence(X)[:, :, r], expected, rtol=1e-12)
-
-
-def test_sparse_is_dense():
-    X, y = documents(7)
-    dense, sparse = (HybridNaiveBayes(2).fit(A, y) for A in (X, sp.csc_array(X)))
-    assert np.array_equal(dense.theta_, sparse.theta_)
-    assert np.array_equal(dense.predict_proba(X), sparse.predict_proba(sp.coo_array(X)))
 
 
 def test_separable_evidence_gets_a_warning_and_a_finite_answer():

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from models import GaussianHMM, LargeMarginHMM
+from models import LargeMarginHMM
 from models.base.progress import History
 from models.score_spaces.large_margin_hmm import _objective, _Scores, _solve
 from models.sequences.sequences import as_symbols
@@ -142,15 +142,6 @@ def test_symbols_and_vectors_by_both_trainings(kind, training):
         np.testing.assert_array_equal(other.fit(rescaled, y).predict(rescaled), model.predict(X))
         with pytest.raises(ValueError, match="must have 2 features each"):
             model.predict([[[0.0]]])
-
-
-@pytest.mark.parametrize("kind", ["diag", "full"])
-def test_potentials_times_features_are_the_log_densities(kind):
-    model = random_gaussian(np.random.default_rng(0), kind)
-    batch = model._batch([np.random.default_rng(1).normal(size=(7, 2))])
-    found = model._emission_features(batch) @ model._emission_potentials().T
-    np.testing.assert_allclose(found, model._log_emissions(batch), atol=1e-10)
-    assert isinstance(model, GaussianHMM)
 
 
 def test_the_perceptron_takes_its_steps_and_averages_them():

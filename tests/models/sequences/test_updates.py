@@ -177,7 +177,3 @@ def test_sequences_are_laid_end_to_end():
         as_vectors([[1j]])
     with pytest.raises(ValueError, match=r"sequences\[1\]\[1\] is 2"):
         as_symbols([[0, 1], [1, 2]], 2)
-    with pytest.raises(TypeError, match="Sparse"):
-        import scipy.sparse as sp
-
-        as_vectors(sp.eye_array(2))

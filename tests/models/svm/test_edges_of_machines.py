@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from models import SVC, SVCCV, NuSVC, OneClassSVM
+from models import SVCCV, NuSVC, OneClassSVM
 from models.svm import path, series
 
 
@@ -61,12 +61,3 @@ def test_a_series_is_settled_where_each_program_is():
     assert is_settled([1, 9], limit)
     assert not is_settled([1, 10], limit) and not is_settled([0, 9], limit)
     assert not is_settled([1, 9], limit * [1.0, 1.01]) and not is_settled([1, 9], limit * [1.01, 1.0])
-
-
-def test_the_machine_of_the_chosen_C_knows_its_weights():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    y, weights = (X[:, 0] + 0.5 * rng.normal(size=60) > 0.0).astype(int), rng.integers(0, 3, 60).astype(float)
-    found = SVCCV([0.1, 1.0, 10.0], cv=3).fit(X, y, weights)
-    same = SVC(found.C_).fit(X, y, weights)
-    np.testing.assert_array_equal(found.dual_coef_, same.dual_coef_)

@@ -111,15 +111,3 @@ def test_the_first_objective_is_that_of_plain_topics():
     prior_of_topics = plain.topic_word_prior * np.log(topics).sum()
     assert model.objectives_[0] == pytest.approx(machine - bound - prior_of_topics, rel=1e-6)
     assert model.objectives_.size == 2
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_weight_is_as_good_as_so_many_copies(classes):
-    X, y = labelled(60, classes)
-    weight = np.arange(60) % 4
-    weighted = MedLDA(3, random_state=0).fit(X, y, sample_weight=weight)
-    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(60), weight))
-    copied = MedLDA(3, random_state=0).fit(X[rows], y[rows])
-    np.testing.assert_array_equal(weighted.coef_, copied.coef_)
-    np.testing.assert_array_equal(weighted.topics_.components_, copied.topics_.components_)
-    np.testing.assert_array_equal(weighted.objectives_, copied.objectives_)
