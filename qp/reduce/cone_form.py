@@ -163,7 +163,9 @@ class SidesProgram(StackedProgram):
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
         """The cone program of another quadratic one that has the same matrices and other vectors."""
-        return SidesProgram(self._form, program, self.P)
+        other, own = SidesProgram(self._form, program, self.P), vars(self)
+        vars(other).update({name: own[name] for name in ("_stacked", "A", "G") if name in own})
+        return other
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q of the free variables, and l and u less what the fixed ones add to A x.
