@@ -46,9 +46,7 @@ if TYPE_CHECKING:
     from .svm.nu import NuSVR as NuSVR
     from .svm.one_class import OneClassSVM as OneClassSVM
     from .svm.path import SVCCV as SVCCV
-    from .svm.perceptron import Perceptron as Perceptron
     from .svm.string_kernels import MismatchKernel as MismatchKernel
-    from .svm.subgradient import SubgradientSVC as SubgradientSVC
     from .svm.svc import SVC as SVC
     from .svm.svr import SVR as SVR
     from .topics.medlda import MedLDA as MedLDA
@@ -91,9 +89,7 @@ PLACES = {
     ".svm.nu": "NuSVC NuSVR",
     ".svm.one_class": "OneClassSVM",
     ".svm.path": "SVCCV",
-    ".svm.perceptron": "Perceptron",
     ".svm.string_kernels": "MismatchKernel",
-    ".svm.subgradient": "SubgradientSVC",
     ".svm.svc": "SVC",
     ".svm.svr": "SVR",
     ".topics.medlda": "MedLDA",

@@ -11,8 +11,8 @@ from typing import Any
 from .compiled.build import prepare
 from .compiled.kernels import INTERPRETED
 from .kernel_groups import any_second_order, members, prepare_packages, ready_for_large, show_config
-from .plan.choice import SMALL
 from .problem.checks import ProgramError
+from .problem.hessian import GLANCE
 from .problem.printing import facts
 from .problem.settings import WAYS, Settings, explained
 from .problem.status import Status
@@ -82,5 +82,5 @@ def _load_kernels(program: Any) -> None:
     """Load what a program is likely to need, or compile it."""
     if not INTERPRETED:
         prepare(members("first", "every", "dense"))
-        if program.n > SMALL:
+        if program.n > GLANCE:
             ready_for_large(any_second_order(getattr(program, "cones", ())))

@@ -17,23 +17,24 @@ from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kernel_groups import ready_for_large
 from .kkt.backends import build
 from .kkt.base import KKT
+from .linalg.cholesky import LOOPS
 from .linalg.csc import same_places
 from .method import workspace
 from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
-from .plan.choice import SMALL, decide
+from .plan.choice import decide
 from .plan.plan import Plan
 from .problem import printing
 from .problem.checks import ProgramError
+from .problem.hessian import GLANCE
 from .problem.program import ConeProgram
 from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution
 from .verify.stopping import ConeTest
 
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
-FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
 
@@ -114,8 +115,8 @@ class Engine(SetUpOnce):
         order = sizes[0] + sizes[1]
         # BLAS with the threads of the settings, where it is called with matrices large enough; else nothing more: the
         # lock is held by the one who works with the solver
-        threads = self.at_work if order <= FEW else blas_threads(settings.threads)
-        if order > SMALL:
+        threads = self.at_work if order <= LOOPS else blas_threads(settings.threads)
+        if order > GLANCE:
             ready_for_large(sizes[4] > 0)
         state = workspace.acquire(program, sizes, settings)
         if state is None:

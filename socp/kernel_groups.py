@@ -21,7 +21,7 @@ from .compiled.build import prepare, together
 from .compiled.kernels import INTERPRETED, Kernel, kernels
 from .compiled.target import integer_bits
 from .compiled.threads import bundled_libraries
-from .plan.choice import SMALL
+from .problem.hessian import GLANCE
 from .problem.program import SecondOrder
 from .version import __version__
 
@@ -41,8 +41,7 @@ GROUPS: dict[str, list[str]] = {
         "socp.kkt.assembly", "socp.kkt.sparse.factor_sparse", "socp.kkt.sparse.apply_sparse", "socp.linalg.ldl",
         "socp.linalg.ldl.rows.factor.four_wide_factor", "socp.linalg.ldl.rows.solve.four_wide_solve",
         "socp.linalg.ldl.symbolic.siblings.order_of_fours", "socp.linalg.csc.append_upper",
-        "socp.linalg.accurate.add_symmetric", "socp.problem.checks.is_canonical", "socp.problem.checks.is_symmetric",
-        "socp.problem.hessian.add_diagonal", "socp.problem.hessian.keep_entries",
+        "socp.problem.checks.is_canonical", "socp.problem.checks.is_symmetric", "socp.problem.hessian.keep_entries",
     ],
     "cones": [  # deferred, as quadratic programs never need them
         "socp.kkt.assembly.fill_cone_pattern", "socp.kkt.expansion.fill_cones",
@@ -82,7 +81,7 @@ def any_second_order(cones: Any) -> bool:
 
 def ready_for(*matrices: Any, cones: Any = ()) -> None:
     """Call `ready_for_large` if one of the matrices of a program that comes is sparse and not small."""
-    if any(sp.issparse(matrix) and matrix.shape[-1] > SMALL for matrix in matrices):
+    if any(sp.issparse(matrix) and matrix.shape[-1] > GLANCE for matrix in matrices):
         ready_for_large(any_second_order(cones))
 
 

@@ -298,10 +298,10 @@ class Estimator:
         """That of the models and programs inside of this one's iterations, which are seen from verbose = 2 on."""
         return max(self._verbosity() - 1, 0)
 
-    def _history(self, objective: str, of: str = "", first: int = 0, every: int = 1, inner: bool = False) -> History:
+    def _history(self, objective: str, of: str = "", first: int = 0, inner: bool = False) -> History:
         """Of the objectives to come; `of` says to which part of the fit they belong, `inner` that it is inside."""
         level = self._inner_verbosity() if inner else self._verbosity()
-        return History(f"{type(self).__name__}{of}", objective, level, first, every)
+        return History(f"{type(self).__name__}{of}", objective, level, first)
 
     def _is_pairwise(self) -> bool:
         """Whether X is a matrix of the kernel between samples instead of samples."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 Scheme = Literal["ovo", "ovr"]
-SCHEMES = get_args(Scheme)
 
 
 def two_class_problems(codes: np.ndarray, classes: int, scheme: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:

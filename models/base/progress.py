@@ -27,8 +27,6 @@ class History(list[float]):
         Nothing is printed at 0.
     first : int
         The iteration of the first value.
-    every : int
-        One line for so many iterations.
 
     Examples
     --------
@@ -43,9 +41,9 @@ class History(list[float]):
     [2.0, 1.0]
     """
 
-    def __init__(self, title: str = "", objective: str = "", level: int = 0, first: int = 0, every: int = 1) -> None:
+    def __init__(self, title: str = "", objective: str = "", level: int = 0, first: int = 0) -> None:
         super().__init__()
-        self.title, self.first, self.every = title, first, every
+        self.title, self.first = title, first
         self.heads = f" iter {objective:>16}  {'change':>10}  {'sec':>6}"
         self.level, self.begun = level, time.perf_counter()
         self.sheet: notebook.Sheet | None = None
@@ -53,7 +51,7 @@ class History(list[float]):
     def append(self, value: float) -> None:
         """Keep the value, and print the iteration."""
         super().append(value)
-        if not self.level or (len(self) - 1) % self.every:
+        if not self.level:
             return
         change = f"{value - self[-2]:10.2e}" if len(self) > 1 else "    ------"
         now = time.perf_counter()

@@ -90,12 +90,12 @@ class MarginClassifier(KernelClassifier):
     def _one_by_one(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
         """One machine after another."""
         machines = [self._fit_machine(X, problem, settings) for problem in problems]
-        pairs, shape = list(zip(machines, problems)), X.shape[0]
+        pairs, shape, last = list(zip(machines, problems)), X.shape[0], machines[-1]
         return Machines(
             np.array([spread(one.coefficients, problem.rows, shape) for one, problem in pairs]),
             np.array([spread(one.kinds, problem.rows, shape) for one, problem in pairs]),
             np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
-            max(one.solution.iterations for one in machines), lambda: (machines[-1].program, machines[-1].solution),
+            max(one.solution.iterations for one in machines), lambda: (last.program, last.solution),
         )  # fmt: skip
 
     def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
@@ -149,10 +149,6 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
     ------
     ValueError
         Something does not fit, which the message names; or the margin is hard and the classes cannot be separated.
-
-    See Also
-    --------
-    SubgradientSVC : the same linear machine by descent on the hinge loss.
 
     Notes
     -----

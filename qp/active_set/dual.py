@@ -25,14 +25,14 @@ import math
 
 import numpy as np
 
-from socp.batch.driver import DUAL_INFEASIBLE, FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, largest_entry
+from socp.batch.driver import DUAL_INFEASIBLE, FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch
 from socp.batch.verify import Verifier, verify
 from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Bools, Floats, Ints, Matrix
 from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number
 from socp.linalg.cholesky import cholesky
-from socp.linalg.vectors import dot_within
+from socp.linalg.vectors import dot_within, norm_within
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
@@ -76,9 +76,9 @@ def load_dual(batch: Batch, w: DualSet, test: Verifier, P: Matrix, indptr: Ints,
     copy_program(batch, test, P, indptr, indices, data)
     w.is_factored, w.rho = False, 0.0
     if not invert_factor(batch.P[0], w):
-        largest = largest_entry(batch.P[0])
+        largest = norm_within(batch.P[0], 0, batch.P.shape[1])
         if largest == 0.0:
-            largest = largest_entry(batch.q[0])
+            largest = norm_within(batch.q[0], 0, batch.n)
         w.rho = PROXIMAL * (largest if largest > 0.0 else 1.0)
         if not invert_factor(batch.P[0], w):
             return False

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE, sgemm
-from socp.compiled.exponential import exponentials, single_exponentials, smaller
+from socp.compiled.exponential import exponential, smaller
 from socp.compiled.kernels import deferred_kernel, inner
 from socp.compiled.signatures import Floats, Ints, Matrix, Singles
 from socp.compiled.structures import Structure, dimension, floats, integer, matrix, number, singles
@@ -135,8 +135,7 @@ def from_products(samples: Samples, s: Floats, powers: Floats, squares: Floats, 
     if samples.name == RBF:
         double = 2.0 * gamma
         for c in range(s.size):
-            s[c] = smaller(double * s[c] - gamma * (squares[c] + own), 0.0)
-        exponentials(s)
+            s[c] = exponential(smaller(double * s[c] - gamma * (squares[c] + own), 0.0))
     elif samples.name == POLY:
         coef0, degree = samples.coef0, samples.degree
         for c in range(s.size):
@@ -154,8 +153,7 @@ def from_single_products(samples: Samples, s: Singles, powers: Singles, squares:
     if samples.name == RBF:
         double = gamma + gamma
         for c in range(s.size):
-            s[c] = smaller(double * s[c] - gamma * (squares[c] + own), ZERO)
-        single_exponentials(s)
+            s[c] = exponential(smaller(double * s[c] - gamma * (squares[c] + own), ZERO))
     elif samples.name == POLY:
         coef0, degree = np.float32(samples.coef0), samples.degree
         for c in range(s.size):

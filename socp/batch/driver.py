@@ -13,20 +13,21 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, integers, matrix, records
 from ..compiled.vec import LANES, bind_lanes, put, splat
 from ..derivatives.saddle import EQUILIBRATIONS
 from ..form.standard import LIMIT
+from ..linalg.vectors import norm_within
+from ..method.start import WARM_MARGIN
+from ..plan.fallbacks import REGULARIZATION as DELTA
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
-from .state import DELTA, NEAR, RHO, Lanes
+from .state import Lanes
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = range(6)
-MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
 
 
 class Batch(Structure):
@@ -197,20 +198,20 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
     rows, dual, bounds = w.rows[lane], w.dual[lane], w.bounds[lane]
     if not (w.mu[lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
         return FAILED
-    tol, tol_abs = MARGIN * w.tol, MARGIN * w.tol_abs * tau
+    tol, tol_abs = w.tol, w.tol_abs * tau
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
     gap = abs(primal - below)
     if (
         rows <= min(tol * (tau + w.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
         and w.equal_rows[lane] <= min(tol * (tau + w.equal_size[lane]), tol_abs)
         and dual <= min(tol * (tau + w.dual_size[lane]), tol_abs)
-        and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), MARGIN * w.tol_abs)
+        and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
     # a ray must be small beside its slope, and beside the data times its size in the caller's units
-    tol, p, ray_P, ray_rows = MARGIN * w.tol_infeasible, w.who[lane], w.ray_P[lane], w.ray_rows[lane]
+    tol, p, ray_P, ray_rows = w.tol_infeasible, w.who[lane], w.ray_P[lane], w.ray_rows[lane]
     if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
-        y, z, A = 0.0, 0.0, largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
+        y, z, A = 0.0, 0.0, norm_within(batch.A[min(p, batch.A.shape[0] - 1)], 0, batch.A.shape[1])
         for i in range(w.m):
             y = max(y, abs(w.y[i, lane]) / w.unit[i, lane])
         for i in range(w.m, w.m + w.n):
@@ -218,22 +219,13 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         if w.ray_dual[lane] <= tol * (A * y + z):
             return PRIMAL_INFEASIBLE
     if qx < 0.0 and max(ray_rows, ray_P) <= -tol * qx:
-        size, P = 0.0, largest_entry(batch.P[min(p, batch.P.shape[0] - 1)])
-        A = min(largest_entry(batch.A[min(p, batch.A.shape[0] - 1)]), 1.0) if w.m > 0 else 1.0
+        size, P = 0.0, norm_within(batch.P[min(p, batch.P.shape[0] - 1)], 0, batch.P.shape[1])
+        A = min(norm_within(batch.A[min(p, batch.A.shape[0] - 1)], 0, batch.A.shape[1]), 1.0) if w.m > 0 else 1.0
         for j in range(w.n):
             size = max(size, abs(w.x[j, lane]) / w.dual_unit[j, lane])
         if ray_P <= tol * P * size and ray_rows <= tol * A * size:
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
-
-
-@inner
-def largest_entry(values: Floats) -> float:
-    """Return max |values|."""
-    found = 0.0
-    for i in range(values.size):
-        found = max(found, abs(values[i]))
-    return found
 
 
 @inner
@@ -280,7 +272,7 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
         scale = E[i] if i < m else 1.0 / D[i - m]
         w.unit[i, lane] = 1.0 / scale
         w.Gx[i, lane] = w.y[i, lane] = 0.0
-        lower, upper, weight, v, o, yi = l[rows[i]], u[rows[i]], RHO if i >= m else 0.0, 0.0, 0.0, 0.0
+        lower, upper, weight, v, o, yi = l[rows[i]], u[rows[i]], DELTA if i >= m else 0.0, 0.0, 0.0, 0.0
         if w.equal[i]:
             b = scale * lower
             w.b[i, lane], w.r_equal[i, lane] = b, -b
@@ -308,7 +300,7 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
 
 @inner
 def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
-    """Move a lane to the given point, with s, z >= `NEAR`; return False if there is none."""
+    """Move a lane to the given point, with s, z >= `WARM_MARGIN`; return False if there is none."""
     if p >= batch.x_start.shape[0]:
         return False
     m, n, x, y, total = w.m, w.n, batch.x_start[p], batch.y_start[p], 0.0
@@ -332,10 +324,10 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
         w.y[i, lane] = yi if w.equal[i] else 0.0
         for k in range(w.first[i], w.first[i + 1]):
             sign = w.sign[k]
-            w.s[k, lane] = max(w.h[k, lane] - sign * g, NEAR)
-            w.z[k, lane] = max(sign * yi, NEAR)
+            w.s[k, lane] = max(w.h[k, lane] - sign * g, WARM_MARGIN)
+            w.z[k, lane] = max(sign * yi, WARM_MARGIN)
             w.y[i, lane] += sign * w.z[k, lane]
-    w.kappa, w.fresh = put(w.kappa, lane, NEAR * NEAR), put(w.fresh, lane, 0.0)
+    w.kappa, w.fresh = put(w.kappa, lane, WARM_MARGIN * WARM_MARGIN), put(w.fresh, lane, 0.0)
     return True
 
 

@@ -22,6 +22,8 @@ from __future__ import annotations
 from ..compiled.kernels import inner
 from ..compiled.signatures import Matrix
 from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat, store
+from ..method.start import WARM_MARGIN
+from ..plan.fallbacks import REGULARIZATION as DELTA
 from .cones import (
     advance_cones,
     constant_of_cones,
@@ -42,7 +44,7 @@ from .dense import (
     multiply_transposed_shared,
     solve,
 )
-from .state import DELTA, LEAST_SIGMA, NEAR, RHO, Lanes
+from .state import Lanes
 
 
 @inner
@@ -140,7 +142,7 @@ def measure_rows(w: Lanes) -> None:
     mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     equal_rows, equal_size, tol = splat(0.0), splat(0.0), w.tol
     for i in range(w.cone_rows, w.m + w.n):
-        g, wi, vi, oi = load(Gx, i), splat(RHO if i >= w.m else 0.0), splat(0.0), splat(0.0)
+        g, wi, vi, oi = load(Gx, i), splat(DELTA if i >= w.m else 0.0), splat(0.0), splat(0.0)
         outside, along, allowed = splat(0.0), splat(0.0), splat(0.0)
         if equal[i]:
             bi = load(b, i)
@@ -224,7 +226,7 @@ def step(w: Lanes) -> None:
     longest = largest(largest(measure_step(w), 1.0), largest(-change * rate, 1.0 + change * rate))
     affine = 1.0 / longest
     left = 1.0 - affine
-    sigma = select(fresh, 0.0, largest(left * left * left, LEAST_SIGMA))
+    sigma = select(fresh, 0.0, left * left * left)
     target = sigma * mu
 
     # corrector
@@ -393,8 +395,8 @@ def advance(w: Lanes) -> None:
         least_s, least_z = smallest(advance_cones(w), least_s), smallest(depth_in_cones(w, y), least_z)
     if w.any_fresh:
         fresh = w.fresh > 0.5
-        up_s = select(fresh & (least_s <= NEAR), 1.0 - least_s, 0.0)
-        up_z = select(fresh & (least_z <= NEAR), 1.0 - least_z, 0.0)
+        up_s = select(fresh & (least_s <= WARM_MARGIN), 1.0 - least_s, 0.0)
+        up_z = select(fresh & (least_z <= WARM_MARGIN), 1.0 - least_z, 0.0)
         for k in range(w.sides):
             store(s, k, load(s, k) + up_s)
             store(z, k, load(z, k) + up_z)

@@ -6,11 +6,6 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..compiled.vec import lane_numbers
 from .spans import Spans
 
-DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
-RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
-LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
-NEAR = 3e-2  # the least slacks and multipliers of a start, in the scaled program: of a cold one all are moved to one
-
 
 class Lanes(Structure):
     """The programs at work, one in each lane, and room for the method.

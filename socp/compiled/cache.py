@@ -38,15 +38,14 @@ import llvmlite
 import numba
 
 from . import packaged, target
+from .memory import LARGEST_KEPT
 from .target import CHECKS, MachineCode
 
 logger = logging.getLogger("socp")
 
 UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, another version of a kernel or an incomplete file is removed
 MARK = "last-use"
-LARGEST = 2**26  # bytes of a file that is read; those of kernels have some ten thousand
 DIGEST = hashlib.sha256().digest_size
-OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a planted pipe must not block
 
 _held: dict[tuple[str, str], MachineCode] = {}  # compiled and not yet loaded, by name and stamp
 _said: set[str] = set()
@@ -261,11 +260,12 @@ def _say_damaged(path: Path, is_cache: bool) -> None:
 def _content(path: Path, is_cache: bool) -> bytes | None:
     """Return what is in a file, nothing if it is too large; None if there is none, or none to be trusted."""
     try:
-        with os.fdopen(os.open(path, OPEN), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or (is_cache and not _is_trusted(status, path)):
-                return None
-            return file.read(status.st_size) if status.st_size <= LARGEST else b""
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or (is_cache and not _is_trusted(status, path)):
+            return None
+        return (
+            path.read_bytes() if status.st_size <= LARGEST_KEPT else b""
+        )  # those of kernels have some ten thousand bytes
     except OSError:
         return None
 

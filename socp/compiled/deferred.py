@@ -4,7 +4,7 @@ A kernel that calls one looks at a word that holds the address of the machine co
 kernel, which a thread of its own prepares: a signal such as Ctrl-C that came meanwhile is Python's after the kernel, as
 always, and never ends one half way.
 
-    symbol.address    the word: 0 at first, FAILED where the kernel could not be had
+    symbol.address    the word: 0 at first, -1 where the kernel could not be had
     symbol.request    the function that starts the thread; it returns 0 where that cannot be
     PAUSE             the function that lets some time go by
 """
@@ -26,7 +26,6 @@ from numba.core import cgutils
 
 logger = logging.getLogger("socp")
 
-FAILED = -1
 PAUSE = "centralpath.pause"
 WORD = cgutils.intp_t
 _request = ctypes.CFUNCTYPE(ctypes.c_int64)
@@ -48,7 +47,7 @@ class Deferred:
             self.word[0] = self.find()  # which may have been loaded by now for another caller
         except BaseException:
             logger.exception("the kernel %s could not be compiled", self.symbol)
-            self.word[0] = FAILED
+            self.word[0] = -1
 
     def function(self, context: Any, builder: Any, kind: Any) -> Any:
         """Make the code that finds the function, or raises a RuntimeError in the kernel; return the function."""

@@ -16,8 +16,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .kernels import INTERPRETED, inner
-from .signatures import Floats, Singles
+from .kernels import INTERPRETED
 
 # by type: its bits, those of the fraction, the smallest x, log 2 in two parts, the degree of the polynomial
 DIGITS = {
@@ -71,16 +70,4 @@ larger: Any = max if INTERPRETED else _choice(">")
 smaller: Any = min if INTERPRETED else _choice("<")
 exponential: Any = np.exp if INTERPRETED else _exponential
 
-
-@inner
-def exponentials(x: Floats) -> None:
-    """Replace x by exp(x) for -708 <= x <= 0 (below, exp(-708)), to 2 units of the last place."""
-    for i in range(x.size):
-        x[i] = exponential(x[i])
-
-
-@inner
-def single_exponentials(x: Singles) -> None:
-    """Replace x by exp(x) for -87 <= x <= 0 (below, exp(-87)), in float32."""
-    for i in range(x.size):
-        x[i] = exponential(x[i])
+"""exp(x) for least <= x <= 0 (below, exp(least)), to 2 units of the last place."""

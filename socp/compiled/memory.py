@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-LARGEST_KEPT = 2**25 - 2**16  # bytes: glibc adapts to blocks of up to 32 MiB
-MUCH = 2**28  # bytes from which on it is asked
+LARGEST_KEPT = 2**25 - 2**16  # bytes of a large block of memory: glibc adapts to blocks of up to 32 MiB
 FREE = "MemAvailable:"
 LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
@@ -45,7 +44,7 @@ def check_room(size: float, what: str) -> None:
     Traceback (most recent call last):
     MemoryError: a factor of 10^17 entries takes 1e+09 GB, and ... GB of memory are free
     """
-    if size < MUCH:
+    if size < LARGEST_KEPT:
         return
     free = free_memory()
     if size > free:

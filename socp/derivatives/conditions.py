@@ -25,10 +25,8 @@ from ..linalg.vectors import dot_within, norm_within
 from .saddle import PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
 from .sides import Sides, begin_at, project, reflect
 
-SAME = 1e-10  # relative difference of points that have the same factors, and of residuals that are none
-NEWTON_STEPS, LEAST_SHARE = 100, 1e-6  # of a step, the smallest part that is tried
-ON_PATH, OFF_PATH = 1e-12, 1e-6  # residual of a point of the path, relative to the data, and of one that is not
-HARD = 1e12  # the weight from which on the factors take a row for an equation
+SAME = 1e-10  # relative difference of points that have the same factors, or are one, and of residuals that are none
+ON_PATH = 1e-12  # residual of a point of the path, relative to the data, at which Newton's method ends
 
 
 class Conditions(Structure):
@@ -91,12 +89,12 @@ def find_point(w: Conditions, i: int) -> None:
         if sides.low[j] > -math.inf or sides.up[j] < math.inf:
             scale = max(scale, 1.0 + abs(w.values[j]), 1.0 + abs(sides.origin[j]))
     factor_conditions(w, i)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(STEPS):
         if not (size > ON_PATH * scale and w.pivot > PIVOT):
             break
         correct(w, i)
         share, now = 1.0, math.inf
-        while share >= LEAST_SHARE:
+        while share >= SAME:
             advance(w, i, share)
             now = conditions_at(w, i, w.new_x, w.new_v, w.new_values)
             if now < size:
@@ -110,7 +108,7 @@ def find_point(w: Conditions, i: int) -> None:
             factor_conditions(w, i)
         size = now
     if w.pivot > PIVOT:
-        answer[last] = w.pivot if sides.mu == 0.0 or size <= OFF_PATH * scale else -1.0
+        answer[last] = w.pivot if sides.mu == 0.0 or size <= SAME * scale else -1.0
         copy(w.x, answer[:n])
         copy(sides.w, answer[n : n + r])
         copy(sides.share, answer[n + r : n + 2 * r])
@@ -266,12 +264,12 @@ def sort_rows(w: Conditions) -> None:
     copy(w.sides.unit, w.unit)
     free, hard, weighted = 0, 0, 0
     for j in range(n):
-        is_free = not has_bounds or theta[m + j] < HARD
+        is_free = not has_bounds or theta[m + j] * ON_PATH < 1.0
         columns[free if is_free else n - 1 - (j - free)] = j
         free += is_free
     for j in range(m):
         if theta[j] > 0.0:
-            is_hard = theta[j] >= HARD
+            is_hard = theta[j] * ON_PATH >= 1.0  # an equation, as far as a point of the path tells
             held[hard if is_hard else m - 1 - weighted] = j
             hard, weighted = hard + is_hard, weighted + (not is_hard)
     w.free, w.hard, w.weighted = free, hard, weighted

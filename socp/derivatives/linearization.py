@@ -27,21 +27,18 @@ from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints
 from ..linalg.csc import csc
 from ..problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite
-from ..problem.hessian import expand
+from ..problem.hessian import FULL, expand
 from .conditions import (
-    LEAST_SHARE,
-    NEWTON_STEPS,
-    OFF_PATH,
     ON_PATH,
     SAME,
     Conditions,
     find_point,
     solve_conditions,
 )
-from .saddle import Saddle
+from .saddle import STEPS, Saddle
 from .sides import Sides, begin_at, note_cones, project
 
-SMALL, FULL = 100_000, 0.25  # entries up to which, and share of nonzeros from which on a system is dense
+SMALL = 100_000  # entries up to which a system is dense, whatever its nonzeros
 NO_PATH = (
     "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
 )
@@ -180,7 +177,7 @@ class Linearization:
         left = self._residual(x, v)
         scale = 1.0 + largest_of(self.form.c, left[0] + self.form.c, rows, self._sides.origin)
         self._linearize(v)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(STEPS):
             if largest_of(*left) <= ON_PATH * scale:
                 break
             if self._is_elsewhere(v):
@@ -189,14 +186,14 @@ class Linearization:
             dv, size, share = w + self._rows_of(u) - left[1], norm_of(left), 1.0
             while True:
                 now = self._residual(x + share * u, v + share * dv)
-                if norm_of(now) < size or share < LEAST_SHARE:
+                if norm_of(now) < size or share < SAME:
                     break
                 share *= 0.5
             if not norm_of(now) < size:
                 left = self._residual(x, v)
                 break
             x, v, left = x + share * u, v + share * dv, now
-        check_path(-1.0 if self.mu > 0.0 and not largest_of(*left) <= OFF_PATH * scale else 0.0, self.mu)
+        check_path(-1.0 if self.mu > 0.0 and not largest_of(*left) <= SAME * scale else 0.0, self.mu)
         if self._is_elsewhere(v):
             self._linearize(v)
         self.x, self.w, self.share = x, self._sides.w.copy(), self._sides.share.copy()

@@ -27,18 +27,19 @@ import scipy.sparse as sp
 from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, TRANSPOSE, syrk, trsm
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
-from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from ..linalg.cholesky import LOOPS, cholesky, solve_lower, solve_lower_transposed
 from ..linalg.csc import append_upper
-from ..linalg.dense import ENTRIES, gram, multiply_tall
+from ..linalg.dense import gram, multiply_tall
 from ..linalg.ldl.factorization import LDL
+from ..linalg.refinement import SLOW
 
-SPECTRAL_UP_TO = 400  # the order up to which a singular system is solved by its eigenvectors
+SPECTRAL_UP_TO = 400  # the order up to which all eigenvectors, or a null space, take little time
 PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that a dense system is regular
-PROBED, PROBES = 1e-2, 3  # of a probe, the residual that a regular system leaves, by 1 / order^(1/2); its solves
+PROBED = 1e-2  # of a probe, the residual that a regular system leaves, by 1 / order^(1/2)
 DELTA = 1e-11  # static regularization of the equilibrated matrix
 DAMPING = 1e-7  # of the system whose solutions approach the one of least norm
 EQUILIBRATIONS = 3
-REFINED, STEPS, DAMPED_STEPS = 1e-14, 6, 60  # of the right-hand side, the residual at which refinement ends; its steps
+REFINED, STEPS = 1e-14, 100  # of the right-hand side, the residual at which refinement ends; the most steps of a kind
 
 
 class Saddle:
@@ -152,12 +153,13 @@ class _System:
     def _leaves_nothing(self) -> bool:
         """Return True if refinement solves a random right-hand side, which has a part in each singular direction."""
         left = np.random.default_rng(0).uniform(-1.0, 1.0, self.scale.size)
-        limit = PROBED / np.sqrt(left.size)
-        for _ in range(PROBES):
+        last, size = np.inf, 1.0
+        while size > PROBED / np.sqrt(left.size):
+            if not size < SLOW * last:
+                return False
             left = left - self.scale * self.multiply(self.scale * _solved(self.ldl, left))
-            if np.abs(left).max(initial=0.0) <= limit:
-                return True
-        return False
+            last, size = size, float(np.abs(left).max(initial=0.0))
+        return True
 
     def multiply(self, v: np.ndarray) -> np.ndarray:
         """Return the product of the system with v."""
@@ -179,7 +181,7 @@ class _System:
         """Return the solution, refined as long as its residual falls."""
         found, left, size = np.zeros(right.size), right, np.inf
         limit = REFINED * np.abs(right).max(initial=0.0)
-        for _ in range((STEPS if self.is_regular else DAMPED_STEPS) if right.size else 0):
+        for _ in range(STEPS if right.size else 0):
             moved = found + self.approximate(left)
             now = right - self.multiply(moved)
             last, size = size, float(np.abs(now).max(initial=0.0))
@@ -237,7 +239,7 @@ def scale_upper(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, passe
 @inner
 def add_squares(n: int, q: int, rho: float, C: Floats, L: Floats) -> None:
     """L += rho C'C, the lower triangle by columns, for the q rows of C."""
-    if n * q > ENTRIES:
+    if n * q > LOOPS:
         syrk(LOWER, NO_TRANSPOSE, n, q, rho, C, 0, n, 1.0, L, 0, n)
         return
     for k in range(q):
@@ -280,7 +282,7 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
         return least
     for i in range(n * q):
         Y[i] = C[i]
-    if n * q > ENTRIES:
+    if n * q > LOOPS:
         trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, q, 1.0, L, 0, n, Y, 0, n)
     else:
         solve_lower(n, L, q, Y)

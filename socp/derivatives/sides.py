@@ -16,15 +16,14 @@ from ..compiled.kernels import deferred_kernel, inner, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, number
 from ..linalg.vectors import norm_tail
+from .saddle import REFINED
 
 WEAK = 1e-3  # of a slack and its multiplier, the smaller over the larger: neither is then known to be zero
 AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
-NEAR = 0.5  # slack, relative to its side, up to which values are measured from there
-TIE = 1e-14  # multiplier, relative to the side of its row, that may be rounding: the row is not active
 
 
 class Sides(Structure):
-    """The sides of the r rows of a program, measured from `origin`, and what `project` writes.
+    """The sides of the r rows of a program, measured from the nearest, `origin`, and what `project` writes.
 
     Attributes
     ----------
@@ -81,15 +80,14 @@ def begin_at(sides: Sides, lower: Floats, upper: Floats, slacks: Floats, v: Floa
         above, below = (slacks[i - given], math.inf) if i >= given else (u - a, a - l)
         at_upper = in_cone or above <= below
         side, near, sign = (u, above, -1.0) if at_upper else (l, below, 1.0)
-        origin = side if in_cone or l == u or near <= NEAR * abs(side) else 0.0
         if l == -math.inf and u == math.inf:
-            v[i], origin = 0.0 if i >= given else a, 0.0
+            v[i], side = 0.0 if i >= given else a, 0.0
         elif l == u:
             v[i] = w
         else:
-            v[i] = w + (side - origin + sign * near)
+            v[i] = w + sign * near
             is_strict &= in_cone | ~(is_weak(above, w) | is_weak(below, -w))
-        origins[i], low[i], up[i] = origin, l - origin, u - origin
+        origins[i], low[i], up[i] = side, l - side, u - side
     for k in range(sides.cones):
         first, last = sides.first[k], sides.last[k]
         t, r, largest = abs(v[first]), norm_tail(v, first, last), 0.0
@@ -124,7 +122,11 @@ def project(sides: Sides, v: Floats) -> None:
         at_upper, far = up < math.inf and (low == -math.inf or here >= 0.5 * (low + up)), 0.0
         side, sign = (up, 1.0) if at_upper else (low, -1.0)
         inside = sign * (side - here)
-        s, w, theta = max(inside, 0.0), max(-inside, 0.0), 0.0 if inside >= -TIE * abs(sides.origin[i]) else math.inf
+        s, w, theta = (
+            max(inside, 0.0),
+            max(-inside, 0.0),
+            0.0 if inside >= -REFINED * abs(sides.origin[i]) else math.inf,
+        )
         if mu > 0.0:
             s = slack_on_path(inside, up - low, mu)
             rest = up - low - s

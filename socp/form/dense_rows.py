@@ -14,11 +14,10 @@ from ..compiled.blas import NO_TRANSPOSE, TRANSPOSE, gemv
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, flag, floats, number
+from ..linalg.cholesky import LOOPS
 from ..linalg.csc import multiply, multiply_both, multiply_transposed
-from ..linalg.dense import ENTRIES
+from ..problem.hessian import FULL
 from .standard import NO_HESSIAN, SPARSE, StandardForm
-
-SPARSE_ROWS = 2  # numbers of the dense rows for each entry of M, beyond which products read the entries
 
 
 class DenseRows(Structure):
@@ -86,7 +85,7 @@ def spread_rows(form: StandardForm, rows: DenseRows) -> None:
             M[r * n + indices[k]] = data[source[k]]
             if r < p:
                 rows.largest = max(rows.largest, abs(data[source[k]]))
-    form.is_spread = ENTRIES < M.size <= SPARSE_ROWS * (form.entries - form.bounds)
+    form.is_spread = M.size > LOOPS and form.entries - form.bounds >= FULL * M.size
 
 
 @inner

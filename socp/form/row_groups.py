@@ -90,20 +90,6 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
 
 
 @inner
-def renew_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> bool:
-    """Whether the same rows are bounds, and the same ones parallel; ratio := their factors if so."""
-    lead, ratio = groups.lead.copy(), groups.ratio.copy()
-    if not groups.are_told:
-        parallel_in_orthant(p, indptr, indices, source, data, lead, ratio)
-    for i in range(lead.size):
-        if lead[i] != groups.lead[i] or is_bound(p + i, indptr, source, data) != (groups.variable[i] >= 0):
-            return False
-    for i in range(ratio.size):
-        groups.ratio[i] = ratio[i]
-    return True
-
-
-@inner
 def scale_groups(p: int, indptr: Ints, source: Ints, E: Floats, data: Floats, groups: RowGroups) -> None:
     """The coefficients under the row scaling E, `data` being those of the equilibrated matrix."""
     lead, ratio, coefficient = groups.lead, groups.ratio, groups.coefficient

@@ -19,11 +19,11 @@ from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, flag, floats, integer, integers, number, part
 from ..linalg.csc import multiply_transposed, scale, scaled_norms
-from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
+from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense
 from ..problem.hessian import Hessian, hessian_of
 from ..problem.program import ConeProgram
 from .convexity import check_semidefinite
-from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
+from .row_groups import RowGroups, find_groups, is_bound, parallel_in_orthant, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
 PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales go as a rule
@@ -412,9 +412,15 @@ def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
 @deferred_kernel
 def groups_hold(form: StandardForm) -> bool:
     """`StandardForm.groups_hold`."""
-    p, groups = form.p, form.groups
-    if not renew_groups(p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, groups):
-        return False
+    p, groups, lead, ratio = form.p, form.groups, form.groups.lead.copy(), form.groups.ratio.copy()
+    if not groups.are_told:
+        parallel_in_orthant(p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, lead, ratio)
+    for i in range(lead.size):
+        is_alone = is_bound(p + i, form.Mt_indptr, form.Mt_source, form.raw_M)
+        if lead[i] != groups.lead[i] or is_alone != (groups.variable[i] >= 0):
+            return False
+    for i in range(ratio.size):
+        groups.ratio[i] = ratio[i]
     scale_groups(p, form.Mt_indptr, form.Mt_source, form.E, form.M_data, groups)
     return True
 
@@ -467,8 +473,9 @@ def scale_data(form: StandardForm, P_values: Floats) -> bool:
     if changed and form.hessian_kind == SPARSE:
         scale(form.P_indptr, form.P_indices, P_values, D, D, f, form.P_data)
     elif changed and form.hessian_kind == DENSE:
-        n = form.n
-        scale_symmetric_dense(P_values.reshape((n, n)), D, f, form.P_dense.reshape((n, n)))
+        for i in range(D.size):
+            for at in range(i * D.size, (i + 1) * D.size):
+                form.P_dense[at] = f * D[i] * D[at - i * D.size] * P_values[at]
     return changed and form.hessian_kind != LOW_RANK
 
 

@@ -26,13 +26,9 @@ from ..cones.scaling import apply_inverse, norm
 from ..form.dense_rows import multiply_M_both
 from ..form.standard import StandardForm, multiply_hessian
 from ..linalg.refinement import (
-    FURTHER,
     GO_ON,
     KRYLOV_STEPS,
-    KRYLOV_TOL,
     SLOW,
-    SOLVABLE,
-    SURE,
     TAKE_BACK,
     add_images,
     extend_basis,
@@ -47,7 +43,6 @@ from .policy import (
     LADDER,
     MUCH_WORSE,
     PRECISE,
-    RETRY_INTERVAL,
     Policy,
 )
 
@@ -153,7 +148,7 @@ def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) 
 def restart(kkt: KKT) -> None:
     """Forget the last run, so that it does not change the bits of the next one; begin with the first delta."""
     policy = kkt.policy
-    policy.delta, policy.retry_in, policy.good_excess, policy.trusted = policy.deltas[0], 0, 1.0, False
+    policy.delta, policy.compared, policy.good_excess, policy.trusted = policy.deltas[0], False, 1.0, False
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
     kkt.refinements, kkt.replaced_pivots = 0, 0
     for k in range(policy.block_limits.size):
@@ -233,9 +228,6 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     Returns the number of replaced pivots, -1 when no delta gives finite factors.
     """
     policy = kkt.policy
-    policy.retry_in -= 1
-    if policy.retry_in <= 0:
-        policy.good_excess = 1.0
     first, best, best_delta, best_solves = policy.delta, np.inf, policy.delta, np.inf
     best_rank = (True, np.inf)  # a good one needs few solves; else it leaves little
     for trial in range(-1, policy.deltas.size):
@@ -248,7 +240,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         residual = factor_once(kkt, delta, count, rhs, out, trial < 0)
         good, solves = residual <= policy.good_excess, (kkt.refinements - before) / count
         few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
-        if good and (solves <= min(few, best_solves) or policy.retry_in > 0):
+        if good and (solves <= min(few, best_solves) or policy.compared):
             return kkt.replaced_pivots
         rank = (not good, solves if good else residual)
         if rank < best_rank:
@@ -257,7 +249,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
-    policy.retry_in, policy.good_excess = RETRY_INTERVAL, max(1.0, MUCH_WORSE * best)
+    policy.compared, policy.good_excess = True, max(1.0, MUCH_WORSE * best)
     put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # what GMRES would have done
     if policy.delta != best_delta or put_off:
         factor_once(kkt, best_delta, count, rhs, out, True)
@@ -327,7 +319,7 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
     size, previous = kkt.product.size, kkt.scaled[row]
     left = measure_residual(kkt, row, rhs, out)
     steps = kkt.policy.refinement_steps
-    further = steps if kkt.policy.precise else FURTHER
+    further = steps if kkt.policy.precise else FEW_SOLVES
     what = refinement_decision(kkt.scaled[row], previous, kkt.solves[row], steps, further)
     if what == TAKE_BACK:
         for i in range(row * size, (row + 1) * size):
@@ -349,7 +341,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     basis, images = kkt.krylov[: (KRYLOV_STEPS + 1) * size], kkt.krylov[(KRYLOV_STEPS + 1) * size :]
     solution, product = out[row * size : (row + 1) * size], kkt.product
     previous = kkt.residual_norm[row]
-    solved = SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row])
+    solved = SLOW * min(previous, 0.01 * kkt.rhs_norm[row])
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
     residual, count = kkt.residual[row * size : (row + 1) * size], 0
@@ -358,7 +350,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         basis[i] = residual[i] / beta
     small[:, :] = 0.0
     small[0, KRYLOV_STEPS + 2] = beta
-    tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.scaled[row], solved / previous))
+    tol = SLOW * beta * min(1.0 / kkt.scaled[row], solved / previous)
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]
         for i in range(size):

@@ -26,9 +26,8 @@ from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from ..linalg.dense import gram, multiply_tall
 from .base import KKT
+from .policy import PIVOT_EPS
 
-SINGULAR = 1e-14  # A pivot below this share of the diagonal entry of H that it is left of is rounding.
-RAISED = 1e-13  # share by which the diagonal is raised then
 SCHUR = 100.0  # Regularize the Schur complement this much more: it is singular where equalities are redundant.
 
 
@@ -117,17 +116,17 @@ def factor_dense(kkt: DenseKKT, delta: float) -> int:
     info, least = cholesky(n, H), 1.0
     for j in range(n):  # a pivot beside the entry of the diagonal that it is left of
         least = min(least, H[j + j * n] * H[j + j * n] / kkt.work[j])
-    if info != 0 or not least > SINGULAR:
+    if info != 0 or not least > PIVOT_EPS:
         form_hessian(kkt, delta)
         for j in range(n):
-            H[j + j * n] *= 1.0 + RAISED
+            H[j + j * n] *= 1.0 + PIVOT_EPS
         info = cholesky(n, H)
     if info == 0 and p > 0:
         for i in range(n * p):
             Y[i] = A[i]
         solve_lower(n, H, p, Y)
         gram(n, p, Y, kkt.S)
-        raise_diagonal(p, kkt.S, SCHUR * delta * min(largest_on_diagonal(p, kkt.S), 1.0))
+        raise_diagonal(p, kkt.S, SCHUR * delta)
         info = cholesky(p, kkt.S)
     return 0 if info == 0 else -1
 
@@ -151,29 +150,23 @@ def form_hessian(kkt: DenseKKT, delta: float) -> None:
     if rows.count > 0:
         scale_rows(form, rows, kkt.w, kkt.eta, rows.scaled)
         syrk(LOWER, NO_TRANSPOSE, n, rows.count, 1.0, rows.scaled, 0, n, 1.0, H, 0, n)
-    size = min(largest_on_diagonal(n, H), 1.0)
-    kkt.rho_used = kkt.rho * size
+    kkt.rho_used = kkt.rho * raise_diagonal(n, H, delta)
     if kkt.rho_used > 0.0:
         syrk(LOWER, NO_TRANSPOSE, n, p, kkt.rho_used, A, 0, n, 1.0, H, 0, n)
-    raise_diagonal(n, H, delta * size)
     for j in range(n):
         work[j] = H[j + j * n]
 
 
 @inner
-def largest_on_diagonal(n: int, H: Floats) -> float:
-    """max H_ii, 1 when there is no positive one."""
+def raise_diagonal(n: int, H: Floats, share: float) -> float:
+    """H := H + share size I, where size = min(max H_ii, 1), and 1 when no H_ii is positive; returns the size."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, H[i + i * n])
-    return largest if largest > 0.0 else 1.0
-
-
-@inner
-def raise_diagonal(n: int, H: Floats, shift: float) -> None:
-    """H := H + shift I."""
+    size = min(largest, 1.0) if largest > 0.0 else 1.0
     for i in range(n):
-        H[i + i * n] += shift
+        H[i + i * n] += share * size
+    return size
 
 
 @inner

@@ -11,7 +11,7 @@ measure, and to retry:
 2. Otherwise try the deltas of `LADDER` in turn, until one is taken.
 3. Where none is, the best is: of those that leave no more than a direction may, the one with the fewest solves, else
    the one with the smallest residual.
-4. For some factorizations after such a comparison, what is good is taken, however many solves it needs.
+4. After such a comparison what is good is taken, however many solves it needs.
 5. What is good then is any residual up to `MUCH_WORSE` times the best of the comparison.
 """
 
@@ -19,14 +19,13 @@ from __future__ import annotations
 
 from ..compiled.structures import Structure, flag, floats, integer, number
 
-PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
+PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are rounding; sparse ones are replaced
 GOOD_ENOUGH = 1e-8  # a relative residual that may always be left
 EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
 PRECISE = 1e-12  # what is left of any residual where solves are precise
-FEW_SOLVES = 3  # further solves up to which a delta is not too slow,
+FEW_SOLVES = 3  # further solves that a residual must promise to need, and up to which a delta is not too slow,
 FEWER_SOLVES = 1  # or no reason to look at the next one, where pivots were replaced
-RETRY_INTERVAL = 6  # Compare all deltas again after so many factorizations,
-MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
+MUCH_WORSE = 10.0  # Compare all deltas again when the residual exceeds 10x the best of the last comparison.
 LADDER = (1e-14, 1e-11, 1e-8, 1e-6)  # static regularizations, in the order in which they are tried
 
 
@@ -48,8 +47,8 @@ class Policy(Structure):
         Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     delta : float
         The static regularization of the factors.
-    retry_in : int
-        Factorizations after which all deltas are compared again.
+    compared : bool
+        Whether all deltas were compared in this run.
     good_excess : float
         What a solve may leave, beside its limits, for the delta in use to be good: 1, or more after a comparison in
         which no delta did better.
@@ -62,6 +61,6 @@ class Policy(Structure):
     """
 
     deltas, refinement_steps, precise, correctors = floats("4"), integer(), flag(), integer()
-    delta, retry_in, good_excess = number(), integer(), number()
+    delta, compared, good_excess = number(), flag(), number()
     trusted = flag()
     block_limits, caller_limits = floats("6"), floats("6")

@@ -12,10 +12,8 @@ import math
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..compiled.kernels import INTERPRETED, deferred_kernel, kernel, leaf
+from ..compiled.kernels import INTERPRETED, kernel, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
-
-SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
 
 
 @intrinsic
@@ -53,7 +51,7 @@ def product_error(a: float, b: float, product: float) -> float:
     """a b - product, exactly, for the rounded product: in one instruction, or by halves (Dekker 1971, Veltkamp)."""
     if _is_fused():  # type: ignore[call-arg]
         return _fma(a, b, -product)  # type: ignore[call-arg, no-any-return]
-    far_a, far_b = SPLITTER * a, SPLITTER * b
+    far_a, far_b = 134217729.0 * a, 134217729.0 * b  # 2^27 + 1: half of the bits
     high_a, high_b = far_a - (far_a - a), far_b - (far_b - b)
     low_a, low_b = a - high_a, b - high_b
     return low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
@@ -96,16 +94,6 @@ def add_both(
         Mtv[j], Mtv_low[j] = total, low
 
 
-@deferred_kernel
-def add_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats, low: Floats) -> None:
-    """(out, low) += P x for the full symmetric P, gathered by columns."""
-    for j in range(indptr.size - 1):
-        total, error = out[j], low[j]
-        for k in range(indptr[j], indptr[j + 1]):
-            total, error = add_product(data[k], x[indices[k]], total, error)
-        out[j], low[j] = total, error
-
-
 @kernel
 def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
     """(out, low) += M'x for a dense M by rows.  The inner loop vectorizes."""
@@ -114,16 +102,3 @@ def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
         row, xj = M[j], x[j]
         for i in range(count):
             out[i], low[i] = add_product(row[i], xj, out[i], low[i])
-
-
-@deferred_kernel
-def add_low_rank(F: Matrix, d: Floats, x: Floats, inner: Floats, inner_low: Floats, out: Floats, low: Floats) -> None:
-    """(out, low) += F F'x + d o x; (inner, inner_low) becomes F'x, and is zero before."""
-    add_rows(F, x, inner, inner_low)
-    for i in range(F.shape[0]):
-        row = F[i]
-        total = d[i] * x[i]
-        error = product_error(d[i], x[i], total)
-        for k in range(F.shape[1]):
-            total, error = add_product(row[k], inner[k], total, error + row[k] * inner_low[k])
-        out[i], low[i] = out[i] + total, low[i] + error + sum_error(out[i], total, out[i] + total)

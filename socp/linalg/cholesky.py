@@ -23,15 +23,14 @@ from ..compiled.blas import (
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 
-LOOPS = 32  # order up to which loops are quicker than calls of BLAS
-NARROW = 64  # columns of a panel, which stays in the cache; loops solve up to that order
+LOOPS = 64  # order, or entries of a thin matrix, up to which loops are quicker than BLAS; columns of a panel
 
 
 @kernel
 def cholesky(n: int, A: Floats) -> int:
     """Factorize A = L L' in place, in the lower triangle alone; return 0, or k > 0 as LAPACK's potrf does."""
-    for k in range(0, n, NARROW):
-        size = min(NARROW, n - k)
+    for k in range(0, n, LOOPS):
+        size = min(LOOPS, n - k)
         info, below = potrf(LOWER, size, A, k + k * n, n), k + size
         if info != 0:
             return k + info
@@ -47,11 +46,11 @@ def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
     if count > 2 and n > LOOPS:
         trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, count, 1.0, L, 0, n, X, 0, n)
         return
-    if n <= NARROW:
+    if n <= LOOPS:
         for r in range(count):
             solve_one(n, L, X[r * n : (r + 1) * n])
         return
-    width = n if count == 1 else NARROW
+    width = n if count == 1 else LOOPS
     for k in range(0, n, width):
         size = min(width, n - k)
         rest = n - k - size
@@ -114,11 +113,11 @@ def solve_one_transposed(n: int, L: Floats, x: Floats) -> None:
 @kernel
 def solve_lower_transposed(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L'^-1 x for `count` vectors x, one after the other in X."""
-    if n <= NARROW:
+    if n <= LOOPS:
         for r in range(count):
             solve_one_transposed(n, L, X[r * n : (r + 1) * n])
         return
-    width = n if count == 1 else NARROW
+    width = n if count == 1 else LOOPS
     for block in range((n + width - 1) // width - 1, -1, -1):
         k = block * width
         size = min(width, n - k)

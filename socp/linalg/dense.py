@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv, syrk
-from ..compiled.kernels import deferred, inner, kernel
-from ..compiled.signatures import Floats, Matrix
+from ..compiled.kernels import deferred, inner
+from ..compiled.signatures import Floats
 from .cholesky import LOOPS
 from .vectors import dot_within
-
-ENTRIES = 64  # of a matrix with few columns, up to which loops are quicker than a call of BLAS
 
 
 @inner
@@ -37,7 +35,7 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
 @inner
 def multiply_tall(trans: int, n: int, k: int, alpha: float, Y: Floats, x: Floats, beta: float, y: Floats) -> None:
     """y := alpha op(Y) x + beta y for the n by k matrix Y, as `gemv`; beta is one where Y is not transposed."""
-    if n * k > ENTRIES:
+    if n * k > LOOPS:
         gemv(trans, n, k, alpha, Y, 0, n, x, 0, beta, y, 0)
         return
     for j in range(k):
@@ -52,7 +50,7 @@ def multiply_tall(trans: int, n: int, k: int, alpha: float, Y: Floats, x: Floats
 @inner
 def gram(n: int, k: int, Y: Floats, S: Floats) -> None:
     """S := Y'Y for the n by k matrix Y, the lower triangle."""
-    if n * k > ENTRIES:
+    if n * k > LOOPS:
         syrk(LOWER, TRANSPOSE, k, n, 1.0, Y, 0, n, 0.0, S, 0, k)
         return
     for j in range(k):
@@ -68,11 +66,3 @@ def multiply_low_rank(n: int, k: int, F: Floats, d: Floats, x: Floats, Fx: Float
     if k > 0 and n > 0:
         gemv(TRANSPOSE, n, k, 1.0, F, 0, n, x, 0, 0.0, Fx, 0)
         gemv(NO_TRANSPOSE, n, k, 1.0, F, 0, n, Fx, 0, 1.0, out, 0)
-
-
-@kernel
-def scale_symmetric_dense(array: Matrix, D: Floats, factor: float, out: Matrix) -> None:
-    """out := factor diag(D) array diag(D)."""
-    for i in range(D.size):
-        for j in range(D.size):
-            out[i, j] = factor * D[i] * D[j] * array[i, j]

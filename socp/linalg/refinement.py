@@ -13,12 +13,11 @@ from ..compiled.kernels import inner
 from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
 
-SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
-KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
-SURE = 0.3  # of the norm at which no residual is more than may be left
+KRYLOV_STEPS = 12
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
-SLOW = 0.5  # a residual that falls by less than this factor has stalled, a vector that falls by more has lost digits
-FURTHER = 2  # steps of refinement that are made on the prospect that a residual falls on as it did, where not all are
+# A residual that falls by less than this factor has stalled, a vector that falls by more has lost digits.  GMRES must
+# leave less (with a singular K the ray M^-1 rhs is what is sought), and ends at this share of what may be left.
+SLOW = 0.5
 GO_ON, STOP, TAKE_BACK = range(3)  # decisions on a step of refinement
 
 

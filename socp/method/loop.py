@@ -19,7 +19,7 @@ import sys
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import deferred_kernel, inner, kernel
+from ..compiled.kernels import inner, kernel
 from ..compiled.structures import Structure, flag, floats, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
@@ -45,7 +45,7 @@ from .start import start_cold, start_warm
 
 PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
-RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
+RAY = 100.0  # times the tolerance a ray may become a certificate, which has no part in s, and a bound is near
 FAR_RAY = RAY * RAY  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
 RECORDS = 60  # records that a trace has room for at first
 
@@ -149,7 +149,6 @@ def prepare_run(state: State, offset: float) -> None:
     best.tau, best.kappa = 1.0, 1.0
 
 
-@deferred_kernel
 def take_best(state: State) -> None:
     """Copy the best iterate to `point` and measure it."""
     copy(state.best, state.point)

@@ -41,8 +41,9 @@ from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.vectors import bits, dot_within, from_bits, norm_tail, norm_within
 
-SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
-BEHIND, NEGLIGIBLE = 1e-3, 0.1  # of the largest relative residual, and of tol, that may be left in any block
+SHARE = (
+    0.1  # of the residuals to remove, and in each block of the largest relative one and of tol, that a solve may leave
+)
 ROUNDING = 4.0 * np.finfo(np.float64).eps  # the relative distance from a cone's boundary that can always be told
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
@@ -176,7 +177,7 @@ class Newton(Structure):
         return self.solution[self.du.size :]
 
 
-@inner
+@kernel
 def measure(newton: Newton, point: Point) -> None:
     """Measure the residuals of the embedding, and mu, at the point."""
     form, u, s, r, Px, Mtv = newton.form, point.u, point.s, newton.r, newton.Px, newton.Mtv
@@ -252,7 +253,7 @@ def limit_residuals(newton: Newton, row: int, factor: float) -> None:
     policy.block_limits[3 * row + 1] = share * norm_within(r, n, first)
     policy.block_limits[3 * row + 2] = share * norm_within(r, first, r.size)
     primal, dual = relative_residuals(newton)
-    level = max(BEHIND * max(primal, dual), NEGLIGIBLE * newton.tol) / max(factor, 1e-300)
+    level = share * max(primal, dual, newton.tol)
     policy.caller_limits[3 * row] = level * newton.dual_size * form.cost_scale
     policy.caller_limits[3 * row + 1] = level * newton.rows_size
     policy.caller_limits[3 * row + 2] = level * newton.cone_size

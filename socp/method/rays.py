@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..derivatives.saddle import SPECTRAL_UP_TO
 from ..problem.program import ConeProgram
-
-LARGE = 500  # variables from which the null space is not computed: its matrix is dense
 
 
 def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
@@ -18,7 +17,7 @@ def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
 
     Rows of second-order cones are left as they are.
     """
-    if program.n > LARGE or not np.isfinite(x).all() or not x.any():
+    if program.n > SPECTRAL_UP_TO or not np.isfinite(x).all() or not x.any():
         return x
     x = x / np.abs(x).max()
     start, second_order = program.cone_layout

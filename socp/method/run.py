@@ -45,8 +45,6 @@ from .rays import nearest_ray
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
 OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
 NO_RECORDS, WORDS = np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
-FAR = 100.0  # times tol is too far beyond a bound, whatever its size, while better is to be had
-LAST_STEPS = 5  # steps by residuals in twice the precision, before rounding is taken as an excuse
 INTERRUPTED = "interrupted from the keyboard"
 NOT_FEASIBLE = "(y, z) certifies that no feasible point exists"
 UNBOUNDED = "x certifies that the objective is unbounded below"
@@ -160,7 +158,7 @@ class Run:
     has_large_multipliers = _was_excused = False
     kept: Point | None = None
     _near = False  # whether an iterate was no answer since it missed bounds
-    _nearest: tuple[Point4, stopping.Residuals] | None = None  # the last answer of last steps that was none
+    _nearest: tuple[Point4, stopping.Residuals] | None = None  # the last answer of a last step that was none
     _missed = 0.0  # the largest distance of the judged answer from a bound that it could not be moved to
 
     def __init__(
@@ -266,12 +264,12 @@ class Run:
         found, message = self._judge(answer)
         if not message and self._is_excused(answer, found):
             message = self._excuse(found)
-        elif self._missed <= (FAR * self.settings.tol if message else 0.0):
+        elif self._missed <= (RAY * self.settings.tol if message else 0.0):
             return bool(message) and self.finish(OPTIMAL, message, answer, found)
         elif not message and not self._near:  # the next iterate may keep the bounds
             self._near = True
             return False
-        answer, found, message = self._last_steps(answer, found, message)
+        answer, found, message = self._last_step(answer, found, message)
         self._nearest = answer, found
         return bool(message) and self.finish(OPTIMAL, message, answer, found)
 
@@ -337,10 +335,10 @@ class Run:
             self.kept = Point(self.form)
             self.kept.copy_from(self.state.point)
 
-    def _last_steps(
+    def _last_step(
         self, answer: Point4, found: stopping.Residuals, message: str
     ) -> tuple[Point4, stopping.Residuals, str]:
-        """The best answer of some more steps from an iterate, which remove residuals in twice the precision.
+        """The better of an answer and that after one more step, which removes residuals in twice the precision.
 
         Residuals in working precision lose digits where their terms cancel, and the iterates then do, too.  Others
         miss bounds of 1e6 by a relative tol, though more digits are to be had.  The message is empty of an answer that
@@ -348,21 +346,19 @@ class Run:
         """
         settings, state = self.settings, self.state
         with state.kkt.precisely():
-            for _ in range(LAST_STEPS):
-                measured, residual = stopping.evaluate(self.program, *self.unscale(state.point))
-                take_residuals(state, residual, measured.primal_objective - measured.dual_objective)
-                self._make_room()
-                if state.iteration >= state.max_iter or self._follow(0.0) in (NOT_FACTORED, NOT_SOLVED, SHORT_STEP):
-                    break
-                present = self.unscale(state.point)
-                now, holds = self._judge(present)
-                if holds and self._missed <= FAR * settings.tol:
-                    return present, now, holds
-                excused = not holds and now.worst < found.worst and self._is_excused(present, now)
-                claim = holds or (self._excuse(now) if excused else "")
-                if now.worst < found.worst and (claim or not message):
-                    answer, found, message = present, now, claim
-        return answer, found, message
+            measured, residual = stopping.evaluate(self.program, *self.unscale(state.point))
+            take_residuals(state, residual, measured.primal_objective - measured.dual_objective)
+            self._make_room()
+            if state.iteration >= state.max_iter or self._follow(0.0) in (NOT_FACTORED, NOT_SOLVED, SHORT_STEP):
+                return answer, found, message
+        present = self.unscale(state.point)
+        now, holds = self._judge(present)
+        if holds and self._missed <= RAY * settings.tol:
+            return present, now, holds
+        if now.worst >= found.worst:
+            return answer, found, message
+        claim = holds or (self._excuse(now) if self._is_excused(present, now) else "")
+        return (present, now, claim) if claim or not message else (answer, found, message)
 
     def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> Point4 | None:
         """A certificate of the point, without its small entries, as it is, or near an unbounded ray; or None.
@@ -405,7 +401,7 @@ class Run:
             if self._is_excused(answer, found):
                 message = self._excuse(found)
             take_best(self.state)
-            answer, found, message = self._last_steps(answer, found, message)
+            answer, found, message = self._last_step(answer, found, message)
         if self._nearest is not None and not message and self._nearest[1].worst < found.worst:
             answer, found = self._nearest
         if message:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..form.standard import StandardForm
 from ..problem.checks import ProgramError
+from ..problem.hessian import GLANCE
 from ..problem.settings import Settings
 from .costs import COSTS, dense_seconds, low_rank_seconds, sparse_seconds
 from .plan import Backend, Plan
 
-SMALL = 260  # variables and equalities up to which a program may be small
 NEW_PATTERNS = 0.4  # share of the sparse programs that are analyzed: the others have a pattern that was seen before
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
 
@@ -63,7 +63,7 @@ def _told(seconds: dict[Backend, float], chosen: Backend) -> dict[str, float]:
 def is_small(form: StandardForm) -> bool:
     """Whether dense Cholesky takes less than to look for another way, by what the sizes alone tell."""
     n, p, entries = form.n, form.p, form.entries
-    if n == 0 or n + p > SMALL:
+    if n == 0 or n + p > GLANCE:
         return False
     least = NEW_PATTERNS * COSTS.analysis
     if form.P.is_full:

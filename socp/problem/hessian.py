@@ -15,7 +15,7 @@ from scipy.linalg import lapack
 
 from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints, Matrix
-from ..linalg.accurate import add_rows, add_symmetric
+from ..linalg.accurate import add_both, add_rows
 from ..linalg.csc import csc, have_entries, multiply_transposed
 from ..linalg.vectors import NO_VALUES
 from .checks import (
@@ -171,7 +171,7 @@ class SparseHessian(Hessian):
     def accurate_product(self, x: np.ndarray) -> np.ndarray:
         out = np.zeros(2 * x.size)
         if not self.is_zero:
-            add_symmetric(self.indptr, self.indices, self.values, x, out[: x.size], out[x.size :])
+            add_both(self.indptr, self.indices, self.values, x, x, np.zeros(2 * x.size), out)
         return out
 
     def sizes(self, x: np.ndarray) -> np.ndarray:
@@ -219,7 +219,8 @@ class SparseHessian(Hessian):
 
     def diagonal(self) -> np.ndarray:
         found = np.zeros(self.order)
-        add_diagonal(self.indptr, self.indices, self.values, found)
+        at = np.flatnonzero(self.indices == np.repeat(np.arange(self.order), np.diff(self.indptr)))
+        found[self.indices[at]] = self.values[at]
         return found
 
 
@@ -405,15 +406,6 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
     if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
         return matrix
     return as_symmetric(name, matrix)
-
-
-@deferred_kernel
-def add_diagonal(indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None:
-    """out += the diagonal of a CSC matrix."""
-    for j in range(out.size):
-        for k in range(indptr[j], indptr[j + 1]):
-            if indices[k] == j:
-                out[j] += data[k]
 
 
 @deferred_kernel

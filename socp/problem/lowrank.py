@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..linalg.accurate import add_low_rank
+from ..linalg.accurate import add_both, add_rows
 from .checks import ArrayLike, Number, ProgramError, all_finite, as_dense, as_vector, check_finite
 from .hessian import Hessian
 
@@ -71,8 +71,11 @@ class LowRank(Hessian):
 
     def accurate_product(self, x: np.ndarray) -> np.ndarray:
         n, k = self.F.shape
-        out, inner = np.zeros(2 * n), np.zeros(2 * k)
-        add_low_rank(self.F, self.d, x, inner[:k], inner[k:], out[:n], out[n:])
+        out, inner, along = np.zeros(2 * n), np.zeros(2 * k), np.arange(n + 1)
+        add_rows(self.F, x, inner[:k], inner[k:])
+        add_both(along, along[:n], self.d, x, x, np.zeros(2 * n), out)
+        add_rows(np.ascontiguousarray(self.F.T), inner[:k], out[:n], out[n:])
+        out[n:] += self.F @ inner[k:]
         return out
 
     def sizes(self, x: np.ndarray) -> np.ndarray:

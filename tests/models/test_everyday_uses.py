@@ -78,8 +78,6 @@ TABLE = [
     (svm.NuSVR(), [models.NuSVR()], False),
     (svm.LinearSVR(), [models.LinearSVR()], False),
     (svm.OneClassSVM(), [models.OneClassSVM()], True),
-    (linear_model.Perceptron(), [models.Perceptron()], False),
-    (linear_model.SGDClassifier(random_state=0), [models.SubgradientSVC(max_iter=300)], False),
     (linear_model.BayesianRidge(), [models.JointGaussianRegressor()], True),
     (LinearDiscriminantAnalysis(), [models.LinearDiscriminant()], True),
     (QuadraticDiscriminantAnalysis(reg_param=0.1), [models.QuadraticDiscriminant()], False),

@@ -66,12 +66,6 @@ MACHINES = {
     "LinearSVR squares": Machine(
         models.LinearSVR(0.2, 0.5, loss="squared_epsilon_insensitive", tol=1e-12), y=T, holds="SOR", C="C"
     ),
-    "SubgradientSVC": Machine(models.SubgradientSVC(0.5, max_iter=400), X3, THREE, "SO", "C", rtol=1e-3),
-    "SubgradientSVC stochastic": Machine(
-        models.SubgradientSVC(0.5, method="stochastic", passes=9), X3, THREE, "SO", "C", rtol=1e-4
-    ),
-    "Perceptron": Machine(models.Perceptron(max_iter=40), X3, THREE, "SO"),
-    "Perceptron margin": Machine(models.Perceptron(1.0, max_iter=40), X3, THREE, "SO"),
     "MinimaxProbabilityClassifier": Machine(
         models.MinimaxProbabilityClassifier(rho=0.0), X3, THREE, "SOMRN", "", FREE
     ),

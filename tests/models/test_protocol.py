@@ -35,8 +35,6 @@ TOPICS = LatentDirichletAllocation(2, max_iter=5, random_state=0)
 FEWER_ITERATIONS = {
     "LatentDirichletAllocation": {"n_topics": 3, "max_iter": 5},
     "MedLDA": {"n_topics": 3, "max_iter": 3, "random_state": 0},
-    "Perceptron": {"max_iter": 50},
-    "SubgradientSVC": {"max_iter": 300},
 }
 PUBLIC = [
     kind
@@ -98,7 +96,7 @@ CHECKS_WITHOUT_SAMPLES = (
 )
 
 
-LONG = ("MaxMarginScoreSpace", "MEDClassifier", "MedLDA", "Perceptron", "SubgradientSVC")
+LONG = ("MaxMarginScoreSpace", "MEDClassifier", "MedLDA")
 
 
 def estimators_to_check():

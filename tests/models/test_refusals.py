@@ -85,8 +85,6 @@ REFUSED = [
     ("SVCCV", {"tol": -1.0}, "tol must be"),
     ("SVCCV", {}, "at least two samples of every class", (X[:10], [0] * 9 + [1])),
     ("SVCCV", {"cv": [(np.flatnonzero(Y < 0), np.flatnonzero(Y > 0))]}, "is zero for every sample of the classes"),
-    ("SubgradientSVC", {"C": np.inf}, "C must be finite"),
-    ("SubgradientSVC", {"method": "sgd"}, "method must be one of 'batch', 'stochastic'"),
     ("LogisticRegression", {"C": 0.0}, "C must be"),
     ("LogisticRegression", {"C": "much"}, "C must be"),
     ("LogisticRegression", {"solver": "gradient"}, "solver must be"),
@@ -158,12 +156,11 @@ REFUSED = [
     ("FreeEnergyClassifier", {"priors": [0.5, 0.4]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
     ("FisherScore", {"model": models.SVC()}, r"model must be a DiscreteHMM, .* but SVC came"),
     ("LogLikelihoodScore", {"order": 2}, "order must be 0 or 1, but 2 came"),
-    ("Perceptron", {"margin": -1.0}, "margin must be a number of at least 0"),
     ("NuSVC", {"nu": 1.5}, "nu must be a number above 0 and at most 1, but"),
     ("NuSVC", {"nu": 0.5}, r"at most twice .* smaller one, 0.2, but 0.5 came", (X, FEW)),
     ("NuSVR", {"C": np.inf}, "C must be finite"),
 ]  # fmt: skip
-WEIGHTED = ["SVC", "BilevelClassifier", "SubgradientSVC", "LogisticRegression", "LinearDiscriminant", "SVCCV", "NuSVC"]
+WEIGHTED = ["SVC", "BilevelClassifier", "LogisticRegression", "LinearDiscriminant", "SVCCV", "NuSVC"]
 EMPTY = {  # the answers that need a fit with probabilities above zero
     "FisherScore": (r"a Fisher score needs probabilities above zero.*pseudocount > 0", [[0, 0]], None, [[0]]),
     "LogLikelihoodScore": (r"sample 1 has probability zero under models_\[0\]", [[0, 0], [0, 1]], "ab", [[0], [1]]),

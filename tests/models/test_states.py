@@ -47,7 +47,6 @@ KINDS = {
     "LogisticRegression": Kind(models.LogisticRegression(), {
         "C": C, "l1_ratio": [0.0, 1.0], "solver": ["auto", "conjugate_gradients"], "class_weight": WEIGHTS,
     }),
-    "Perceptron": Kind(models.Perceptron(max_iter=9), {"margin": [0.0, 1.0], "random_state": [0, 5]}),
     "MEDClassifier": Kind(models.MEDClassifier(), {"c": [3.0, 9.0], "fit_intercept": [True, False]}),
     "MinimaxProbabilityClassifier": Kind(models.MinimaxProbabilityClassifier(), {"rho": [1e-6, 0.1], "nu": [0.0, 0.2]}),
     "MultiTaskSVC": Kind(models.MultiTaskSVC(), {"C1": C, "kernel": KERNELS}, more=False),

@@ -15,7 +15,6 @@ import socp
 from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder, Solver, Status
 from socp.method.loop import PATIENCE
-from socp.method.run import LAST_STEPS
 from socp.verify.stopping import residuals
 from tests.support.programs import (
     BOX,
@@ -324,7 +323,7 @@ def test_a_run_that_no_longer_improves_ends_early(seed):
     found = residuals(program, solution.x, solution.y, solution.z, solution.s, rounding=True)
     assert solution.status == ("optimal" if found.meets(1e-17) else "inaccurate")
     # the trace is that of one run, iterations are those of all
-    assert trace.size - 1 <= int(np.nanargmin(worst)) + PATIENCE + 1 + LAST_STEPS
+    assert trace.size - 1 <= int(np.nanargmin(worst)) + PATIENCE + 1 + 1
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-5, 1e-8, 1e-11])

@@ -15,9 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
-from ...compiled.signatures import Floats, Ints
 from .factors import Factors, factor, solve
 from .order.minimum_degree import amd
 from .panels.dense import PanelFactors
@@ -31,9 +29,7 @@ from .symbolic.siblings import by_strips
 
 FloatArray = NDArray[np.float64]
 
-NO_COLUMN, NO_TRIANGLE, NO_SIGN = range(1, 4)  # faults of a pattern
 NAMES = {"amd": "minimum degree", "natural": "natural order"}
-METHODS = ("auto", "scalar", "four-wide", "supernodal")
 SCALAR = 10  # operations for each entry of L up to which single columns are the better method but for 1 % of the time
 COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.045  # nanoseconds of a factorization by rows and three solves, a fit to all sets
 
@@ -85,7 +81,7 @@ class LDL:
     Raises
     ------
     ValueError
-        The pattern is not a sorted upper triangle with its diagonal, or another argument does not fit.
+        The ordering is none, or data or a right-hand side have another length.
     MemoryError
         L has no room in memory.
 
@@ -114,7 +110,7 @@ class LDL:
     ) -> None:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         self._given_signs = np.ascontiguousarray(signs, np.float64)
-        n = _check_arguments(indptr, indices, self._given_signs, method)
+        n = indptr.size - 1
         self.ordering = NAMES.get(ordering, "given order") if isinstance(ordering, str) else "given order"
         start = perf_counter()
         perm = _order(n, indptr, indices, ordering, zero_diagonal)
@@ -193,21 +189,6 @@ def expected_times(n: float, nnz: float, flops: float) -> dict[str, float]:
     }
 
 
-def _check_arguments(indptr: IntArray, indices: IntArray, signs: FloatArray, method: str) -> int:
-    """Return the order of the matrix."""
-    n = indptr.size - 1
-    fault = pattern_fault(indptr, indices, signs) if signs.size == n else 0
-    if n < 0 or fault == NO_COLUMN:
-        raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
-    if fault == NO_TRIANGLE:
-        raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
-    if signs.size != n or fault == NO_SIGN:
-        raise ValueError("signs must be n numbers +1 or -1")
-    if method not in METHODS:
-        raise ValueError(f'method must be "auto", "scalar", "four-wide" or "supernodal", but {method!r} came')
-    return n
-
-
 def _order(
     n: int,
     indptr: IntArray,
@@ -225,24 +206,3 @@ def _order(
     if not np.array_equal(np.sort(perm), np.arange(n)):
         raise ValueError(f"ordering must be a permutation of 0 ... {n - 1}")
     return perm
-
-
-@kernel
-def pattern_fault(indptr: Ints, indices: Ints, signs: Floats) -> int:
-    """What is wrong with an upper triangle by columns and the signs of its pivots, 0 if nothing."""
-    n = signs.size
-    if indptr[0] != 0 or indices.size < indptr[n]:
-        return NO_COLUMN
-    for j in range(n):
-        if indptr[j + 1] <= indptr[j]:
-            return NO_COLUMN
-    for j in range(n):
-        if indices[indptr[j]] < 0 or indices[indptr[j + 1] - 1] != j:
-            return NO_TRIANGLE
-        for p in range(indptr[j] + 1, indptr[j + 1]):
-            if indices[p] <= indices[p - 1]:
-                return NO_TRIANGLE
-    for each in signs:
-        if abs(each) != 1.0:
-            return NO_SIGN
-    return 0

@@ -7,8 +7,15 @@ import pytest
 
 import qp
 import socp
-from socp.batch.driver import DUAL_INFEASIBLE, EQUILIBRATIONS, MARGIN, MAX_ITERATIONS, OPTIMAL, PRIMAL_INFEASIBLE
-from socp.batch.state import DELTA, LEAST_SIGMA, NEAR, RHO
+from socp.batch.driver import (
+    DELTA,
+    DUAL_INFEASIBLE,
+    EQUILIBRATIONS,
+    MAX_ITERATIONS,
+    OPTIMAL,
+    PRIMAL_INFEASIBLE,
+    WARM_MARGIN,
+)
 from socp.problem.settings import Settings
 
 
@@ -63,9 +70,9 @@ class Lane:
         self.s, self.z, self.fresh = np.ones(len(sides)), np.ones(len(sides)), start is None
         if start is not None:
             self.x, y = start[0] / D, start[1] / self.scale
-            self.s = np.maximum(self.h - self.sign * (self.G @ self.x)[self.row], NEAR)
-            self.z = np.maximum(self.sign * y[self.row], NEAR)
-            self.v, self.kappa = np.where(self.equal, y, 0.0), NEAR * NEAR
+            self.s = np.maximum(self.h - self.sign * (self.G @ self.x)[self.row], WARM_MARGIN)
+            self.z = np.maximum(self.sign * y[self.row], WARM_MARGIN)
+            self.v, self.kappa = np.where(self.equal, y, 0.0), WARM_MARGIN * WARM_MARGIN
 
     def spread(self, values):
         """For each row the sum over its sides."""
@@ -94,7 +101,7 @@ class Lane:
     def judge(self):
         """What the point is, or None."""
         limits, tau, Gx, unit, dual_unit = self.settings, self.tau, self.Gx, 1.0 / self.scale, 1.0 / self.D
-        tol, tol_abs = MARGIN * limits.tol, MARGIN * (limits.tol_abs or np.inf)
+        tol, tol_abs = limits.tol, limits.tol_abs or np.inf
         xPx, qx = self.x @ self.Px, self.q @ self.x
         both = [(np.flatnonzero(self.row == i)) for i in range(len(self.b))]
         lost = sum(self.z[k].min() * self.h[k].sum() for k in both if len(k) == 2)
@@ -121,7 +128,7 @@ class Lane:
         ]
         if all(small):
             return OPTIMAL
-        tol, hz = MARGIN * (limits.tol_infeasible or limits.tol), self.hz - lost
+        tol, hz = limits.tol_infeasible or limits.tol, self.hz - lost
         ray_dual = (np.abs(self.rd - self.Px - self.q * tau) * dual_unit).max()
         ray_P, ray_rows = (np.abs(self.Px) * dual_unit).max(), (along * unit).max()
         largest, y = np.abs(self.A_given).max(initial=0.0), np.abs(self.y) * self.scale
@@ -140,7 +147,7 @@ class Lane:
         penalty, fresh = self.equal / DELTA, self.fresh
         W = self.spread(z / s) + penalty
         V = self.inverse @ self.inverse
-        K = self.P + G.T @ ((W + np.where(self.is_bound, RHO, 0.0))[:, None] * G + V @ G)
+        K = self.P + G.T @ ((W + np.where(self.is_bound, DELTA, 0.0))[:, None] * G + V @ G)
         rhs = self.spread(sign * z / s * self.h) + penalty * self.b + V @ self.h_cone
         x2 = np.linalg.solve(K, G.T @ rhs - self.q)
         apart = sign * (G @ x2)[row] - self.h
@@ -180,7 +187,7 @@ class Lane:
         dkappa = -kappa - kappa * dtau / tau
         longest = max(1.0, (-ds).max(initial=0.0), (-dz).max(initial=0.0), -dtau / tau, -dkappa / kappa)
         longest = max(longest, to_boundary(s_cone), to_boundary(z_cone))
-        sigma = 0.0 if fresh else max((1.0 - 1.0 / longest) ** 3, LEAST_SIGMA)
+        sigma = 0.0 if fresh else (1.0 - 1.0 / longest) ** 3
         c = -np.ones(len(s)) if fresh else sigma * mu / (s * z) - 1.0 - ds * dz
         c_cone = -self.lam
         for cone in self.cones if not fresh else ():
@@ -199,7 +206,7 @@ class Lane:
         for v, v_cone in ((self.s, self.s_cone), (self.z, self.z_cone)):
             depths = [v_cone[cone.start] - np.linalg.norm(v_cone[cone][1:]) for cone in self.cones]
             up = 1.0 - min(v.min(initial=np.inf), *depths, np.inf) if fresh else 0.0
-            if up >= 1.0 - NEAR:
+            if up >= 1.0 - WARM_MARGIN:
                 v += up
                 v_cone[[cone.start for cone in self.cones]] += up
         self.tau, self.kappa, self.fresh = tau + size * dtau, kappa + size * dkappa, False

@@ -1,9 +1,23 @@
-"""The exponentials of vectors against NumPy's."""
+"""The exponential of kernels against NumPy's."""
 
 import numpy as np
 import pytest
 
-from socp.compiled.exponential import exponentials, single_exponentials
+from socp.compiled.exponential import exponential
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Singles
+
+
+@kernel
+def exponentials(x: Floats) -> None:
+    for i in range(x.size):
+        x[i] = exponential(x[i])
+
+
+@kernel
+def single_exponentials(x: Singles) -> None:
+    for i in range(x.size):
+        x[i] = exponential(x[i])
 
 
 @pytest.mark.parametrize(

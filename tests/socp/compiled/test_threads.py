@@ -10,7 +10,7 @@ import qp
 import socp
 from socp.compiled import threads
 from socp.compiled.threads import blas_threads
-from socp.engine import FEW
+from socp.linalg.cholesky import LOOPS
 from tests.support.programs import planted_optimum
 
 
@@ -62,7 +62,7 @@ def test_of_solvers_that_overlap_the_last_one_puts_back(library):
 
 
 def test_a_solve_uses_its_number(library):
-    program, _ = planted_optimum(np.random.default_rng(0), n=FEW + 10)
+    program, _ = planted_optimum(np.random.default_rng(0), n=LOOPS + 10)
     seen = []
     socp.solve(program, threads=3, callback=lambda iterate: seen.append(library["number"]))
     assert set(seen) == {3} and library["number"] == 7

@@ -10,7 +10,7 @@ from socp.form.standard import StandardForm
 from socp.kkt.base import measure_residual, restart, scaled_residual, solve
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
-from socp.kkt.policy import EQUATIONS, GOOD_ENOUGH, PRECISE, RETRY_INTERVAL
+from socp.kkt.policy import EQUATIONS, GOOD_ENOUGH, PRECISE
 from socp.kkt.sparse import SparseKKT, apply_sparse
 from socp.linalg.refinement import STOP, TAKE_BACK, refinement_decision
 from tests.support.cone_points import matrices
@@ -342,15 +342,12 @@ def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
     kkt = system(np.eye(5), refinement_steps=0, errors=tuple(LEFT.values()))
     assert kkt.policy.deltas.tolist() == list(LEFT)
     rhs, out = np.ones(5), np.zeros(5)
-    for count in range(1, RETRY_INTERVAL + 2):
+    for count in range(1, 9):
         assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == 0
-        # the first and the last time all are tried, and the best is factored again
-        assert kkt.take_tried() == (
-            [*LEFT, 1e-8] if count == 1 else [1e-8, 1e-14, 1e-11, 1e-6, 1e-8][: 1 + 4 * (count > RETRY_INTERVAL)]
-        )
+        assert kkt.take_tried() == ([*LEFT, 1e-8] if count == 1 else [1e-8])  # the best is factored again
         assert kkt.policy.delta == 1e-8
         np.testing.assert_allclose(out, 1.0 - 1e-7, rtol=1e-12)
-    kkt.errors[2] = 1e-3  # much worse than at the comparison: the others are asked before the rest is over
+    kkt.errors[2] = 1e-3  # much worse than at the comparison
     factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out)
     assert (
         kkt.take_tried() == [1e-8, 1e-14, 1e-11, 1e-6] and kkt.policy.delta == 1e-6
@@ -376,7 +373,7 @@ def test_what_python_asks_for_in_precision_is_no_reason_to_try_another_delta():
 def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried, best):
     # each further solve leaves the error's share of the residual
     kkt, rhs, out = system(np.eye(5), errors=errors), np.ones(5), np.zeros(5)
-    for count in range(RETRY_INTERVAL):
+    for count in range(6):
         assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == 0
         assert kkt.take_tried() == (tried if count == 0 else [best])
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)
@@ -389,7 +386,7 @@ def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried
 ])  # fmt: skip
 def test_where_pivots_were_replaced_the_next_delta_is_looked_at(errors, tried, best):
     kkt, rhs, out = system(np.eye(5), errors=errors, replaced=(2, 0, 0, 0)), np.ones(5), np.zeros(5)
-    for count in range(RETRY_INTERVAL):
+    for count in range(6):
         assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == (2 if best == 1e-14 else 0)
         assert kkt.take_tried() == (tried if count == 0 else [best])
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)

@@ -5,7 +5,8 @@ import pytest
 
 from socp import ConeProgram, NonNeg
 from socp.form.standard import StandardForm
-from socp.kkt.dense import RAISED, DenseKKT
+from socp.kkt.dense import DenseKKT
+from socp.kkt.policy import PIVOT_EPS
 from tests.support.kkt_systems import factor_precisely, solve_precisely
 from tests.support.standard_forms import dense_kkt, dense_M, mixture, operator_matrix, scaling_point
 
@@ -79,4 +80,4 @@ def test_a_singular_hessian_leaves_no_pivot_of_rounding(n):
     rhs = np.ones(n)
     assert factor_precisely(kkt, np.empty(0), np.empty(0), rhs, np.empty_like(rhs)) == 0
     pivots = np.diag(kkt.H.reshape(n, n)) ** 2
-    assert (pivots[1:] > 0.3 * RAISED * v[1:] ** 2).all()
+    assert (pivots[1:] > 0.3 * PIVOT_EPS * v[1:] ** 2).all()

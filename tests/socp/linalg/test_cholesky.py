@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE
-from socp.linalg.cholesky import LOOPS, NARROW, cholesky, solve_lower, solve_lower_transposed
+from socp.linalg.cholesky import LOOPS, cholesky, solve_lower, solve_lower_transposed
 from socp.linalg.dense import (
-    ENTRIES,
     gram,
     multiply_low_rank,
     multiply_symmetric_dense,
     multiply_tall,
-    scale_symmetric_dense,
 )
 
 
@@ -20,7 +18,7 @@ def positive_definite(n, seed=0):
     return X @ X.T + n * np.eye(n)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 6, 7, LOOPS, LOOPS + 1, NARROW - 1, NARROW, NARROW + 1, 200, 600])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 6, 7, LOOPS - 1, LOOPS, LOOPS + 1, 200, 600])
 def test_cholesky_and_its_solves(n):
     A = positive_definite(n)
     flat = A.ravel().copy()
@@ -37,7 +35,7 @@ def test_cholesky_and_its_solves(n):
         np.testing.assert_allclose(y.reshape(count, n) @ A, x, atol=1e-9)
 
 
-@pytest.mark.parametrize("n", [5, LOOPS, NARROW + 9, 300])
+@pytest.mark.parametrize("n", [5, LOOPS, LOOPS + 9, 300])
 def test_cholesky_names_the_first_bad_pivot(n):
     for k in (n - 3, n - 2, n - 1):  # the first and the second of a pair, and one without another
         A = positive_definite(n)
@@ -54,7 +52,7 @@ def test_a_nan_comes_out_in_the_factor(n):
 
 
 @pytest.mark.parametrize("k", [0, 1, 3])
-@pytest.mark.parametrize("n", [1, 5, ENTRIES, ENTRIES + 1])
+@pytest.mark.parametrize("n", [1, 5, LOOPS, LOOPS + 1])
 def test_products_with_few_columns(n, k):
     rng = np.random.default_rng(n)
     Y, x, y, S = rng.normal(size=(n, k)), rng.normal(size=n + 2), rng.normal(size=k + 1), np.zeros((k, k))
@@ -67,7 +65,7 @@ def test_products_with_few_columns(n, k):
     np.testing.assert_allclose(np.triu(S), np.triu(Y.T @ Y), rtol=0, atol=1e-12 * n)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 6, LOOPS, LOOPS + 1, 50])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 50, LOOPS, LOOPS + 1])
 def test_products(n):
     A, rng = positive_definite(n), np.random.default_rng(n)
     x, out, D = rng.normal(size=n), np.empty(n), rng.uniform(0.5, 2.0, n)
@@ -77,6 +75,3 @@ def test_products(n):
         F = rng.normal(size=(n, k))
         multiply_low_rank(n, k, F.T.ravel(), D, x, np.empty(k), out)
         np.testing.assert_allclose(out, F @ (F.T @ x) + D * x, rtol=0, atol=1e-12 * n)
-    scaled = np.empty((n, n))
-    scale_symmetric_dense(A, D, 3.0, scaled)
-    np.testing.assert_allclose(scaled, 3.0 * np.diag(D) @ A @ np.diag(D), rtol=1e-14)

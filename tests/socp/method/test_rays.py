@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 import qp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Status
-from socp.method.rays import LARGE, nearest_ray
+from socp.derivatives.saddle import SPECTRAL_UP_TO
+from socp.method.rays import nearest_ray
 
 
 def unbounded(seed, storage=np.asarray):
@@ -54,7 +55,7 @@ def test_rows_that_the_ray_would_leave_are_held():
 
 
 def test_what_is_left_alone():
-    n = LARGE + 1
+    n = SPECTRAL_UP_TO + 1
     large, x = ConeProgram(np.ones(n), np.ones((1, n)), [1.0], [NonNeg(1)]), np.ones(n)
     assert nearest_ray(large, x) is x
     small = ConeProgram([1.0], [[1.0]], [1.0], [NonNeg(1)])

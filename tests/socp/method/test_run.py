@@ -344,7 +344,7 @@ def test_an_answer_with_no_more_digits_tells_what_is_left_and_why(seed):
     assert told < 1e-5
 
 
-def test_last_steps_leave_the_policy_as_it_was():
+def test_last_step_leave_the_policy_as_it_was():
     solver = Solver(ConeProgram(np.ones(11), -np.eye(11), 1e6 * np.ones(11), [NonNeg(11)], P=HILBERT))
     run = Run(solver.program, solver._state, solver.settings, False, None)
     run.solve()
@@ -353,7 +353,7 @@ def test_last_steps_leave_the_policy_as_it_was():
     take_best(solver._state)
     answer = run.unscale(solver._state.point)
     found, _ = run._judge(answer)
-    _, better, _ = run._last_steps(answer, found, "")
+    _, better, _ = run._last_step(answer, found, "")
     assert better.worst <= found.worst and not policy.precise
 
 

@@ -13,8 +13,7 @@ from ....compiled.blas import LOWER, NO_TRANSPOSE, RIGHT, TRANSPOSE, UNIT, gemm,
 from ....compiled.kernels import inner, leaf
 from ....compiled.signatures import Floats
 from ....compiled.structures import floats, integers, structure
-from ...cholesky import LOOPS, NARROW
-from ...dense import ENTRIES
+from ...cholesky import LOOPS
 from ..factors import Factors, put_pivot
 from ..symbolic.assembly_tree import AssemblyTree
 
@@ -40,8 +39,8 @@ class PanelFactors(Factors):
     def __init__(self, tree: AssemblyTree, signs: Floats) -> None:
         super().__init__(
             n=tree.perm.size, supernodes=tree.parent.size, entries=int(tree.panel_start[-1]),
-            rows=tree.largest_update, update=tree.largest_update * NARROW,
-            front=tree.largest_front * NARROW, tree=tree,
+            rows=tree.largest_update, update=tree.largest_update * LOOPS,
+            front=tree.largest_front * LOOPS, tree=tree,
         )  # fmt: skip
         self.perm[:], self.signs[:] = tree.perm, signs[tree.perm]
         self.d[:] = 1.0
@@ -80,8 +79,8 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
     """
     (width, height), replaced, panels = extent(ldl, k), 0, ldl.values
     length, begin, column = width + height, ldl.tree.panel_start[k], ldl.tree.first[k]
-    for a in range(0, width, NARROW):
-        b = min(a + NARROW, width)
+    for a in range(0, width, LOOPS):
+        b = min(a + LOOPS, width)
         wrong = factor_block(ldl, k, a, b)
         if wrong < 0:
             return -1
@@ -95,9 +94,9 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
             at = begin + j * length + b
             scale(scaled, (j - a) * count, panels, at, count, 1.0)
             scale(panels, at, panels, at, count, 1.0 / ldl.d[column + j])
-        for j in range(b, width, NARROW):  # F(j:, j) -= L(j:, a:b) D(a:b) L(j, a:b)'
+        for j in range(b, width, LOOPS):  # F(j:, j) -= L(j:, a:b) D(a:b) L(j, a:b)'
             gemm(
-                NO_TRANSPOSE, TRANSPOSE, length - j, min(NARROW, width - j), b - a, -1.0, panels, first + j, length,
+                NO_TRANSPOSE, TRANSPOSE, length - j, min(LOOPS, width - j), b - a, -1.0, panels, first + j, length,
                 scaled, j - b, count, 1.0, panels, begin + j * length + j, length,
             )  # fmt: skip
     return replaced
@@ -138,8 +137,8 @@ def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int) -> No
     places, place, product, scaled = ldl.places, ldl.place, ldl.product, ldl.scaled
     for i in range(count):
         places[i] = place[tree.rows[start + i]]
-    for a in range(0, columns, NARROW):
-        block = min(NARROW, columns - a)
+    for a in range(0, columns, LOOPS):
+        block = min(LOOPS, columns - a)
         first = other + above + a
         for t in range(width):
             scale(scaled, t * block, panels, first + t * leading, block, d[column + t])
@@ -164,7 +163,7 @@ def solve_lower(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
             subtract_multiple(x, column + j + 1, panels, begin + j * length + j + 1, width - j - 1, x[column + j])
     else:
         trsv(LOWER, NO_TRANSPOSE, UNIT, width, panels, begin, length, x, column)
-    if width * height <= ENTRIES:
+    if width * height <= LOOPS:
         for j in range(width):
             origin, x_j = begin + j * length + width, x[column + j]
             for i in range(height):
@@ -181,7 +180,7 @@ def solve_upper(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
     panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows
     (width, height), place = extent(ldl, k), ldl.tree.row_start[k]
     length = width + height
-    if width * height <= ENTRIES:
+    if width * height <= LOOPS:
         for j in range(width):
             origin, x_j = begin + j * length + width, x[column + j]
             for i in range(height):

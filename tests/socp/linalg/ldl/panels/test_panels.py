@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from socp.linalg.cholesky import NARROW
+from socp.linalg.cholesky import LOOPS
 from socp.linalg.ldl.panels.dense import PanelFactors, factor_panel, update_panel
 from socp.linalg.ldl.symbolic.analysis import analyze
 from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree, panel_flops
@@ -104,7 +104,7 @@ def test_alike_columns_are_one_supernode():
     assert len(tree.parent) == 1 and tree.first.tolist() == [0, 12]
 
 
-SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, NARROW, NARROW + 1] for height in [0, 1, 3, 20, 70, 135]]
+SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, LOOPS, LOOPS + 1] for height in [0, 1, 3, 20, 70, 135]]
 MARGIN = 3
 
 
@@ -121,7 +121,7 @@ def factors_of(first, heights, signs):
     return ldl
 
 
-@pytest.mark.parametrize("width, height", [*SIZES, (2 * NARROW, 900), (2 * NARROW + 1, 300), (3 * NARROW, 0)])
+@pytest.mark.parametrize("width, height", [*SIZES, (2 * LOOPS, 900), (2 * LOOPS + 1, 300), (3 * LOOPS, 0)])
 def test_panel(width, height):
     """[F11; F21] = [L11; L21] D L11', with one pivot that has to be replaced."""
     rng = np.random.default_rng(width + 1000 * height)
