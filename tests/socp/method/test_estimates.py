@@ -8,7 +8,6 @@ import pytest
 import socp
 from socp import commandline
 from socp.method.loop import FAR_RAY, GO_ON, RAY, RAY_FOUND, SOLVED, STALLED, judge, prepare_run
-from socp.plan.choice import SMALL
 from socp.verify.stopping import CONE, DUAL, GAP, ROWS, SCALES
 
 
@@ -112,14 +111,14 @@ def test_kernels_of_large_programs_are_loaded_where_one_comes(monkeypatch):
     monkeypatch.setattr(commandline, "ready_for_large", loaded.append)
     cones = [socp.NonNeg(2), socp.SecondOrder(3)]
     for n, given, expected in (
-        (SMALL, cones, ["small"]), (SMALL + 1, cones, ["small", True]), (SMALL + 1, cones[:1], ["small", False]),
+        (commandline.GLANCE, cones, ["small"]), (commandline.GLANCE + 1, cones, ["small", True]), (commandline.GLANCE + 1, cones[:1], ["small", False]),
     ):  # fmt: skip
         loaded.clear()
         commandline._load_kernels(SimpleNamespace(n=n, cones=given))
         assert loaded == expected
     loaded.clear()
-    commandline._load_kernels(SimpleNamespace(n=SMALL + 1))  # a quadratic program
+    commandline._load_kernels(SimpleNamespace(n=commandline.GLANCE + 1))  # a quadratic program
     assert loaded == ["small", False]
     monkeypatch.setattr(commandline, "INTERPRETED", True)
-    commandline._load_kernels(SimpleNamespace(n=SMALL + 1))
+    commandline._load_kernels(SimpleNamespace(n=commandline.GLANCE + 1))
     assert len(loaded) == 2
