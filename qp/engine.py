@@ -179,9 +179,7 @@ class Engine(SetUpOnce):
             started, setup_time = time.perf_counter(), self.setup_time
             solution = self._find(warm_start is True, self._start_of(warm_start))
             late = self.setup_time - setup_time  # a cone solver that was set up on the way
-            solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
-            timings = solution.timings
-            timings["rest"] += solution.setup_time + solution.solve_time - sum(timings.values())
+            solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if solution.status is OPTIMAL and self.active_set is not None:  # which begins there
                 self._last = solution.x.copy()
             if self.settings.verbose:
@@ -196,6 +194,8 @@ class Engine(SetUpOnce):
                 self._show(self.dual_active_set.plan, self.program, self.dual_active_set.form)
             solution = self.dual_active_set.solve(is_warm)
             if solution is not None:
+                for record in solution.trace if self.settings.verbose else ():
+                    printing.line(record)
                 return solution
         test = ProgramTest(self.program, self.presolved, self.cone_form)
         if self.active_set is not None:
@@ -235,5 +235,5 @@ class Engine(SetUpOnce):
             point = (test.primal_ray(x), y, z)
         return solution_at(
             self.program, run.status, point, found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
-            message=run.message, trace=run.trace, timings=run.timings.copy(), plan=run.plan, run=run,
+            message=run.message, trace=run.trace, timings=run.timings.copy(), plan=run.plan, run=run.solution,
         )  # fmt: skip

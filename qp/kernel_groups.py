@@ -6,7 +6,7 @@ from socp.kernel_groups import announce, prepare_packages
 
 announce(
     first=[
-        "qp.problem.program.are_plain_sides", "qp.reduce.cone_form.classify", "qp.reduce.removal.look_for_more",
+        "qp.problem.program.are_plain", "qp.reduce.cone_form.classify", "qp.reduce.removal.look_for_more",
     ],
     every=["qp.problem", "qp.reduce"],
     dual=["qp.active_set.dual"],

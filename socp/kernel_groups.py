@@ -81,8 +81,9 @@ def any_second_order(cones: Any) -> bool:
 
 def ready_for(*matrices: Any, cones: Any = ()) -> None:
     """Call `ready_for_large` if one of the matrices of a program that comes is sparse and not small."""
-    if any(sp.issparse(matrix) and matrix.shape[-1] > GLANCE for matrix in matrices):
-        ready_for_large(any_second_order(cones))
+    for matrix in matrices:
+        if type(matrix) is not np.ndarray and sp.issparse(matrix) and matrix.shape[-1] > GLANCE:
+            ready_for_large(any_second_order(cones))
 
 
 if not INTERPRETED:

@@ -5,7 +5,8 @@ With P = R'R, u = R x + v and v = R'^-1 q the program asks for the shortest u wi
     minimize 1/2 u'u   subject to   lower <= M u <= upper,     each row of M of length one
 
 The method starts at u = 0, the minimum without constraints, and takes the row whose side is violated most into the
-working set W.  The multipliers go from where they are towards those of the shortest u with the sides of W,
+working set W, and with it those that are violated half as much.  The multipliers go from where they are towards those
+of the shortest u with the sides of W,
 
     u = -M_W'y,     M_W M_W' y = -sides of W,     M_W M_W' = L D L'
 
@@ -40,6 +41,7 @@ DEPENDENT = 1e-10  # the square of a row's distance from the span of the working
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a product of a row
 REFINEMENTS, REFINED, ROUGH = 3, 1e-2, 0.1  # of the multipliers; shares of a margin, at the end and on the way
 PROXIMAL, MOST_PROXIMAL = 1e-4, 30  # rho as a share of the largest entry of P, and steps
+BESIDE = 0.5  # of the worst violation: rows that miss their sides by more come into the working set together
 UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides that hold in the working set; a row that is violated and may be
 
 
@@ -51,7 +53,7 @@ class DualSet(Structure):
 
     m, n = dimension(), dimension()
     R = floats("n * n")  # of P + rho I = R'R, by rows
-    rho = number()  # of proximal steps, 0 where P is definite
+    rho, may_be_proximal = number(), flag()  # of proximal steps, 0 where P is definite; whether there may be some
     M, columns = matrix("m + n, n"), matrix("n, m + n")
     scale = floats("m + n")  # of the rows, to the length one
     lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides, and violations that are none
@@ -64,6 +66,7 @@ class DualSet(Structure):
     multipliers, target, work = floats("n + 1"), floats("n + 1"), floats("n + 1")
     L, D = matrix("n + 1, n + 1"), floats("n + 1")
     tol = number()  # of a violation, relative to 1 + the size of the side
+    beside = number()  # see `BESIDE`; infinite where one row is to come after another
     missed_tol = number()  # the same of a row that depends on those that hold, as rounding may leave it
 
 
@@ -71,11 +74,14 @@ class DualSet(Structure):
 def load_dual(batch: Batch, w: DualSet, test: Verifier, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> bool:
     """Take P, and A by columns, as those of the only program of a batch; False where P has no factor.
 
-    Where P is not clearly definite, proximal steps are by P + rho I, with a rho beside q where P is zero.
+    Where P is not clearly definite, proximal steps, if there may be, are by P + rho I, with a rho beside q where P is
+    zero.
     """
     copy_program(batch, test, P, indptr, indices, data)
     w.is_factored, w.rho = False, 0.0
     if not invert_factor(batch.P[0], w):
+        if not w.may_be_proximal:
+            return False
         largest = norm_within(batch.P[0], 0, batch.P.shape[1])
         if largest == 0.0:
             largest = norm_within(batch.q[0], 0, batch.n)
@@ -268,6 +274,20 @@ def add(w: DualSet, i: int, is_equal: bool) -> bool:
 
 
 @inner
+def add_beside(w: DualSet, l: Floats, u: Floats, worst: int) -> None:
+    """Take the other rows that are violated by a share of what the worst is, and do not depend, into the working set.
+
+    The dual objective rises along their multipliers, too: some may get the wrong sign and leave in `settle`, not all.
+    """
+    least = w.beside * max(w.Mu[worst] - w.upper[worst], w.lower[worst] - w.Mu[worst])
+    for i in range(w.m + w.n):
+        above, below = w.Mu[i] - w.upper[i], w.lower[i] - w.Mu[i]
+        if w.side[i] == 0 and max(above, below) > max(least, w.margin[i]) and append(w, i):
+            w.multipliers[w.count - 1] = 0.0
+            w.side[i] = EQUAL if l[i] == u[i] else UPPER if above > below else LOWER
+
+
+@inner
 def solve_transposed(w: DualSet, x: Floats) -> None:
     """x := L'^-1 x."""
     for k in range(w.count - 1, 0, -1):
@@ -422,6 +442,8 @@ def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_ord
                 break
             w.side[i] = MISSED
             continue
+        else:
+            add_beside(w, l, u, i)
         made += 1
         w.steps += 1
         settle(w)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from socp.engine import NO_TIMINGS
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
-from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
@@ -37,7 +35,7 @@ from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import MOST_PROXIMAL, DualSet, load_dual, solve_dual
+from .dual import BESIDE, MOST_PROXIMAL, DualSet, load_dual, solve_dual
 
 TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
 STEPS = 6  # at most, for each row and variable: programs take one or two
@@ -93,6 +91,10 @@ class DualActiveSet:
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
         found = self._find(room, is_warm) if room.is_factored else None
+        if found is None and room.is_factored:  # sides that come together may depend on each other all but rounding
+            room.work.beside = np.inf
+            found = self._find(room, False)
+            room.work.beside = BESIDE
         room.is_at_work = False
         return found
 
@@ -101,38 +103,38 @@ class DualActiveSet:
         solve_dual(room.batch, room.work, room.test, *NO_LAYOUT, is_warm)
         code = room.code.item()
         if code == ANSWERED:
-            return self._answer(room, f"{test_holds(settings.tol)}; {room.work.count} sides in the working set")
+            return self._answer(room)
         (x, y, z), limit = room.point(), settings.tol_infeasible or settings.tol
         if code == PRIMAL_INFEASIBLE and primal_infeasibility(program, y, z) <= limit:
-            return self._answer(room, NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE)
+            return self._certificate(room, (x, y, z), NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE)
         if code == DUAL_INFEASIBLE and dual_infeasibility(program, x) <= limit:
-            return self._answer(room, UNBOUNDED, Status.DUAL_INFEASIBLE)
+            return self._certificate(room, (x, y, z), UNBOUNDED, Status.DUAL_INFEASIBLE)
         return None
 
-    def _answer(self, room: Room, message: str, status: Status = OPTIMAL) -> Solution:
-        """The answer that is in the room, or a certificate."""
-        program, point = self.program, room.point()
-        figures: tuple[float, float, float, float, float] = tuple(room.numbers.tolist())
-        iterations: int = room.iterations.item()
-        trace = room.copy_of_trace(min(iterations + 1, room.trace.size))
-        if program.offset:
-            figures = figures[0] + program.offset, figures[1] + program.offset, *figures[2:]
-            trace["primal_objective"] += program.offset
-            trace["dual_objective"] += program.offset
-        if self.settings.verbose:
-            for record in trace:
-                printing.line(record)
-        cone_solution = functools.partial(cone_answer, program, point, status, message, trace, self.plan)
-        rest: dict[str, Any] = {
-            "iterations": iterations, "setup_time": 0.0, "solve_time": 0.0, "message": message, "trace": trace,
-            "timings": NO_TIMINGS.copy(), "plan": self.plan, "run": SimpleNamespace(solution=cone_solution),
+    def _answer(self, room: Room) -> Solution:
+        """The answer that is in the room, its words and records left to `rest_of`: they would take as long again."""
+        program, offset, count = self.program, self.program.offset, room.iterations.item()
+        objective, dual_objective, primal_residual, dual_residual, gap = room.numbers.tolist()
+        x, y, z_bounds = room.point()
+        solution: Solution = object.__new__(Solution)
+        solution.__dict__ = {
+            "status": OPTIMAL, "x": x, "y": y, "z_bounds": z_bounds, "objective": objective + offset,
+            "dual_objective": dual_objective + offset, "primal_residual": primal_residual,
+            "dual_residual": dual_residual, "gap": gap, "iterations": count, "setup_time": 0.0, "solve_time": 0.0,
+            "plan": self.plan, "_linearize": functools.partial(linearize_program, program), "_cone_solution": None,
+            "_rest": functools.partial(rest_of, program, self.settings.tol, room.work.count, room.copy_of_trace(count)),
         }  # fmt: skip
-        if status is not OPTIMAL:
-            return solution_at(program, status, point, None, **rest)
         room.has_answer = True
-        solution = Solution(status, *point, *figures, **rest)
-        solution._linearize = functools.partial(linearize_program, program)
         return solution
+
+    def _certificate(self, room: Room, point: Point, message: str, status: Status) -> Solution:
+        """The answer that there is none."""
+        program, trace = self.program, trace_of(self.program, room.copy_of_trace(room.iterations.item()))
+        return solution_at(
+            program, status, point, None, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message,
+            trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
+            run=functools.partial(cone_answer, program, point, status, message, trace, self.plan),
+        )  # fmt: skip
 
     def _enter(self) -> Room:
         """The room with the data of the program in it, at work: its own, one that was left, or a new one."""
@@ -164,9 +166,8 @@ def small_method(
         return None
     dual = DualActiveSet(program, settings, before)
     P.is_definite = dual.is_definite
-    if dual.is_definite:
-        return dual
-    if dual.is_proximal and choose_method(program, settings, may_be_definite=False) == "dual active set":
+    seconds = dual.plan.seconds
+    if dual.is_definite or (dual.is_proximal and seconds["dual active set"] <= seconds["interior point"]):
         return dual
     dual.let_go(before)
     return None
@@ -182,8 +183,7 @@ def solve_small(program: QuadraticProgram, settings: Settings) -> Solution | Non
     solution = dual.solve(False) if is_sure else None
     dual.let_go()
     if solution is not None:
-        solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
-        solution.timings["rest"] = solution.setup_time + solution.solve_time
+        solution.take_seconds(ready - started, time.perf_counter() - ready)
     return solution
 
 
@@ -215,7 +215,8 @@ class Room:
             **{name: np.zeros((1, size)) for name, size in data.items()},
         )  # fmt: skip
         self.test, self.work = verifier_for(batch, np.zeros(m), settings), DualSet(m=m, n=n)
-        self.work.max_steps = most_steps
+        self.work.max_steps, self.work.beside = most_steps, BESIDE
+        self.work.may_be_proximal = "proximal steps" in method_seconds(n, m, 0, 0)
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MOST_CROSSING, CROSSING * tol)
         self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
@@ -226,9 +227,9 @@ class Room:
         self.words = batch.words + self.test.words + self.work.words
         self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
-    def copy_of_trace(self, count: int) -> np.ndarray:
-        """Return a copy of the first records, by bytes: numbers take twice as long."""
-        return np.ndarray(count, TRACE, bytearray(self._records[: TRACE.itemsize * count]))
+    def copy_of_trace(self, iterations: int) -> bytearray:
+        """Return a copy of the records of so many iterations, as bytes: numbers take twice as long."""
+        return bytearray(self._records[: TRACE.itemsize * (iterations + 1)])
 
     def point(self) -> Point:
         """A copy of the answer, (x, y, z_bounds)."""
@@ -252,8 +253,29 @@ class Room:
         self.program = program
 
 
+def rest_of(
+    program: QuadraticProgram, tol: float, sides: int, records: bytearray, solution: Solution
+) -> dict[str, Any]:
+    """What an answer has beside its point and figures."""
+    trace, message = trace_of(program, records), f"{test_holds(tol)}; {sides} sides in the working set"
+    point = solution.x, solution.y, solution.z_bounds
+    return {
+        "message": message, "trace": trace,
+        "timings": {**NO_TIMINGS, "rest": solution.setup_time + solution.solve_time},
+        "_run": functools.partial(cone_answer, program, point, OPTIMAL, message, trace, solution.plan),
+    }  # fmt: skip
+
+
+def trace_of(program: QuadraticProgram, records: bytearray) -> np.ndarray:
+    """The records of a run as those of its program."""
+    trace: np.ndarray = np.frombuffer(records, TRACE)
+    trace["primal_objective"] += program.offset
+    trace["dual_objective"] += program.offset
+    return trace
+
+
 def cone_answer(
-    program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan
+    program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan | None
 ) -> ConeSolution:
     """The answer to the cone program, from that to the program."""
     form, (x, y, z_bounds) = ConeForm(program), point

@@ -78,7 +78,6 @@ class QuadraticProgram(WithHessian):
         offset: float = 0.0,
     ) -> None:
         self.q = as_vector("q", q)
-        check_finite("q", self.q)
         n = self.q.size
         self.P = P if isinstance(P, KernelMatrix) and P.shape == (n, n) else as_hessian("P", P, n, "q")
         variables = f" ({n} variables in q)"
@@ -90,14 +89,14 @@ class QuadraticProgram(WithHessian):
         self.u = NO_VALUES if A is None else as_vector("u", u, m, rows, True, NO_UPPER)
         self.lb = as_vector("lb", lb, n, variables, True, NO_LOWER)
         self.ub = as_vector("ub", ub, n, variables, True, NO_UPPER)
-        self._check_sides()
+        self._check_vectors()
         self.offset = as_number("offset", offset)
 
-    def _check_sides(self) -> None:
-        """Take what lies far out as absent; refuse sides that can never hold."""
-        if not are_plain_sides(self.l, self.u):
+    def _check_vectors(self) -> None:
+        """Take sides far out as absent; refuse those that can never hold, and a q that is not finite."""
+        if not are_plain(self.q, self.l, self.u, self.lb, self.ub):
+            check_finite("q", self.q)
             self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
-        if not are_plain_sides(self.lb, self.ub):
             self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
 
     def with_data(
@@ -105,19 +104,17 @@ class QuadraticProgram(WithHessian):
     ) -> QuadraticProgram:
         """The program with checked matrices P and A in place of its own, and what else is given; that is checked."""
         program: QuadraticProgram = object.__new__(QuadraticProgram)
-        program.__dict__.update(self.__dict__)
+        program.__dict__ = self.__dict__.copy()
         program.P, program.A = P, A
         if q is not None:
             program.q = as_vector("q", q, self.n)
-            check_finite("q", program.q)
-        if l is None and u is None and lb is None and ub is None:
-            return program
-        variables = f" ({self.n} variables in q)"
-        for name, side in {"l": l, "u": u, "lb": lb, "ub": ub}.items():
-            if side is not None:
-                size, why = (self.m, " (the rows of A)") if name in "lu" else (self.n, variables)
-                setattr(program, name, as_vector(name, side, size, why, True))
-        program._check_sides()
+        if not l is u is lb is ub is None:
+            variables = f" ({self.n} variables in q)"
+            for name, side in {"l": l, "u": u, "lb": lb, "ub": ub}.items():
+                if side is not None:
+                    size, why = (self.m, " (the rows of A)") if name in "lu" else (self.n, variables)
+                    setattr(program, name, as_vector(name, side, size, why, True))
+        program._check_vectors()
         return program
 
     def with_full_hessian(self) -> QuadraticProgram:
@@ -189,7 +186,7 @@ def checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) 
 
     Each may have a row for each program of a batch, or one that all share.
     """
-    if lower.shape == upper.shape and are_plain_sides(lower.reshape(-1), upper.reshape(-1)):
+    if lower.shape == upper.shape and are_plain(NO_VALUES, lower.ravel(), upper.ravel(), NO_VALUES, NO_VALUES):
         return lower, upper
     for name, side in zip(names, (lower, upper)):
         check_no_nan(name, side[0] if side.ndim == 2 and len(side) == 1 else side)
@@ -217,14 +214,18 @@ def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
 
 
 @kernel
-def are_plain_sides(lower: Floats, upper: Floats) -> bool:
-    """Whether all sides are in order, and absent or numbers well below 1e20 in size: these need no further look."""
-    for i in range(lower.size):
-        if not (abs(lower[i]) < 0.99e20 or lower[i] == -np.inf):
-            return False
-        if not (abs(upper[i]) < 0.99e20 or upper[i] == np.inf) or lower[i] > upper[i]:
-            return False
-    return True
+def are_plain(q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) -> bool:
+    """Whether q is finite, and all sides are in order, and absent or numbers well below 1e20 in size."""
+    trap = 0.0  # 0 times a number that is not finite is NaN
+    for j in range(q.size):
+        trap += 0.0 * q[j]
+    for lower, upper in ((l, u), (lb, ub)):
+        for i in range(lower.size):
+            if not (abs(lower[i]) < 0.99e20 or lower[i] == -np.inf):
+                return False
+            if not (abs(upper[i]) < 0.99e20 or upper[i] == np.inf) or lower[i] > upper[i]:
+                return False
+    return trap == 0.0
 
 
 def no_side_beyond(side: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ class Solution(Answer):
         twice the working precision.
     iterations : int
         Of the interior-point method; where an active set gave the answer, its rounds (see `qp.active_set.method`), or
-        the sides that came into the working set (see `qp.active_set.dual`).
+        those in which sides came into the working set (see `qp.active_set.dual`).
     setup_time, solve_time : float
         Seconds.
     message : str
@@ -91,7 +91,7 @@ class Solution(Answer):
     def cone_solution(self) -> ConeSolution | None:
         """The engine's answer to the cone program behind it; None where a batch or a large active set gave it."""
         if self._run is not None:
-            self._cone_solution, self._run = self._run.solution(), None
+            self._cone_solution, self._run = self._run(), None
         return self._cone_solution
 
     def _state(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class Costs(NamedTuple):
     bandwidth : float
         Bytes a second that a solve reads of a factor in main memory (one in the cache is read several times faster).
     cache : int
-        Numbers in the first cache, beyond which a dual active set is slow where P is semidefinite.
+        Numbers in the first cache, beyond which a dual active set is slow where P is only semidefinite.
     iterations : int
         Of an interior-point method, as a rule.
     interior_point : float
@@ -37,8 +37,9 @@ class Costs(NamedTuple):
     round : float
         What a round of it may take, between which it looks at its time.
     dual, dual_flops : float
-        The set-up of a dual active set, which takes about as many steps as there are variables, and its operations a
-        second.
+        The call of a dual active set, and its operations a second.
+    dual_size : int
+        Numbers in its rows at most.
     proximal : float
         Times that it takes as long where P is only semidefinite.
     """
@@ -54,8 +55,9 @@ class Costs(NamedTuple):
     passes: int = 12
     round: float = 1.0
     dual: float = 1.8e-5
-    dual_flops: float = 2.5e9
-    proximal: float = 3.0
+    dual_flops: float = 1.2e10
+    dual_size: int = 100_000
+    proximal: float = 8.0
 
 
 COSTS = Costs()
@@ -90,16 +92,16 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
 def method_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> dict[str, float]:
     """A program with m rows of so many entries and a P of order n, by each method, from data to answer.
 
-    Zeros cost active sets as much as other entries.  The dual active set is for twice the data that the cache holds;
-    its proximal steps, where P is only semidefinite, are for what the cache holds.
+    Zeros cost active sets as much as other entries.  The dual one takes half of the variables to their bounds, in ten
+    rounds; proximal steps, where P is only semidefinite, are for what the cache holds.
     """
     iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, costs, P_entries=P_entries))
     found = {
         "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
         "interior point": costs.interior_point + costs.iterations * iteration,
     }
-    work = (4 * n**3 / 3 + m * n**2) / costs.dual_flops
-    if n * (n + m) <= 2 * costs.cache:
+    work = (1.5 * n**3 + m * n**2 + 20 * n * (n + m)) / costs.dual_flops
+    if n * (n + m) <= costs.dual_size:
         found["dual active set"] = costs.dual + work
     if n * (n + m) <= costs.cache:
         found["proximal steps"] = costs.dual + costs.proximal * work

@@ -82,6 +82,30 @@ class Answer(KeepsProgram):
     status: Status
     _linearize: Callable[[Any, float], Any] | None = None  # set by what solved the program: (answer, smoothing)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What is made when it is first asked for: all that `_rest` returns."""
+            if self.__dict__.get("_rest") is None or name not in self._state():
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return self.__dict__[name]
+
+    def _state(self) -> dict[str, Any]:
+        """All of it, with what nobody has asked for yet."""
+        own = self.__dict__
+        if own.get("_rest") is not None:
+            for name, value in own["_rest"](self).items():
+                own.setdefault(name, value)
+            own["_rest"] = None
+        return own
+
+    def take_seconds(self: Any, setup: float, solve: float) -> None:
+        """Note how long it took: what is in no part of `timings` is the rest."""
+        self.setup_time, self.solve_time = setup, solve
+        timings = self.__dict__.get("timings")
+        if timings is not None:  # they are made of the two where nobody has asked yet
+            timings["rest"] += setup + solve - sum(timings.values())
+
     def _linearized(self, smoothing: float) -> Any:
         """Return the derivatives of the answer."""
         if self.status is not Status.OPTIMAL:

@@ -62,7 +62,7 @@ class Estimators(RuleBasedStateMachine):
 
     @initialize(name=st.sampled_from(sorted(KINDS)))
     def begin(self, name):
-        self.kind, self.expected, self.calls = KINDS[name], None, []
+        self.kind, self.expected, self.calls, self.goes_on = KINDS[name], None, [], True
         self.model = clone(self.kind.model)
 
     def replay(self, method, X, y, **more):
@@ -72,7 +72,7 @@ class Estimators(RuleBasedStateMachine):
         fresh = clone(self.model)
         for name, samples, labels, given in self.calls:
             getattr(fresh, name)(samples, labels, **given)
-        self.X, self.expected = X, answers(fresh, X)
+        self.X, self.expected, self.goes_on = X, answers(fresh, X), True
 
     @rule(which=st.integers(0, 2), sparse=st.booleans(), weighted=st.booleans())
     def fit(self, which, sparse, weighted):
@@ -80,19 +80,18 @@ class Estimators(RuleBasedStateMachine):
         weights = {"sample_weight": 1.0 + np.arange(y.size) % 3} if weighted else {}
         self.replay("fit", sp.csr_array(X) if sparse and self.kind.sparse else X, y, **weights)
 
-    @precondition(lambda self: self.kind.batches)
+    @precondition(lambda self: self.kind.batches and self.goes_on)
     @rule(rows=st.integers(6, 12))
     def partial_fit(self, rows):
-        which = 0 if self.expected is None else [X.shape for X, _ in DATA].index(_whole(self.calls[0][1]))
+        which = [X.shape for X, _ in DATA].index(_whole(self.calls[0][1])) if self.calls else 0
         X, y = DATA[which]
-        self.calls = [] if self.expected is None else self.calls
         self.replay("partial_fit", X[:rows], y[:rows], classes=np.unique(y))
 
     @rule(data=st.data())
     def set_params(self, data):
         name = data.draw(st.sampled_from(sorted(self.kind.others)))
         self.model.set_params(**{name: data.draw(st.sampled_from(self.kind.others[name]))})
-        self.expected = None  # what it answers before the next fit is not said
+        self.expected, self.goes_on = None, not self.calls  # what it answers before the next fit is not said
 
     @rule()
     def refused(self):

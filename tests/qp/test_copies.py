@@ -56,7 +56,7 @@ QUADRATIC = {
     "active set": (boxed, "active set"),
     "of a batch": (lambda: qp.solve_many(EYE, [MINUS, 2.0 * MINUS], A=np.ones((1, 3)), u=[1.0])[1], None),
     "alone in a batch": (lambda: qp.solve_many(EYE, [MINUS, MINUS], A=np.ones((1, 3)), u=1.0, max_iter=300)[0], None),
-    "large of a batch": (lambda: qp.solve_many(np.eye(130), -np.ones((2, 130)), ub=0.5)[1], "interior point"),
+    "large of a batch": (lambda: qp.solve_many(np.eye(200), -np.ones((2, 200)), ub=0.5)[1], "interior point"),
 }
 CONIC = {
     "engine": lambda: socp.solve(c=[1.0, 0.5], **DISK),

@@ -19,25 +19,25 @@ WAYS = [
 ]
 # program: for each of these ways the method or backend, iterations + steps of refinement
 COUNTS = {
-    "generate.lasso(10)": "dual active set 16, dense 7, sparse 7, dense 7, sparse 7",
+    "generate.lasso(10)": "dual active set 3, dense 7, sparse 7, dense 7, sparse 7",
     "generate.lasso(60)": "sparse 7, sparse 7, sparse 7, dense 7, sparse 7",
     "generate.huber(12)": "sparse 6, sparse 6, sparse 6, dense 6, sparse 7",
-    "generate.portfolio(60)": "dual active set 51, low rank 10, sparse 10, dense 11, sparse 8",
-    "generate.svm_primal(20)": "dual active set 39, dense 7, sparse 7, dense 7, sparse 8",
-    "generate.svm_dual_rbf(30)": "dual active set 21, dense 8, sparse 8, dense 8, sparse 7",
+    "generate.portfolio(60)": "dual active set 11, low rank 10, sparse 10, dense 11, sparse 8",
+    "generate.svm_primal(20)": "dual active set 9, dense 7, sparse 7, dense 7, sparse 8",
+    "generate.svm_dual_rbf(30)": "dual active set 9, dense 8, sparse 8, dense 8, sparse 7",
     "generate.svm_dual_linear(60)": "low rank 9, low rank 9, sparse 9, dense 9, sparse 9",
-    "generate.mpc(6)": "dual active set 5, sparse 8+7, sparse 8+7, dense 8, sparse 8+2",
+    "generate.mpc(6)": "dual active set 4, sparse 8+7, sparse 8+7, dense 8, sparse 8+2",
     "learning.ea_svm_cubic(60)": "active set 1+361, dense 10, sparse 10, dense 10, sparse 10",
     "learning.ea_svm_linear(40)": "low rank 8, low rank 8, sparse 8, dense 8, sparse 9",
     "learning.med_dual(60)": "dense 9, dense 9, sparse 9, dense 8, sparse 10",
     "learning.med_dual(150)": "low rank 11, low rank 11, sparse 11, dense 11, sparse 12",
-    "small.random(20)": "dual active set 30, dense 8, sparse 8, dense 8, sparse 9",
+    "small.random(20)": "dual active set 12, dense 8, sparse 8, dense 8, sparse 9",
     "small.equalities(30)": "dual active set 0, dense 0, sparse 0, dense 0, sparse 0",
-    "small.control(20)": "dual active set 2, dense 8, sparse 8, dense 8, sparse 7",
-    "small.svm(20)": "dual active set 35, dense 7, sparse 7, dense 7, sparse 8",
-    "tiny.box(10)": "dual active set 7, dense 7, sparse 7, dense 7, sparse 7",
-    "tiny.rows(20)": "dual active set 24, dense 8, sparse 8, dense 8, sparse 9",
-    "tiny.rows(60)": "dual active set 71, dense 8, sparse 8, dense 8, sparse 9",
+    "small.control(20)": "dual active set 1, dense 8, sparse 8, dense 8, sparse 7",
+    "small.svm(20)": "dual active set 11, dense 7, sparse 7, dense 7, sparse 8",
+    "tiny.box(10)": "dual active set 4, dense 7, sparse 7, dense 7, sparse 7",
+    "tiny.rows(20)": "dual active set 9, dense 8, sparse 8, dense 8, sparse 9",
+    "tiny.rows(60)": "dual active set 16, dense 8, sparse 8, dense 8, sparse 9",
 }  # fmt: skip
 
 

@@ -14,26 +14,26 @@ BOX = {"lb": -1.0, "ub": 1.0}
 HALF = np.where(np.arange(N) < N // 2, 0.0, -np.inf)
 
 PROGRAMS = {
-    "a box": (QuadraticProgram(P, np.ones(N), **BOX), True),
-    "a row": (QuadraticProgram(P, np.ones(N), np.ones((1, N)), 0, 1, **BOX), True),
+    "a box": (QuadraticProgram(P, np.ones(N), **BOX), "active set"),
+    "a row": (QuadraticProgram(P, np.ones(N), np.ones((1, N)), 0, 1, **BOX), "active set"),
     "rows of which one has sides": (
-        QuadraticProgram(P, np.ones(N), np.ones((3, N)), [-np.inf, 0, -np.inf], **BOX), True),
-    "two rows": (QuadraticProgram(P, np.ones(N), np.ones((2, N)), 0, **BOX), False),
-    "more than half with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF, ub=np.roll(-HALF, -1)), True),
-    "half of them with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF), False),
-    "no bounds": (QuadraticProgram(P, np.ones(N)), False),
-    "fewer variables": (QuadraticProgram(P[:70, :70], np.ones(70), np.ones((50, 70)), 0, **BOX), False),
-    "a sparse P": (QuadraticProgram(np.eye(N), np.ones(N), **BOX), False),
-    "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), False),
-    "no P": (QuadraticProgram(None, np.ones(N), **BOX), False),
-    "a negative P": (QuadraticProgram(-P, np.ones(N), **BOX), False),
+        QuadraticProgram(P, np.ones(N), np.ones((3, N)), [-np.inf, 0, -np.inf], **BOX), "active set"),
+    "two rows": (QuadraticProgram(P, np.ones(N), np.ones((2, N)), 0, **BOX), "dual active set"),
+    "more than half with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF, ub=np.roll(-HALF, -1)), "active set"),
+    "half of them with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF), "dual active set"),
+    "no bounds": (QuadraticProgram(P, np.ones(N)), "dual active set"),
+    "fewer variables": (QuadraticProgram(P[:70, :70], np.ones(70), np.ones((50, 70)), 0, **BOX), "dual active set"),
+    "a sparse P": (QuadraticProgram(np.eye(N), np.ones(N), **BOX), "dual active set"),
+    "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "interior point"),
+    "no P": (QuadraticProgram(None, np.ones(N), **BOX), "interior point"),
+    "a negative P": (QuadraticProgram(-P, np.ones(N), **BOX), "dual active set"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_by_the_data(name):
-    program, for_active_set = PROGRAMS[name]
-    assert choose_method(program, Settings()) == ("active set" if for_active_set else "interior point")
+    program, method = PROGRAMS[name]
+    assert choose_method(program, Settings()) == method
 
 
 @pytest.mark.parametrize("asked", [

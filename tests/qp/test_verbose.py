@@ -55,7 +55,7 @@ PROGRAMS = {
     "rows that are not enough": ({**machine(True, n=60), "ub": np.inf}, None),
     "presolved": ({**BOX, "A": np.vstack([np.eye(10)[:1], np.ones((1, 10))]), "u": [0.5, 1.0], "l": -2.0}, None),
     "fixed": ({**BOX, "lb": np.r_[1.0, -np.ones(9)], "active_set": False}, "interior point"),
-    "dense": ({"P": WIDE @ WIDE.T, "q": WIDE[0], "A": WIDE[:9], "l": 1.0, "u": 1.0}, "interior point"),
+    "dense": ({"P": WIDE @ WIDE.T, "q": WIDE[0], "A": WIDE[:9], "l": 1.0, "u": 1.0, "kkt": "dense"}, "interior point"),
     "sparse": (random_rows(400, 200, 0.01), "interior point"),
     "low rank": ({"P": qp.LowRank(WIDE[:, :3], 0.1 * np.ones(150)), "q": WIDE[0], "ub": 1.0}, "interior point"),
     "unbounded": ({"P": None, "q": -np.ones(3), "A": np.ones((1, 3)), "l": 0.0}, "dual active set"),

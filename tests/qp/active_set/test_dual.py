@@ -6,7 +6,7 @@ import pytest
 import qp
 from bench.programs import tiny
 from docs.teaching.faces import dual_active_set
-from qp.active_set.dual import UPPER, DualSet, add, append, load_dual, settle
+from qp.active_set.dual import BESIDE, UPPER, DualSet, add, append, load_dual, settle
 from qp.active_set.small import DualActiveSet
 from qp.solver import KNOWN
 from socp.problem.settings import Settings
@@ -71,6 +71,15 @@ def test_answers_are_those_of_the_interior_point_method(kind):
     assert left <= 2
 
 
+def one_after_another(program):
+    """The answer where sides do not come into the working set together."""
+    dual = method(program)
+    dual._room.work.beside = np.inf
+    found = dual.solve(False)
+    dual._room.work.beside = BESIDE  # as the next program finds it
+    return found
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_steps_are_those_of_the_book(seed):
     """Objectives of all working sets, one side coming after another."""
@@ -78,13 +87,41 @@ def test_steps_are_those_of_the_book(seed):
     n = int(rng.integers(1, 25))
     program = tiny.rows(n, seed) if seed % 2 else tiny.box(n, seed)
     P, q, *rows = stacked(program)
-    walk, ours = dual_active_set(P, q, *rows), own(program)
+    walk, ours = dual_active_set(P, q, *rows), one_after_another(program)
     objectives = [0.5 * x @ P @ x + q @ x for x in walk.points]
     first = len(objectives) - len(ours.trace)  # ours begins with the equality
     assert first == seed % 2 or n == 1
     np.testing.assert_allclose(ours.trace["primal_objective"], objectives[first:], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(ours.x, walk.x, rtol=1e-8, atol=1e-8)
     assert (np.diff(ours.trace["dual_objective"]) > 0.0).all()
+
+
+@pytest.mark.parametrize("kind", ["random", "ties", "dependent", "scaled", "low rank", "linear"])
+def test_sides_that_come_together_save_rounds(kind):
+    together, alone = 0, 0
+    for seed in range(30):
+        program = made(seed, kind)
+        ours, other = own(program), one_after_another(program)
+        if other is None:
+            continue
+        assert ours.objective == pytest.approx(other.objective, rel=1e-7, abs=1e-7)
+        together, alone = together + ours.iterations, alone + other.iterations
+    assert together < 0.8 * alone
+
+
+def test_where_sides_that_come_together_lead_nowhere_they_come_one_after_another(monkeypatch):
+    tried, find = [], DualActiveSet._find
+
+    def first_fails(dual, room, is_warm):
+        tried.append(room.work.beside)
+        return find(dual, room, is_warm) if len(tried) > 1 else None
+
+    monkeypatch.setattr(DualActiveSet, "_find", first_fails)
+    program = tiny.rows(8, 1)
+    check(program, own(program))
+    assert tried == [BESIDE, np.inf]
+    own(program)
+    assert tried[2] == BESIDE
 
 
 def test_a_row_that_depends_on_the_others_takes_the_place_of_one():

@@ -115,8 +115,8 @@ LEARNING = {
     "q = 0": QuadraticProgram(hessian(np.random.default_rng(1)), np.zeros(N), lb=-1, ub=1),
     "scales": QuadraticProgram(hessian(np.random.default_rng(2), spread=4.0), np.ones(N), lb=-1, ub=1),
     "offset": QuadraticProgram(hessian(np.random.default_rng(3)), np.ones(N), lb=0.5, ub=1, offset=7.0),
-    "a row twice": QuadraticProgram(hessian(np.random.default_rng(4)), np.ones(N), np.outer([1, 2], np.ones(N)),
-                                    [1, -9], [2, 3], lb=-1, ub=1),
+    "a row with sides": QuadraticProgram(hessian(np.random.default_rng(4)), np.ones(N), np.ones((2, N)),
+                                         [1, -np.inf], [1.5, np.inf], lb=-1, ub=1),
 }  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def test_labels_in_order_and_points_twice():
 
 
 def test_what_the_answer_tells_of_its_rounds():
-    for name in ("rbf", "a row twice", "nonnegative", "offset"):
+    for name in ("rbf", "a row with sides", "nonnegative", "offset"):
         program = LEARNING[name]
         solution = Solver(program).solve()
         found = stopping.residuals(program, solution.x, solution.y, solution.z_bounds)
@@ -215,7 +215,7 @@ def test_where_the_work_grows_the_engine_begins_anew(monkeypatch, name, value):
 
 
 @pytest.mark.parametrize("place", ["meet_row", "begin", "next"])
-@pytest.mark.parametrize("name", ["rbf", "a row twice", "nonnegative"])
+@pytest.mark.parametrize("name", ["rbf", "a row with sides", "nonnegative"])
 def test_interrupted_from_the_keyboard(monkeypatch, name, place):
     def interrupt(*_):
         raise KeyboardInterrupt

@@ -13,7 +13,7 @@ from socp.plan.costs import Costs, correctors, dense_seconds, low_rank_seconds, 
 from socp.plan.fallbacks import LARGE, fallbacks
 from socp.plan.plan import Plan
 
-TABLE = Costs(1e10, 4e9, 100, 7, 1e-5, 2e-5, 3e-9, 4e-5, 5, 1.0, 6e-6, 2e9, 4.0)
+TABLE = Costs(1e10, 4e9, 100, 7, 1e-5, 2e-5, 3e-9, 4e-5, 5, 1.0, 6e-6, 2e9, 200, 4.0)
 
 
 def strips(n, nnz, flops):
@@ -44,7 +44,7 @@ def test_the_nanoseconds_of_panels_and_strips():
 def test_the_seconds_of_methods(n, m, has_dual, has_proximal):
     found = method_seconds(n, m, 20, n * n, TABLE)
     one = min(dense_seconds(n, m, TABLE), sparse_seconds(n, m, 20, TABLE, P_entries=n * n))
-    steps = (4000 / 3 + m * 100) / 2e9
+    steps = (1500 + m * 100 + 200 * (10 + m)) / 2e9
     assert found["active set"] == pytest.approx(4e-5 + 5 * 8 * 100 / 4e9)
     assert found["interior point"] == pytest.approx(1e-5 + 7 * one)
     assert found.get("dual active set") == (pytest.approx(6e-6 + steps) if has_dual else None)
