@@ -8,14 +8,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from bench.metrics import (
-    Rates,
-    accuracy_coverage,
-    mean_interval,
-    paired_test,
-    roc,
-    training_order,
-)
+from bench.metrics import Rates, accuracy_coverage, mean_interval, paired_test, roc, training_order
 
 
 def answers(seed=0, count=200, classes=3):

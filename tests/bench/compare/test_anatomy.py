@@ -31,10 +31,6 @@ def test_every_program_of_the_table_is_there():
     assert anatomy.names() == anatomy.names(",".join(anatomy.PROGRAMS)) == anatomy.PROGRAMS
 
 
-def test_the_rate_is_that_of_this_machine():
-    assert 1e8 < anatomy.dgemm_rate(200) < 1e13
-
-
 def test_the_page_of_a_file_has_plan_times_and_trace(tmp_path):
     program, page = tmp_path / "two <rows>.qps", tmp_path / "page.html"
     mat.write(qp.QuadraticProgram(np.eye(2), [1.0, -1.0], A=[[1.0, 1.0], [1.0, -1.0]], l=[-1.0, -1.0], u=1.0), program)

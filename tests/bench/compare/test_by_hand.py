@@ -16,7 +16,7 @@ from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machi
 from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
-from bench.compare.summary import Results, comparisons, profile, shifted_geometric_mean, summaries
+from bench.compare.summary import Results, shifted_geometric_mean
 from bench.programs import generate, tiny
 from bench.programs.catalogue import Case
 from bench.programs.repeated import with_objective
@@ -322,8 +322,3 @@ def test_the_better_form_counts_and_a_wrong_one_only_where_none_is_solved():
     assert verdict((1.0, "WRONG"), (5.0, "solved")) == ("solved", 5.0)
     assert verdict((3.0, "solved"), (2.0, "certified")) == ("certified", 2.0)
     assert verdict((1.0, "failed"), (5.0, "WRONG")) == ("WRONG", 5.0)
-
-
-def test_nothing_measured():
-    results = Results([], 10.0)
-    assert summaries(results) == [] and comparisons(results) == [] and profile(results) == {}

@@ -4,19 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bench.experiments.bilevel_curves import (
-    MULTITASK,
-    fit_multitask,
-    needed_alone,
-)
+from bench.experiments.bilevel_curves import MULTITASK, fit_multitask, needed_alone
 from bench.experiments.nouns import GROUPS, NounPosts
-from bench.experiments.setups import (
-    FIRST,
-    draw,
-    prior_of,
-    setups,
-    with_newsgroups_line,
-)
+from bench.experiments.setups import FIRST, draw, prior_of, setups, with_newsgroups_line
 from bench.experiments.shares import p_of
 from models import MultiTaskSVC
 

@@ -5,13 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bench.experiments.easvm_digits import (
-    MACHINES,
-    agreement,
-    characters,
-    is_difficult,
-    split,
-)
+from bench.experiments.easvm_digits import MACHINES, agreement, characters, is_difficult, split
 from bench.experiments.strokes import ALPHABETS, drawn_characters
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bench.experiments.hybrid import (
-    HYBRID,
-    HYBRID_1,
-    LOGISTIC,
-    PLAIN_HYBRID_1,
-    Pair,
-    log_odds,
-)
+from bench.experiments.hybrid import HYBRID, HYBRID_1, LOGISTIC, PLAIN_HYBRID_1, Pair, log_odds
 from models import HybridNaiveBayes
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data

@@ -5,11 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from bench.experiments import score_space_topics
-from bench.experiments.score_space import (
-    accuracy_by_svm,
-    halves_of,
-    symbols_of,
-)
+from bench.experiments.score_space import accuracy_by_svm, halves_of, symbols_of
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import qp
 from bench.programs import tiny
@@ -298,22 +296,3 @@ def test_what_is_not_a_number_is_never_optimal(name):
         (P[2] if name == "P" else A.data)[3] = np.nan
         room.is_factored = load_dual(room.batch, room.work, room.test, P, A.indptr, A.indices, A.data)
     assert dual.solve(False) is None
-
-
-@settings(max_examples=80, deadline=None, derandomize=True)
-@given(st.data())
-def test_small_integers(data):
-    """Ties everywhere: answers beside the method in the book, or none where it has none."""
-    n, m = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 5))
-    numbers = st.integers(-2, 2)
-    F = np.array(data.draw(st.lists(numbers, min_size=n * n, max_size=n * n)), float).reshape(n, n)
-    A = np.array(data.draw(st.lists(numbers, min_size=m * n, max_size=m * n)), float).reshape(m, n)
-    q = np.array(data.draw(st.lists(numbers, min_size=n, max_size=n)), float)
-    l = np.array(data.draw(st.lists(st.sampled_from([-INF, -1.0, 0.0, 1.0]), min_size=m, max_size=m)))
-    width = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0, INF]), min_size=m, max_size=m)))
-    u = np.maximum(l, -1.0) + width
-    program = qp.QuadraticProgram(F @ F.T + np.eye(n), q, A, l, u, -2.0, 2.0)
-    ours, book = own(program), dual_active_set(*stacked(program))
-    check(program, ours, "primal_infeasible" if book is None else "optimal")
-    if book is not None:
-        np.testing.assert_allclose(ours.x, book.x, rtol=0.0, atol=1e-9)

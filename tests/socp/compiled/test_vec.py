@@ -4,18 +4,7 @@ import numpy as np
 
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Matrix
-from socp.compiled.vec import (
-    LANES,
-    absolute,
-    lane_rows,
-    largest,
-    load,
-    root,
-    select,
-    smallest,
-    splat,
-    store,
-)
+from socp.compiled.vec import LANES, absolute, lane_rows, largest, load, root, select, smallest, splat, store
 
 
 @kernel

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE
-from socp.linalg.cholesky import (
-    LOOPS,
-    cholesky,
-    solve_lower,
-    solve_lower_transposed,
-)
+from socp.linalg.cholesky import LOOPS, cholesky, solve_lower, solve_lower_transposed
 from socp.linalg.dense import (
     gram,
     multiply_low_rank,

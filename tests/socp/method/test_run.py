@@ -293,15 +293,6 @@ def test_a_run_stalls_by_its_residuals_unless_it_is_on_the_way_to_a_ray():
     assert limit(state) == STALLED
 
 
-def test_a_better_ray_is_progress():
-    solver = Solver(PRIMAL_INFEASIBLE["two disks"])
-    assert solver.solve().status is Status.PRIMAL_INFEASIBLE
-    state = solver._state
-    assert state.best_ray <= min(state.primal_ray, state.dual_ray) and state.best_ray < 1.0
-    assert state.last_progress == state.iteration  # the slope of a ray falls to the end
-    assert state.last_better < state.iteration
-
-
 # ---- what rounding excuses
 
 

@@ -6,12 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socp.linalg.ldl.symbolic.analysis import (
-    analyze,
-    permute_upper,
-    postorder,
-    tree_and_counts,
-)
+from socp.linalg.ldl.symbolic.analysis import analyze, permute_upper, postorder, tree_and_counts
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
 PATTERNS = {
