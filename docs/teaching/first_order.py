@@ -27,7 +27,7 @@ def perceptron(
     Examples
     --------
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
-    >>> perceptron(X, y)[0], mistake_bound(X, y).round(6)
+    >>> perceptron(X, y)[0], round(mistake_bound(X, y), 6)
     (array([ 1., -1.]), 2.0)
     """
     rng, w, mistakes = np.random.default_rng(seed), np.zeros(X.shape[1]), np.zeros(y.size, dtype=int)

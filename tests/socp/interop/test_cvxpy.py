@@ -66,7 +66,7 @@ def test_the_name_is_known_once_the_module_is_imported():
 
 def test_by_name_a_quadratic_program_goes_to_qp_with_bounds_as_bounds_and_other_problems_to_the_cones():
     rng = np.random.default_rng(4)
-    root, x = rng.normal(size=(100, 100)), cp.Variable(100, bounds=[0.0, 1.0])
+    root, x = rng.normal(size=(200, 200)), cp.Variable(200, bounds=[0.0, 1.0])
     total = cp.sum(x) == 10
     problem = cp.Problem(cp.Minimize(cp.quad_form(x, root @ root.T) - cp.sum(root[0] @ x)), [total])
     value = problem.solve(solver=NAME)
@@ -81,7 +81,7 @@ def test_by_name_a_quadratic_program_goes_to_qp_with_bounds_as_bounds_and_other_
     np.testing.assert_allclose(ours[0], total.dual_value, rtol=1e-5)
     np.testing.assert_allclose(ours[1], x.value, atol=1e-5)
     problem = cp.Problem(cp.Minimize(cp.norm(x - 2.0)), [x[0] <= 0.5])
-    assert problem.solve(solver=NAME) == pytest.approx((99 + 2.25) ** 0.5, rel=1e-6)
+    assert problem.solve(solver=NAME) == pytest.approx((199 + 2.25) ** 0.5, rel=1e-6)
     assert isinstance(problem.solver_stats.extra_stats, socp.Solution)
 
 
