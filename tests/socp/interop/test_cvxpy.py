@@ -68,7 +68,7 @@ def test_by_name_a_quadratic_program_goes_to_qp_with_bounds_as_bounds_and_other_
     rng = np.random.default_rng(4)
     root, x = rng.normal(size=(200, 200)), cp.Variable(200, bounds=[0.0, 1.0])
     total = cp.sum(x) == 10
-    problem = cp.Problem(cp.Minimize(cp.quad_form(x, root @ root.T) - cp.sum(root[0] @ x)), [total])
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, cp.psd_wrap(root @ root.T)) - cp.sum(root[0] @ x)), [total])
     value = problem.solve(solver=NAME)
     answer = problem.solver_stats.extra_stats
     kept = problem._solver_cache[NAME]
