@@ -267,15 +267,15 @@ def test_a_file_that_others_may_write_is_not_loaded(place, caplog, mode):
 @posix
 def test_a_file_of_another_owner_is_not_loaded(place, caplog, monkeypatch):
     write_both()
-    stat_of = os.stat
+    stat_of = Path.stat
 
     def of_another(path, **options):
         found = stat_of(path, **options)
-        is_kernel = str(path).endswith(".kernel")
+        is_kernel = path.suffix == ".kernel"
         return os.stat_result([12345 if k == 4 else entry for k, entry in enumerate(found)]) if is_kernel else found
 
     monkeypatch.setattr(cache.os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(cache.os, "stat", of_another)
+    monkeypatch.setattr(cache.Path, "stat", of_another)
     assert cache.read(A) is None and "belongs to another user" in caplog.text
 
 
