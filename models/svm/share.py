@@ -230,10 +230,10 @@ def first_rho(margin: Margin, total: float, is_tube: bool, tol: float) -> float:
     """A rho to begin with: what those of parts of the samples tell, as a power of the number of samples."""
     n = margin.X.shape[0]
     known: list[tuple[float, float]] = []
-    for stride in STRIDES:
-        if n >= FEWEST * stride:
-            rho = rho_of_part(margin, total, is_tube, stride, tol, known)
-            known += [(np.log(stride), np.log(abs(rho)))] if rho else []
+    strides = [stride for stride in STRIDES if n >= FEWEST * stride]
+    for stride in strides if len(strides) > 1 else ():  # one part costs more than it tells
+        rho = rho_of_part(margin, total, is_tube, stride, tol, known)
+        known += [(np.log(stride), np.log(abs(rho)))] if rho else []
     return extended(known, 0.0) * (-1.0 if is_tube else 1.0) or simple_rho(margin, total, is_tube)
 
 

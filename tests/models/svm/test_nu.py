@@ -103,13 +103,13 @@ def test_rows_and_the_whole_matrix_give_the_same_answer(machine, monkeypatch):
 
 
 def test_parts_of_the_samples_tell_where_to_begin_unless_they_lack_a_class(monkeypatch):
-    X, y = two_classes(900, 3)
+    X, y = two_classes(1300, 3)
     begun, find = [], share.ShareSearch.find
     monkeypatch.setattr(share.ShareSearch, "find", lambda self, rho, tol: begun.append(rho) or find(self, rho, tol))
     machine = NuSVC(0.5).fit(X, y)
     assert begun[0] == pytest.approx(machine.rho_[0], rel=0.3)
     below, above = np.flatnonzero(y < 0), np.flatnonzero(y > 0)
-    rows = np.column_stack([below[:100], below[100:200], above[:100]]).ravel()  # every third, and ninth, is below
+    rows = np.column_stack([below[:300], below[300:600], above[:300]]).ravel()  # every third, and ninth, is below
     part = NuSVC(0.5).fit(X[rows], y[rows])
     plain = SVC(1.0 / part.rho_[0]).fit(X[rows], y[rows])
     np.testing.assert_allclose(part.decision_function(X), plain.decision_function(X), atol=1e-6)
