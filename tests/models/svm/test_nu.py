@@ -103,7 +103,7 @@ def test_rows_and_the_whole_matrix_give_the_same_answer(machine, monkeypatch):
 
 
 def test_parts_of_the_samples_tell_where_to_begin_unless_they_lack_a_class(monkeypatch):
-    X, y = two_classes(1300, 3)
+    X, y = two_classes(2700, 3)
     begun, find = [], share.ShareSearch.find
     monkeypatch.setattr(share.ShareSearch, "find", lambda self, rho, tol: begun.append(rho) or find(self, rho, tol))
     machine = NuSVC(0.5).fit(X, y)
