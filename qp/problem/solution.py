@@ -90,8 +90,9 @@ class Solution(Answer):
     @property
     def cone_solution(self) -> ConeSolution | None:
         """The engine's answer to the cone program behind it; None where a batch or a large active set gave it."""
-        if self._run is not None:
-            self._cone_solution, self._run = self._run(), None
+        run = self._run
+        if run is not None:  # another thread may have asked, too
+            self._cone_solution, self._run = run(), None
         return self._cone_solution
 
     def _state(self) -> dict[str, Any]:

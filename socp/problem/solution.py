@@ -86,18 +86,26 @@ class Answer(KeepsProgram):
 
         def __getattr__(self, name: str) -> Any:
             """What is made when it is first asked for: all that `_rest` returns."""
-            if self.__dict__.get("_rest") is None or name not in self._state():
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            return self.__dict__[name]
+            own = self.__dict__
+            if "_rest" in own:
+                self._complete()
+                if name in own:
+                    return own[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _complete(self) -> None:
+        """Make what nobody has asked for yet; several threads may, and the first one's values stay."""
+        own = self.__dict__
+        rest = own.get("_rest")
+        if rest is not None:
+            for name, value in rest(self).items():
+                own.setdefault(name, value)
+            own["_rest"] = None
 
     def _state(self) -> dict[str, Any]:
         """All of it, with what nobody has asked for yet."""
-        own = self.__dict__
-        if own.get("_rest") is not None:
-            for name, value in own["_rest"](self).items():
-                own.setdefault(name, value)
-            own["_rest"] = None
-        return own
+        self._complete()
+        return self.__dict__
 
     def take_seconds(self: Any, setup: float, solve: float) -> None:
         """Note how long it took: what is in no part of `timings` is the rest."""

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from qp import QuadraticProgram, Solution, Status
+from qp import QuadraticProgram, Solution, Status, solve
 from qp.problem.solution import conflict, solution_at
 from socp.problem.solution import TIMINGS, TRACE
 from socp.verify.stopping import residuals
@@ -99,3 +99,13 @@ def test_the_sides_with_the_largest_multipliers_of_a_certificate():
         ([1.0, 0.0], [-1e-14, 0.5, 0.0], "u[0], ub[1]"),
     ):  # fmt: skip
         assert conflict(program, np.array(y), np.array(z)) == told
+
+
+def test_what_is_left_for_later_is_made_without_the_cone_solution_and_found_by_a_thread_that_came_too_late():
+    solution = solve(np.eye(3), [-1.0, -2.0, -3.0], lb=0.0, ub=1.0)
+    assert "message" not in vars(solution)
+    assert solution.message.endswith("in the working set") and vars(solution)["_run"] is not None
+    assert Solution.__getattr__(solution, "message") is solution.message  # its look-up failed before the other's ended
+    with pytest.raises(AttributeError, match="'Solution' object has no attribute 'massage'"):
+        _ = solution.massage
+    assert solution.cone_solution is solution.cone_solution and vars(solution)["_run"] is None
