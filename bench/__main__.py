@@ -404,8 +404,7 @@ def _experiment(options: argparse.Namespace) -> int:
         written = pages.write(experiment, own, options.repeats or experiment.repeats)
         runs = conduct.kept(experiment, own, options.repeats or experiment.repeats)[1]
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
-        print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}")
-        print("verdict:  {}: {}\n".format(*experiment.verdict(runs)[:2]))
+        print("\npaper:   {}\nverdict: {}: {}\n".format(experiment.claim, *experiment.verdict(runs)[:2]))
         print("written:", *written)
     _show_page(pages.index(folder))
     return 0

@@ -83,9 +83,6 @@ class ParametersOfPrior(Experiment):
         places.flat[0].legend(fontsize=8)
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        return " ".join(_sentence(key, group) for key, group in grouped(runs, "text", "varied").items())
-
     def verdict(self, runs: list[Result]) -> Verdict:
         """Over all values that are shown: their order, and the largest step against it, in points."""
         from scipy.stats import kendalltau
@@ -123,15 +120,3 @@ def _table(key: tuple[str, str], runs: list[Result]) -> Table:
     fixed = "phi" if varied == "beta" else "beta"
     note = f"Accuracy in %, mean and 95 % confidence interval; {fixed} = {CONSTANTS[fixed]}. The SVM has "
     return Table(f"{varied}, text: {text}", [varied, "bilevel"], rows, f"{note}{shown(run['svm'] for run in runs)}.")
-
-
-def _sentence(key: tuple[str, str], runs: list[Result]) -> str:
-    text, varied = key
-    found = points(runs, varied)
-    (x, first, _), (last_x, last, _) = found[0], found[-1]
-    best_x, best, _ = max(found, key=lambda point: point[1])
-    svm = np.mean([run["svm"] for run in runs])
-    return (
-        f"Text {text!r}: from {varied} = {x:.3g} to {last_x:.3g} the accuracy goes from {first:.1f} to {last:.1f} %, "
-        f"with the best, {best:.1f} %, at {best_x:.3g} (SVM {svm:.1f} %)."
-    )

@@ -172,26 +172,6 @@ class DigitExplanations(Experiment):
             middle.legend(fontsize=8)
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        parts = []
-        for name, own in grouped(runs, "data").items():
-            at = [run for run in own if run["size"] == SHOWN]
-            means, sizes = _by_pair(at), len({run["size"] for run in own})
-            errors = [f"{100 * np.mean([run[kind] for run in at]):.2f} % ({MACHINES[kind]})" for kind in MACHINES]
-            counts = [
-                f"{sum(m[kind] < m['svm'] for m in means)} and {sum(m[kind] > m['svm'] for m in means)}"
-                for kind in QUALITIES
-            ]
-            tau = agreement(at)[0]
-            parts.append(
-                f"{name.capitalize()}: with {SHOWN} training images the mean error over {len(means)} pairs is "
-                f"{', '.join(errors)}. Pairs on which EA-SVM is better and worse than the SVM: {counts[0]}, with "
-                f"random explanations {counts[1]}, with opposite ones {counts[2]}. The difficult pairs gain more than "
-                f"the easy ones at {_difficult_gain_more(own)} of {sizes} training sizes; Kendall's tau is "
-                f"{tau[0]:.2f} (p = {tau[1]:.1g})."
-            )
-        return " ".join(parts)
-
     def verdict(self, runs: list[Result]) -> Verdict:
         """Of each alphabet, at every training size; of "almost never" by the pairs that became worse and better."""
         parts = []

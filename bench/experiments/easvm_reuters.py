@@ -43,7 +43,7 @@ from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import find_wordnet
-from .shares import LEVEL, grouped, p_of, panels, shown, significance
+from .shares import LEVEL, grouped, p_of, panels, shown
 
 CATEGORIES = {"earn": "earn", "acq": "acquire", "money-fx": "money", "grain": "grain", "crude": "crude"}
 """The topic word of each category, by its name in the data."""
@@ -187,28 +187,6 @@ class ReutersExplanations(Experiment):
             axes.set_title(f"{title}; larger marks, more: {', '.join(map(str, sizes))}", fontsize=9)
             axes.legend()
         return figure
-
-    def finding(self, runs: list[Result]) -> str:
-        parts = []
-        for words in grouped(runs, "words"):
-            for kind, title in EXPLAINED.items():
-                gains = _gains(runs, words, kind)
-                if not gains:
-                    continue
-                signs = [significance(gain) for gain in gains.values()]
-                means = {key: gain.mean() for key, gain in gains.items()}
-                total = np.concatenate(list(gains.values()))
-                low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-                parts.append(
-                    f"{words.capitalize()}, {title}: the mean F1 of EA-SVM is the higher in "
-                    f"{sum(mean > 0.0 for mean in means.values())} of {len(means)} cells (category and size), "
-                    f"significantly (paired t, 5 %) in {signs.count(1)}, and the lower in "
-                    f"{sum(mean < 0.0 for mean in means.values())}, significantly in {signs.count(-1)}; from "
-                    f"{100 * means[low]:+.1f} points ({low[0]}, {low[1]} articles) to {100 * means[high]:+.1f} "
-                    f"({high[0]}, {high[1]}). Of {total.size} runs it is better in {np.sum(total > 0)} and worse "
-                    f"in {np.sum(total < 0)}, at worst by {100 * max(0.0, -total.min()):.1f} points."
-                )
-        return " ".join(parts)
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """Of all weightings and of all that were explained; where the SVM finds next to nothing, nothing is decided."""

@@ -133,18 +133,6 @@ class Strings(Experiment):
         figure.axes[0].legend(fontsize=8)
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        parts = []
-        for name, own in grouped(runs, "task").items():
-            for kind, words in (("easvm", "EA-SVM"), ("random", "with random places")):
-                gains = np.array([run[f"area_{kind}"] - run["area_svm"] for run in own])
-                parts.append(
-                    f"{name}, {words}: area larger than SVM's in {np.sum(gains > 0)} of {gains.size} runs, equal in "
-                    f"{np.sum(gains == 0)}, smaller in {np.sum(gains < 0)}; mean difference "
-                    f"{shown(100 * gains, 2)} points, worst {100 * gains.min():.1f}"
-                )
-        return "; ".join(parts) + "."
-
     def verdict(self, runs: list[Result]) -> Verdict:
         parts, harm = [], {}
         for name, own in grouped(runs, "task").items():

@@ -155,22 +155,6 @@ class ScoreSpaces(Experiment):
         figure.axes[0].legend(fontsize="small")
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        means = accuracies(runs)
-        parts = []
-        for name, cell in means.items():
-            average = {method: cell[method].mean() for method in PRINTED}
-            best = max(average, key=lambda method: average[method])
-            over = {other: average["MSS"] - cell[other].mean() for other in ("SS", f"SS {FEW}", "SS one")}
-            gain = {other: f"{abs(g):.1f} {'points above' if g > 0 else 'points below'}" for other, g in over.items()}
-            parts.append(
-                f"{DATA[name]}: MSS is {gain['SS']} SS ({gain[f'SS {FEW}']} SS with as few states, {gain['SS one']} SS "
-                f"of one model of all classes, where it begins), and {best} is the best of the six with "
-                f"{average[best]:.1f} %"
-            )
-        above = sum(cell["MSS"].mean() > cell["SS"].mean() for cell in means.values())
-        return f"MSS is above SS on {above} of {len(means)} data sets. " + "; ".join(parts) + "."
-
     def verdict(self, runs: list[Result]) -> Verdict:
         means = accuracies(runs)
         parts = [

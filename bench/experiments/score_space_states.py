@@ -116,19 +116,6 @@ class StatesAndShares(Experiment):
         figure.axes[0].legend(fontsize="small")
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        cells, parts = by_setup(runs, "data", "states", "percent"), []
-        for name in sorted({run["data"] for run in runs}):
-            half = _chosen(cells, name, None, HALF)
-            best = {m: max(half, key=lambda key: half[key][m].mean()) for m in METHODS}
-            words = ", ".join(f"{m} {half[best[m]][m].mean():.1f} % with {best[m][1]}" for m in METHODS)
-            wins, total = _wins(cells, name)
-            parts.append(
-                f"{DATA[name]}: the best numbers of states are {words}; MSS with {FEW} states is above the others with "
-                f"{MANY} at {wins} of {total} shares of training samples"
-            )
-        return "; ".join(parts) + "."
-
     def verdict(self, runs: list[Result]) -> Verdict:
         cells, parts = by_setup(runs, "data", "states", "percent"), []
         for name in sorted({run["data"] for run in runs}):

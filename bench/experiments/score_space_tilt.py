@@ -132,34 +132,6 @@ class MarginScoreSpaces(Experiment):
             axes.set_xlabel("states")
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        cells, parts = by_setup(runs, "data", "init", "steps", "states"), []
-        few, many = (cells.get(("promoters", *WEAK, states)) for states in (FEW, MANY))
-        if few and many:
-            mean = {name: few[name].mean() for name in ("MSS 10", "MSS 40")}
-            parts.append(
-                f"promoters, near-uniform start, 10 EM steps: SS with {MANY} states {many['SS'].mean():.1f} %, MSS "
-                f"with {FEW} states {mean['MSS 10']:.1f} % after 10 rounds and {mean['MSS 40']:.1f} % after 40, "
-                f"{gain_shown(few['MSS 40'] - many['SS'])} over it; MSS with {MANY} states "
-                f"{many['MSS 40'].mean():.1f} % after 40, {_gain(many, 'MSS 40', 'SS')} over SS and "
-                f"{_gain(many, 'MSS 40', 'SS +40')} over SS after as many EM steps more"
-            )
-        good = cells.get(("promoters", *STRONG, MANY))
-        if good:
-            parts.append(
-                f"from a spread start with 100 EM steps SS with {MANY} states has {good['SS'].mean():.1f} % and MSS "
-                f"{_gain(good, 'MSS 40', 'SS')}"
-            )
-        for name in OTHERS:
-            own = cells.get((name, *WEAK, MANY))
-            if own:
-                parts.append(
-                    f"{DATA[name]}, near-uniform start, {MANY} states: MSS {_gain(own, 'MSS 10', 'SS')} over SS and "
-                    f"{_gain(own, 'MSS 10', 'SS +10')} over SS after as many EM steps more"
-                )
-        words = "; ".join(parts)
-        return f"{words[:1].upper()}{words[1:]}."
-
     def verdict(self, runs: list[Result]) -> Verdict:
         cells, parts = by_setup(runs, "data", "init", "steps", "states"), []
         few, many = (cells.get(("promoters", *WEAK, states)) for states in (FEW, MANY))

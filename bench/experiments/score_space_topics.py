@@ -122,18 +122,6 @@ class TopicScores(Experiment):
         left.legend(fontsize="x-small")
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        cells = by_setup(runs, "topics", "size")
-        few, many = cells.get((FEW, POSTS)), cells.get((MANY, POSTS))
-        if not few or not many:
-            return "The short form has no 10 and 50 topics."
-        words = ", ".join(f"{m} {many[m].mean():.1f}" for m in ("FS", "FESS", "SS"))
-        return (
-            f"With {FEW} topics MSS has {few['MSS'].mean():.1f} % and with a model for each class "
-            f"{few['MSS pair'].mean():.1f} %, SS {few['SS'].mean():.1f} %, Med-LDA {few['Med-LDA'].mean():.1f} %; with "
-            f"{MANY} topics {words}; the words themselves {few['words'].mean():.1f} %."
-        )
-
     def verdict(self, runs: list[Result]) -> Verdict:
         cells = by_setup(runs, "topics", "size")
         few, many = cells.get((FEW, POSTS)), cells.get((MANY, POSTS))

@@ -132,25 +132,6 @@ class Transfer(Experiment):
         figure.axes[0].legend(fontsize=8)
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        parts = []
-        ahead = of = narrower = 0
-        for pair, own in _by_pair(runs).items():
-            groups = list(grouped(own, "size").values())
-            for group in groups:
-                one, other = (mean_and_error(run[kind] for run in group) for kind in ("generative", "discriminative"))
-                ahead, of, narrower = ahead + (one[0] > other[0]), of + 1, narrower + (one[1] < other[1])
-            last = groups[-1]
-            ends = [f"{100 * np.mean([run[kind] for run in last]):.1f} %" for kind in KINDS]
-            parts.append(
-                f"{' vs. '.join(pair[0])} to {' vs. '.join(pair[1])} with the largest sample {ends[0]} generative, "
-                f"{ends[1]} discriminative ({ends[2]} with the best b)"
-            )
-        return (
-            f"The mean of the generative classifier is the higher at {ahead} of {of} points (set-ups and sizes), and "
-            f"its error bar the smaller at {narrower}. " + "; ".join(parts) + "."
-        )
-
     def verdict(self, runs: list[Result]) -> Verdict:
         pairs = _by_pair(runs)
         points = [
