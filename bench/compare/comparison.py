@@ -256,7 +256,7 @@ def _how_it_ended(code: int) -> str:
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Callable[[int, int, str], None]]:
+def progress() -> Iterator[Callable[..., None]]:
     """A progress bar on stderr, told how many of how many are done; a line now and then where tqdm is not installed."""
     try:
         from tqdm import tqdm

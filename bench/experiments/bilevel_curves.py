@@ -1,12 +1,7 @@
-"""Six set-ups of three newsgroups: accuracy against the posts of the test task (Figure 5.2).
+"""Six set-ups of three newsgroups: accuracy against the posts of the test task (Figure 5.2); see `setups`.
 
-See `setups` for the protocol.  Beside the bilevel classifier and the support vector machine stand the multi-task
-machine of Evgeniou and Pontil (5.3)-(5.5), which has nine tenths of the training task's posts, and linear discriminant
-analysis with nine tenths of the *test* task's, tested on the last tenth: a line, for it does not depend on the size.
-
-- The sizes double from 0.5 % of the test task; the figure's are not given.
-- C_1 = 1 and C_2 = 1000 of the multi-task machine are the paper's; `multitask-c2` makes the paper's choice of C_2
-  again.
+The multi-task machine of Evgeniou and Pontil, (5.3)-(5.5), has nine tenths of the training task's posts.  Linear
+discriminant analysis has nine tenths of the *test* task's and is a line, for it does not depend on the size.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""The bilevel classifier's accuracy against beta and phi, in experiment 1 with nine posts (Figure 5.3).
+"""The bilevel classifier's accuracy against beta and phi, in experiment 1 with nine posts (Figure 5.3); see `setups`.
 
-See `setups` for the protocol.  One of beta and phi is varied, the other stays at the paper's value.  The paper
-increases beta "up to its maximum feasible value"; here beta is a share of the largest for which (4.8) and (4.9) can
-hold at the means t of the run (`GenerativePrior.largest_beta`), and each point is drawn at its mean.  The values of phi
-are ours.
+One of beta and phi is varied, the other stays at the paper's value.  Each point is drawn at its mean.
 """
 
 from __future__ import annotations

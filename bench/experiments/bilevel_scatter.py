@@ -1,8 +1,4 @@
-"""Thirty set-ups of four newsgroups: the bilevel classifier against the support vector machine (Figure 5.1).
-
-See `setups` for the protocol.  The paired test of a set-up is Student's over its repeats, both classifiers on the same
-posts; the repeats share posts, so that it is somewhat too sure (as the paper's must have been).
-"""
+"""Thirty set-ups of four newsgroups: the bilevel classifier against the SVM (Figure 5.1); see `setups`."""
 
 from __future__ import annotations
 

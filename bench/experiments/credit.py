@@ -1,8 +1,4 @@
-"""The lecture's credit card example: linear discriminants on the balance and the student status of 10,000 customers.
-
-The lecture fits and judges on the same customers.  Beside it stand the lecture's other models, and for all of them the
-same numbers on customers that the fit has not seen: random halves, one a seed.
-"""
+"""The lecture's credit card example: linear discriminants on the balance and the student status of 10,000 customers."""
 
 from __future__ import annotations
 

@@ -1,15 +1,11 @@
 """Raina, Shen, Ng, McCallum 2003: naive Bayes, the hybrid and logistic regression on six pairs of newsgroups.
 
-Of a post everything in the header but the subject line is left out; numbers and e-mail addresses are the words NUMBER
-and EMAILADDR; words are stemmed (Porter).  What the paper leaves open:
+What the paper leaves open:
 
     words               all of the pair's posts: a held-out or a test post may have words that no training post has
     regions             subject and body, with the same word probabilities (eqs. 5 and 6)
-    splits              for the learning curves a post out of the largest training set tests; training sets are nested
-    the Gaussian prior  of logistic regression has variance 1; its features are the counts of subject and body together
-    confidence          the difference of the two log posteriors, which does not round to 1
-    significant         p < 0.05 in the paired t-test over the splits; for coverage with the variance corrected for the
-                        dependence of random splits (see `bench.metrics.paired_p`)
+    logistic regression has the counts of subject and body together for its features
+    significant         p < 0.05 in the paired t-test over the splits
     theta               where the leave-one-out likelihood has no maximum, the limit as `models.HybridNaiveBayes` has it
 """
 

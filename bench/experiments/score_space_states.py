@@ -1,11 +1,6 @@
 """score-space-states: accuracy by the number of hidden states and the share to train on (Li et al. 2013, Figure 1).
 
-The paper's chicken pieces are not to be had; promoters and Japanese vowels take their place.  Written before the
-samples were drawn: all models from the near-uniform start with 10 EM steps, where SS on promoters is as printed (see
-`score_space_tilt`); FS, FESS and SS, and MSS with a model for each class, after 40 rounds on promoters and 10 on the
-vowels, where there are nine machines; 2 to 10 states with half of the samples to train on, and 10 to 90 % to train on
-with 3 and 10 states; 10 random partitions of promoters and 5 of the vowels; the linear SVM of `score_space`.  The paper
-averages the binary problems of its five classes; here one accuracy of all classes is told.
+Written before the samples were drawn.  The vowels have nine machines and therefore fewer rounds and partitions.
 """
 
 from __future__ import annotations

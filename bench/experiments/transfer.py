@@ -1,22 +1,15 @@
 """Generative against discriminative transfer through WordNet (Epshteyn and DeJong 2006, Figure 2.1).
 
 A classifier is trained on one pair of newsgroups, compressed by the words' distances to the two labels, and used on
-another pair, of which it has seen no post.  The generative one is linear discriminant analysis with covariance I, its
-means compressed by chi_i; the discriminative one is the support vector machine with hard margin, its w by chi'.
+another pair, of which it has seen no post.  What the paper leaves open, and what is done here:
 
-What the paper leaves open, and what is done here:
-
-- The text does not name the figure's three pairs of tasks.  These are the three set-ups that it does name: its example
-  of section 2, and experiments 1 and 4 of section 5.  In experiment 1 guns is the second label of the one task and the
-  first of the other; which chi_i goes to which label is open, so a fourth set-up has the training task the other way.
+- The set-ups are its example of section 2, and experiments 1 and 4 of section 5.  In experiment 1 guns is the second
+  label of the one task and the first of the other; which chi_i goes to which label is open, so a fourth set-up has the
+  training task the other way.
 - The test set is a random tenth of all posts, as far as they are of the test task; the training sample is drawn from
-  the other nine tenths, up to all of them ("90% of all of the available training data"), with both groups present.
-- w alone is transferred; b stays that of the training task.  How much of the error is b's is shown beside: the
-  accuracy with the best b, chosen with the answers known.
-- A class of distances that no training word has takes the nearest (see `models.SemanticCompression`).
+  the other nine tenths, up to all of them, with both groups present.
 - What words and links there are was decided before any result was seen (see `nouns`).  Because the accuracies came out
-  low, three variants were tried, and are shown in a table of their own, none of them chosen: without the words that
-  are in a tenth of the posts or more, with links of is-a alone, and with each post scaled to unit length.
+  low, three variants were tried, and are shown in a table of their own, none of them chosen.
 """
 
 from __future__ import annotations
