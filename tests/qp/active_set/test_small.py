@@ -373,3 +373,14 @@ def test_what_is_printed_changes_no_answer(capsys):
     assert lines[1] == "  variables 7, equalities 1, 28 nonnegative rows" and "dual active set" in lines[3]
     assert [int(line.split()[0]) for line in lines[5 : 6 + told.iterations]] == list(range(told.iterations + 1))
     assert lines[6 + told.iterations].startswith("optimal")
+
+
+def test_after_a_failure_a_warm_start_is_a_cold_one():
+    program = tiny.rows(9, 1)
+    solver, cold = qp.Solver(program), qp.solve(program)
+    assert cold.iterations > 2 and solver.solve().iterations == cold.iterations
+    solver.update(l=np.full(program.m, 90.0), u=np.full(program.m, 91.0))
+    assert solver.solve().status is Status.PRIMAL_INFEASIBLE
+    solver.update(l=program.l, u=program.u)
+    again = solver.solve(warm_start=True)
+    assert again.iterations == cold.iterations and again.x.tolist() == cold.x.tolist()
