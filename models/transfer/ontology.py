@@ -108,13 +108,7 @@ def undirected_links(nodes: int, ends: np.ndarray) -> sp.csr_array:
 
 
 def links_from(links: sp.csr_array, sources: np.ndarray) -> np.ndarray:
-    """The number of links between each node and the nearest source, by one breadth-first search.
-
-    Examples
-    --------
-    >>> links_from(undirected_links(4, np.array([[0, 1], [1, 2]])), np.array([0]))
-    array([ 0,  1,  2, -1])
-    """
+    """The number of links between each node and the nearest source, by one breadth-first search."""
     distance = np.full(links.shape[0], UNREACHABLE, dtype=np.int64)
     frontier = np.unique(sources)
     level = 0
