@@ -31,11 +31,6 @@ class Covariance:
     ----------
     kind : "scalar", "diagonal" or "full"
     value : float or ndarray
-
-    Raises
-    ------
-    socp.ProgramError
-        The shape does not fit, an entry is not finite, or the matrix is not symmetric positive semidefinite.
     """
 
     def __init__(self, value: Any, n: int, name: str = "Sigma") -> None:

@@ -39,11 +39,6 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
     V : array or CSR, shape (explanations, features)
     owner : array of int, shape (explanations,)
 
-    Raises
-    ------
-    ValueError
-        The explanations do not fit X.
-
     Examples
     --------
     >>> import numpy as np

@@ -279,11 +279,6 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         -------
         LeaveOneOutDeviation
             `expected`, `leave_one_out` and `deviation`, the absolute difference.
-
-        Raises
-        ------
-        ValueError
-            X and y do not give the word probabilities of the fit, y_test has another class, or theta another shape.
         """
         samples, new = self._counts(self._matrix_to_predict(X)), self._counts(self._matrix_to_predict(X_test))
         codes, new_codes = (self._known("y", y, samples.shape[0]), self._known("y_test", y_test, new.shape[0]))

@@ -75,11 +75,6 @@ def semantic_distances(ontology: Any, words: Sequence[Any], labels: Sequence[Any
     array of int, shape (labels, n)
         `UNREACHABLE`, which is -1, where there is no path.
 
-    Raises
-    ------
-    socp.ProgramError
-        A label is not in the ontology, or `ontology` is none.
-
     Examples
     --------
     >>> graph = {"weapon": ["gun", "bomb"], "vehicle": ["car", "ship"], "thing": ["weapon", "vehicle"]}
