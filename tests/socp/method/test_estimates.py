@@ -133,3 +133,12 @@ def test_kernels_of_large_programs_are_loaded_as_the_data_come(monkeypatch):
     kernel_groups.ready_for(small, large, cones=[socp.NonNeg(3)])
     kernel_groups.ready_for(large, cones=[socp.NonNeg(3), socp.SecondOrder(3)])
     assert loaded == [False, True]
+
+
+def test_a_package_prepares_its_own_kernels(monkeypatch):
+    asked = []
+    monkeypatch.setattr(kernel_groups, "INTERPRETED", False)
+    monkeypatch.setattr(kernel_groups, "prepare", lambda kernels: asked.append({one.name[:3] for one in kernels}))
+    for prefixes in (["socp."], ["socp.", "qp."], []):
+        assert kernel_groups.prepare_packages(*prefixes) >= 0.0
+    assert asked == [{"soc"}, {"soc", "qp."}, asked[2]] and asked[2] >= {"soc", "qp.", "mod"}
