@@ -14,6 +14,12 @@ def halfline():
     return socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3.0], cones=[socp.NonNeg(1)], offset=10.0)
 
 
+def test_the_test_is_relative_to_the_sizes_in_the_program():
+    large = socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3e6], cones=[socp.NonNeg(1)])
+    assert verify(large, [3e6 - 1e-3], [], [2.0]).solved(1e-9)
+    assert not verify(halfline(), [3.0 - 1e-3], [], [2.0]).solved(1e-9)
+
+
 def test_what_evaluation_may_lose_to_rounding_is_excused_and_no_more():
     # terms of 1e12 cancel: their sum is known to 1e-4 or so
     program = socp.ConeProgram(c=[0.0, 0.0], A=[[1e12, -1e12]], b=[0.0])
