@@ -258,11 +258,6 @@ class SufficientStatistics(ScoreSpace):
     replaced by the sums of f(x) in each state (f as in `GaussianHMM`), with no hat.  Of a topic model:
     how many words come from each topic, and each word from each topic.
 
-    Parameters
-    ----------
-    logarithms
-        Whether the second row of features is there (only where the model is a hidden Markov model).
-
     Examples
     --------
     >>> from models import DiscreteHMM, SufficientStatistics
@@ -272,12 +267,9 @@ class SufficientStatistics(ScoreSpace):
     [[ 1.     2.     2.     1.     0.     0.    -0.811 -1.099]]
     """
 
-    _: KW_ONLY
-    logarithms: bool = True
-
     def _of_chain(self, samples: ChainStatistics) -> np.ndarray:
         table = samples.expect().table
-        return np.hstack([table, table * own_logarithms(samples, table)]) if self.logarithms else table
+        return np.hstack([table, table * own_logarithms(samples, table)])
 
     def _of_topics(self, samples: TopicStatistics) -> np.ndarray:
         return samples.expect().table

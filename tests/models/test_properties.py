@@ -100,9 +100,6 @@ MACHINES = {
     "QuadraticDiscriminant, bayes": Machine(models.QuadraticDiscriminant(predictive="bayes"), X3, THREE, "OMR"),
     "Prototypes": Machine(models.Prototypes(), X3, THREE, "OMRN"),
     "JointGaussianRegressor": Machine(models.JointGaussianRegressor(), y=T, holds="OMRN", squared=FREE),
-    "JointGaussianRegressor, shrunken": Machine(
-        models.JointGaussianRegressor(shrinkage="ledoit_wolf"), y=T, holds="OM"
-    ),
     "CoupledDiscriminant": Machine(models.CoupledDiscriminant(0.5), holds="OM", rtol=1e-4),
     "MixedNaiveBayes, gaussian": Machine(models.MixedNaiveBayes(), X3, THREE, "OMN", "", FREE),
     "MultinomialNaiveBayes": Machine(models.MultinomialNaiveBayes(0.5), COUNTS, THREE),
