@@ -168,7 +168,7 @@ class Engine(SetUpOnce):
         with self.at_work:
             self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
-            solution = self._find(warm_start is True, self._start_of(warm_start))
+            solution = self._find(warm_start is True, None if warm_start is False else self._start_of(warm_start))
             late = self.setup_time - setup_time  # a cone solver that was set up on the way
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if solution.status is OPTIMAL and self.active_set is not None:  # which begins there

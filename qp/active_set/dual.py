@@ -90,33 +90,17 @@ def solve_block(
     factor, P = load_dual(w, block), w.batch.P
     if factor == 0 or (factor == 2 and (w.proximal == 0 or (w.proximal == 2 and next_doubtful(w.n, P, 0) >= 0))):
         return 0
-    return solve_dual(w, layout, False)
+    return solve_dual(w, layout, vectors[0], False)
 
 
 @kernel
 def load_dual(w: DualSet, block: Floats) -> int:
-    """Take a block of `problem.packed` as the only program of a batch.
+    """Take a block of `problem.packed` as the only program of a batch; rows with one entry are bounds.
 
     Returns 1, or 2 where P is not clearly definite: proximal steps, if there may be some, are by P + rho I then, with a
     rho beside q where P is zero.  Returns 0 where there is no such factor.
     """
-    batch = w.batch
-    copy_program(batch, w.test, block)
-    w.is_factored, w.rho = False, 0.0
-    if invert_factor(batch.P[0], w):
-        return int(make_rows(batch.A[0], w))
-    if not w.may_be_proximal:
-        return 0
-    largest = norm_within(batch.P[0], 0, batch.P.shape[1])
-    if largest == 0.0:
-        largest = norm_within(batch.q[0], 0, batch.n)
-    w.rho = PROXIMAL * (largest if largest > 0.0 else 1.0)
-    return 2 if invert_factor(batch.P[0], w) and make_rows(batch.A[0], w) else 0
-
-
-@inner
-def copy_program(batch: Batch, test: Verifier, block: Floats) -> None:
-    """Copy a block to the only program of a batch; rows with one entry are bounds."""
+    batch, test = w.batch, w.test
     m, n, P, A, words = batch.m, batch.n, batch.P[0], batch.A[0], block.view(np.int64)
     entries, count, is_sparse, at = words[2], words[3], words[4] != 0, SIZES
     places = SIZES + entries + count + 3 * n + 2 * m
@@ -145,6 +129,16 @@ def copy_program(batch: Batch, test: Verifier, block: Floats) -> None:
         for k in range(first, end):
             values[k] = block[at]
             at += 1
+    w.is_factored, w.rho = False, 0.0
+    if invert_factor(batch.P[0], w):
+        return int(make_rows(batch.A[0], w))
+    if not w.may_be_proximal:
+        return 0
+    largest = norm_within(batch.P[0], 0, batch.P.shape[1])
+    if largest == 0.0:
+        largest = norm_within(batch.q[0], 0, batch.n)
+    w.rho = PROXIMAL * (largest if largest > 0.0 else 1.0)
+    return 2 if invert_factor(batch.P[0], w) and make_rows(batch.A[0], w) else 0
 
 
 @inner
@@ -443,13 +437,15 @@ def most_violated(w: DualSet) -> int:
 
 
 @kernel
-def solve_dual(w: DualSet, layout: Layout, is_warm: bool) -> int:
-    """Solve the only program of a batch, and test its answer; a ray is left as it was found.
+def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
+    """Solve the only program of a batch with the objective q, and test its answer; a ray is left as it was found.
 
     Returns 0 where that is not optimal, else (sides in the working set) 2^32 + 4 (iterations) + what `load_dual` does.
     """
     started, batch, made, proximal = clock(), w.batch, 0, 0
-    q, l, u, x = batch.q[0], batch.l[0], batch.u[0], batch.x[0]
+    l, u, x = batch.l[0], batch.u[0], batch.x[0]
+    for j in range(w.n):
+        batch.q[0, j] = q[j]
     if not is_warm:
         x[:] = 0.0
     take_vectors(q, l, u, x, w)

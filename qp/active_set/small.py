@@ -39,9 +39,9 @@ from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
 from .dual import BESIDE, MOST_PROXIMAL, DualSet, load_dual, solve_block, solve_dual
 
-TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
+SHARE = 1e-2  # of the tolerance, and of the default at most: by which sides may be missed
+Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 MATRICES, RECORD = {np.ndarray, *CSC}, TRACE.itemsize // WORD
-DEFINITE, SEMIDEFINITE = 1, 2  # what `load_dual` finds of P
 STEPS = 6  # at most, for each row and variable: programs take one or two
 
 
@@ -70,7 +70,7 @@ class DualActiveSet:
         self._kind = program.n, program.m, settings.tol, settings.tol_abs
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
         room = self._enter()
-        self.is_definite, self.is_proximal = room.factor == DEFINITE, room.factor == SEMIDEFINITE
+        self.is_definite, self.is_proximal = room.factor == 1, room.factor == 2
         room.is_at_work = False
         self.plan = plan_of(self.is_proximal, program.n, program.m, program.A.data.size, program.hessian.entries)
 
@@ -100,7 +100,7 @@ class DualActiveSet:
 
     def _find(self, room: Room, is_warm: bool) -> Solution | None:
         program, settings = self.program, self.settings
-        found = solve_dual(room.work, NO_LAYOUT, is_warm)
+        found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
         if found:
             return room.answer(program, program.offset, found, self.plan)
         answers, (of_y, of_z, _, of_trace) = room.copy_of_answers(room.iterations.item()), room.places
@@ -155,37 +155,21 @@ def small_method(
     dual = DualActiveSet(program, settings, before)
     P.is_definite = dual.is_definite
     if dual.is_definite or (dual.is_proximal and is_quick(dual.plan)):
+        if dual._room is not None and not settings.verbose:
+            dual._room.serve(program, settings)
         return dual
     dual.let_go(before)
     return None
 
 
-def solve_small(program: QuadraticProgram, settings: Settings) -> Solution | None:
-    """Solve a program once by the dual active set, without a solver; return None where that may not be enough."""
-    started = time.perf_counter()
-    dual = None if settings.verbose else small_method(program, settings)
-    if dual is None:
-        return None
-    is_sure, ready = not settings.check_convexity or dual.is_clearly_definite(), time.perf_counter()
-    solution = dual.solve(False) if is_sure else None
-    if dual._room is not None:
-        dual._room.serve(program, settings)
-    dual.let_go()
-    if solution is not None:
-        solution.take_seconds(ready - started, time.perf_counter() - ready)
-    return solution
+def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None = None) -> Solution | None:
+    """Solve a program of a kind that a `Solver` had in this thread, straight from the caller's arrays.
 
-
-def solve_again(
-    data: tuple[Any, ...], offset: float, settings: Settings, program: QuadraticProgram | None = None
-) -> Solution | None:
-    """Solve a program of a kind that `solve_small` has solved in this thread, straight from the caller's arrays.
-
-    `data` are P, A, q, l, u, lb and ub, those of `program` if it is there.  Returns None for whatever `solve_small` has
-    to look at: other kinds, data that have to be read or refused, and programs that end without an optimal answer.
+    `data` are P, q, A, l, u, lb, ub and the offset, those of `program` if it is there.  Returns None for whatever needs
+    a closer look: other kinds, data that have to be read or refused, and programs that end without an optimal answer.
     """
     started = time.perf_counter()
-    P, A, q, l, u, lb, ub = data
+    P, q, A, l, u, lb, ub, offset = data
     if type(q) is not np.ndarray or q.ndim != 1 or type(offset) is not float or offset - offset != 0.0:
         return None
     n, m = q.size, 0 if A is None else A.shape[0] if type(A) in MATRICES and A.ndim == 2 else -1
@@ -193,29 +177,24 @@ def solve_again(
     room: Room | None = kept[-1][1] if kept else None
     if room is None or room.settings is not settings or room.is_at_work or (l is u is None) != (A is None):
         return None
-    if m == 0 and A is not None and np.size(l) == 0 == np.size(u):
+    if m == 0 and A is not None and A.shape == (0, n) and np.size(l) == 0 == np.size(u):
         A = l = u = None  # empty arrays may have any strides
-    if not (type(l) is type(u) is type(lb) is type(ub) is np.ndarray):
+    if not type(l) is type(u) is type(lb) is type(ub) is np.ndarray:
         l, u, lb, ub = map(vector_of, (l, u, lb, ub), (m, m, n, n), room.absent)
-        if l is None or u is None or lb is None or ub is None:
-            return None
     of_P, of_A = parts_of(P, (n, n)), parts_of(A, (m, n))
-    if of_P is None or of_A is None or not (
+    if of_P is None or of_A is None or l is None or u is None or lb is None or ub is None or not (
         q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT
         and l.shape == u.shape == (m,) and lb.shape == ub.shape == (n,)
         and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
     ):  # fmt: skip
         return None
-    block = empty_block(of_P, of_A, n, m)
-    room.is_at_work = True
+    block, solution, room.is_at_work = empty_block(of_P, of_A, n, m), None, True
     matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
     found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
-    solution = (
-        room.answer(block if program is None else program, offset, found, room.plans[found & 3]) if found else None
-    )
-    room.is_at_work = room.has_answer = False
-    if solution is not None:
+    if found:
+        solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3])
         solution.solve_time = time.perf_counter() - started
+    room.is_at_work = room.has_answer = False
     return solution
 
 
@@ -229,7 +208,7 @@ class Room:
     has_answer : bool
         Whether an answer to it, or to one like it, is.
     factor : int
-        `DEFINITE` where P has a Cholesky factor, `SEMIDEFINITE` where P + rho I has, else 0.
+        1 where P has a Cholesky factor, 2 where P + rho I has, else 0.
     is_at_work : bool
         Whether data are taken or a program is solved here, or was when that was interrupted.
     settings, counts, plans
@@ -248,7 +227,7 @@ class Room:
         self.kind = kind
         self.program: QuadraticProgram | None = None
         self.settings: Settings | None = None
-        self.counts, self.plans = -1, tuple[Plan | None, ...]()
+        self.counts, self.plans = -1, tuple[Plan, ...]()
         self.has_answer = self.is_at_work = False
         self.factor = 0
         data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
@@ -261,14 +240,16 @@ class Room:
         self.work.max_steps, self.work.beside = most_steps, BESIDE
         self.work.may_be_proximal = "proximal steps" in method_seconds(n, m, 0, 0)
         tol = min(settings.tol, settings.tol_abs or settings.tol)
-        self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MOST_CROSSING, CROSSING * tol)
+        self.work.tol, self.work.missed_tol = SHARE * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
         self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
         self.code, self.iterations = batch.code, batch.iterations
-        first, *others = ((part.ctypes.data - batch.address) // WORD for part in (batch.x, batch.y, batch.numbers, batch.trace))
+        first, *others = (
+            (part.ctypes.data - batch.address) // WORD for part in (batch.x, batch.y, batch.numbers, batch.trace)
+        )
         of_y, of_numbers, of_trace = (place - first for place in others)
         self._answers, self.places = batch._block[first:], (of_y, of_y + m, of_numbers, of_trace)
         self.words = batch.words + self.test.words + self.work.words
-        self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
+        self.sides = batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
         self.absent = tuple(np.full(size, side) for size in (m, n) for side in (NO_LOWER, NO_UPPER))
 
     def copy_of_answers(self, iterations: int) -> np.ndarray:
@@ -276,23 +257,21 @@ class Room:
         return self._answers[: self.places[3] + RECORD * (iterations + 1)].copy()
 
     def take(self, program: QuadraticProgram) -> None:
-        """Write the data of the program here, of those that are here what differs."""
+        """Write the data of the program here but for q, of those that are here what differs."""
         held = self.program
         if held is program:
             return
         self.program = None
-        own_q, l, u, lb, ub = self.vectors
         if held is None or held.P is not program.P or held.A is not program.A:
             P, A = program.hessian, program.A
             entries = P.values if P.is_sparse or P.is_full else P.dense().reshape(-1)
             vectors = program.q, program.l, program.u, program.lb, program.ub
             self.load((entries, P.indptr, P.indices), (A.data, A.indptr, A.indices), vectors)
-        else:
-            own_q[:] = program.q
-            if held.l is not program.l or held.u is not program.u:
-                l[:], u[:] = program.l, program.u
-            if held.lb is not program.lb or held.ub is not program.ub:
-                lb[:], ub[:] = program.lb, program.ub
+        elif (
+            held.l is not program.l or held.u is not program.u or held.lb is not program.lb or held.ub is not program.ub
+        ):
+            for own, side in zip(self.sides, (program.l, program.u, program.lb, program.ub)):
+                own[:] = side
         self.program = program
 
     def load(self, P: Parts, A: Parts, vectors: Any) -> None:
@@ -305,11 +284,10 @@ class Room:
         """Note what was decided for a program: it holds for all of as many entries, if these are few."""
         n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
         if n * (n + m) <= COSTS.cache and (of_P << 32) + of_A == self.counts:
-            self.plans = None, *(plan_of(is_proximal, n, m, of_A, of_P) for is_proximal in (False, True))
-            self.work.counts, self.work.proximal = self.counts, 0
-            if is_quick(self.plans[SEMIDEFINITE]):
-                self.work.proximal = 2 if settings.check_convexity and of_P else 1
-            self.settings = settings
+            self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
+            is_proximal = is_quick(self.plans[2])
+            self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
+            self.work.counts, self.settings = self.counts, settings
 
     def answer(self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan) -> Solution:
         """The answer that is here, as `solve_dual` tells it; its words and records are left to `rest_of`."""
@@ -327,12 +305,20 @@ class Room:
 
 
 def rest_of(
-    solution: Solution, source: QuadraticProgram | np.ndarray, offset: float, answers: np.ndarray, room: Room, sides: int
+    solution: Solution,
+    source: QuadraticProgram | np.ndarray,
+    offset: float,
+    answers: np.ndarray,
+    room: Room,
+    sides: int,
 ) -> dict[str, Any]:
     """What an answer has beside its point and objective, to a program or one in a block."""
     program = unpack(source, offset) if isinstance(source, np.ndarray) else source
     _, _, at, of_trace = room.places
-    trace, message = trace_of(program, answers[of_trace:]), f"{test_holds(room.kind[2])}; {sides} sides in the working set"
+    trace, message = (
+        trace_of(program, answers[of_trace:]),
+        f"{test_holds(room.kind[2])}; {sides} sides in the working set",
+    )
     point = solution.x, solution.y, solution.z_bounds
     dual_objective, *residuals = answers[at + 1 : at + 5].tolist()
     return {

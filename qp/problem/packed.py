@@ -1,12 +1,13 @@
 """The data of a small program in one block of memory, copied and checked by one kernel.
 
-    sizes   n, m, entries of P, entries of A, whether each is sparse
-    floats  P, A, q, l, u, lb, ub      dense matrices by rows, sparse ones by columns
-    places  indptr and indices of a sparse P, then of a sparse A
+sizes   n, m, entries of P, entries of A, whether each is sparse
+floats  P, A, q, l, u, lb, ub      dense matrices by rows, sparse ones by columns
+places  indptr and indices of a sparse P, then of a sparse A
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -66,19 +67,16 @@ def unpack(block: np.ndarray, offset: float) -> QuadraticProgram:
     """Return the program of a block."""
     n, m, of_P, of_A, sparse_P, sparse_A = block[:SIZES].view(INT).tolist()
     ends = np.cumsum([SIZES, of_P, of_A, n, m, m, n, n])
-    P, A, *vectors = (block[begin:end] for begin, end in zip(ends, ends[1:]))
-    places = block[ends[-1] :].view(INT)
-    matrices: list[Any] = []
-    for data, rows, is_sparse in ((P, n, sparse_P), (A, m, sparse_A)):
+    of_P, of_A, q, l, u, lb, ub = (block[begin:end] for begin, end in itertools.pairwise(ends))
+    places, matrices = block[ends[-1] :].view(INT), list[Any]()
+    for data, rows, is_sparse in ((of_P, n, sparse_P), (of_A, m, sparse_A)):
         if is_sparse:
-            indptr, indices, places = np.split(places, [n + 1, n + 1 + data.size])[:3]
+            indptr, indices, places = np.split(places, [n + 1, n + 1 + data.size])
             matrices.append(csc(data, indices, indptr, (rows, n)))
         else:
             matrices.append(data.reshape(rows, n) if data.size else None)
     P, A = matrices
-    if A is None:
-        vectors[1:3] = None, None
-    return QuadraticProgram(P, vectors[0], A, *vectors[1:], offset)
+    return QuadraticProgram(P, q, A, None if A is None else l, None if A is None else u, lb, ub, offset)
 
 
 @kernel

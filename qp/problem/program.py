@@ -108,7 +108,7 @@ class QuadraticProgram(WithHessian):
         program.__dict__ = self.__dict__.copy()
         program.P, program.A = P, A
         if q is not None:
-            program.q = as_vector("q", q, self.n)
+            program.q = as_vector("q", q, self.q.size)
             if not all_finite(program.q):
                 check_finite("q", program.q)
         if not l is u is lb is ub is None:

@@ -330,23 +330,12 @@ def all_finite(values: Floats) -> bool:
     return trap == 0.0
 
 
-@kernel
-def is_plain_dense(P: Matrix) -> bool:
-    """Return True if a square array is mostly nonzero, finite, and symmetric to the bit."""
-    n, count, trap = P.shape[0], 0, 0.0
-    for i in range(n):
-        for j in range(n):
-            count += int(P[i, j] != 0.0)
-            trap += 0.0 * P[i, j]
-        for j in range(i):
-            if P[i, j] != P[j, i]:
-                return False
-    return trap == 0.0 and 2 * count > n * n
-
-
 @deferred_kernel
-def asymmetry(P: Matrix, found: Floats) -> None:
-    """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache."""
+def asymmetry(P: Matrix, found: Floats) -> float:
+    """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache.
+
+    Returns the third of them.
+    """
     n = P.shape[0]
     block = 64
     for first in range(0, n, block):
@@ -357,6 +346,7 @@ def asymmetry(P: Matrix, found: Floats) -> None:
                     if difference > found[2]:
                         found[0], found[1], found[2] = i, j, difference
                     found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
+    return found[2]
 
 
 def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
@@ -371,7 +361,8 @@ def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
             i, j, worst = difference.row[k], difference.col[k], abs(difference.data[k])
     else:
         found = np.zeros(4)
-        asymmetry(np.ascontiguousarray(P, np.float64), found)
+        if asymmetry(np.ascontiguousarray(P, FLOAT), found) == 0.0:
+            return P
         (i, j), (worst, size) = found[:2].astype(int), found[2:]
     if worst == 0.0:
         return P

@@ -85,7 +85,7 @@ class Answer(KeepsProgram):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What is made when it is first asked for: all that `_rest`, a function and its further arguments, returns."""
+            """What is made when it is first asked for: all that `_rest`, a function and its arguments, returns."""
             own = self.__dict__
             if "_rest" in own:
                 self._complete()

@@ -290,10 +290,10 @@ def test_what_is_not_a_number_is_never_optimal(name):
     dual = method(tiny.rows(6, 1))
     room = dual._room
     if name == "q":
-        room.vectors[0][3] = np.nan
+        dual.program.q[3] = np.nan
     else:
-        program, vectors = dual.program, [vector.copy() for vector in room.vectors]
+        program = dual.program
         P, A = program.hessian.dense().copy(), program.A.copy()
         (P[2] if name == "P" else A.data)[3] = np.nan
-        room.load((P.reshape(-1), A.indptr[:0], A.indices[:0]), (A.data, A.indptr, A.indices), tuple(vectors))
+        room.load((P.reshape(-1), A.indptr[:0], A.indices[:0]), (A.data, A.indptr, A.indices), (program.q, *room.sides))
     assert dual.solve(False) is None

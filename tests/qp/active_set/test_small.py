@@ -379,7 +379,7 @@ KINDS = {
     "arrays": lambda p: (p.P, p.q, p.A.toarray(), p.l, p.u, p.lb, p.ub),
     "sparse": lambda p: (sp.csc_matrix(p.P), p.q, p.A, p.l, p.u, p.lb, p.ub),
     "short places": lambda p: (p.P, p.q, sp.csc_matrix(p.A.toarray()), p.l, p.u, None, 1.0),
-    "a diagonal": lambda p: (sp.diags_array(np.arange(1.0, 7.0), format="csc"), p.q, p.A, None, p.u, -1, np.full(6, np.inf)),
+    "a diagonal": lambda p: (sp.csc_array(np.diag(np.arange(1.0, 7.0))), p.q, p.A, None, p.u, -1, np.full(6, np.inf)),
     "no rows": lambda p: (p.P, p.q, None, None, None, -1.0, p.ub),
     "linear": lambda p: (None, p.q, p.A, p.l, p.u, p.lb, p.ub),
 }  # fmt: skip
