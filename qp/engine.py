@@ -183,7 +183,7 @@ class Engine(SetUpOnce):
         if dual is not None:
             dual.program = self.program
             if self.settings.verbose:
-                self._show(dual.plan, self.program, dual.form)
+                self._show(dual.plan, self.program, ConeForm(self.program))
             solution = dual.solve(is_warm)
             if solution is not None:
                 for record in solution.trace if self.settings.verbose else ():

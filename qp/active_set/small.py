@@ -18,10 +18,11 @@ from socp.compiled.memory import Pool
 from socp.compiled.structures import WORD
 from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
+from socp.linalg.vectors import NO_VALUES
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
 from socp.plan.costs import COSTS, method_seconds
 from socp.plan.plan import Plan
-from socp.problem.checks import CSC, FLOAT
+from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
 from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
@@ -31,7 +32,7 @@ from socp.verify.stopping import residuals as cone_residuals
 
 from ..plan.choice import choose_method
 from ..problem.derivatives import linearize as linearize_program
-from ..problem.packed import Parts, empty_block, fill, parts_of, unpack, vector_of
+from ..problem.packed import Parts, empty_block, fill, parts_of, unpack
 from ..problem.program import NO_LOWER, NO_UPPER, QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
@@ -74,11 +75,6 @@ class DualActiveSet:
         room.is_at_work = False
         self.plan = plan_of(self.is_proximal, program.n, program.m, program.A.data.size, program.hessian.entries)
 
-    @property
-    def form(self) -> ConeForm:
-        """The cone form of the program."""
-        return ConeForm(self.program)
-
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor shows that P is semidefinite."""
         P = self.program.hessian
@@ -105,16 +101,14 @@ class DualActiveSet:
             return room.answer(program, program.offset, found, self.plan)
         answers, (of_y, of_z, _, of_trace) = room.copy_of_answers(room.iterations.item()), room.places
         x, y, z = point = answers[: program.n], answers[of_y:of_z], answers[of_z : of_z + program.n]
-        code, records, limit = room.code.item(), answers[of_trace:], settings.tol_infeasible or settings.tol
+        code, limit = room.code.item(), settings.tol_infeasible or settings.tol
         if code == PRIMAL_INFEASIBLE and primal_infeasibility(program, y, z) <= limit:
-            return self._certificate(records, point, NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE)
-        if code == DUAL_INFEASIBLE and dual_infeasibility(program, x) <= limit:
-            return self._certificate(records, point, UNBOUNDED, Status.DUAL_INFEASIBLE)
-        return None
-
-    def _certificate(self, records: np.ndarray, point: Point, message: str, status: Status) -> Solution:
-        """The answer that there is none."""
-        program, trace = self.program, trace_of(self.program, records)
+            message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
+        elif code == DUAL_INFEASIBLE and dual_infeasibility(program, x) <= limit:
+            message, status = UNBOUNDED, Status.DUAL_INFEASIBLE
+        else:
+            return None
+        trace = trace_of(program, answers[of_trace:])
         return solution_at(
             program, status, point, None, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message,
             trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
@@ -178,11 +172,19 @@ def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None
     if room is None or room.settings is not settings or room.is_at_work or (l is u is None) != (A is None):
         return None
     if m == 0 and A is not None and A.shape == (0, n) and np.size(l) == 0 == np.size(u):
-        A = l = u = None  # empty arrays may have any strides
+        A = None
+    if m == 0:
+        l = u = NO_VALUES  # empty arrays may have any strides
     if not type(l) is type(u) is type(lb) is type(ub) is np.ndarray:
-        l, u, lb, ub = map(vector_of, (l, u, lb, ub), (m, m, n, n), room.absent)
-    of_P, of_A = parts_of(P, (n, n)), parts_of(A, (m, n))
-    if of_P is None or of_A is None or l is None or u is None or lb is None or ub is None or not (
+        try:
+            l, u, lb, ub = (
+                side if type(side) is np.ndarray else as_vector("", side, size, "", True, absent)
+                for side, size, absent in ((l, m, NO_LOWER), (u, m, NO_UPPER), (lb, n, NO_LOWER), (ub, n, NO_UPPER))
+            )
+        except ProgramError:
+            return None
+    of_P, of_A = parts_of(P, n, n), parts_of(A, m, n)
+    if of_P is None or of_A is None or not (
         q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT
         and l.shape == u.shape == (m,) and lb.shape == ub.shape == (n,)
         and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
@@ -214,8 +216,6 @@ class Room:
     settings, counts, plans
         Of programs that are solved here straight from the caller's arrays: the settings, what `packed.fill` returns of
         them, and the plans by `factor`.
-    absent : tuple of arrays
-        Sides l, u, lb and ub that are not there.
     places : tuple of int
         In numbers behind x the places of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
     """
@@ -250,7 +250,6 @@ class Room:
         self._answers, self.places = batch._block[first:], (of_y, of_y + m, of_numbers, of_trace)
         self.words = batch.words + self.test.words + self.work.words
         self.sides = batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
-        self.absent = tuple(np.full(size, side) for size in (m, n) for side in (NO_LOWER, NO_UPPER))
 
     def copy_of_answers(self, iterations: int) -> np.ndarray:
         """Return a copy of x and what follows it, to the records of so many iterations; see `places`."""
@@ -298,27 +297,20 @@ class Room:
             "status": OPTIMAL, "x": answers[: self.kind[0]], "y": answers[of_y:of_z],
             "z_bounds": answers[of_z : of_z + self.kind[0]], "objective": answers.item(of_numbers) + offset,
             "iterations": count, "setup_time": 0.0, "solve_time": 0.0, "plan": plan,
-            "_rest": (rest_of, source, offset, answers, self, found >> 32),
+            "_rest": (rest_of, source, offset, answers, self.places, self.kind[2], found >> 32),
         }  # fmt: skip
         self.has_answer = True
         return solution
 
 
 def rest_of(
-    solution: Solution,
-    source: QuadraticProgram | np.ndarray,
-    offset: float,
-    answers: np.ndarray,
-    room: Room,
-    sides: int,
-) -> dict[str, Any]:
+    solution: Solution, source: QuadraticProgram | np.ndarray, offset: float, answers: np.ndarray,
+    places: tuple[int, ...], tol: float, sides: int,
+) -> dict[str, Any]:  # fmt: skip
     """What an answer has beside its point and objective, to a program or one in a block."""
     program = unpack(source, offset) if isinstance(source, np.ndarray) else source
-    _, _, at, of_trace = room.places
-    trace, message = (
-        trace_of(program, answers[of_trace:]),
-        f"{test_holds(room.kind[2])}; {sides} sides in the working set",
-    )
+    _, _, at, of_trace = places
+    trace, message = trace_of(program, answers[of_trace:]), f"{test_holds(tol)}; {sides} sides in the working set"
     point = solution.x, solution.y, solution.z_bounds
     dual_objective, *residuals = answers[at + 1 : at + 5].tolist()
     return {

@@ -16,7 +16,7 @@ from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 from socp.linalg.csc import csc
 from socp.linalg.vectors import NO_VALUES
-from socp.problem.checks import CSC, FLOAT, INT, NO_PLACES, filled, is_canonical, is_symmetric
+from socp.problem.checks import CSC, FLOAT, INT, NO_PLACES, compressed_parts, is_canonical, is_symmetric
 from socp.problem.hessian import FULL
 
 from .program import QuadraticProgram, are_plain
@@ -28,33 +28,15 @@ Matrices = tuple[Floats, Floats]
 Places = tuple[Ints, Ints, Ints, Ints]
 
 
-def parts_of(matrix: Any, shape: tuple[int, int]) -> Parts | None:
+def parts_of(matrix: Any, m: int, n: int) -> Parts | None:
     """Return what a kernel can read of a matrix: an array or CSC of contiguous float64 entries; None of others."""
     if type(matrix) is np.ndarray:
-        if matrix.dtype is FLOAT and matrix.shape == shape and matrix.flags.c_contiguous:
+        if matrix.dtype is FLOAT and matrix.shape == (m, n) and matrix.flags.c_contiguous:
             return matrix.reshape(-1), NO_PLACES, NO_PLACES
         return None
     if matrix is None:
         return NO_VALUES, NO_PLACES, NO_PLACES
-    if type(matrix) not in CSC or matrix.shape != shape:
-        return None
-    data, indptr, indices = matrix.data, matrix.indptr, matrix.indices
-    if not (type(data) is type(indptr) is type(indices) is np.ndarray and data.dtype is FLOAT):
-        return None
-    if not (data.strides == indptr.strides == indices.strides == (8,) and indptr.dtype is indices.dtype is INT):
-        if not data.ndim == indptr.ndim == indices.ndim == 1 or indptr.dtype.kind + indices.dtype.kind != "ii":
-            return None
-        data, indptr, indices = np.ascontiguousarray(data), indptr.astype(INT), indices.astype(INT)
-    return (data, indptr, indices) if indptr.size == shape[1] + 1 and indices.shape == data.shape else None
-
-
-def vector_of(value: Any, size: int, absent: np.ndarray) -> np.ndarray | None:
-    """Return a vector for a number, `absent` in place of None, and arrays as they are; None of anything else."""
-    if value is None:
-        return absent
-    if type(value) is float or (type(value) is int and abs(value) < 1e15):
-        return filled(size, value)
-    return value if type(value) is np.ndarray else None
+    return compressed_parts(matrix, n) if type(matrix) in CSC and matrix.shape == (m, n) else None
 
 
 def empty_block(P: Parts, A: Parts, n: int, m: int) -> np.ndarray:

@@ -151,19 +151,25 @@ def as_csr(name: str, value: Any) -> sp.csr_array:
     return matrix
 
 
+def compressed_parts(matrix: Any, lines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return (data, indptr, indices) of a CSC or CSR matrix as kernels read them; None of parts of other kinds."""
+    data, indptr, indices = matrix.data, matrix.indptr, matrix.indices
+    if not type(data) is type(indptr) is type(indices) is np.ndarray or data.dtype != FLOAT:
+        return None
+    if not (data.strides == indptr.strides == indices.strides == (8,) and indptr.dtype is indices.dtype is INT):
+        if not data.ndim == indptr.ndim == indices.ndim == 1 or not {indptr.dtype.kind, indices.dtype.kind} <= {*"iu"}:
+            return None
+        data, indptr, indices = np.ascontiguousarray(data), indptr.astype(INT), indices.astype(INT)
+    return (data, indptr, indices) if indptr.size == lines + 1 else None
+
+
 def _canonical_parts(matrix: Any, lines: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Copy (data, indices, indptr) of a CSC or CSR matrix; None if it is not canonical, float64 and finite."""
-    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
-    if not (isinstance(data, np.ndarray) and isinstance(indices, np.ndarray) and isinstance(indptr, np.ndarray)):
+    parts = compressed_parts(matrix, lines)
+    if parts is None:
         return None
-    if data.dtype != FLOAT or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-        return None
-    if isinstance(data, np.ma.MaskedArray):
-        return None
-    if not data.ndim == indices.ndim == indptr.ndim == 1 or indptr.size != lines + 1:
-        return None
-    parts = data.astype(FLOAT, subok=False), indices.astype(INT), indptr.astype(INT)
-    return parts if is_canonical(length, parts[2], parts[1], parts[0]) else None
+    data, indptr, indices = parts[0].astype(FLOAT), parts[1].copy(), parts[2].copy()
+    return (data, indices, indptr) if is_canonical(length, indptr, indices, data) else None
 
 
 def _rows_and_columns(matrix: Any) -> tuple[int, int]:

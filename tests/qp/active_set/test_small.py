@@ -15,7 +15,7 @@ import qp
 from bench.programs import tiny
 from qp import engine
 from qp.active_set.small import DualActiveSet, Room, solve_again
-from qp.reduce.cone_form import NONE
+from qp.reduce.cone_form import NONE, ConeForm
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
@@ -312,7 +312,7 @@ def test_it_takes_rows_that_presolve_would_leave_out(monkeypatch):
     assert solver.presolved.kept.sum() == program.m - 3
     solver.update(l=np.append(program.l[:-1], -np.inf))
     check(solver.program, solver.solve())
-    upper, lower = solver.dual_active_set.form.places.reshape(2, -1)[:, program.m - 1]
+    upper, lower = ConeForm(solver.program).places.reshape(2, -1)[:, program.m - 1]
     assert upper >= 0 and lower == NONE
 
 
