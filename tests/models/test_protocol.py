@@ -151,7 +151,6 @@ def sequences_of(model):
             for model in (
                 DiscreteHMM(2, random_state=0),
                 GaussianHMM(2, random_state=0),
-                GaussianHMM(2, "full", random_state=0),
             )
         ),
         MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", n_init=1, random_state=0),
@@ -198,7 +197,6 @@ def _number(value):
                 TOPICS,
                 DiscreteHMM(2, random_state=0),
                 GaussianHMM(2, random_state=0),
-                GaussianHMM(2, "full", random_state=0),
             )
         ),
         MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),

@@ -130,8 +130,6 @@ REFUSED = [
     ("MaxMarginScoreSpace", {"a": 0.1}, "a must be above 1 / c"),
     ("MaxMarginScoreSpace", {"xi": 0.0}, "xi must be a number above 0"),
     ("MaxMarginScoreSpace", {"inference": "gibbs"}, "inference must be one of 'exact', 'sampler'"),
-    ("MaxMarginScoreSpace", {"unlabelled": "both"}, "unlabelled must be one of"),
-    ("MaxMarginScoreSpace", {"unlabelled": "cheaper", "inference": "sampler"}, 'needs inference="exact"'),
     ("MaxMarginScoreSpace", {"n_draws": 0, "inference": "sampler"}, "n_draws must be a whole number of at least 1"),
     ("MaxMarginScoreSpace", {"n_init": 0}, "n_init must be"),
     ("MaxMarginScoreSpace", {"max_iter": 0}, "max_iter must be"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.programs import tiny
-from qp import QuadraticProgram
+from qp import QuadraticProgram, Solver
 from qp.plan.choice import choose_method
 from socp import LowRank, Settings
 
@@ -58,6 +58,18 @@ def test_small_programs(make):
     for n, method in ((30, "dual active set"), (45, "interior point")):
         linear = QuadraticProgram(None, make(n).q, make(n).A, make(n).l, make(n).u, -1.0, 1.0)
         assert choose_method(linear, Settings()) == method
+
+
+def test_of_one_variable():
+    assert choose_method(QuadraticProgram([[1.0]], [1.0], **BOX), Settings()) == "dual active set"
+
+
+def test_a_singular_P_that_may_have_been_definite_goes_to_the_active_set():
+    F, u = np.random.default_rng(0).normal(size=(70, 30)), np.where(np.arange(10) == 0, 1.0, np.inf)
+    program = QuadraticProgram(F @ F.T, np.ones(70), np.ones((10, 70)), u=u, **BOX)
+    assert choose_method(program, Settings()) == "dual active set"
+    solver = Solver(program)
+    assert solver.dual_active_set is None and solver.active_set is not None
 
 
 def test_settings_that_leave_it_open():

@@ -434,3 +434,14 @@ def test_what_is_refused_once_is_refused_again(name, made, monkeypatch):
         told.append(str(refusal.value))
         qp.solve(**data)  # there is a room now
     assert told[0] == told[1]
+
+
+def test_after_a_failure_a_warm_start_is_a_cold_one():
+    program = tiny.rows(9, 1)
+    solver, cold = qp.Solver(program), qp.solve(program)
+    assert cold.iterations > 2 and solver.solve().iterations == cold.iterations
+    solver.update(l=np.full(program.m, 90.0), u=np.full(program.m, 91.0))
+    assert solver.solve().status is Status.PRIMAL_INFEASIBLE
+    solver.update(l=program.l, u=program.u)
+    again = solver.solve(warm_start=True)
+    assert again.iterations == cold.iterations and again.x.tolist() == cold.x.tolist()
