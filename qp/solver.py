@@ -150,8 +150,9 @@ def solve(
     >>> print(sol.status, sol.x.round(6), sol.y.round(6))
     optimal [0.3 0.7] [0.7]
     """
-    checked, data = Settings.of_call(settings, "solve", KNOWN), (P, q, A, l, u, lb, ub)
-    solution = solve_again((*data, 0.0 if offset is None else offset), checked)
+    checked, data, solution = Settings.of_call(settings, "solve", KNOWN), (P, q, A, l, u, lb, ub), None
+    if q is not None:
+        solution = solve_again((*data, 0.0 if offset is None else offset), checked)
     if solution is None:
         program = program_of(*data, offset)
         data = program.P, program.q, program.A, program.l, program.u, program.lb, program.ub

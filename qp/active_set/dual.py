@@ -455,7 +455,7 @@ def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
     while w.steps <= w.max_steps:
         i = most_violated(w)
         for _ in range(REFINEMENTS):
-            if not refine(w, REFINED if i < 0 else ROUGH):
+            if not refine(w, REFINED if i < 0 and w.rho == 0.0 else ROUGH):
                 break
             i = most_violated(w)
         violation = relative_violation(batch, w, i)
@@ -463,6 +463,8 @@ def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
         if i < 0:
             proximal += 1
             if write_answer(batch, w, False) <= w.tol:
+                if w.rho > 0.0 and refine(w, REFINED):
+                    write_answer(batch, w, False)
                 batch.code[0] = OPTIMAL
                 break
             if proximal == MOST_PROXIMAL:  # where the objective falls for ever, steps become equal

@@ -99,7 +99,7 @@ class DualActiveSet:
         found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
         if found:
             return room.answer(program, program.offset, found, self.plan)
-        answers, (of_y, of_z, _, of_trace) = room.copy_of_answers(room.iterations.item()), room.places
+        answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
         x, y, z = point = answers[: program.n], answers[of_y:of_z], answers[of_z : of_z + program.n]
         code, limit = room.code.item(), settings.tol_infeasible or settings.tol
         if code == PRIMAL_INFEASIBLE and primal_infeasibility(program, y, z) <= limit:
@@ -108,7 +108,7 @@ class DualActiveSet:
             message, status = UNBOUNDED, Status.DUAL_INFEASIBLE
         else:
             return None
-        trace = trace_of(program, answers[of_trace:])
+        trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])
         return solution_at(
             program, status, point, None, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message,
             trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
@@ -216,8 +216,10 @@ class Room:
     settings, counts, plans
         Of programs that are solved here straight from the caller's arrays: the settings, what `packed.fill` returns of
         them, and the plans by `factor`.
+    answers : array
+        The answer in one array that begins with x.
     places : tuple of int
-        In numbers behind x the places of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
+        In it the places of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
     """
 
     def __init__(self, kind: tuple[int, int, float, float | None], settings: Settings) -> None:
@@ -247,13 +249,9 @@ class Room:
             (part.ctypes.data - batch.address) // WORD for part in (batch.x, batch.y, batch.numbers, batch.trace)
         )
         of_y, of_numbers, of_trace = (place - first for place in others)
-        self._answers, self.places = batch._block[first:], (of_y, of_y + m, of_numbers, of_trace)
+        self.answers, self.places = batch._block[first:], (of_y, of_y + m, of_numbers, of_trace)
         self.words = batch.words + self.test.words + self.work.words
         self.sides = batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
-
-    def copy_of_answers(self, iterations: int) -> np.ndarray:
-        """Return a copy of x and what follows it, to the records of so many iterations; see `places`."""
-        return self._answers[: self.places[3] + RECORD * (iterations + 1)].copy()
 
     def take(self, program: QuadraticProgram) -> None:
         """Write the data of the program here but for q, of those that are here what differs."""
@@ -290,8 +288,8 @@ class Room:
 
     def answer(self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan) -> Solution:
         """The answer that is here, as `solve_dual` tells it; its words and records are left to `rest_of`."""
-        count, (of_y, of_z, of_numbers, _) = (found >> 2) & 0x3FFFFFFF, self.places
-        answers = self.copy_of_answers(count)
+        count, (of_y, of_z, of_numbers, of_trace) = (found >> 2) & 0x3FFFFFFF, self.places
+        answers = self.answers[: of_trace + RECORD * (count + 1)].copy()
         solution: Solution = object.__new__(Solution)
         solution.__dict__ = {
             "status": OPTIMAL, "x": answers[: self.kind[0]], "y": answers[of_y:of_z],
