@@ -192,10 +192,11 @@ def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None
         return None
     block, solution, room.is_at_work = empty_block(of_P, of_A, n, m), None, True
     matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
+    ready = time.perf_counter()
     found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
     if found:
         solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3])
-        solution.solve_time = time.perf_counter() - started
+        solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
     room.is_at_work = room.has_answer = False
     return solution
 
