@@ -35,6 +35,7 @@ TOPICS = LatentDirichletAllocation(2, max_iter=5, random_state=0)
 FEWER_ITERATIONS = {
     "LatentDirichletAllocation": {"n_topics": 3, "max_iter": 5},
     "MedLDA": {"n_topics": 3, "max_iter": 3, "random_state": 0},
+    "SVCCV": {"Cs": [1.0, 10.0], "cv": 2},
 }
 PUBLIC = [
     kind

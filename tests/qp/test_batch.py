@@ -129,15 +129,6 @@ def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
     assert many.objective[4] == pytest.approx(whole.objective[4], rel=1e-7, abs=1e-8)
 
 
-def test_large_programs_are_solved_one_by_one(monkeypatch):
-    given = data(k=4)
-    lanes = qp.solve_many(**given)
-    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
-    many = qp.solve_many(**given, threads=2)
-    assert sorted(many.alone) == [0, 1, 2, 3] and (many.status == "optimal").all()
-    assert np.allclose(many.objective, lanes.objective, rtol=1e-7, atol=1e-7)
-
-
 def test_a_time_limit_leaves_the_rest():
     many = qp.solve_many(**data(), time_limit=0.0)
     assert (many.status == "time_limit").all() and np.isnan(many.x).all()

@@ -8,7 +8,7 @@ from qp import QuadraticProgram, Solver
 from qp.plan.choice import choose_method
 from socp import LowRank, Settings
 
-N = 100
+N = 160
 P = np.full((N, N), 0.5) + np.eye(N)
 BOX = {"lb": -1.0, "ub": 1.0}
 HALF = np.where(np.arange(N) < N // 2, 0.0, -np.inf)
@@ -23,7 +23,7 @@ PROGRAMS = {
     "half of them with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF), "dual active set"),
     "no bounds": (QuadraticProgram(P, np.ones(N)), "dual active set"),
     "fewer variables": (QuadraticProgram(P[:70, :70], np.ones(70), np.ones((50, 70)), 0, **BOX), "dual active set"),
-    "a sparse P": (QuadraticProgram(np.eye(N), np.ones(N), **BOX), "dual active set"),
+    "a sparse P": (QuadraticProgram(np.eye(100), np.ones(100), **BOX), "dual active set"),
     "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "interior point"),
     "no P": (QuadraticProgram(None, np.ones(N), **BOX), "interior point"),
     "a negative P": (QuadraticProgram(-P, np.ones(N), **BOX), "dual active set"),

@@ -189,7 +189,7 @@ def test_a_row_of_the_anatomy_by_hand(monkeypatch):
     other = qp.solve(generate.svm_dual_rbf(100, 0))
     other.setup_time, other.solve_time, other.iterations, other.timings = 0.25, 0.75, 3, solution.timings
     monkeypatch.setattr(anatomy, "measured", lambda name: (other, None))
-    assert anatomy.row("q", 1e6) == ["q", "active set", "1e+03", "3", *tens, "-", "-"]
+    assert anatomy.row("q", 1e6) == ["q", "dual active set", "1e+03", "3", *tens, "-", "-"]
 
 
 def test_slopes_by_differences_are_those_of_a_box():

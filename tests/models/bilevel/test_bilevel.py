@@ -3,6 +3,7 @@
 import functools
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -256,6 +257,10 @@ def test_evaluate_is_the_definition():
         soft = Constants(constants.beta, constants.phi, constants.C1, min(constants.C2, 1e3), constants.C3)
         if math.isfinite(constants.C2):
             assert point.objective == pytest.approx(objective(samples, prior, soft, w, b, mu), rel=1e-9)
+        for i in (0, 1):  # without beta there is no slack
+            betas = tuple(0.0 if j == i else constants.betas[j] for j in (0, 1))
+            zeta = evaluate(samples, prior, replace(constants, beta=betas), w, b, mu, nu).zeta
+            assert zeta[i] == 0.0 and zeta[1 - i] == point.zeta[1 - i]
 
 
 def test_no_warning_on_ordinary_data():

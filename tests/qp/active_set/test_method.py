@@ -27,7 +27,7 @@ from tests.support.programs import check
 
 pytestmark = pytest.mark.filterwarnings("error")
 INF = np.inf
-N = 80
+N = 160
 
 
 def hessian(rng, n=N, rank=None, spread=0.0):
@@ -103,9 +103,9 @@ def test_boxed_programs_of_all_kinds(seed, width, copies, row, one_sided, fixed)
 LEARNING = {
     "rbf": generate.svm_dual_rbf(150),
     "cubic": learning.ea_svm_cubic(60),
-    "hard margin": QuadraticProgram(generate.svm_dual_rbf(100).P, -np.ones(100), generate.svm_dual_rbf(100).A, 0, 0, 0),
-    "no bias": QuadraticProgram(generate.svm_dual_rbf(100).P, -np.ones(100), lb=0, ub=1, offset=50.0),
-    "one class": QuadraticProgram(abs(generate.svm_dual_rbf(100).P), np.zeros(100), np.ones((1, 100)), 1, 1, 0, 0.02),
+    "hard margin": QuadraticProgram(generate.svm_dual_rbf(N).P, -np.ones(N), generate.svm_dual_rbf(N).A, 0, 0, 0),
+    "no bias": QuadraticProgram(generate.svm_dual_rbf(N).P, -np.ones(N), lb=0, ub=1, offset=50.0),
+    "one class": QuadraticProgram(abs(generate.svm_dual_rbf(N).P), np.zeros(N), np.ones((1, N)), 1, 1, 0, 0.02),
     "portfolio": QuadraticProgram(1e-3 * hessian(np.random.default_rng(0)), np.linspace(-2e-3, 0, N), np.ones((1, N)),
                                   1, 1, 0),
     "least variance": QuadraticProgram(1e-3 * hessian(np.random.default_rng(0)), np.zeros(N), np.ones((1, N)), 1, 1, 0),
