@@ -45,15 +45,7 @@ class Answer:
 
 
 def solve(program: Program, **settings: Any) -> Answer:
-    """Solve a program with this project's engine; what is not set-up of the wall time is the solve.
-
-    Parameters
-    ----------
-    program : `socp.ConeProgram` or `qp.QuadraticProgram`
-        Goes to `socp.solve` or to `qp.solve`.
-    **settings
-        Those of `socp.solve`: tol, max_iter, time_limit, verbose, ...
-    """
+    """Solve a program with this project's engine; what is not set-up of the wall time is the solve."""
     start = time.perf_counter()
     solution: Any = (
         socp.solve(program, **settings) if isinstance(program, socp.ConeProgram) else qp.solve(program, **settings)

@@ -116,14 +116,8 @@ class Measured:
 def measure(program: Program, x: Any, y: Any, z: Any, s: Any = None) -> Measured:
     """Return the residuals and the objectives of an answer; the residuals are infinite where a number is missing.
 
-    Parameters
-    ----------
-    program : `socp.ConeProgram` or `qp.QuadraticProgram`
-    x, y, z : array_like or None
-        The answer; for a quadratic program z is ``z_bounds``.
-    s : array_like, optional
-        The slacks that a solver of cone programs gives; Gx + s = h and s in K are tested, too, and s is infinite where
-        h is.
+    Of a quadratic program z is ``z_bounds``.  With the slacks s that a solver of cone programs gives, Gx + s = h and
+    s in K are tested, too; s is infinite where h is.
 
     Examples
     --------

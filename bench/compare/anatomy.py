@@ -107,13 +107,7 @@ def table(names: Iterable[str]) -> str:
 
 
 def page(file: str | Path) -> str:
-    """Return a page in HTML on the solve of one program: plan, parts of the time, convergence, and the trace.
-
-    Parameters
-    ----------
-    file : str or Path
-        A program, as `bench.programs.sets.read` takes it.
-    """
+    """Return a page in HTML on the solve of one program: plan, parts of the time, convergence, and the trace."""
     program = read(file)
     solver = (qp if isinstance(program, qp.QuadraticProgram) else socp).Solver(program)
     solution = solver.solve()

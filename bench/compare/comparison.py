@@ -116,10 +116,7 @@ class Worker:
 def choose(wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
     """The solvers to compare, ours first, and those that are not installed.
 
-    Parameters
-    ----------
-    wanted : list of str or None
-        Names, or module:function; None is every known one.  Ours is always among them.
+    `wanted` are names, or module:function; None is every known one.
     """
     known = [OURS, *peers.names(), *peers.BATCHES]
     names = list(dict.fromkeys([OURS, *(known if wanted is None else wanted)]))

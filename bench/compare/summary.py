@@ -35,14 +35,8 @@ def shifted_geometric_mean(seconds: Iterable[float], shift: float = SHIFT) -> fl
 class Results:
     """Measurements by program and solver, the better form of each; `limit` is what a failure counts.
 
-    Parameters
-    ----------
-    measurements : iterable of Measurement
-        All forms of all solvers on all programs.
-    limit : float
-        Seconds.  An answer that took longer is a failure too, whether or not the solver was stopped.
-    shift : float
-        Of the means.
+    An answer that took longer than `limit` seconds is a failure too, whether or not the solver was stopped; `shift` is
+    that of the means.
     """
 
     def __init__(self, measurements: Iterable[Measurement], limit: float, shift: float = SHIFT) -> None:

@@ -31,15 +31,7 @@ class Newsgroups:
 
 
 def newsgroups(data: str | os.PathLike[str] | None = None, groups: Collection[str] | None = None) -> Newsgroups:
-    """The posts of some groups, or of all.
-
-    Parameters
-    ----------
-    data : path, optional
-        The data folder; by default ``$CENTRALPATH_DATA``, then the user's cache.
-    groups : collection of str, optional
-        Full names of groups.
-    """
+    """The posts of some groups, or of all."""
     path = locate(SOURCE, data)
     posts = []
     with tarfile.open(path) as archive:

@@ -24,11 +24,7 @@ TOKEN = re.compile(f"({ADDRESS})|({NUMBER})|({WORD})")
 def tokenize(text: str, address: str | None = "EMAILADDR", number: str | None = "NUMBER") -> list[str]:
     """The words of a text in lower case, with one token for all e-mail addresses and one for all numbers.
 
-    Parameters
-    ----------
-    text : str
-    address, number : str or None
-        What stands for these; None leaves them out.
+    Where `address` or `number` is None, these are left out.
 
     Examples
     --------

@@ -35,24 +35,9 @@ def conduct(
     """Run what is not yet in ``folder/runs.jsonl``, and return all results in the order of `Experiment.runs`.
 
     Runs of another form, or of other code that no check has confirmed (`confirm`), are not gone on with.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    folder : path
-        Where every run is written as soon as it ends; it survives Ctrl-C, and the same call goes on from there.
-    data : str, optional
-        The data folder.
-    repeats : int, optional
-        In place of the experiment's own number.
-    jobs : int
-        Processes of this machine.
-    dask : str, optional
-        The address of a running dask scheduler, to whose workers the runs go instead.
-    quick : bool
-        The short form.
-    show : callable
-        Told how many runs of how many are done.
+    Every run is written as soon as it ends; the file survives Ctrl-C, and the same call goes on from there.  Runs go to
+    `jobs` processes of this machine, or to the workers of the running scheduler at the address `dask`.  `show` is told
+    how many runs of how many are done.
     """
     wanted = experiment.runs(repeats or experiment.repeats, quick)
     head = {

@@ -54,15 +54,7 @@ def pages(folder: Path, name: str = "all") -> list[Path]:
 def check(experiment: Experiment, folder: Path, data: str | None = None, budget: float = BUDGET) -> Check:
     """Return whether the runs of a folder are those of the present code, and write it down.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    folder : path
-        Of the runs.
-    data : str, optional
-        The data folder.
-    budget : float
-        Seconds of runs that are computed again, by the seconds that they took.
+    `budget` are the seconds of runs that are computed again, by the seconds that they took.
     """
     head, runs = conduct.read(folder / conduct.RUNS)
     now, made = digest.code_of(experiment), f"of code {head['code']} ({head['date']})"

@@ -201,17 +201,6 @@ def stroke_explanations(
     ends, realize the stroke; a line with less ink than a share of the stroke's length, times the darkest ink of the
     image, is none.  An image in which no stroke is found is not explained: all its pixels are important.
 
-    Parameters
-    ----------
-    images : array, shape (samples, rows, columns)
-    prototypes : sequence
-        Of each image the strokes that explain it.
-    radius, reach, share : float
-
-    Returns
-    -------
-    array of bool, shape (samples, rows * columns)
-
     Examples
     --------
     An upright one, drawn a column to the right of its prototype, and the bar of a seven:

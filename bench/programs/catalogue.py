@@ -92,16 +92,8 @@ def cases(
 ) -> list[Case]:
     """The programs of a set, classes by class and in each by size.
 
-    Parameters
-    ----------
-    name : str
-        One of `names()`.
-    sizes : str
-        "small", "medium" or "large", or sizes as "10,500"; nothing for files.
-    data : path, optional
-        The folder of the files, as in `sets.files`.
-    only : str, optional
-        A shell pattern of names, or a part of a name.
+    `sizes` is "small", "medium" or "large", or sizes as "10,500"; nothing for files.  `data` and `only` are those of
+    `sets.files`.
     """
     if name in sets.SETS:
         return [_file_case(path) for path in sets.files(name, data, only)]

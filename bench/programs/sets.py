@@ -66,15 +66,9 @@ SAVED_ENDINGS = (".npz",)
 def files(name: str, data: str | os.PathLike[str] | None = None, only: str | None = None) -> list[Path]:
     """The files of a set, by name.
 
-    Parameters
-    ----------
-    name : str
-        One of `SETS`.
-    data : path, optional
-        The folder that holds the set's folder, or the set's folder itself; by default the environment
-        variable ``CENTRALPATH_DATA``.
-    only : str, optional
-        A shell pattern of names (``CVXQP*``), or a part of a name; upper and lower case are one.
+    `data` is the folder that holds the set's folder, or the set's folder itself; by default the environment variable
+    ``CENTRALPATH_DATA``.  `only` is a shell pattern of names (``CVXQP*``), or a part of a name; upper and lower case
+    are one.
     """
     if name not in SETS:
         raise DataError(f"there is no set {name!r}; the sets are {', '.join(SETS)}")
