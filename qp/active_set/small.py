@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -156,11 +156,13 @@ def small_method(
     return None
 
 
-def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None = None) -> Solution | None:
+def solve_again(
+    data: Data, settings: Settings, program: QuadraticProgram | None = None
+) -> Solution | Literal[False] | None:
     """Solve a program of a kind that a `Solver` had in this thread, straight from the caller's arrays.
 
-    `data` are P, q, A, l, u, lb, ub and the offset, those of `program` if it is there.  Returns None for whatever needs
-    a closer look: other kinds, data that have to be read or refused, and programs that end without an optimal answer.
+    `data` are P, q, A, l, u, lb, ub and the offset, those of `program` if it is there.  Returns False where this ends
+    without an optimal answer, and None for other kinds, and data that have to be read or refused.
     """
     started = time.perf_counter()
     P, q, A, l, u, lb, ub, offset = data
@@ -188,10 +190,11 @@ def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None
         and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
     ):  # fmt: skip
         return None
-    block, solution, room.is_at_work = empty_block(of_P, of_A, n, m), None, True
+    block, room.is_at_work = empty_block(of_P, of_A, n, m), True
     matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
     ready = time.perf_counter()
     found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
+    solution: Solution | Literal[False] = False
     if found:
         solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3])
         solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
@@ -277,6 +280,8 @@ class Room:
 
     def serve(self, program: QuadraticProgram, settings: Settings) -> None:
         """Note what was decided for a program: it holds for all of as many entries, if these are few."""
+        if settings is self.settings and self.counts == self.work.counts:
+            return
         n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
         if n * (n + m) <= COSTS.cache and (of_P << 32) + of_A == self.counts:
             self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
