@@ -20,7 +20,7 @@ from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
 from socp.linalg.vectors import NO_VALUES
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
-from socp.plan.costs import COSTS, method_seconds
+from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
 from socp.problem.settings import Settings
@@ -215,9 +215,8 @@ class Room:
         1 where P has a Cholesky factor, 2 where P + rho I has, else 0.
     is_at_work : bool
         Whether data are taken or a program is solved here, or was when that was interrupted.
-    settings, counts, plans
-        Of programs that are solved here straight from the caller's arrays: the settings, what `packed.fill` returns of
-        them, and the plans by `factor`.
+    settings, plans
+        Of programs that are solved here straight from the caller's arrays: the settings, and the plans by `factor`.
     answers : array
         The answer in one array that begins with x.
     places : tuple of int
@@ -231,7 +230,7 @@ class Room:
         self.kind = kind
         self.program: QuadraticProgram | None = None
         self.settings: Settings | None = None
-        self.counts, self.plans = -1, tuple[Plan, ...]()
+        self.plans = tuple[Plan, ...]()
         self.has_answer = self.is_at_work = False
         self.factor = 0
         data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
@@ -275,19 +274,19 @@ class Room:
     def load(self, P: Parts, A: Parts, vectors: Any) -> None:
         """Write the parts of matrices (see `packed.parts_of`) and q, l, u, lb, ub here."""
         block = empty_block(P, A, *self.kind[:2])
-        self.counts = fill((P[0], A[0]), vectors, (*P[1:], *A[1:]), block)
+        fill((P[0], A[0]), vectors, (*P[1:], *A[1:]), block, True)
         self.factor = load_dual(self.work, block)
 
     def serve(self, program: QuadraticProgram, settings: Settings) -> None:
-        """Note what was decided for a program: it holds for all of as many entries, if these are few."""
-        if settings is self.settings and self.counts == self.work.counts:
-            return
+        """Note what was decided for a program: it holds for all of as many entries, but where sides decide, too."""
         n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
-        if n * (n + m) <= COSTS.cache and (of_P << 32) + of_A == self.counts:
+        seconds, counts = method_seconds(n, m, of_A, of_P), (of_P << 32) + of_A
+        has_rival = program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
+        if not has_rival and not (settings is self.settings and counts == self.work.counts):
             self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
             is_proximal = is_quick(self.plans[2])
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
-            self.work.counts, self.settings = self.counts, settings
+            self.work.counts, self.settings = counts, settings
 
     def answer(self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan) -> Solution:
         """The answer that is here, as `solve_dual` tells it; its words and records are left to `rest_of`."""
