@@ -30,6 +30,8 @@ from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats
 from socp.compiled.structures import Structure, floats, number
 
+from ..base.rows import rows_of
+from ..numerics.logistic_kernels import multiply_two_class_hessian
 from ..numerics.newton_minimizer import add_gram, factored, solve_conjugate_gradients
 
 if TYPE_CHECKING:
@@ -185,10 +187,11 @@ class ActiveHessian:
 
     def _by_products(self, active: np.ndarray, weights: np.ndarray, rhs: np.ndarray) -> np.ndarray:
         part, own, bias = self.dual.X[active], weights[active], self.dual.bias
+        rows, product = rows_of(part, bias), np.empty(rhs.size)
 
         def multiply(v: np.ndarray) -> np.ndarray:
-            u = own * (part @ v[:-1] + bias * v[-1])
-            return v + np.append(part.T @ u, bias * u.sum())
+            multiply_two_class_hessian(rows, own, v, product)
+            return v + product
 
         squares = (part.multiply(part) if sp.issparse(part) else part**2).T @ own
         diagonal = 1.0 + np.append(squares, bias**2 * own.sum())
