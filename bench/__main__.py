@@ -231,7 +231,6 @@ def _write_answer(path: Path, result: answer.Answer) -> None:
     "solve a set of files and verify every answer",
     _option("name", "the set", choices=list(sets.SETS)),
     *(DATA, TOL, LIMIT, _only("the programs whose name matches")),
-    _option("--json", "write all measurements to this file", type=_file_to_write),
 )
 def _suite(options: argparse.Namespace) -> int:
     paths = sets.files(options.name, options.data, options.only)
@@ -242,9 +241,6 @@ def _suite(options: argparse.Namespace) -> int:
         print(suite.line(row), flush=True)
         rows.append(row)
     print(suite.summary(rows, options.tol))
-    if options.json:
-        suite.write_json(options.json, options.name, rows, options.tol, options.limit)
-        print(f"written: {options.json} (all measurements, as JSON)")
     return 1 if any(row.verdict == "WRONG" for row in rows) else 0
 
 
@@ -281,7 +277,7 @@ def _compare(options: argparse.Namespace) -> int:
     qp.warmup()
     interrupted = False
     try:
-        with comparison.progress(len(comparison.tasks(cases, solvers))) as show:
+        with comparison.progress() as show:
             comparison.run(cases, solvers, limits, record, lambda: record.save(path), show)
     except KeyboardInterrupt:
         interrupted = True
@@ -394,7 +390,7 @@ def _experiment(options: argparse.Namespace) -> int:
                 (own / name).unlink(missing_ok=True)
         print(f"{experiment.title} ({experiment.source})")
         try:
-            with conduct.progress() as show:
+            with comparison.progress() as show:
                 runs = conduct.conduct(
                     experiment, own, data, options.repeats, options.jobs, options.dask, options.quick, show
                 )
@@ -404,8 +400,7 @@ def _experiment(options: argparse.Namespace) -> int:
         written = pages.write(experiment, own, options.repeats or experiment.repeats)
         runs = conduct.kept(experiment, own, options.repeats or experiment.repeats)[1]
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
-        print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}")
-        print("verdict:  {}: {}\n".format(*experiment.verdict(runs)[:2]))
+        print("\npaper:   {}\nverdict: {}: {}\n".format(experiment.claim, *experiment.verdict(runs)[:2]))
         print("written:", *written)
     _show_page(pages.index(folder))
     return 0

@@ -1,4 +1,4 @@
-"""How good a classifier is: rates, thresholds, ROC, accuracy by coverage, paired tests, learning curves.
+"""How good a classifier is: rates, thresholds, ROC, accuracy by coverage, paired tests.
 
 With positives P, negatives N and those predicted as such P*, N*, each the sum of right and wrong ones (TP + FN, ...),
 
@@ -15,21 +15,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from models.base.validation import as_labels, check_number
-
-LEVEL = 0.95
-"""Of the intervals."""
-
 
 @dataclass(frozen=True)
 class Rates:
-    """The table of rates of a class, the positive one, against the rest; NaN is 0 / 0.
-
-    Attributes
-    ----------
-    true_positives, false_positives, false_negatives, true_negatives : float
-        Numbers of samples.
-    """
+    """The table of rates of a class, the positive one, against the rest; NaN is 0 / 0."""
 
     true_positives: float
     false_positives: float
@@ -54,7 +43,7 @@ class Rates:
     @property
     def false_negative_rate(self) -> float:
         """FN / P."""
-        return _ratio(self.false_negatives, self.true_positives + self.false_negatives)
+        return 1.0 - self.sensitivity
 
     @property
     def precision(self) -> float:
@@ -88,22 +77,19 @@ class ThresholdCurve:
     thresholds : array, shape (points,)
         Falling, from infinity: every score that occurs.
     true_positives, false_positives : array, shape (points,)
-    positives, negatives : int
     """
 
     thresholds: np.ndarray
     true_positives: np.ndarray
     false_positives: np.ndarray
-    positives: int
-    negatives: int
 
     @property
     def true_positive_rate(self) -> np.ndarray:
-        return self.true_positives / self.positives
+        return self.true_positives / self.true_positives[-1]
 
     @property
     def false_positive_rate(self) -> np.ndarray:
-        return self.false_positives / self.negatives
+        return self.false_positives / self.false_positives[-1]
 
     @property
     def area(self) -> float:
@@ -115,130 +101,64 @@ class ThresholdCurve:
         """The rates at one threshold."""
         k = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
         tp, fp = float(self.true_positives[k]), float(self.false_positives[k])
-        return Rates(tp, fp, self.positives - tp, self.negatives - fp)
+        return Rates(tp, fp, float(self.true_positives[-1]) - tp, float(self.false_positives[-1]) - fp)
 
 
-def roc(truth: Any, scores: Any, positive: Any = None) -> ThresholdCurve:
-    """The receiver operating characteristic of scores for the label `positive`, by default the last one.
+def roc(truth: Any, scores: Any) -> ThresholdCurve:
+    """The receiver operating characteristic of scores for the larger of two labels.
 
     Examples
     --------
     >>> curve = roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> curve.area
-    0.75
+    >>> curve.area, curve.rates(0.4).sensitivity
+    (0.75, 0.5)
     >>> curve.false_positive_rate.tolist(), curve.true_positive_rate.tolist()
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
-    >>> curve.rates(0.4).sensitivity
-    0.5
     """
-    truth, scores = np.asarray(truth), _as_scores("scores", scores)
-    _check_lengths(truth, scores=scores)
-    labels = as_labels(truth, truth.size, "roc")[0]
-    is_positive = truth == labels[_position(labels, positive) if positive is not None else -1]
+    truth, scores = np.asarray(truth), np.asarray(scores, dtype=np.float64)
     order, ends = _ranked(scores)
-    right = np.cumsum(is_positive[order])[ends]
-    return ThresholdCurve(
-        np.r_[np.inf, scores[order][ends]],
-        np.r_[0, right],
-        np.r_[0, ends + 1 - right],
-        int(is_positive.sum()),
-        int((~is_positive).sum()),
-    )
+    right = np.cumsum((truth == truth.max())[order])[ends]
+    return ThresholdCurve(np.r_[np.inf, scores[order][ends]], np.r_[0, right], np.r_[0, ends + 1 - right])
 
 
-@dataclass(frozen=True)
-class CoverageCurve:
-    """The accuracy on the samples that a classifier is most sure of, by their share.
+def accuracy_at(coverages: Any, right: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    """The accuracy on the samples that a classifier is most sure of, by their share in (0, 1].
 
-    Attributes
-    ----------
-    counts : array, shape (points,)
-        Rising numbers of samples, up to all of them; samples of equal confidence come together.
-    right : array, shape (points,)
-        How many of them are right.
-    """
-
-    counts: np.ndarray
-    right: np.ndarray
-
-    @property
-    def coverage(self) -> np.ndarray:
-        return self.counts / self.counts[-1]
-
-    @property
-    def accuracy(self) -> np.ndarray:
-        return self.right / self.counts
-
-    def at(self, coverage: Any) -> np.ndarray:
-        """The accuracy at given coverages in (0, 1]; what is expected when samples of equal confidence are drawn."""
-        count = np.asarray(coverage, dtype=np.float64) * self.counts[-1]
-        return np.interp(count, np.r_[0, self.counts], np.r_[0, self.right]) / count
-
-
-def accuracy_coverage(truth: Any, predicted: Any, confidence: Any) -> CoverageCurve:
-    """The accuracy/coverage curve of predictions, of which a classifier is sure as `confidence` says.
+    Where samples are of equal confidence, it is what is expected when they are drawn.
 
     Examples
     --------
-    >>> curve = accuracy_coverage([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.99, 0.6, 0.7])
-    >>> curve.coverage.tolist(), curve.accuracy.tolist()
-    ([0.25, 0.5, 0.75, 1.0], [1.0, 1.0, 1.0, 0.75])
+    >>> accuracy_at([0.25, 0.5, 1.0], np.array([True, True, False, True]), np.array([0.9, 0.99, 0.6, 0.7]))
+    array([1.  , 1.  , 0.75])
     """
-    truth, predicted, confidence = np.asarray(truth), np.asarray(predicted), _as_scores("confidence", confidence)
-    _check_lengths(truth, predicted=predicted, confidence=confidence)
     order, ends = _ranked(confidence)
-    return CoverageCurve(ends + 1, np.cumsum((truth == predicted)[order])[ends])
+    count = np.asarray(coverages, dtype=np.float64) * right.size
+    return np.interp(count, np.r_[0, ends + 1], np.r_[0, np.cumsum(right[order])[ends]]) / count
 
 
-@dataclass(frozen=True)
-class PairedTest:
-    """Whether two classifiers differ.
+def paired_p(differences: np.ndarray, test_to_train: float = 0.0) -> float:
+    """The two-sided p-value of Student's paired test of two classifiers, 1 where nothing differs and NaN of one repeat.
 
-    Attributes
-    ----------
-    difference : float
-        The mean of the first less that of the second.
-    statistic, p_value : float
-        The p-value is two-sided; 1 when nothing differs.
-    """
-
-    difference: float
-    statistic: float
-    p_value: float
-
-
-def paired_test(first: Any, second: Any, test_to_train: float = 0.0) -> PairedTest:
-    """Student's paired test of two classifiers' scores on the same repeats of an experiment.
-
-    Parameters
-    ----------
-    first, second : array_like, shape (repeats,)
-    test_to_train : float
-        When repeats are random splits of the same samples, their scores depend on each other; the variance of the mean
-        is then taken as (1 / repeats + test_to_train) times that of a difference, with the ratio of the sizes of the
-        test and the training set (Nadeau and Bengio 2003).
+    When repeats are random splits of the same samples, their differences depend on each other; the variance of the mean
+    is then taken as (1 / repeats + test_to_train) times that of a difference, with the ratio of the sizes of the test
+    and the training set (Nadeau and Bengio 2003).
 
     Examples
     --------
-    >>> round(paired_test([0.8, 0.9, 0.85, 0.9], [0.7, 0.8, 0.8, 0.7]).p_value, 4)
+    >>> round(paired_p(np.array([0.1, 0.1, 0.05, 0.2])), 4)
     0.0374
     """
-    a, b = _as_scores("first", first), _as_scores("second", second)
-    _check_lengths(a, second=b)
-    d = a - b
-    mean = float(d.mean())
-    check_number("test_to_train", test_to_train, 0.0)
-    if not d.any():
-        return PairedTest(0.0, 0.0, 1.0)
-    if d.size < 2:
-        return PairedTest(mean, float("nan"), float("nan"))
-    error = float(np.sqrt((1.0 / d.size + test_to_train) * d.var(ddof=1)))
-    t = mean / error if error > 0.0 else np.copysign(np.inf, mean)
-    return PairedTest(mean, float(t), float(2.0 * stats.t.sf(abs(t), d.size - 1)))
+    if not differences.any():
+        return 1.0
+    if differences.size < 2:
+        return float("nan")
+    error = float(np.sqrt((1.0 / differences.size + test_to_train) * differences.var(ddof=1)))
+    t = abs(float(differences.mean())) / error if error > 0.0 else np.inf
+    return float(2.0 * stats.t.sf(t, differences.size - 1))
 
 
-def mean_interval(values: Any, level: float = LEVEL, axis: int = 0) -> tuple[Any, Any]:
-    """The mean of repeats, and how far Student's confidence interval goes to each side of it; NaN of a single one.
+def mean_interval(values: Any) -> tuple[Any, Any]:
+    """The mean over the first axis, and the half width of its 95 % interval by Student's t; NaN of a single repeat.
 
     Examples
     --------
@@ -246,35 +166,11 @@ def mean_interval(values: Any, level: float = LEVEL, axis: int = 0) -> tuple[Any
     >>> round(float(mean), 6), round(float(half), 6)
     (2.0, 2.484138)
     """
-    check_number("level", level, 0.0, 1.0)
     array = np.asarray(values, dtype=np.float64)
-    count = array.shape[axis]
-    mean = array.mean(axis=axis)
+    count, mean = array.shape[0], array.mean(axis=0)
     if count < 2:
         return mean, np.full_like(mean, np.nan)
-    return mean, stats.t.ppf(0.5 + 0.5 * level, count - 1) * array.std(axis=axis, ddof=1) / np.sqrt(count)
-
-
-@dataclass(frozen=True)
-class LearningCurve:
-    """Scores by the size of the training set.
-
-    Attributes
-    ----------
-    sizes : array, shape (sizes,)
-    scores : array, shape (repeats, sizes)
-    """
-
-    sizes: np.ndarray
-    scores: np.ndarray
-
-    @property
-    def mean(self) -> np.ndarray:
-        return self.scores.mean(axis=0)
-
-    def interval(self, level: float = LEVEL) -> np.ndarray:
-        """How far the confidence interval goes to each side of the mean."""
-        return mean_interval(self.scores, level)[1]
+    return mean, stats.t.ppf(0.975, count - 1) * array.std(axis=0, ddof=1) / np.sqrt(count)
 
 
 def training_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -282,7 +178,6 @@ def training_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> y = np.array([0] * 8 + [1])
     >>> bool(8 in training_order(y, np.random.default_rng(0))[:2])
     True
@@ -303,26 +198,3 @@ def _ranked(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else float("nan")
-
-
-def _position(labels: np.ndarray, label: Any) -> int:
-    values = labels.tolist()
-    if label not in values:
-        raise ValueError(f"positive must be one of the labels {values}, but {label!r} came")
-    return int(values.index(label))
-
-
-def _as_scores(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or np.isnan(array).any():
-        raise ValueError(f"{name} must be a sequence of numbers, one a sample, but shape {array.shape} came, or NaN")
-    return array
-
-
-def _check_lengths(truth: np.ndarray, **others: np.ndarray) -> None:
-    for name, values in others.items():
-        if truth.ndim != 1 or values.shape != truth.shape or not truth.size:
-            raise ValueError(
-                f"{name} must be a sequence of as many entries as the first one has, shape {truth.shape}, and at least "
-                f"one, but shape {values.shape} came"
-            )

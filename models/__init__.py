@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .generative.gaussian import Prototypes as Prototypes
     from .generative.gaussian import QuadraticDiscriminant as QuadraticDiscriminant
     from .generative.joint_gaussian import JointGaussianRegressor as JointGaussianRegressor
-    from .generative.naive_bayes import BernoulliNaiveBayes as BernoulliNaiveBayes
-    from .generative.naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
     from .generative.naive_bayes import MixedNaiveBayes as MixedNaiveBayes
     from .generative.naive_bayes import MultinomialNaiveBayes as MultinomialNaiveBayes
     from .logistic.hybrid import HybridNaiveBayes as HybridNaiveBayes
@@ -69,7 +67,7 @@ PLACES = {
     ".generative.coupled": "CoupledDiscriminant",
     ".generative.gaussian": "LinearDiscriminant Prototypes QuadraticDiscriminant",
     ".generative.joint_gaussian": "JointGaussianRegressor",
-    ".generative.naive_bayes": "BernoulliNaiveBayes GaussianNaiveBayes MixedNaiveBayes MultinomialNaiveBayes",
+    ".generative.naive_bayes": "MixedNaiveBayes MultinomialNaiveBayes",
     ".logistic.hybrid": "HybridNaiveBayes",
     ".logistic.logistic": "LogisticRegression",
     ".score_spaces.fisher_kernel_learning": "FisherKernelLearning",

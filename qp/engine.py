@@ -112,7 +112,9 @@ class Engine(SetUpOnce):
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> None:
         """Replace the program by one that may have other matrices and sides; if it is refused, nothing changes."""
-        if self._is_stale or not self._take_values(program, new_P, new_A, new_sides):
+        if self.dual_active_set is not None and self._reduced is None and not (new_P or new_A or self._is_stale):
+            self.program = program
+        elif self._is_stale or not self._take_values(program, new_P, new_A, new_sides):
             self._set_up_for(program)
 
     def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> bool:
@@ -122,9 +124,6 @@ class Engine(SetUpOnce):
         """
         if self.dual_active_set is not None and (new_P or new_A):
             return False
-        if self._reduced is None:
-            self._keep(program, None)
-            return True
         presolved = None if new_A or new_P or new_sides else self.presolved.with_objective(program)
         if presolved is None:
             presolved = presolve(program, self.settings)
@@ -143,19 +142,11 @@ class Engine(SetUpOnce):
             except ProgramError:
                 self._is_stale = False
                 raise
-        self._keep(program, presolved)
-        return True
-
-    def _keep(self, program: QuadraticProgram, presolved: Presolve | None) -> None:
-        """The rest of going over to a program, of which presolve leaves this, without another set-up."""
-        self._is_stale = True
-        if presolved is not None:
-            self._reduced = presolved, self.cone_form
-            if self.active_set is not None:
-                self.active_set = self._new_active_set(presolved.program)
-        if self.dual_active_set is not None:
-            self.dual_active_set.program = program
+        self._reduced = presolved, self.cone_form
+        if self.active_set is not None:
+            self.active_set = self._new_active_set(presolved.program)
         self.program, self._is_stale = program, False
+        return True
 
     def let_go(self) -> None:
         """Leave the memory to the next program; the solver is not to be used again."""
@@ -177,7 +168,7 @@ class Engine(SetUpOnce):
         with self.at_work:
             self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
-            solution = self._find(warm_start is True, self._start_of(warm_start))
+            solution = self._find(warm_start is True, None if warm_start is False else self._start_of(warm_start))
             late = self.setup_time - setup_time  # a cone solver that was set up on the way
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if solution.status is OPTIMAL and self.active_set is not None:  # which begins there
@@ -188,11 +179,12 @@ class Engine(SetUpOnce):
 
     def _find(self, is_warm: bool, start: np.ndarray | None) -> Solution:
         """The answer of an active set, or else of the interior-point method."""
-        solution = None
-        if self.dual_active_set is not None:
+        solution, dual = None, self.dual_active_set
+        if dual is not None:
+            dual.program = self.program
             if self.settings.verbose:
-                self._show(self.dual_active_set.plan, self.program, self.dual_active_set.form)
-            solution = self.dual_active_set.solve(is_warm)
+                self._show(dual.plan, self.program, ConeForm(self.program))
+            solution = dual.solve(is_warm)
             if solution is not None:
                 for record in solution.trace if self.settings.verbose else ():
                     printing.line(record)

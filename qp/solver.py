@@ -11,7 +11,7 @@ from socp.problem.lowrank import LowRank
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
 from socp.solver import with_values
 
-from .active_set.small import solve_small
+from .active_set.small import solve_again
 from .batch import Solutions, solve_like
 from .engine import Engine
 from .problem.kernel_matrix import KernelMatrix
@@ -150,12 +150,17 @@ def solve(
     >>> print(sol.status, sol.x.round(6), sol.y.round(6))
     optimal [0.3 0.7] [0.7]
     """
-    checked, program = Settings.of_call(settings, "solve", KNOWN), program_of(P, q, A, l, u, lb, ub, offset)
-    solution = solve_small(program, checked)
+    checked, data, solution = Settings.of_call(settings, "solve", KNOWN), (P, q, A, l, u, lb, ub), None
+    if q is not None:
+        solution = solve_again((*data, 0.0 if offset is None else offset), checked)
     if solution is None:
-        solver = Solver.of_checked(program, checked)
-        solution = solver.solve()
-        solver.let_go()
+        program = program_of(*data, offset)
+        data = program.P, program.q, program.A, program.l, program.u, program.lb, program.ub
+        solution = solve_again((*data, program.offset), checked, program)
+        if solution is None:
+            solver = Solver.of_checked(program, checked)
+            solution = solver.solve()
+            solver.let_go()
     return solution
 
 

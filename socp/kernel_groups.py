@@ -29,7 +29,7 @@ from .version import __version__
 GROUPS: dict[str, list[str]] = {
     "first": [  # before it is known how a program is solved
         "socp.compiled.structures", "socp.linalg.cholesky.cholesky", "socp.linalg.csc.compress",
-        "socp.problem.checks.all_finite", "socp.problem.checks.is_plain_dense",
+        "socp.problem.checks.all_finite", "socp.problem.checks.asymmetry",
     ],
     "every": [
         "socp.compiled.structures", "socp.problem", "socp.verify", "socp.derivatives", "socp.form", "socp.method",

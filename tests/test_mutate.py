@@ -78,3 +78,8 @@ def test_what_survived_is_found_again(tmp_path, monkeypatch):
     )
     (fault,) = mutate.survivors(printed)
     assert (fault.file, fault.before, fault.after) == ("a.py", "3.0", "30.0")
+
+
+def test_what_is_caught_only_by_no_end_is_told_apart():
+    assert mutate.told(["survived", "no end", "FAILED tests/test_a.py::test"]) == "   2 of 3, 1 by no end"
+    assert mutate.told(["survived"]) == "   0 of 1"

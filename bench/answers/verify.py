@@ -81,10 +81,6 @@ class Verification:
         """Whether the answer passes the stopping test at `tol`."""
         return self.worst <= tol
 
-    def certified(self, tol: float) -> bool:
-        """Whether the answer proves, to within `tol`, that the program has no solution."""
-        return self.certificate <= tol
-
 
 def verify(program: Program, x: Any, y: Any, z: Any, bounds_alone: bool = True) -> Verification:
     r"""Measure the answer (x, y, z) to a program.

@@ -90,8 +90,9 @@ def row(name: str, rate: float) -> list[str]:
     solution, solver = measured(name)
     total = solution.setup_time + solution.solve_time
     shares = [f"{100.0 * solution.timings[part] / total:.0f}" for part in TIMINGS]
-    if isinstance(solution, qp.Solution) and solution.cone_solution is None:  # it factors faces of all sizes
-        return [name, "active set", f"{1e3 * total:.3g}", str(solution.iterations), *shares, "-", "-"]
+    method = "" if solution.plan is None else solution.plan.method
+    if method.endswith("active set"):  # it factors faces of all sizes
+        return [name, method, f"{1e3 * total:.3g}", str(solution.iterations), *shares, "-", "-"]
     cone_solver = solver.cone_solver if isinstance(solver, qp.Solver) else solver
     floor = cone_solver.kkt.flops / rate * (solution.iterations + 1)
     distance = f"{total / floor:.1f}" if floor > 0.0 else "-"

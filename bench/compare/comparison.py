@@ -152,7 +152,7 @@ def run(
     limits: Limits,
     record: Record,
     save: Callable[[], None],
-    show: Callable[[str], None],
+    show: Callable[[int, int, str], None],
 ) -> None:
     """Measure all that the record does not have yet; what is done is saved even when this is interrupted.
 
@@ -167,13 +167,14 @@ def run(
     save : callable
         Called after each measurement.  A solver whose process does not start is left out and named in the record.
     show : callable
-        Called with a line of text before each measurement, done already or not.
+        Told before each measurement, done already or not, how many of how many are done, and what comes.
     """
     workers: dict[str, Worker] = {}
     record.broken.clear()
     try:
-        for case, solver, form in tasks(cases, solvers):
-            show(f"{case.name} {solver} {form}".strip())
+        wanted = tasks(cases, solvers)
+        for done, (case, solver, form) in enumerate(wanted):
+            show(done, len(wanted), f"{case.name} {solver} {form}".strip())
             if (case.name, solver, form) in record.measurements or solver in record.broken:
                 continue
             try:
@@ -255,34 +256,26 @@ def _how_it_ended(code: int) -> str:
 
 
 @contextlib.contextmanager
-def progress(total: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar on stderr; a line now and then where tqdm is not installed."""
+def progress() -> Iterator[Callable[..., None]]:
+    """A progress bar on stderr, told how many of how many are done; a line now and then where tqdm is not installed."""
     try:
         from tqdm import tqdm
     except ImportError:
-        yield _plain_progress(total)
+        yield _plain_progress
         return
-    with tqdm(total=total, file=sys.stderr, dynamic_ncols=True, smoothing=0.0, leave=False) as bar:
-        started = False
+    with tqdm(file=sys.stderr, dynamic_ncols=True, smoothing=0.0, leave=False) as bar:
 
-        def show(text: str) -> None:
-            nonlocal started
-            bar.update(1 if started else 0)
+        def show(done: int, of: int, text: str = "") -> None:
+            if bar.total != of:  # what an earlier call has done is no measure of the speed of this one
+                bar.initial = done
+                bar.reset(total=of)
+                bar.n = done
+            bar.update(done - bar.n)
             bar.set_description_str(text)
-            started = True
 
         yield show
-        bar.update(1 if started else 0)
-        bar.set_description_str("done")
 
 
-def _plain_progress(total: int) -> Callable[[str], None]:
-    done = 0
-
-    def show(text: str) -> None:
-        nonlocal done
-        done += 1
-        if done % 10 == 1 or done == total:
-            print(f"{done}/{total} {text}", file=sys.stderr, flush=True)
-
-    return show
+def _plain_progress(done: int, of: int, text: str = "") -> None:
+    if done % 10 == 0 or done == of:
+        print(f"{done}/{of} {text}".strip(), file=sys.stderr, flush=True)

@@ -1,13 +1,18 @@
-"""A process of Python that answers lines of JSON with lines of JSON, and is killed when it takes too long."""
+"""A process of Python that answers lines of JSON with lines of JSON, and is killed when it takes too long.
+
+What it prints on the way goes nowhere.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
@@ -72,3 +77,17 @@ class Process(subprocess.Popen):  # type: ignore[type-arg]
         for stream in (self.stdin, self.stdout):
             with contextlib.suppress(OSError, AttributeError):
                 stream.close()  # type: ignore[union-attr]
+
+
+def serve(ready: Callable[[], dict[str, Any]], answer: Callable[[dict[str, Any], Any], dict[str, Any]]) -> None:
+    """Be that process: say that it is `ready`, and `answer` requests, given a function for replies on the way."""
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    def reply(content: dict[str, Any]) -> None:
+        replies.write(json.dumps(content) + "\n")
+        replies.flush()
+
+    reply(ready())
+    for line in sys.stdin:
+        reply(answer(json.loads(line), reply))

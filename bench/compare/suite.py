@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from ..answers import answer
 from ..answers.answer import Answer
 from ..answers.verify import Program, Verification, verify
 from ..programs import sets
-from .measurement import OURS, Measurement, as_json, version_of, without_paths
+from .measurement import OURS, Measurement, without_paths
 
 VERIFIED_TOL = 1e-6
 """What an answer that does not claim the full tolerance, or a certificate, must verify to."""
@@ -130,18 +127,3 @@ def summary(table: list[Measurement], tol: float) -> str:
         f"{len(table)} programs: {counts['solved']} solved ({full} to {tol:g}, {coarse} to {VERIFIED_TOL:g}), "
         f"{counts['certified']} certified, {counts['WRONG']} WRONG, {counts['failed']} failed; {seconds:.1f} s"
     )
-
-
-def write_json(path: str | Path, name: str, table: list[Measurement], tol: float, limit: float) -> None:
-    """All measurements with the settings and versions they come from; what is not finite is null."""
-    document = {
-        "set": name,
-        "tol": tol,
-        "limit": limit,
-        "python": platform.python_version(),
-        "versions": {package: version_of(package) for package in ("centralpath", "numpy", "scipy", "numba")},
-        "programs": [
-            {"name": row.program} | {key: as_json(value) for key, value in asdict(row).items()} for row in table
-        ],
-    }
-    Path(path).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")

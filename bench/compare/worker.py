@@ -4,14 +4,13 @@
 module:function of a function (program, tol, time_limit) that returns a `bench.answers.answer.Answer`, on every set; see
 docs/CONTRIBUTING.md.  A request is
 {"case", "form", "tol", "limit"}; the replies to it are {"event": "run"} when a run begins, and {"event": "measured",
-"measurement"}.  What solvers print goes nowhere.  Whoever asks keeps the time and may kill this process.
+"measurement"}.  Whoever asks keeps the time and may kill this process.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
-import json
 import os
 import sys
 import time
@@ -24,6 +23,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg  # noqa: F401  loaded here so that nobody's cold start has it
 
+from .process import serve
+
 SHORT, RUNS = 1.0, 3
 """Runs shorter than so many seconds are repeated so often, and the best counts."""
 
@@ -31,22 +32,18 @@ SHORT, RUNS = 1.0, 3
 def main() -> None:
     """Serve until stdin ends."""
     solver, threads = sys.argv[1], int(sys.argv[2])
-    replies = os.fdopen(os.dup(1), "w")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
 
-    def reply(event: str, **content: Any) -> None:
-        replies.write(json.dumps({"event": event, **content}) + "\n")
-        replies.flush()
+    def ready() -> dict[str, Any]:
+        _stay_within_memory()
+        seconds = _first_answer(solver, threads)
+        _warm_up(solver, threads)
+        return {"event": "ready", "first_answer_seconds": seconds}
 
-    _stay_within_memory()
-    seconds = _first_answer(solver, threads)
-    _warm_up(solver, threads)
-    reply("ready", first_answer_seconds=seconds)
-    for line in sys.stdin:
-        request = json.loads(line)
-        measurement = measure(solver, threads, request, lambda: reply("run"))
-        reply("measured", measurement=measurement)
+    def answer(request: dict[str, Any], reply: Any) -> dict[str, Any]:
+        measurement = measure(solver, threads, request, lambda: reply({"event": "run"}))
+        return {"event": "measured", "measurement": measurement}
+
+    serve(ready, answer)
 
 
 def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable[[], None]) -> dict[str, Any]:

@@ -1,12 +1,7 @@
-"""Six set-ups of three newsgroups: accuracy against the posts of the test task (Figure 5.2).
+"""Six set-ups of three newsgroups: accuracy against the posts of the test task (Figure 5.2); see `setups`.
 
-See `setups` for the protocol.  Beside the bilevel classifier and the support vector machine stand the multi-task
-machine of Evgeniou and Pontil (5.3)-(5.5), which has nine tenths of the training task's posts, and linear discriminant
-analysis with nine tenths of the *test* task's, tested on the last tenth: a line, for it does not depend on the size.
-
-- The sizes double from 0.5 % of the test task; the figure's are not given.
-- C_1 = 1 and C_2 = 1000 of the multi-task machine are the paper's; `multitask-c2` makes the paper's choice of C_2
-  again.
+The multi-task machine of Evgeniou and Pontil, (5.3)-(5.5), has nine tenths of the training task's posts.  Linear
+discriminant analysis has nine tenths of the *test* task's and is a line, for it does not depend on the size.
 """
 
 from __future__ import annotations
@@ -133,9 +128,6 @@ class Curves(Experiment):
         places.flat[0].legend(fontsize=8)
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        return " ".join(_sentence(text, own) for text, own in grouped(runs, "text").items())
-
     def verdict(self, runs: list[Result]) -> Verdict:
         """On every text for itself."""
         parts = []
@@ -222,17 +214,6 @@ class MultiTaskConstant(Experiment):
         axes.legend()
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        parts = []
-        for text, means in self._means(runs).items():
-            best = [f"{C2:g}" for C2, mean in zip(C2_VALUES, means) if mean >= means.max() - 0.1]
-            at = means[C2_VALUES.index(MULTITASK["C2"])]
-            parts.append(
-                f"Text {text!r}: the best mean accuracy, {means.max():.1f} %, is at C_2 = {', '.join(best)} (to 0.1 "
-                f"points); at {MULTITASK['C2']:g} it is {at:.1f} %."
-            )
-        return " ".join(parts)
-
     def verdict(self, runs: list[Result]) -> Verdict:
         """Against the value with the best mean, draw by draw; one of seven others is it, so p is taken seven times."""
         k, parts = C2_VALUES.index(MULTITASK["C2"]), []
@@ -318,20 +299,6 @@ def _table(text: str, runs: list[Result]) -> Table:
     return Table(f"Text: {text}", heads, rows, "Accuracy in %, mean and 95 % confidence interval.")
 
 
-def _sentence(text: str, runs: list[Result]) -> str:
-    kinds = [kind for kind in CURVES if kind in runs[0]]
-    ends = _ends(runs)
-    least, most = (_leads(ends, kinds, at) for at in (0, -1))
-    rising = sum(end["bilevel"][-1][1] > end["bilevel"][0][1] for end in ends)
-    above, both = _against_lda(ends)
-    repeats = len({run["seed"] for run in runs})
-    return (
-        f"Text {text!r}, {repeats} repeats: the bilevel classifier improves from the fewest to the most posts in "
-        f"{rising} of {len(ends)} set-ups. With the fewest {least}; with the most {most}. The SVM ends above LDA on "
-        f"90 % of the test task in {above} set-ups, and at some size the bilevel classifier is above both in {both}."
-    )
-
-
 def _ends(runs: list[Result]) -> list[dict[str, list[tuple[float, float, float]]]]:
     """The curves of each set-up."""
     groups = grouped(runs, "train", "test").values()
@@ -347,12 +314,3 @@ def _against_lda(ends: list[dict[str, list[tuple[float, float, float]]]]) -> tup
         for end, at in zip(ends, line)
     )
     return above, both
-
-
-def _leads(ends: list[dict[str, list[tuple[float, float, float]]]], kinds: list[str], at: int) -> str:
-    parts = []
-    for other in kinds[1:]:
-        gains = np.array([end["bilevel"][at][1] - end[other][at][1] for end in ends])
-        span = f"{gains.min():+.1f} to {gains.max():+.1f} points"
-        parts.append(f"{np.sum(gains > 0.0)} set-ups of the {KINDS[other]} ({span})")
-    return "it is ahead in " + " and in ".join(parts)

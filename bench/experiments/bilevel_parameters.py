@@ -1,9 +1,6 @@
-"""The bilevel classifier's accuracy against beta and phi, in experiment 1 with nine posts (Figure 5.3).
+"""The bilevel classifier's accuracy against beta and phi, in experiment 1 with nine posts (Figure 5.3); see `setups`.
 
-See `setups` for the protocol.  One of beta and phi is varied, the other stays at the paper's value.  The paper
-increases beta "up to its maximum feasible value"; here beta is a share of the largest for which (4.8) and (4.9) can
-hold at the means t of the run (`GenerativePrior.largest_beta`), and each point is drawn at its mean.  The values of phi
-are ours.
+One of beta and phi is varied, the other stays at the paper's value.  Each point is drawn at its mean.
 """
 
 from __future__ import annotations
@@ -83,9 +80,6 @@ class ParametersOfPrior(Experiment):
         places.flat[0].legend(fontsize=8)
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        return " ".join(_sentence(key, group) for key, group in grouped(runs, "text", "varied").items())
-
     def verdict(self, runs: list[Result]) -> Verdict:
         """Over all values that are shown: their order, and the largest step against it, in points."""
         from scipy.stats import kendalltau
@@ -123,15 +117,3 @@ def _table(key: tuple[str, str], runs: list[Result]) -> Table:
     fixed = "phi" if varied == "beta" else "beta"
     note = f"Accuracy in %, mean and 95 % confidence interval; {fixed} = {CONSTANTS[fixed]}. The SVM has "
     return Table(f"{varied}, text: {text}", [varied, "bilevel"], rows, f"{note}{shown(run['svm'] for run in runs)}.")
-
-
-def _sentence(key: tuple[str, str], runs: list[Result]) -> str:
-    text, varied = key
-    found = points(runs, varied)
-    (x, first, _), (last_x, last, _) = found[0], found[-1]
-    best_x, best, _ = max(found, key=lambda point: point[1])
-    svm = np.mean([run["svm"] for run in runs])
-    return (
-        f"Text {text!r}: from {varied} = {x:.3g} to {last_x:.3g} the accuracy goes from {first:.1f} to {last:.1f} %, "
-        f"with the best, {best:.1f} %, at {best_x:.3g} (SVM {svm:.1f} %)."
-    )

@@ -1,8 +1,4 @@
-"""Thirty set-ups of four newsgroups: the bilevel classifier against the support vector machine (Figure 5.1).
-
-See `setups` for the protocol.  The paired test of a set-up is Student's over its repeats, both classifiers on the same
-posts; the repeats share posts, so that it is somewhat too sure (as the paper's must have been).
-"""
+"""Thirty set-ups of four newsgroups: the bilevel classifier against the SVM (Figure 5.1); see `setups`."""
 
 from __future__ import annotations
 
@@ -18,7 +14,6 @@ from .nouns import GROUPS, NounPosts, Task, noun_posts
 from .setups import (
     BY_DATE,
     TEXTS,
-    WITH_LINE,
     accuracy,
     both_texts,
     draw,
@@ -96,9 +91,6 @@ class Scatter(Experiment):
         axes.legend()
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        return " ".join(_sentence(text, summaries(own)) for text, own in grouped(runs, "text").items())
-
     def verdict(self, runs: list[Result]) -> Verdict:
         """On both texts together."""
         points = [point for own in grouped(runs, "text").values() for point in summaries(own)]
@@ -137,18 +129,3 @@ def _table(text: str, points: list[dict[str, Any]]) -> Table:
     note = f"Accuracy in %, means of {points[0]['gains'].size} repeats; the gain with its 95 % confidence interval."
     heads = ["set-up", "bilevel", "SVM", "prior alone", "bilevel - SVM", "p"]
     return Table(f"Text: {text}", heads, rows, note)
-
-
-def _sentence(text: str, points: list[dict[str, Any]]) -> str:
-    gains = np.array([p["gain"] for p in points])
-    sure = sum(p["gain"] > 0.0 and p["p"] < LEVEL for p in points)
-    worse = sum(p["gain"] < 0.0 and p["p"] < LEVEL for p in points)
-    where = {
-        BY_DATE: "On the by-date text",
-        WITH_LINE: "With the words of the Newsgroups: header, which the by-date copy lacks, put back",
-    }[text]
-    return (
-        f"{where}, {np.sum(gains > 0.0)} of {gains.size} set-ups lie above the diagonal; the gain ranges from "
-        f"{gains.min():.1f} to {gains.max():.1f} points, with a mean of {gains.mean():.1f}; {sure} are better and "
-        f"{worse} worse at the 5 % level."
-    )

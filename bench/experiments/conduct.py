@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import json
 import os
-import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -156,27 +155,6 @@ def _backend(dask: str | None) -> Iterator[None]:
         raise DataError("--dask needs the package distributed: pip install 'dask[distributed]'") from error
     with Client(dask) as client, joblib.parallel_config(backend="dask", client=client):
         yield
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr; nothing where tqdm is not installed."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield lambda done, of: None
-        return
-    with tqdm(file=sys.stderr, dynamic_ncols=True, unit="run", leave=False) as bar:
-
-        def show(done: int, of: int) -> None:
-            if bar.total != of:  # what an earlier call has done is no measure of the speed of this one
-                bar.initial = done
-                bar.reset(total=of)
-                bar.n = done
-            bar.update(done - bar.n)
-            bar.refresh()
-
-        yield show
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Result]]:

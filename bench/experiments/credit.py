@@ -1,8 +1,4 @@
-"""The lecture's credit card example: linear discriminants on the balance and the student status of 10,000 customers.
-
-The lecture fits and judges on the same customers.  Beside it stand the lecture's other models, and for all of them the
-same numbers on customers that the fit has not seen: random halves, one a seed.
-"""
+"""The lecture's credit card example: linear discriminants on the balance and the student status of 10,000 customers."""
 
 from __future__ import annotations
 
@@ -123,21 +119,6 @@ class CreditDefault(Experiment):
         right.set(title="ROC curve", xlabel="false positive rate", ylabel="true positive rate")
         right.legend(loc="lower right")
         return figure
-
-    def finding(self, runs: list[Result]) -> str:
-        own = _own(runs, LDA, SEEN)[0]
-        table, half, tenth = _confusion(own, 0.5).astype(int), _rates(own, 0.5), _rates(own, 0.1)
-        same = "the lecture's table" if table.tolist() == LECTURE else "not the lecture's table"
-        text = (
-            f"LDA predicts {table[0, 0]} + {table[0, 1]} customers not to default and {table[1, 0]} + {table[1, 1]} to "
-            f"default, {same}: error {_percent(half.error)} %, sensitivity {_percent(half.sensitivity)} %, specificity "
-            f"{_percent(half.specificity)} %. At the threshold 0.1 the false negative rate is "
-            f"{_percent(tenth.false_negative_rate)} % instead of {_percent(half.false_negative_rate)} %, the false "
-            f"positive rate {_percent(tenth.false_positive_rate)} % instead of {_percent(half.false_positive_rate)} %."
-        )
-        areas = {model: _own(runs, model, UNSEEN) for model in classifiers()}
-        listed = ", ".join(f"{np.mean([r['area'] for r in rows]):.4f} ({m})" for m, rows in areas.items() if rows)
-        return f"{text} The area under the ROC curve on customers not seen in the fit: {listed}."
 
     def verdict(self, runs: list[Result]) -> Verdict:
         own = _own(runs, LDA, SEEN)[0]

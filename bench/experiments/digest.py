@@ -10,7 +10,7 @@ from pathlib import Path
 from .experiment import Experiment
 
 PACKAGES = Path(__file__).resolve().parents[2]
-TOLD = {"tables", "figure", "finding", "verdict", "title", "source", "claim", "protocol", "apart"}
+TOLD = {"tables", "figure", "verdict", "title", "source", "claim", "protocol", "apart"}
 """What an experiment says of its runs, which can be made anew from them."""
 ROOMS = "models", "bench/experiments", "bench/data"
 FRAME = {"experiment.py", "conduct.py", "confirm.py", "digest.py", "pages.py", "shares.py"}

@@ -1,24 +1,16 @@
 """EA-SVM on handwritten characters: experiments 1 to 3 of Sun and DeJong 2005 (Figures 2 to 4).
 
-The paper tells ten handwritten Chinese characters apart, pair by pair; its images (ETL9) are not to be had.  The ten
-digits of scikit-learn take their place, and ten characters drawn of straight strokes, of which the knowledge is true.
-Polynomial kernel of degree 3 of the pixels' intensities, C = 0.1, Q by five-fold cross-validation.  An explained
-example is the image with all pixels removed but those of the strokes that are essential to tell the two characters
-apart.  What is left open:
+The digits of scikit-learn take the place of the paper's images, and ten characters drawn of straight strokes, of which
+the knowledge is true.  What is left open:
 
-- The strokes are found in each image by a Hough transform near where a prototype (`strokes`) has them, see
-  `stroke_explanations`.  An image in which none is found is not explained.  Beside it the mask at the places of
-  the prototype.
+- The strokes are found in each image near where a prototype has them, see `strokes.stroke_explanations`; an image in
+  which none is found is not explained.  Beside it the mask at the places of the prototype.
 - As in the paper there are three groups, 33 pairs between them (easy) and 12 within (difficult), in both alphabets.
-- The kernel is (x'x' + 1)^3 with intensities from 0 to 1.
-- The paper trains on 320 of 400 images.  The digits are easier and smaller, and at that size next to no errors are left
-  to compare, so the training samples are smaller, balanced, and the rest of the pair's images is the test set.
+- The kernel is (x'x' + 1)^3 with intensities from 0 to 1; training samples are balanced.
 - Random explanations keep as many pixels as the good ones, chosen anew for each image; opposite ones keep the others.
 - Kendall's tau is between a measure of difficulty and how much lower the error of EA-SVM is, over the 45 pairs.  The
   SVM's error of the same runs is in both, which alone makes them agree; so there are three measures: that error, the
   SVM's error in the other half of the repeats, and how many strokes tell the pair apart (few is difficult).
-- Of the Q that cross-validation finds equally good, which are many where few errors are left, the smallest is taken
-  (the rule of `models.ExplanationAugmentedSVC`).
 """
 
 from __future__ import annotations
@@ -171,26 +163,6 @@ class DigitExplanations(Experiment):
             middle.set_title(f"{name}, Figure 3: easy and difficult pairs")
             middle.legend(fontsize=8)
         return figure
-
-    def finding(self, runs: list[Result]) -> str:
-        parts = []
-        for name, own in grouped(runs, "data").items():
-            at = [run for run in own if run["size"] == SHOWN]
-            means, sizes = _by_pair(at), len({run["size"] for run in own})
-            errors = [f"{100 * np.mean([run[kind] for run in at]):.2f} % ({MACHINES[kind]})" for kind in MACHINES]
-            counts = [
-                f"{sum(m[kind] < m['svm'] for m in means)} and {sum(m[kind] > m['svm'] for m in means)}"
-                for kind in QUALITIES
-            ]
-            tau = agreement(at)[0]
-            parts.append(
-                f"{name.capitalize()}: with {SHOWN} training images the mean error over {len(means)} pairs is "
-                f"{', '.join(errors)}. Pairs on which EA-SVM is better and worse than the SVM: {counts[0]}, with "
-                f"random explanations {counts[1]}, with opposite ones {counts[2]}. The difficult pairs gain more than "
-                f"the easy ones at {_difficult_gain_more(own)} of {sizes} training sizes; Kendall's tau is "
-                f"{tau[0]:.2f} (p = {tau[1]:.1g})."
-            )
-        return " ".join(parts)
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """Of each alphabet, at every training size; of "almost never" by the pairs that became worse and better."""

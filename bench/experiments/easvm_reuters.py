@@ -1,27 +1,18 @@
 """Explanations from WordNet in text categorization: EA-SVM against SVM on Reuters (Sun and DeJong 2005, Figure 5B).
 
-The ModApte split, the five largest categories, each against the rest.  "Words that are one-distance away in the WordNet
-from synonyms of topic words are taken as important; an explained example is the bag of important words occurring in
-the training example."  Linear kernel over the bag of words, C = 0.1, Q by five-fold cross-validation; F1 on all test
-articles.
-
-What the paper leaves open:
+"Words that are one-distance away in the WordNet from synonyms of topic words are taken as important; an explained
+example is the bag of important words occurring in the training example."  What the paper leaves open:
 
 - The bag of words: the counts of the words of title and body, in lower case, nothing removed and nothing weighted.
-  Beside it stand words weighted by idf with articles of unit length, and a C of 1, 10 or 100, by the SVM's F1 in
-  the same folds, for both machines.
-- The topic words are those the paper calls the categories by: earn, acquire, money, grain, crude.  Two of them are
-  verbs, so nouns and verbs of WordNet are used, with all links between them.  Important are the topic word itself,
-  its synonyms, and the words of the synsets one link away from theirs: at most three links in the count of
-  `models.WordNet`.
-- Whose label is explained.  An explanation says why an example has its label, and the words of a category say nothing
-  of why an article is not in it: only the category's own articles are explained, as far as they have an important word
-  ("if we fail to build an explanation, v = x").  Beside it every article is explained, which was the first reading;
-  by it EA-SVM was the worse machine on most samples of earn, acq and money-fx.  Twice the multipliers, and
-  explanations that contradict the samples, make it slow: it is shown with 200 articles.
-- Q is chosen by F1, of 0 and a geometric series about the mean alpha; among equals the smallest.
-- The bias is free, as in the paper's program.  Programs are solved to a relative gap of 1e-3 or in 300
-  passes of descent; the largest gap is told.  With all 9,603 articles one fold of the five chooses Q.
+  Beside it stand words weighted by idf with articles of unit length.
+- The topic words are those the paper calls the categories by.  Two of them are verbs, so nouns and verbs of WordNet are
+  used, with all links between them: at most three links in the count of `models.WordNet`.
+- Whose label is explained.  The words of a category say nothing of why an article is not in it: only the category's own
+  articles are explained, as far as they have an important word ("if we fail to build an explanation, v = x").  Beside
+  it every article is explained, which was the first reading; by it EA-SVM was the worse machine on most samples of
+  earn, acq and money-fx.  Explanations that contradict the samples make it slow: it is shown with 200 articles.
+- Of Q that are equally good the smallest is taken.  Programs are solved to a relative gap of 1e-3 or in 300 passes of
+  descent; the largest gap is told.  With all 9,603 articles one fold of the five chooses Q.
 """
 
 from __future__ import annotations
@@ -43,7 +34,7 @@ from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import find_wordnet
-from .shares import LEVEL, grouped, p_of, panels, shown, significance
+from .shares import LEVEL, grouped, p_of, panels, shown
 
 CATEGORIES = {"earn": "earn", "acq": "acquire", "money-fx": "money", "grain": "grain", "crude": "crude"}
 """The topic word of each category, by its name in the data."""
@@ -187,28 +178,6 @@ class ReutersExplanations(Experiment):
             axes.set_title(f"{title}; larger marks, more: {', '.join(map(str, sizes))}", fontsize=9)
             axes.legend()
         return figure
-
-    def finding(self, runs: list[Result]) -> str:
-        parts = []
-        for words in grouped(runs, "words"):
-            for kind, title in EXPLAINED.items():
-                gains = _gains(runs, words, kind)
-                if not gains:
-                    continue
-                signs = [significance(gain) for gain in gains.values()]
-                means = {key: gain.mean() for key, gain in gains.items()}
-                total = np.concatenate(list(gains.values()))
-                low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-                parts.append(
-                    f"{words.capitalize()}, {title}: the mean F1 of EA-SVM is the higher in "
-                    f"{sum(mean > 0.0 for mean in means.values())} of {len(means)} cells (category and size), "
-                    f"significantly (paired t, 5 %) in {signs.count(1)}, and the lower in "
-                    f"{sum(mean < 0.0 for mean in means.values())}, significantly in {signs.count(-1)}; from "
-                    f"{100 * means[low]:+.1f} points ({low[0]}, {low[1]} articles) to {100 * means[high]:+.1f} "
-                    f"({high[0]}, {high[1]}). Of {total.size} runs it is better in {np.sum(total > 0)} and worse "
-                    f"in {np.sum(total < 0)}, at worst by {100 * max(0.0, -total.min()):.1f} points."
-                )
-        return " ".join(parts)
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """Of all weightings and of all that were explained; where the SVM finds next to nothing, nothing is decided."""

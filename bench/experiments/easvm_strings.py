@@ -1,18 +1,13 @@
 """Explanations of DNA by known motifs (after Sun and DeJong 2005, experiment 4, domain 1).
 
-The paper's domain is proteins explained by the motifs of a database; here it is promoters and splice junctions,
-explained by their consensus: TTGACA near -35 and TATAAT near -10 of a promoter, GT behind a donor site, AG before an
-acceptor site.
-The kernel is the (5, 1)-mismatch kernel, normalized, as in the paper's reference.  It has no notion of place, so the
-explanations add what it cannot know: where to look.
+Promoters have TTGACA near -35 and TATAAT near -10, donor sites GT behind them, acceptor sites AG before them.  The
+kernel is the (5, 1)-mismatch kernel, normalized, as in the paper's reference.  It has no notion of place, so the
+explanations add what it cannot know: where to look.  Decided before any result was seen:
 
-Decided before any result was seen:
-
-- Every training string is explained, whatever its class: a string that is no promoter is none for what stands there.
+- Every training string is explained: one that is no promoter is none for what stands there.
 - The two motifs of a promoter are searched where they agree best with the string, TATAAT at its usual place or up to 4
   letters beside, TTGACA with 15 to 19 letters between; among equals nearest to the usual places.
 - An important place comes with the 4 letters on both sides, so that each word of 5 letters over it is counted whole.
-- C is 10 for all machines; Q by the paper's rule, cross-validation in a series about the mean alpha.
 - The control: the explanations of a string are as long, but shifted (cyclically) by a random amount.
 - Training samples have equally many of both classes; junctions are tested on 500 other strings drawn at random.
 """
@@ -132,18 +127,6 @@ class Strings(Experiment):
             axes.set(xscale="log", title=name, xlabel="training strings")
         figure.axes[0].legend(fontsize=8)
         return figure
-
-    def finding(self, runs: list[Result]) -> str:
-        parts = []
-        for name, own in grouped(runs, "task").items():
-            for kind, words in (("easvm", "EA-SVM"), ("random", "with random places")):
-                gains = np.array([run[f"area_{kind}"] - run["area_svm"] for run in own])
-                parts.append(
-                    f"{name}, {words}: area larger than SVM's in {np.sum(gains > 0)} of {gains.size} runs, equal in "
-                    f"{np.sum(gains == 0)}, smaller in {np.sum(gains < 0)}; mean difference "
-                    f"{shown(100 * gains, 2)} points, worst {100 * gains.min():.1f}"
-                )
-        return "; ".join(parts) + "."
 
     def verdict(self, runs: list[Result]) -> Verdict:
         parts, harm = [], {}

@@ -122,10 +122,6 @@ class Experiment(abc.ABC):
         """The figure with the paper's axes, a `matplotlib.figure.Figure`."""
 
     @abc.abstractmethod
-    def finding(self, runs: list[Result]) -> str:
-        """What was measured, in the words of the claim, computed from the runs."""
-
-    @abc.abstractmethod
     def verdict(self, runs: list[Result]) -> Verdict:
         """Whether the runs bear out the claim, by what the claim's own words say, and the reason."""
 

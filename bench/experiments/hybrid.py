@@ -1,15 +1,11 @@
 """Raina, Shen, Ng, McCallum 2003: naive Bayes, the hybrid and logistic regression on six pairs of newsgroups.
 
-Of a post everything in the header but the subject line is left out; numbers and e-mail addresses are the words NUMBER
-and EMAILADDR; words are stemmed (Porter).  What the paper leaves open:
+What the paper leaves open:
 
     words               all of the pair's posts: a held-out or a test post may have words that no training post has
     regions             subject and body, with the same word probabilities (eqs. 5 and 6)
-    splits              for the learning curves a post out of the largest training set tests; training sets are nested
-    the Gaussian prior  of logistic regression has variance 1; its features are the counts of subject and body together
-    confidence          the difference of the two log posteriors, which does not round to 1
-    significant         p < 0.05 in the paired t-test over the splits; for coverage with the variance corrected for the
-                        dependence of random splits (see `bench.metrics.paired_test`)
+    logistic regression has the counts of subject and body together for its features
+    significant         p < 0.05 in the paired t-test over the splits
     theta               where the leave-one-out likelihood has no maximum, the limit as `models.HybridNaiveBayes` has it
 """
 
@@ -29,7 +25,7 @@ from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
 from ..data.source import locate
 from ..data.text import Tokens, cached_tokens, stem_words, tokenize
-from ..metrics import LearningCurve, accuracy_coverage, paired_test, training_order
+from ..metrics import accuracy_at, mean_interval, paired_p, training_order
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .shares import LEVEL, grid, grouped, panels, significance
 
@@ -160,80 +156,53 @@ class HybridCurves(Experiment):
     def tables(self, runs: list[Result]) -> list[Table]:
         found = []
         for pair, own in grouped(runs, "pair").items():
-            curves = self._curves(own)
+            curves = [mean_interval(errors) for errors in self._errors(own).values()]
             rows = [
-                [str(size), *(f"{100 * c.mean[k]:.2f} ± {100 * c.interval()[k]:.2f}" for c in curves.values())]
-                for k, size in enumerate(curves[HYBRID].sizes)
+                [str(size), *(f"{100 * mean[k]:.2f} ± {100 * half[k]:.2f}" for mean, half in curves)]
+                for k, size in enumerate(own[0]["sizes"])
             ]
-            note = f"per cent, mean of {len(curves[HYBRID].scores)} splits with its 95 % interval"
-            found.append(Table(f"Test error, {pair}", ["training posts", *curves], rows, note))
+            note = f"per cent, mean of {len(own)} splits with its 95 % interval"
+            found.append(Table(f"Test error, {pair}", ["training posts", *self.methods], rows, note))
         return found
 
     def figure(self, runs: list[Result]) -> Any:
         groups = grouped(runs, "pair")
         figure, places = _six(len(groups))
         for axes, (pair, own) in zip(places, groups.items()):
-            curves = self._curves(own)
+            sizes, errors = own[0]["sizes"], self._errors(own)
             for name in (LOGISTIC, BAYES, HYBRID):
-                one = curves[name]
+                mean, half = mean_interval(errors[name])
                 more: dict[str, Any] = {"capsize": 2, "markersize": 3, "label": name, **STYLES[name]}
-                axes.errorbar(one.sizes, one.mean, yerr=one.interval(), **more)
+                axes.errorbar(sizes, mean, yerr=half, **more)
             axes.set(xlabel="size of training set", ylabel="test error")
-            axes.set(title=pair, xlim=(0, 1500 if max(curves[HYBRID].sizes) > 300 else None), ylim=(0.0, None))
+            axes.set(title=pair, xlim=(0, 1500 if max(sizes) > 300 else None), ylim=(0.0, None))
         places[0].legend()
         return figure
 
-    def finding(self, runs: list[Result]) -> str:
-        found = self._counts(runs)
-        gains, where = found["gains"], found["where"]
-        gain = f" With at most 100 posts its error less naive Bayes' is {_points(gains)}." if gains else ""
-        return (
-            f"Of {found['places']} places (pair and size) the hybrid is the lowest of the three at {found['lowest']}, "
-            f"not significantly above the lowest at {found['near']} more, and above it at {len(where)}"
-            f"{': ' if where else ''}{'; '.join(where)}. It is significantly below naive Bayes at "
-            f"{found['below bayes']} places and above at {found['above bayes']}.{gain} Two regions beat one at "
-            f"{found['two regions']} of {found['places']} places; normalizing beats not normalizing at "
-            f"{found['normalized']}."
-        )
-
     def verdict(self, runs: list[Result]) -> Verdict:
-        counts = self._counts(runs)
-        places = counts["places"]
-        lowest = (counts["lowest"] + counts["near"]) / places
+        """A place is a pair and a size."""
+        places = []
+        for own in grouped(runs, "pair").values():
+            by_method = self._errors(own)
+            for k in range(len(own[0]["sizes"])):
+                errors = {method: table[:, k] for method, table in by_method.items()}
+                mean = {method: values.mean() for method, values in errors.items()}
+                best = min((BAYES, HYBRID, LOGISTIC), key=lambda method: mean[method])
+                worse, above = (significance(errors[HYBRID] - errors[other]) > 0 for other in (best, BAYES))
+                places.append([not worse, above, *(mean[HYBRID] < mean[other] for other in (HYBRID_1, PLAIN_HYBRID))])
+        lowest, _, two_regions, normalized = np.mean(places, axis=0).tolist()
         return verdict_of(
             [
                 Part("the hybrid is the lowest, or not significantly above it: share of places", lowest, ">=", 0.9),
-                Part("it is significantly above naive Bayes: places", counts["above bayes"], "==", 0.0),
-                Part("two regions beat one: share of places", counts["two regions"] / places, ">", 0.5),
-                Part("normalizing helps: share of places", counts["normalized"] / places, ">", 0.5),
+                Part("it is significantly above naive Bayes: places", sum(place[1] for place in places), "==", 0.0),
+                Part("two regions beat one: share of places", two_regions, ">", 0.5),
+                Part("normalizing helps: share of places", normalized, ">", 0.5),
             ]
         )
 
-    def _counts(self, runs: list[Result]) -> dict[str, Any]:
-        """At how many places (pair and size) each part of the claim holds."""
-        names = ("places", "lowest", "near", "below bayes", "above bayes", "two regions", "normalized")
-        found: dict[str, Any] = {**dict.fromkeys(names, 0), "gains": [], "where": []}
-        for pair, own in grouped(runs, "pair").items():
-            curves = self._curves(own)
-            for k, size in enumerate(curves[HYBRID].sizes):
-                errors = {method: curve.mean[k] for method, curve in curves.items()}
-                best = min((BAYES, HYBRID, LOGISTIC), key=lambda method: errors[method])
-                worse = best != HYBRID and _differs(curves[HYBRID], curves[best], k) > 0
-                sign = _differs(curves[HYBRID], curves[BAYES], k)
-                held = [True, best == HYBRID, best != HYBRID and not worse, sign < 0, sign > 0]
-                held += [bool(errors[HYBRID] < errors[other]) for other in (HYBRID_1, PLAIN_HYBRID)]
-                for name, one in zip(names, held):
-                    found[name] += int(one)
-                if worse:
-                    gap = 100 * (errors[HYBRID] - errors[best])
-                    found["where"].append(f"{pair} at {size} ({best} lower by {gap:.1f} points)")
-                if size <= 100:
-                    found["gains"].append(100 * (errors[HYBRID] - errors[BAYES]))
-        return found
-
-    def _curves(self, runs: list[Result]) -> dict[str, LearningCurve]:
-        sizes = np.array(runs[0]["sizes"])
-        return {m: LearningCurve(sizes, np.array([run["errors"][m] for run in runs])) for m in self.methods}
+    def _errors(self, runs: list[Result]) -> dict[str, np.ndarray]:
+        """Of each method the errors of all splits, a row each."""
+        return {method: np.array([run["errors"][method] for run in runs]) for method in self.methods}
 
 
 class HybridCoverage(Experiment):
@@ -269,8 +238,8 @@ class HybridCoverage(Experiment):
         accuracies: dict[str, list[float]] = {}
         for method in self.methods:
             odds, _ = log_odds(method, pair, train, test)
-            curve = accuracy_coverage(pair.y[test], odds > 0.0, np.abs(odds))
-            accuracies[method] = curve.at(COVERAGES).tolist()
+            right = (odds > 0.0) == (pair.y[test] == 1)
+            accuracies[method] = accuracy_at(COVERAGES, right, np.abs(odds)).tolist()
         return {"test": int(test.size), "accuracies": accuracies}
 
     def tables(self, runs: list[Result]) -> list[Table]:
@@ -294,23 +263,6 @@ class HybridCoverage(Experiment):
             axes.set(title=pair, xlabel="coverage", ylabel="accuracy", xlim=(0.0, 1.0))
         places[0].legend(loc="lower left")
         return figure
-
-    def finding(self, runs: list[Result]) -> str:
-        parts, covered = [], []
-        for pair, own in grouped(runs, "pair").items():
-            means = self._means(own)
-            higher = float((means[HYBRID_1] > means[BAYES]).mean())
-            area = {method: mean.mean() for method, mean in means.items()}
-            p_value = self._against_bayes(own, HYBRID_1)
-            parts.append(
-                f"{pair}: higher than naive Bayes' at {100 * higher:.0f} % of the coverages, mean accuracy "
-                f"{100 * area[HYBRID_1]:.2f} against {100 * area[BAYES]:.2f} (p = {p_value:.2g}), not normalized "
-                f"{100 * area[PLAIN_HYBRID_1]:.2f}, logistic regression {100 * area[LOGISTIC]:.2f}"
-            )
-            if pair == QUICK_PAIRS[0]:
-                values = [f"{100 * _covered(means[m]):.0f} % ({m})" for m in (HYBRID_1, BAYES)]
-                covered.append(f" At 95 % accuracy {pair} is covered to {' and '.join(values)}.")
-        return f"The normalized hybrid's curve is, on {'; on '.join(parts)}.{''.join(covered)}"
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """Coverages where the curve is not below count as higher, for on easy pairs both are at 100 %."""
@@ -338,16 +290,7 @@ class HybridCoverage(Experiment):
     def _against_bayes(self, runs: list[Result], method: str) -> float:
         """The p-value of equal mean accuracies over all coverages of a method and of naive Bayes, split by split."""
         first, second = ([float(np.mean(run["accuracies"][name])) for run in runs] for name in (method, BAYES))
-        return paired_test(first, second, test_to_train=1.0).p_value
-
-
-def _differs(first: LearningCurve, second: LearningCurve, k: int) -> int:
-    """1 or -1 where the first one's scores are significantly above or below, 0 where they are not."""
-    return significance(first.scores[:, k] - second.scores[:, k])
-
-
-def _points(gains: list[float]) -> str:
-    return f"{np.mean(gains):+.1f} points on average ({min(gains):+.1f} to {max(gains):+.1f})"
+        return paired_p(np.subtract(first, second), test_to_train=1.0)
 
 
 def _covered(accuracy: np.ndarray, goal: float = 0.95) -> float:

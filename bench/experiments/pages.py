@@ -46,7 +46,6 @@ def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
         "source": experiment.source,
         "claim": experiment.claim,
         "protocol": asdict(experiment.protocol),
-        "finding": experiment.finding(runs),
         "verdict": verdict.kind,
         "reason": verdict.reason,
         "parts": [part._asdict() for part in verdict.parts],
@@ -70,7 +69,7 @@ def rewrite(folder: Path, find: Callable[[str], Experiment], names: Collection[s
 
 
 def page(summary: dict[str, Any], tables: list[Table], picture: bytes | None) -> str:
-    """Claim, protocol, measurement and verdict, the figure and the tables, in a page that needs no other file."""
+    """Claim, protocol and verdict, the figure and the tables, in a page that needs no other file."""
     form = "in the short form, " if summary["quick"] else ""
     body = [
         f"<h1>{html.escape(summary['title'])}</h1>",
@@ -137,21 +136,21 @@ def _made(summary: dict[str, Any]) -> str:
 
 
 def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
-    """A row an experiment: what the paper says, what was measured, and whether that confirms it."""
-    heads = ["experiment", "the paper", "measured here", "verdict"]
+    """A row an experiment: what the paper says, and whether the numbers measured here confirm it."""
+    heads = ["experiment", "the paper", "verdict"]
     rows = []
     for summary in summaries:
         title, verdict = html.escape(summary["title"]), html.escape(summary.get("verdict", ""))
         if links:
             title = f'<a href="{html.escape(summary["name"])}/page.html">{title}</a>'
         reason = html.escape(summary.get("reason", ""))
-        cells = [title, html.escape(summary["claim"]), html.escape(summary["finding"]), f"<b>{verdict}</b>: {reason}"]
+        cells = [title, html.escape(summary["claim"]), f"<b>{verdict}</b>: {reason}"]
         if links:
             cells.insert(2, html.escape("{ours} Differences: {differences}".format(**summary["protocol"])))
             cells += [html.escape(_overturned(summary)), _made(summary)]
         rows.append(cells)
     if links:
-        heads = [*heads[:2], "protocol", *heads[2:], "what would overturn it", "runs"]
+        heads = [*heads[:2], "protocol", heads[2], "what would overturn it", "runs"]
     return _words_table(heads, rows)
 
 

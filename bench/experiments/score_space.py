@@ -1,24 +1,14 @@
 """score-space: the accuracy of score spaces on sequences (Li et al. 2013, Table 2).
 
-Four of the paper's nine data sets are at hand.  As in the paper: 20 random halves to train on, discrete hidden Markov
-models, a model for each class with 10 states for the Fisher score (FS), the free energy (FESS) and the sufficient
-statistics (SS), one model for all classes with 3 states for the max-margin score space (MSS), a = 1, c = 6, xi = 1, a
-linear SVM on the scores; series of points become symbols, of which the paper took 20 to 40.
-
 What the paper leaves open was decided before these 20 halves were drawn: 30 symbols, the nearest of 30 centres that
 k-means finds in the training half.  Chosen on promoters with ten other random halves, as the paper chose its constants
 on one data set for all: C = 10 of the SVM; of 2, 5 and 10 states the fewest within a standard error of the best, which
-is 5 for the large-margin HMM (of C = 0.01, 0.1 and 1 then 0.01) and 5 for Fisher kernel learning, which classifies by
-the nearest neighbour.  How the scores are scaled was chosen on three other halves of promoters and of vowels: their
-signed square roots, centred, over one number.  Every score over its own standard deviation was tried first and is as
-good on promoters, but 12 points worse on the vowels, where many symbols are rare; without the roots the Fisher score is
-7 points worse on promoters.
+is 5 for the large-margin HMM (of C = 0.01, 0.1 and 1 then 0.01) and 5 for Fisher kernel learning.  How the scores are
+scaled was chosen on three other halves of promoters and of vowels: their signed square roots, centred, over one number.
+Every score over its own standard deviation was tried first and is as good on promoters, but 12 points worse on the
+vowels, where many symbols are rare; without the roots the Fisher score is 7 points worse on promoters.
 
-Besides the paper's six methods: the most probable class (MAP), the log-likelihoods and the tangent vectors of posterior
-log-odds (TOP) as features, SS with the 3 states of MSS, SS of one model of all classes with 3 states, which is where
-MSS begins, MSS by exact inference instead of the sampler, MSS with its own classifier, HMMs trained by a perceptron
-(disHMM of the paper's Table 1), and of series of points Fisher kernel learning (as in the paper) and the large-margin
-HMM on the points themselves, with the constants of the symbols.  How MSS does with a model for each class, and how the
+Besides the paper's six methods there are those of `BESIDES`.  How MSS does with a model for each class, and how the
 start of EM decides on what it gains, is another experiment, `score_space_tilt`.
 """
 
@@ -154,22 +144,6 @@ class ScoreSpaces(Experiment):
             axes.set(title=DATA[name], ylim=(40.0, 100.0))
         figure.axes[0].legend(fontsize="small")
         return figure
-
-    def finding(self, runs: list[Result]) -> str:
-        means = accuracies(runs)
-        parts = []
-        for name, cell in means.items():
-            average = {method: cell[method].mean() for method in PRINTED}
-            best = max(average, key=lambda method: average[method])
-            over = {other: average["MSS"] - cell[other].mean() for other in ("SS", f"SS {FEW}", "SS one")}
-            gain = {other: f"{abs(g):.1f} {'points above' if g > 0 else 'points below'}" for other, g in over.items()}
-            parts.append(
-                f"{DATA[name]}: MSS is {gain['SS']} SS ({gain[f'SS {FEW}']} SS with as few states, {gain['SS one']} SS "
-                f"of one model of all classes, where it begins), and {best} is the best of the six with "
-                f"{average[best]:.1f} %"
-            )
-        above = sum(cell["MSS"].mean() > cell["SS"].mean() for cell in means.values())
-        return f"MSS is above SS on {above} of {len(means)} data sets. " + "; ".join(parts) + "."
 
     def verdict(self, runs: list[Result]) -> Verdict:
         means = accuracies(runs)

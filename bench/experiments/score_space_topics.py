@@ -1,12 +1,7 @@
 """score-space-topics: score spaces of topic models on text (Li et al. 2013, Table 3 and Figure 2).
 
-The paper's images are not to be had; posts of four newsgroups (sci.*) take their place, as counts of words.  Written
-before the posts were drawn: 5 random samples of 50 posts of each group to train on and 100 to test; 300 words, the most
-frequent in the training posts of those that at most a quarter of these posts have (the paper has 200 visual words);
-5, 10, 20, 50 and 100 topics; 10, 25 and 50 training posts of each group with 10 topics.  FS, FESS and SS have a model
-for each class; MSS one of all classes, as the paper has it, after 10 rounds, and one for each class ("MSS pair"), both
-one against the rest and with exact (variational) tilts; up to 20 topics.  Beside them max-margin topics (MedLDA) and
-the linear SVM on the words themselves.  The SVM and the scaling of the scores are those of `score_space`.
+Written before the posts were drawn.  The words are the most frequent in the training posts of those that at most a
+quarter of these posts have.  Beside the paper's methods stand max-margin topics (MedLDA) and the SVM on the words.
 """
 
 from __future__ import annotations
@@ -121,18 +116,6 @@ class TopicScores(Experiment):
         right.set(xlabel=f"training posts a class ({FEW} topics)")
         left.legend(fontsize="x-small")
         return figure
-
-    def finding(self, runs: list[Result]) -> str:
-        cells = by_setup(runs, "topics", "size")
-        few, many = cells.get((FEW, POSTS)), cells.get((MANY, POSTS))
-        if not few or not many:
-            return "The short form has no 10 and 50 topics."
-        words = ", ".join(f"{m} {many[m].mean():.1f}" for m in ("FS", "FESS", "SS"))
-        return (
-            f"With {FEW} topics MSS has {few['MSS'].mean():.1f} % and with a model for each class "
-            f"{few['MSS pair'].mean():.1f} %, SS {few['SS'].mean():.1f} %, Med-LDA {few['Med-LDA'].mean():.1f} %; with "
-            f"{MANY} topics {words}; the words themselves {few['words'].mean():.1f} %."
-        )
 
     def verdict(self, runs: list[Result]) -> Verdict:
         cells = by_setup(runs, "topics", "size")

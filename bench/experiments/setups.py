@@ -6,16 +6,13 @@ given.  What the paper leaves open, and what is done here:
 - The labels of a task stand in the order in which the paper lists the newsgroups; class 1 of the training task lends
   its chi_1 to class 1 of the test task, and class 2 to class 2.
 - Posts are drawn at random from both parts of the by-date split.  Where a sample has posts of one class only, its last
-  gives place to the first of the other class.
-- A post that belongs to both tasks may be used for the prior and tested on, as in the paper: the prior keeps of it
-  what averages over classes of words do.
-- The support vector machine (5.1) has no C_1 in the paper; it is 1 here, as that of the multi-task machine.
+  gives place to the first of the other class.  A post that belongs to both tasks may be used for the prior and tested
+  on: the prior keeps of it what averages over classes of words do.
 
-The by-date copy of 20 Newsgroups has no header lines that name the newsgroup.  The collection that the paper cites had
-them in its original form, and what the paper's learner saw of them is not known.  In the text "with Newsgroups:" the
-words of the group's name, of which the label is one, are therefore put back into every post, as that header has them.
-This was added after results on the by-date text were seen, to find out why they differ from the paper; no constant was
-chosen on either text.
+What header lines the paper's learner saw is not known, and the by-date copy has none that name the newsgroup.  In the
+text "with Newsgroups:" the words of the group's name, of which the label is one, are therefore put back into every
+post.  This was added after results on the by-date text were seen, to find out why they differ from the paper; no
+constant was chosen on either text.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics import mean_interval, paired_test
+from ..metrics import mean_interval, paired_p
 from .experiment import Parameters, Result
 
 LEVEL = 0.05
@@ -60,7 +60,7 @@ def p_of(gains: np.ndarray) -> float:
     >>> print(round(p_of(np.array([1.0, 2.0, 3.0])), 4), p_of(np.array([0.0, 0.0])))
     0.0742 1.0
     """
-    return float(np.nan_to_num(paired_test(gains, np.zeros(gains.size)).p_value, nan=1.0))
+    return float(np.nan_to_num(paired_p(gains), nan=1.0))
 
 
 def significance(differences: Iterable[float]) -> int:

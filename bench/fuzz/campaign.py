@@ -15,7 +15,6 @@ from ..compare.process import Died, Late, Process
 from ..compare.tables import Table
 from ..programs import saved
 from . import catalogue
-from .case import Refusal
 from .judge import CRASH, EXCUSE, FAILURES, FATAL, MISSED, VERDICTS, Truth, Verdict
 
 PATIENCE = 120.0
@@ -136,12 +135,10 @@ def run(
 
 
 def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
-    """Write the program to a file that ``bench solve`` reads; None where there is none, as with a refused one."""
+    """Write the program to a file that ``bench solve`` reads; None where it failed in the making."""
     try:
         case = catalogue.case(family, seed, number)
-    except Exception:  # it failed in the making
-        return None
-    if isinstance(case, Refusal):
+    except Exception:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{family}_{seed}_{number}.npz"

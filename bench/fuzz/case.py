@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,11 +62,3 @@ class Case:
     def expected(self) -> bool:
         """Whether an answer is expected: something is planted in data within 1e4 of one."""
         return not self.hard and self.planted.kind != UNKNOWN
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A call with arguments that must be refused by a `ProgramError`, and what is wrong with them."""
-
-    what: str
-    call: Callable[[], Any]

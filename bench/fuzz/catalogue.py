@@ -9,18 +9,15 @@ import numpy as np
 
 from ..programs.sets import chosen
 from . import callers, cone_families, quadratic_families, updates
-from .case import Case, Refusal
+from .case import Case
 
-FAMILIES: dict[str, Callable[[np.random.Generator], Case | Refusal]] = {
+FAMILIES: dict[str, Callable[[np.random.Generator], Case]] = {
     **{f"cone_{family.__name__}": family for family in cone_families.FAMILIES},
     **{f"qp_{family.__name__}": family for family in quadratic_families.FAMILIES},
     "cone_updates": updates.of_cone_programs,
     "qp_updates": updates.of_quadratic_programs,
     "cone_settings": callers.settings_of_cone_programs,
     "qp_settings": callers.settings_of_quadratic_programs,
-    "cone_containers": callers.containers_of_cone_programs,
-    "qp_containers": callers.containers_of_quadratic_programs,
-    "refusals": callers.refusals,
 }
 
 
@@ -29,7 +26,7 @@ def names(only: str | None = None) -> list[str]:
     return chosen(FAMILIES, only, "family")
 
 
-def case(family: str, seed: int, number: int) -> Case | Refusal:
+def case(family: str, seed: int, number: int) -> Case:
     """Program `number` of a family under a seed, made without those before it.
 
     Examples

@@ -8,7 +8,6 @@ from typing import Any
 
 import qp
 import socp
-from socp import ProgramError
 
 from .. import peers
 from ..answers import answer
@@ -16,8 +15,8 @@ from ..answers.answer import Answer
 from ..answers.verify import verify
 from ..compare import suite
 from . import catalogue
-from .case import Case, Refusal
-from .judge import EXCEPTION, FAILURES, SOLVED, WRONG, Verdict, judge
+from .case import Case
+from .judge import EXCEPTION, FAILURES, Verdict, judge
 
 SECOND_OPINIONS = ("clarabel", "highspy", "piqp")
 PEER_SECONDS = 10.0
@@ -34,8 +33,6 @@ def trial(family: str, seed: int, number: int) -> Verdict:
     """
     try:
         case = catalogue.case(family, seed, number)
-        if isinstance(case, Refusal):
-            return _refused(case)
         verdict = judge(case, solve(case))
         if verdict.name in FAILURES and case.before is not None:
             fresh = judge(replace(case, before=None), answer.solve(case.program, **case.settings))
@@ -67,19 +64,9 @@ def solve(case: Case) -> Answer:
     return answer.from_solution(solution, time.perf_counter() - started)
 
 
-def _refused(refusal: Refusal) -> Verdict:
-    try:
-        refusal.call()
-    except ProgramError:
-        return Verdict(SOLVED)
-    return Verdict(WRONG, f"accepted: {refusal.what}")
-
-
 def second_opinions(family: str, seed: int, number: int) -> str:
     """What the peers that are installed say of a program, with our verdict on their answers."""
     case = catalogue.case(family, seed, number)
-    if isinstance(case, Refusal):
-        return ""
     said = []
     for name in SECOND_OPINIONS:
         if name in peers.peers_for(case.program) and peers.is_installed(name):

@@ -26,9 +26,7 @@ from .validation import ClassWeight, as_labels, as_matrix, as_targets, as_weight
 Self = TypeVar("Self", bound="Estimator")
 Answer = TypeVar("Answer", socp.Solution, qp.Solution)
 Kind = Literal["classifier", "regressor", "transformer", "density_estimator", "outlier_detector"]
-ROUTED = (
-    "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "transform",
-)  # fmt: skip
+ROUTED = ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "transform")
 GOOD = 1e-8  # relative residuals and gap of an answer that needs no warning
 TARGETS = {"classifier": "Labels of two {}classes.", "regressor": "Finite real targets."}
 SAMPLES = """\

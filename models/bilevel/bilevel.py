@@ -107,7 +107,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.  A pair, the class of
         the smaller label first, where the classes' errors weigh differently.  By default 0.9 of
         `GenerativePrior.largest_beta` of the prior, but 0.2 without one and where that is zero or infinite; a small
-        beta leaves the prior without effect.  `elliptical.constants` gives beta and phi from probabilities.
+        beta leaves the prior without effect.  `models.bilevel.elliptical` gives beta and phi from probabilities.
     phi
         How far the means may be from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 3.0, inf
@@ -117,8 +117,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         `prior_` are in an orthonormal basis of the span of the samples' features and t.
     step2
         Step 2 by its formula or as its cone program.
-    span : bool, optional
-        Whether step 1 is solved in the span of samples and means (see `models.bilevel.span`); chosen by size when None.
     max_iter
         At most so many rounds.
     tol
@@ -184,7 +182,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     _: KW_ONLY
     kernel: Any = None
     step2: Literal["closed", "socp"] = "closed"
-    span: bool | None = None
     max_iter: Count = 100
     tol: NonNegative = 1e-6
     solver_tol: float = 1e-9
@@ -311,7 +308,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
         """The best answer of all starts, of which the attributes tell."""
         settings = self._settings()
-        coordinates = choose_coordinates(samples.X, self.prior_, self.span, 4 if math.isfinite(constants.C3) else 2)
+        coordinates = choose_coordinates(samples.X, self.prior_, 4 if math.isfinite(constants.C3) else 2)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
         objectives = np.full(int(self.n_init), np.nan)
         best: _Run | None = None

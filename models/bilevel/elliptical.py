@@ -1,10 +1,9 @@
 """The constants beta and phi of the bilevel classifier from probabilities (Epshteyn and DeJong 2006, section 3).
 
-In all functions `g` is the name of a family or the family itself, see `family`, and `matrices` says what Sigma and
-Omega are: the "scale" of E(mu, Sigma, g), or the "covariance", alpha_g times that, as estimated from samples; then
-beta and phi are smaller by sqrt(alpha_g).  The Cauchy distribution, and Student's with nu <= 2, have no covariance.
-Omega is ``prior.Omega[i]``, a diagonal or a matrix; where it has zero variances, densities are those on its support, of
-the dimension of its rank.
+In all functions `g` is the name of a family or the family itself, see `family`.  Sigma and Omega are the scales of
+E(mu, Sigma, g); where they are covariances, alpha_g (`variance_factor`) times that, beta and phi are smaller by
+sqrt(alpha_g).  Where the classes ask for different phi, the smaller one serves.  Omega is ``prior.Omega[i]``, a
+diagonal or a matrix; where it has zero variances, densities are those on its support, of the dimension of its rank.
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from scipy import optimize
 
 from socp import ProgramError
 
-from ..base.validation import check_choice, check_number
+from ..base.validation import check_number
 from .covariance import Covariance
 from .mixtures import Cauchy, Elliptical, Gaussian, Laplace, Logistic, StudentT
-from .prior import GenerativePrior
 
 FAMILIES = {kind.__name__.lower(): kind for kind in (Gaussian, Cauchy, Laplace, Logistic)}
 """The families that have no parameter of their own."""
@@ -43,7 +40,7 @@ def family(g: str | Elliptical) -> Elliptical:
     return FAMILIES[g]()
 
 
-def beta(g: str | Elliptical, eta: float, matrices: str = "scale") -> float:
+def beta(g: str | Elliptical, eta: float) -> float:
     r"""Return the beta with which Prob(w'x + b >= 0) <= eta is -(w'mu + b) >= beta ||Sigma^(1/2) w|| (Prop. 3.1).
 
     For x ~ E(mu, Sigma, g) the standardized (w'x - w'mu) / ||Sigma^(1/2) w|| is U ~ E(0, 1, g), so that
@@ -58,17 +55,14 @@ def beta(g: str | Elliptical, eta: float, matrices: str = "scale") -> float:
     --------
     >>> print(round(beta("gaussian", 0.42), 4), round(beta("cauchy", 0.25), 4))
     0.2019 1.0
-    >>> print(round(beta("laplace", 0.1), 4), round(beta("laplace", 0.1, "covariance"), 4))
-    1.6094 1.138
     """
     check_number("eta", eta, low=0.0, open_low=True)
     if eta > 0.5:
         raise ProgramError(f"eta must be at most 1/2, for beyond it (4.8) is no cone constraint, but {eta!r} came")
-    kind = family(g)
-    return max(0.0, kind.upper_quantile(float(eta)) / _unit(kind, matrices))
+    return max(0.0, family(g).upper_quantile(float(eta)))
 
 
-def phi(g: str | Elliptical, delta: float, Omega: Any, matrices: str = "scale", log: bool = False) -> float:
+def phi(g: str | Elliptical, delta: float, Omega: Any, log: bool = False) -> float:
     r"""Return the phi with which density(mu) >= delta is ||Omega^(-1/2) (mu - t)|| <= phi (Prop. 3.2).
 
     For mu ~ E(t, Omega, g) in n dimensions, with the density c |Omega|^(-1/2) g(||Omega^(-1/2) (mu - t)||^2),
@@ -89,11 +83,9 @@ def phi(g: str | Elliptical, delta: float, Omega: Any, matrices: str = "scale", 
     if not log:
         check_number("delta", delta, low=0.0, open_low=True)
     rank, log_determinant = covariance.support()
-    unit = _unit(kind, matrices)
     if rank == 0:
         return 0.0
-    #  the scale matrix is Omega / unit^2
-    wanted = (delta if log else math.log(delta)) + 0.5 * log_determinant - rank * math.log(unit)
+    wanted = (delta if log else math.log(delta)) + 0.5 * log_determinant
     greatest = kind.log_density(0.0, rank)
     if wanted >= greatest:
         raise ProgramError(
@@ -106,10 +98,10 @@ def phi(g: str | Elliptical, delta: float, Omega: Any, matrices: str = "scale", 
     while kind.log_density(math.exp(2.0 * high), rank) > wanted:
         high += 1.0 + high
     root = optimize.brentq(lambda u: kind.log_density(math.exp(2.0 * u), rank) - wanted, low, high, xtol=1e-13)
-    return math.exp(root) / unit
+    return math.exp(root)
 
 
-def radius(g: str | Elliptical, probability: float, Omega: Any, matrices: str = "scale") -> float:
+def radius(g: str | Elliptical, probability: float, Omega: Any) -> float:
     r"""Return the phi with Prob(||Omega^(-1/2) (mu - t)|| <= phi) = probability.
 
     What Proposition 3.2 asks of a density, asked of a probability.  It depends on Omega by its rank only.
@@ -126,67 +118,7 @@ def radius(g: str | Elliptical, probability: float, Omega: Any, matrices: str = 
     rank, _ = _covariance(Omega).support()
     if rank == 0 or probability == 0.0:
         return 0.0
-    return kind.radius(float(probability), rank) / _unit(kind, matrices)
-
-
-def constants(
-    prior: GenerativePrior,
-    g: str | Elliptical = "gaussian",
-    *,
-    eta: Any,
-    probability: float | None = None,
-    delta: float | None = None,
-    matrices: str = "scale",
-) -> dict[str, Any]:
-    """Return beta and phi of `BilevelClassifier` for a prior, from probabilities.
-
-    Parameters
-    ----------
-    prior, g, matrices
-        As in the other functions.
-    eta : float or pair of float
-        The probability of the wrong side that (4.8) and (4.9) allow either class, or each one: unequal shares pi_i of
-        the classes in the error pi_1 eta_1 + pi_2 eta_2 ask for a smaller one of the likelier.
-    probability : float, optional
-        With which each mean is within phi, see `radius`; or
-    delta : float, optional
-        the least density of each mean, see `phi`.  One of the two is needed.
-
-    Returns
-    -------
-    dict
-        ``beta``, a pair where eta is, and ``phi``; where the two classes would differ in phi, the smaller.
-
-    Examples
-    --------
-    >>> from models import BilevelClassifier
-    >>> prior = GenerativePrior(t=([-1.0, 0.0], [1.0, 0.0]), Omega=(0.1, 0.1))
-    >>> found = constants(prior, eta=0.2, probability=0.5)
-    >>> print({name: round(value, 4) for name, value in found.items()})
-    {'beta': 0.8416, 'phi': 1.1774}
-    >>> model = BilevelClassifier(prior, **found)
-    """
-    if not isinstance(prior, GenerativePrior):
-        raise ProgramError(f"prior must be a GenerativePrior, but {type(prior).__name__} came")
-    if (probability is None) == (delta is None):
-        raise ProgramError("give either probability or delta: each says by itself how far the means may be")
-    reach, argument = (radius, probability) if delta is None else (phi, delta)
-    radii = [reach(g, argument, Omega, matrices) for Omega in prior.Omega]  # type: ignore[arg-type]
-    if isinstance(eta, (tuple, list, np.ndarray)):
-        if len(eta) != 2:
-            raise ProgramError(f"eta must be a number or a pair, one for each class, but {eta!r} came")
-        return {"beta": tuple(beta(g, one, matrices) for one in eta), "phi": min(radii)}
-    return {"beta": beta(g, eta, matrices), "phi": min(radii)}
-
-
-def _unit(kind: Elliptical, matrices: str) -> float:
-    """Return the standard deviation of a coordinate whose scale is one, where matrices are covariances; else 1."""
-    check_choice("matrices", matrices, ("scale", "covariance"))
-    if matrices == "scale":
-        return 1.0
-    if math.isinf(kind.variance_factor):
-        raise ProgramError(f"matrices must be 'scale' for {kind!r}: it has no covariance")
-    return math.sqrt(kind.variance_factor)
+    return kind.radius(float(probability), rank)
 
 
 def _covariance(Omega: Any) -> Covariance:

@@ -97,8 +97,8 @@ class Span:
         return w
 
 
-def choose_coordinates(X: Any, prior: GenerativePrior, span: bool | None = None, vectors: int = 2) -> Features | Span:
-    """The span when it is much smaller than the features and the engine would gain by it, or as `span` says.
+def choose_coordinates(X: Any, prior: GenerativePrior, vectors: int = 2) -> Features | Span:
+    """The span when it is much smaller than the features and the engine would gain by it.
 
     The `vectors` are the two means, and where step 1 chooses their radii the two directions.
 
@@ -106,12 +106,12 @@ def choose_coordinates(X: Any, prior: GenerativePrior, span: bool | None = None,
     with v in the span and multipliers a, b that are not known before.
     """
     samples, n = X.shape
-    if span is False or any(S.kind == "full" for S in prior.Sigma):
+    if any(S.kind == "full" for S in prior.Sigma):
         return Features(X, prior, vectors)
     groups = _groups(prior)
     size = sum(min(group.size, samples + vectors) for group in groups)
     pays = size <= MOST_SHARE * n and (not sp.issparse(X) or (samples <= MOST_SPARSE and samples * n <= MOST_DENSE))
-    return Span(X, prior, groups, vectors) if span or pays else Features(X, prior, vectors)
+    return Span(X, prior, groups, vectors) if pays else Features(X, prior, vectors)
 
 
 def _groups(prior: GenerativePrior) -> list[np.ndarray]:

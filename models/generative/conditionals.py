@@ -24,8 +24,8 @@ class Features:
     def check(self, X: Any, who: str) -> None:
         """Refuse samples that the distribution cannot have."""
 
-    def fit(self, X: Any, responsibilities: np.ndarray, goes_on: bool = False) -> None:
-        """Estimate the parameters from samples, r_ik in `responsibilities`; with `goes_on` from earlier ones too."""
+    def fit(self, X: Any, responsibilities: np.ndarray) -> None:
+        """Estimate the parameters from samples, r_ik in `responsibilities`."""
         raise NotImplementedError
 
     def log_likelihood(self, X: Any) -> np.ndarray:
@@ -55,22 +55,16 @@ class GaussianFeatures(Features):
     the mean log-likelihood of samples that are blurred by noise of variance epsilon_j.
     """
 
-    statistics: tuple[np.ndarray, ...]  # weight, mean, sum of squares about it, of each feature in each class
-
     def __init__(self, smoothing: float) -> None:
         self.smoothing = smoothing
 
-    def fit(self, X: np.ndarray, responsibilities: np.ndarray, goes_on: bool = False) -> None:
+    def fit(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
         seen = ~np.isnan(X)
         known = np.where(seen, X, 0.0)
         weight = responsibilities.T @ seen
         own = weight > 0.0  # a class of which a feature was never seen has the distribution of all classes
         mean = np.divide(responsibilities.T @ known, weight, out=np.zeros_like(weight), where=own)
         square = np.array([r @ np.where(seen, X - m, 0.0) ** 2 for r, m in zip(responsibilities.T, mean)])
-        if goes_on:
-            weight, mean, square = _pooled(self.statistics, (weight, mean, square))
-            own = weight > 0.0
-        self.statistics = weight, mean, square
         total = weight.sum(axis=0)
         count = np.where(total > 0.0, total, 1.0)
         centre = (weight * mean).sum(axis=0) / count
@@ -99,61 +93,34 @@ class GaussianFeatures(Features):
         return self.log_likelihood(X) - blur
 
 
-def _pooled(one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-    """Return weight, mean and sum of squares about the mean of the samples of both."""
-    (weight, mean, square), (added, its_mean, its_square) = one, other
-    both, step = weight + added, its_mean - mean
-    share = np.divide(added, both, out=np.zeros_like(both), where=both > 0.0)
-    return both, mean + share * step, square + its_square + weight * share * step**2
-
-
 class BernoulliFeatures(Features):
     """P(x_j = 1 | k) = (sum_i r_ik x_ij + alpha) / (sum_i r_ik + 2 alpha), of entries above a threshold."""
-
-    statistics: tuple[np.ndarray, ...]  # the ones, and the entries that are there
 
     def __init__(self, alpha: float, threshold: float | None) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
         self.threshold = threshold
 
-    def check(self, X: Any, who: str) -> None:
-        if sp.issparse(X):
-            if np.isnan(X.data).any():
-                raise ValueError(f"Input X contains NaN: {who} takes missing entries in dense X only")
-            if self.threshold is not None and self.threshold < 0.0:
-                raise ValueError(f"binarize must be at least 0 when X is sparse, but {self.threshold!r} came")
-        values = X.data if sp.issparse(X) else X[~np.isnan(X)]
-        if self.threshold is None and not np.isin(values, (0.0, 1.0)).all():
+    def check(self, X: np.ndarray, who: str) -> None:
+        if self.threshold is None and not np.isin(X[~np.isnan(X)], (0.0, 1.0)).all():
             raise ValueError(f"{who} with binarize=None needs entries 0 and 1 in X; binarize may be a threshold")
 
-    def _split(self, X: Any) -> tuple[Any, Any]:
-        """Return which entries are ones, and which are there (None: all), as matrices of 0 and 1."""
-        threshold = 0.0 if self.threshold is None else self.threshold
-        if sp.issparse(X):
-            return sp.csr_array(((X.data > threshold).astype(np.float64), X.indices, X.indptr), shape=X.shape), None
+    def _split(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which entries are ones and which are zeros, as matrices of 0 and 1; neither are the missing ones."""
         with np.errstate(invalid="ignore"):
-            return (X > threshold).astype(np.float64), (~np.isnan(X)).astype(np.float64)
+            ones = (X > (0.0 if self.threshold is None else self.threshold)).astype(np.float64)
+        return ones, ~np.isnan(X) - ones
 
-    def fit(self, X: Any, responsibilities: np.ndarray, goes_on: bool = False) -> None:
-        ones, there = self._split(X)
-        counts = (ones.T @ responsibilities).T
-        seen = responsibilities.sum(axis=0)[:, None] if there is None else responsibilities.T @ there
-        if goes_on:
-            counts, seen = self.statistics[0] + counts, self.statistics[1] + seen
-        self.statistics = counts, seen
-        total = np.log(seen + 2.0 * self.alpha)
-        self.log_one = np.log(counts + self.alpha) - total
-        self.log_zero = np.log(np.maximum(seen - counts, 0.0) + self.alpha) - total
+    def fit(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
+        ones, zeros = (responsibilities.T @ part + self.alpha for part in self._split(X))
+        total = np.log(ones + zeros)
+        self.log_one, self.log_zero = np.log(ones) - total, np.log(zeros) - total
 
-    def log_likelihood(self, X: Any) -> np.ndarray:
-        ones, seen = self._split(X)
-        zeros = self.log_zero.sum(axis=1) if seen is None else seen @ self.log_zero.T
-        return ones @ (self.log_one - self.log_zero).T + zeros
+    def log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        ones, zeros = self._split(X)
+        return np.asarray(ones @ self.log_one.T + zeros @ self.log_zero.T)
 
-    def log_terms(self, X: Any) -> np.ndarray:
-        ones, seen = self._split(X)
-        ones = ones.toarray() if sp.issparse(ones) else ones
-        zeros = (1.0 if seen is None else seen) - ones
+    def log_terms(self, X: np.ndarray) -> np.ndarray:
+        ones, zeros = self._split(X)
         return ones[:, None] * self.log_one + zeros[:, None] * self.log_zero
 
     def log_prior(self) -> float:
@@ -169,8 +136,6 @@ class MultinomialFeatures(Features):
         log p(x | k) = log G(a) - log G(a + n) + sum_j [log G(a_j + x_j) - log G(a_j)],  a = sum_j a_j, n = sum_j x_j
     """
 
-    counts: np.ndarray
-
     def __init__(self, alpha: float, integrates: bool = False) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
         self.integrates = integrates
@@ -182,9 +147,8 @@ class MultinomialFeatures(Features):
         if (values < 0.0).any():
             raise ValueError(f"Negative values in data passed to {who}: they must be counts")
 
-    def fit(self, X: Any, responsibilities: np.ndarray, goes_on: bool = False) -> None:
-        counts = (X.T @ responsibilities).T
-        self.counts = self.counts + counts if goes_on else counts
+    def fit(self, X: Any, responsibilities: np.ndarray) -> None:
+        self.counts = (X.T @ responsibilities).T
         smoothed = self.counts + self.alpha
         self.log_probabilities = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
 
@@ -225,17 +189,12 @@ class FeatureByFeature(Features):
     def __init__(self, alpha: float = 0.0) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
 
-    def fit(self, X: np.ndarray, responsibilities: np.ndarray, goes_on: bool = False) -> None:
+    def fit(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
         self.classes, seen = responsibilities.shape[1], ~np.isnan(X)
-        columns = [self._column(x[on], responsibilities[on]) if on.any() else None for x, on in zip(X.T, seen.T)]
-        self.columns = [self._pooled(*pair) for pair in zip(self.columns, columns)] if goes_on else columns
+        self.columns = [self._column(x[on], responsibilities[on]) if on.any() else None for x, on in zip(X.T, seen.T)]
 
     def _column(self, x: np.ndarray, weights: np.ndarray) -> Any:
         """Return what `_terms_of` needs of one feature's samples, of which none is missing."""
-        raise NotImplementedError
-
-    def _pooled(self, one: Any, other: Any) -> Any:
-        """Return the column of the samples of two."""
         raise NotImplementedError
 
     def _terms_of(self, x: np.ndarray, column: Any) -> np.ndarray:
@@ -268,15 +227,10 @@ class CategoricalFeatures(FeatureByFeature):
         values, of_entry = np.unique(x, return_inverse=True)
         smoothed = np.full((values.size, weights.shape[1]), self.alpha)
         np.add.at(smoothed, of_entry, weights)
-        return values, np.log(smoothed) - np.log(smoothed.sum(axis=0)), smoothed - self.alpha
-
-    def _pooled(self, one: Any, other: Any) -> Any:
-        if one is None or other is None:
-            return other if one is None else one
-        return self._column(np.concatenate([one[0], other[0]]), np.concatenate([one[2], other[2]]))
+        return values, np.log(smoothed) - np.log(smoothed.sum(axis=0))
 
     def _terms_of(self, x: np.ndarray, column: tuple[np.ndarray, ...]) -> np.ndarray:
-        values, logs, _ = column
+        values, logs = column
         place = np.minimum(np.searchsorted(values, x), values.size - 1)
         return np.where((values[place] == x)[:, None], logs[place], 0.0)
 

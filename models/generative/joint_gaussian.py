@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..base.parameters import parameters
 from ..base.validation import as_targets, as_weights
 from .generative import unlabelled_samples, warn_unless_converged
 from .normal import complete, conjugate_prior, groups_of, is_singular, ledoit_wolf, raise_eigenvalues, shrink
-from .normal_classes import NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
+from .normal_classes import NormalClasses, Sample, maximize_likelihood, normal_classes
 
 
 @parameters
@@ -30,10 +29,6 @@ class JointGaussianRegressor(Regressor, IterationParameters):
 
     Parameters
     ----------
-    shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
-        Of Sigma_xx, as in `LinearDiscriminant`.
-    mean_prior, covariance_prior
-        Priors of the density of (x, y), features first, as in `LinearDiscriminant`.
     tol, max_iter
         When expectation maximization ends.
 
@@ -44,7 +39,7 @@ class JointGaussianRegressor(Regressor, IterationParameters):
     mean_, covariance_ : arrays, shapes (features + 1,) and (features + 1, features + 1)
         Of (x, y).
     shrinkage_ : float
-        The shrinkage that was used.
+        That of Sigma_xx where it is singular, as with "auto" in `LinearDiscriminant`; else 0.
     log_likelihoods_ : array
         As that of `LinearDiscriminant`.
     n_iter_ : int
@@ -62,46 +57,36 @@ class JointGaussianRegressor(Regressor, IterationParameters):
 
     _takes_nan = True
 
-    shrinkage: Any = "auto"
-    mean_prior: Any = None
-    _: KW_ONLY
-    covariance_prior: Any = None
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> JointGaussianRegressor:
         """Fit the joint density."""
         X = self._matrix_to_fit(X)
         joint = np.c_[X, as_targets(y, X.shape[0], type(self).__name__)]
         weights = as_weights(sample_weight, X.shape[0])
-        shrinkage = check_shrinkage(self.shrinkage)
         joint, weights = joint[weights > 0.0], weights[weights > 0.0]
         others = unlabelled_samples(self, X_unlabelled, X)
         joint = np.vstack([joint, np.c_[others, np.full(len(others), np.nan)]])
         weights = np.r_[weights, np.ones(len(others))]
         sample = Sample(joint, np.zeros(len(joint), np.int64), weights)
-        prior = conjugate_prior(self.mean_prior, self.covariance_prior, joint.shape[1], "full")
+        prior = conjugate_prior(None, None, joint.shape[1], "full")
         model = normal_classes(sample, "full", True, prior, None, np.ones(1))
         history = self._history("log-likelihood")
         self.n_iter_, converged = maximize_likelihood(model, sample, self.tol, self.max_iter, history)
         warn_unless_converged(type(self).__name__, converged, self.max_iter)
         self.log_likelihoods_ = np.array(history)
-        self._keep(model, shrinkage)
+        self._keep(model)
         return self
 
-    def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
+    def _keep(self, model: NormalClasses) -> None:
         self.mean_ = model.means[0]
         self.covariance_ = model.modes()[0]
         inputs = self.covariance_[:-1, :-1]
         scale, varies = model.scale[:-1], model.varies[:-1]
-        count = float(model.counts[0])
-        if shrinkage == "auto" and not is_singular(inputs, scale, varies):
-            shrinkage = 0.0
-        if isinstance(shrinkage, str):
-            least = 1.0 / (1.0 + count) if shrinkage == "auto" else 0.0
-            root = np.sqrt(scale)
+        self.shrinkage_ = 0.0
+        if is_singular(inputs, scale, varies):
+            count, root = float(model.counts[0]), np.sqrt(scale)
             share = ledoit_wolf(inputs / np.outer(root, root), float(model.fourths[0]), count)
-            shrinkage = max(least, share)
-        self.shrinkage_ = shrinkage
-        self.covariance_[:-1, :-1] = raise_eigenvalues(shrink(inputs, shrinkage, scale), scale)
+            self.shrinkage_ = max(1.0 / (1.0 + count), share)
+        self.covariance_[:-1, :-1] = raise_eigenvalues(shrink(inputs, self.shrinkage_, scale), scale)
         self.coef_ = np.linalg.solve(self.covariance_[:-1, :-1], self.covariance_[:-1, -1])
         self.intercept_ = float(self.mean_[-1] - self.mean_[:-1] @ self.coef_)
 

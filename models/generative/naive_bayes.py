@@ -1,4 +1,4 @@
-"""Naive Bayes: features that are independent given the class; normal, Bernoulli, multinomial, and mixed."""
+"""Naive Bayes: features that are independent given the class; counts of words, or features of several types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from ..base.ascent import ascend
 from ..base.parameters import NonNegative, parameters
-from ..base.validation import as_labels, as_weights, check_choice, check_number
+from ..base.validation import check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,
     CategoricalFeatures,
@@ -37,20 +37,14 @@ from .generative import (
 
 AnyNaiveBayes = TypeVar("AnyNaiveBayes", bound="NaiveBayes")
 WITHOUT_LIKELIHOOD = (HistogramFeatures, KernelFeatures)
-"""Estimates that do not maximize the likelihood, which expectation maximization therefore would not raise.
-
-Nor are their statistics sums, to which further samples could be added.
-"""
+"""Estimates that do not maximize the likelihood, which expectation maximization therefore would not raise."""
 KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kde")
 
 
 class NaiveBayes(GenerativeClassifier):
     """Bayes' rule with log p(x | k) = sum_j log p(x_j | k); the base of the classifiers in this module."""
 
-    _samples_told = (
-        "array_like (or sparse, where the class says so), shape (samples, features)\n"
-        "    NaN where an entry is missing, where the class takes it."
-    )
+    _samples_told = "array_like (or sparse) of `MultinomialNaiveBayes`, array_like of `MixedNaiveBayes`"
 
     predictive: str = "plug-in"
     class_count_: np.ndarray
@@ -72,13 +66,16 @@ class NaiveBayes(GenerativeClassifier):
         if X_unlabelled is not None and self.predictive == "bayes":
             raise ValueError("predictive must be 'plug-in' when X_unlabelled is given, but 'bayes' came")
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)
-        self._begin(X.shape[1])
+        self._given_priors = check_priors(self.priors, self.classes_.size)
+        self._dirichlet = check_dirichlet(self.dirichlet, self.classes_.size)
+        self._parts = self._features(X.shape[1])
         if X_unlabelled is not None and any(isinstance(part, WITHOUT_LIKELIHOOD) for _, part in self._parts):
             raise ValueError("kinds must be none of 'histogram' and 'kde' when X_unlabelled is given")
         self._check_samples(X)
         others = unlabelled_samples(self, X_unlabelled, X)
         self._check_samples(others)
-        X, labelled = self._labelled(X, codes, weights)
+        used = weights > 0.0
+        X, labelled = X[used], weights[used, None] * (codes[used, None] == np.arange(self.classes_.size))
         self.n_iter_, self.log_likelihoods_ = 1, np.empty(0)
         if X_unlabelled is None:
             self._estimate(X, labelled)
@@ -95,69 +92,15 @@ class NaiveBayes(GenerativeClassifier):
         self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
         return self
 
-    def partial_fit(
-        self: AnyNaiveBayes, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> AnyNaiveBayes:
-        """Go on with further samples, so that the result is that of one `fit` on all of them.
-
-        What a `fit` before it has made of `X_unlabelled` stays as it is.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`; not every class needs to have samples.
-        classes : array_like, shape (classes,), optional
-            All labels there will be; needed at the first call, unless `fit` came before it.
-        """
-        goes_on = hasattr(self, "class_count_") and bool(self.class_count_.any())
-        X, who = self._matrix_to_predict(X) if goes_on else self._matrix_to_fit(X), type(self).__name__
-        if classes is not None:
-            classes = as_labels(classes, np.size(classes), who, fewest=1 if goes_on else 2, warns=False)[0]
-        if not goes_on:
-            if classes is None:
-                raise ValueError("classes must be given at the first call of partial_fit: all labels there will be")
-            self.classes_ = classes
-            self._begin(X.shape[1])
-        elif classes is not None and classes.tolist() != self.classes_.tolist():
-            raise ValueError(f"classes must be those of the first call, {self.classes_.tolist()}")
-        if any(isinstance(part, WITHOUT_LIKELIHOOD) for _, part in self._parts):
-            raise ValueError(
-                "kinds must be none of 'histogram' and 'kde' for partial_fit: fit takes all samples at once"
-            )
-        self._check_samples(X)
-        labels, codes = as_labels(y, X.shape[0], who, fewest=1)
-        unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
-        if unknown:
-            raise ValueError(f"y must hold labels of classes only, but {unknown[0]!r} came")
-        codes = np.searchsorted(self.classes_, labels)[codes]
-        self._estimate(*self._labelled(X, codes, as_weights(sample_weight, X.shape[0])), goes_on)
-        self.n_iter_, self.log_likelihoods_ = 1, np.empty(0)
-        return self
-
-    def _begin(self, features: int) -> None:
-        classes = self.classes_.size
-        self._given_priors = check_priors(self.priors, classes)
-        self._dirichlet = check_dirichlet(self.dirichlet, classes)
-        self._parts = self._features(features)
-        self.class_count_ = np.zeros(classes)  # until there are estimates
-
-    def _labelled(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return the samples that have a weight, and their responsibilities."""
-        used = weights > 0.0
-        if not used.all():
-            X, codes, weights = X[used], codes[used], weights[used]
-        return X, weights[:, None] * (codes[:, None] == np.arange(self.classes_.size))
-
     def _check_samples(self, X: Any) -> None:
         for columns, part in self._parts:
             part.check(_columns(X, columns), type(self).__name__)
 
-    def _estimate(self, X: Any, responsibilities: np.ndarray, goes_on: bool = False) -> None:
-        count = responsibilities.sum(axis=0)
-        self.class_count_ = self.class_count_ + count if goes_on else count
+    def _estimate(self, X: Any, responsibilities: np.ndarray) -> None:
+        self.class_count_ = responsibilities.sum(axis=0)
         self.priors_ = estimated_priors(self.class_count_, self._given_priors, self._dirichlet)
         for columns, part in self._parts:
-            part.fit(_columns(X, columns), responsibilities, goes_on)
+            part.fit(_columns(X, columns), responsibilities)
         self._keep()
 
     def _expect(self, X: Any, labelled: np.ndarray) -> tuple[np.ndarray, float]:
@@ -182,7 +125,7 @@ class NaiveBayes(GenerativeClassifier):
 
         Parameters
         ----------
-        X : array_like (or sparse, where the class says so), shape (samples, features)
+        X : array_like (of `MultinomialNaiveBayes` or sparse), shape (samples, features)
 
         Returns
         -------
@@ -196,8 +139,8 @@ class NaiveBayes(GenerativeClassifier):
 
         Examples
         --------
-        >>> from models import BernoulliNaiveBayes
-        >>> model = BernoulliNaiveBayes().fit([[1, 0], [1, 1], [0, 1], [0, 1]], [0, 0, 1, 1])
+        >>> from models import MixedNaiveBayes
+        >>> model = MixedNaiveBayes("bernoulli").fit([[1, 0], [1, 1], [0, 1], [0, 1]], [0, 0, 1, 1])
         >>> a, T = model.log_odds_terms([[1, 1]])
         >>> T[0, 0].round(3).tolist()  # for class 0 by the first feature, against it by the second
         [1.099, -0.405]
@@ -222,101 +165,6 @@ class NaiveBayes(GenerativeClassifier):
 
 def _columns(X: Any, columns: np.ndarray | None) -> Any:
     return X if columns is None else X[:, columns]
-
-
-@parameters
-class GaussianNaiveBayes(NaiveBayes, PriorParameters):
-    r"""Naive Bayes with normal features.
-
-    .. math:: \log p(x | k) = -\tfrac12 \sum_j \left[ (x_j - \mu_{kj})^2 / \sigma_{kj}^2
-        + \log 2 \pi \sigma_{kj}^2 \right]
-
-    Each :math:`\sigma_{kj}^2` is the variance of the class (divisor N_k) plus `var_smoothing` times that of
-    the feature over all samples, so that no unit has an influence (scikit-learn adds a share of the largest one to all
-    features).  Missing entries (NaN) are integrated out.
-
-    Parameters
-    ----------
-    var_smoothing
-        The share of a feature's total variance that is added.
-
-    Attributes
-    ----------
-    means_, variances_ : arrays, shape (classes, features)
-        Of each feature in each class.
-    log_likelihoods_ : array
-        What expectation maximization raises in each step: the log-likelihood of the samples, blurred by noise of the
-        variance that `var_smoothing` adds; empty without unlabelled samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from models import GaussianNaiveBayes
-    >>> X = [[1.0, 5.0], [2.0, np.nan], [1.5, 6.0], [7.0, 1.0], [8.0, 2.0], [9.0, 1.5]]
-    >>> model = GaussianNaiveBayes().fit(X, ["low", "low", "low", "high", "high", "high"])
-    >>> model.predict([[1.0, 4.0], [np.nan, 1.2]]).tolist()
-    ['low', 'high']
-    """
-
-    _takes_nan = True
-
-    priors: Any = None
-    dirichlet: Any = 1.0
-    _: KW_ONLY
-    var_smoothing: NonNegative = 1e-9
-
-    def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        return [(None, GaussianFeatures(self.var_smoothing))]
-
-    def _keep(self) -> None:
-        part: Any = self._parts[0][1]
-        self.means_, self.variances_ = part.means, part.variances
-
-
-@parameters
-class BernoulliNaiveBayes(NaiveBayes, PriorParameters):
-    r"""Naive Bayes with features 0 and 1.
-
-    .. math:: P(x_j = 1 | k) = (N_{kj} + \alpha) / (N_k + 2 \alpha)
-
-    with N_kj the (weighted) number of ones of feature j in class k: Laplace smoothing, the mode under a Beta prior.
-    X may be sparse; in dense X entries may be missing (NaN), which are integrated out.
-
-    Parameters
-    ----------
-    alpha
-        0 or so is taken as 1e-10, so that nothing is impossible.
-    binarize
-        Entries above it are ones; None says that X holds 0 and 1 only.
-
-    Attributes
-    ----------
-    feature_log_prob_ : array, shape (classes, features)
-        log P(x_j = 1 | k).
-
-    Examples
-    --------
-    >>> from models import BernoulliNaiveBayes
-    >>> model = BernoulliNaiveBayes().fit([[1, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]], ["a", "a", "b", "b"])
-    >>> model.predict_proba([[1, 0, 1]]).round(6).tolist()
-    [[0.9, 0.1]]
-    """
-
-    _takes_sparse = True
-    _takes_nan = True
-
-    alpha: NonNegative = 1.0
-    binarize: float | None = 0.0
-    _: KW_ONLY
-    priors: Any = None
-    dirichlet: Any = 1.0
-
-    def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        return [(None, BernoulliFeatures(self.alpha, _threshold(self.binarize)))]
-
-    def _keep(self) -> None:
-        part: Any = self._parts[0][1]
-        self.feature_log_prob_ = part.log_one
 
 
 @parameters
@@ -350,8 +198,8 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
     .. math:: \log p(x | k) = \log \frac{\Gamma(\sum_w a_{kw})}{\Gamma(\sum_w a_{kw} + x_w)}
         + \sum_w \log \frac{\Gamma(a_{kw} + x_w)}{\Gamma(a_{kw})}
 
-    A document of one word has the same probability either way, and so have categories and ones (`MixedNaiveBayes`,
-    `BernoulliNaiveBayes`), of which a sample has one draw each: their smoothed frequencies are the Bayesian ones.
+    A document of one word has the same probability either way, and so have categories and ones (`MixedNaiveBayes`), of
+    which a sample has one draw each: their smoothed frequencies are the Bayesian ones.
 
     Examples
     --------
@@ -380,7 +228,7 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
 
 @parameters
 class MixedNaiveBayes(NaiveBayes, PriorParameters):
-    r"""Naive Bayes with features of different types.
+    r"""Naive Bayes with features of one type or of different ones.
 
     .. math:: \log p(x | k) = \sum_j \log p_j(x_j | k)
 
@@ -388,16 +236,22 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
     of numbers, or a normal kernel around every sample.  The columns of counts are one multinomial document.
     Missing entries (NaN) are integrated out, but for counts.
 
+    The variance of a normal feature in a class is that of its samples (divisor N_k) plus a share of the feature's over
+    all samples, so that no unit has an influence (scikit-learn adds a share of the largest one to all features).  What
+    expectation maximization raises is then the log-likelihood of samples that are blurred by noise of that variance.
+
     Parameters
     ----------
     kinds : str or sequence of str, one a feature
         "gaussian", "bernoulli", "multinomial" (counts), "categorical" (numbers that stand for categories), "histogram"
         (bins of one width by Scott's rule), "kde" (a kernel density, its bandwidth by Silverman's rule).  A category
-        that `fit` has not seen is taken as missing.  The last two take no `X_unlabelled` and no `partial_fit`.
+        that `fit` has not seen is taken as missing.  The last two take no `X_unlabelled`.
     alpha
-        Laplace smoothing of all but normal and "kde" features.
-    var_smoothing, binarize
-        As those of `GaussianNaiveBayes` and `BernoulliNaiveBayes`.
+        Laplace smoothing of all but normal and "kde" features; 0 or so is taken as 1e-10.
+    var_smoothing
+        The share of a normal feature's total variance that is added.
+    binarize
+        Entries of Bernoulli features above it are ones; None says that there are 0 and 1 only.
 
     Examples
     --------
@@ -425,16 +279,13 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
             raise ValueError(f"kinds must be one word or one for each of the {features} features, but {kinds!r} came")
         for kind in kinds:
             check_choice("kinds", kind, KINDS)
+        threshold = None if self.binarize is None else check_number("binarize", self.binarize)
         made: dict[str, Features] = {
             "gaussian": GaussianFeatures(self.var_smoothing),
-            "bernoulli": BernoulliFeatures(self.alpha, _threshold(self.binarize)),
+            "bernoulli": BernoulliFeatures(self.alpha, threshold),
             "multinomial": MultinomialFeatures(self.alpha),
             "categorical": CategoricalFeatures(self.alpha),
             "histogram": HistogramFeatures(self.alpha),
             "kde": KernelFeatures(),
         }
         return [(np.flatnonzero(np.array(kinds) == kind), made[kind]) for kind in KINDS if kind in kinds]
-
-
-def _threshold(binarize: Any) -> float | None:
-    return None if binarize is None else check_number("binarize", binarize)

@@ -73,10 +73,9 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     other one.  The latter depends on that other model's theta, which its M-step does not look at: **the objective need
     not fall** in a round, and mostly does.
 
-    A new sample has no label, so no tilt is known.  "untilted": as a sample without a constraint, lambda = 0, it has
-    the posterior P(h | x) of the learned model; `transform` treats the training samples alike, so that the features
-    of both mean the same.  "cheaper" (with "exact"): both labels are tried, each with its best tilt, and the one that
-    adds less to the objective counts; `decision_function` is the difference.
+    A new sample has no label, so no tilt is known: as a sample without a constraint, lambda = 0, it has the posterior
+    P(h | x) of the learned model; `transform` treats the training samples alike, so that the features of both mean the
+    same.
 
     Before use T is centred and divided by one number, so that its mean squared norm over the training samples is one
     at the start; a one for the bias is added.  More than two classes: one against the rest, or every pair of classes
@@ -94,8 +93,6 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         The weight of the classifier; the paper's value.
     per_class
         A model for each side, tilted jointly.
-    unlabelled
-        What is done for samples without a label.
     multi_class
         One machine a class, against the rest, or one a pair of classes.
     n_draws
@@ -154,7 +151,6 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     xi: Positive = 1.0
     per_class: bool = False
     inference: Literal["exact", "sampler"] = "exact"
-    unlabelled: Literal["untilted", "cheaper"] = "untilted"
     multi_class: Scheme = "ovr"
     n_draws: Count = 100
     max_iter: Count = 10
@@ -163,7 +159,8 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
 
     def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
         """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes."""
-        self._check_parameters()
+        self._check_fields()
+        check_margin_prior(self.a, self.c)
         model = fresh(self.model)
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, count_samples(X))
@@ -199,12 +196,6 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     def _side_by_side(self, models: list[Any], X: Any, side: np.ndarray) -> SideBySide:
         """The statistics under a machine's models; with a model for each side a sample belongs to that of its own."""
         return SideBySide([statistics_of(model, X) for model in models], side if self.per_class else 0 * side)
-
-    def _check_parameters(self) -> None:
-        self._check_fields()
-        check_margin_prior(self.a, self.c)
-        if self.inference == "sampler" and self.unlabelled == "cheaper":
-            raise ValueError('unlabelled="cheaper" needs inference="exact"')
 
     def _keep(self, found: list[_Learned], rows: list[np.ndarray], number: int) -> None:
         self.models_ = [model for one in found for model in one.models]
@@ -271,7 +262,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         return self.coef_.size
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """w'E[phi] with w of eq. 22 (or the difference of the labels' costs); a column a class when more than two."""
+        """w'E[phi] with w of eq. 22; a column a class when more than two."""
         decisions = np.array([score for _, score in self._judge(X)]).T
         return scores(decisions, self.classes_.size, self.multi_class)
 
@@ -280,21 +271,11 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         X = self._matrix_to_predict(X)
         judged, number = [], count_samples(X)
         for models, w, offset in self._machines():
-            if self.unlabelled == "untilted":
-                samples = self._side_by_side(models, X, np.zeros(number, dtype=np.int64))
-                table = samples.expect().table
-                if self.inference == "sampler":
-                    table = with_logarithms(samples, table)[0]
-                judged.append((table, table @ w + offset))
-                continue
-            costs, tables = [], []
-            for side, sign in enumerate((-1.0, 1.0)):
-                samples = self._side_by_side(models, X, np.full(number, side))
-                tilted = tilt_exactly(samples, np.full(number, sign), w, offset, self.a, self.c, self.xi)
-                costs.append(tilted.divergence + self.xi * tilted.loss)
-                tables.append(tilted.table)
-            score = costs[0] - costs[1]
-            judged.append((np.where((score > 0.0)[:, None], tables[1], tables[0]), score))
+            samples = self._side_by_side(models, X, np.zeros(number, dtype=np.int64))
+            table = samples.expect().table
+            if self.inference == "sampler":
+                table = with_logarithms(samples, table)[0]
+            judged.append((table, table @ w + offset))
         return judged
 
 

@@ -108,8 +108,8 @@ class FisherScore(ScoreSpace):
 
     Probabilities are taken as shares theta_i / sum_j theta_j, so that the derivatives keep to the simplex: of an
     emission probability b_ik it is E[n_ik] / b_ik - E[n_i], n_ik counting how often state i shows k.  Of a normal
-    distribution they are those with respect to the mean and the variances (or the covariance).  Of a topic model, those
-    of the variational bound with respect to alpha and beta.
+    distribution they are those with respect to the mean and the variances.  Of a topic model, those of the variational
+    bound with respect to alpha and beta.
 
     Examples
     --------
@@ -208,8 +208,7 @@ class FreeEnergyScore(ScoreSpace):
             - \sum_i \gamma_i^0 \log \gamma_i^0 - \sum_{ij} \sum_l \xi_{ij}^l \log(\xi_{ij}^l / \gamma_i^l)
 
     Every summand (the last sum over l taken together) is a feature.  With normal emissions there is one term a state
-    and, with diagonal covariances, a coordinate (with full ones and missing coordinates, the entropy of these is left
-    out).  Of a topic model they are the terms of the variational bound.
+    and coordinate.  Of a topic model they are the terms of the variational bound.
 
     Examples
     --------
@@ -259,11 +258,6 @@ class SufficientStatistics(ScoreSpace):
     replaced by the sums of f(x) in each state (f as in `GaussianHMM`), with no hat.  Of a topic model:
     how many words come from each topic, and each word from each topic.
 
-    Parameters
-    ----------
-    logarithms
-        Whether the second row of features is there (only where the model is a hidden Markov model).
-
     Examples
     --------
     >>> from models import DiscreteHMM, SufficientStatistics
@@ -273,12 +267,9 @@ class SufficientStatistics(ScoreSpace):
     [[ 1.     2.     2.     1.     0.     0.    -0.811 -1.099]]
     """
 
-    _: KW_ONLY
-    logarithms: bool = True
-
     def _of_chain(self, samples: ChainStatistics) -> np.ndarray:
         table = samples.expect().table
-        return np.hstack([table, table * own_logarithms(samples, table)]) if self.logarithms else table
+        return np.hstack([table, table * own_logarithms(samples, table)])
 
     def _of_topics(self, samples: TopicStatistics) -> np.ndarray:
         return samples.expect().table
@@ -303,37 +294,21 @@ def _share_gradient(counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def _normal_gradient(sums: np.ndarray, model: GaussianHMM) -> list[np.ndarray]:
-    """Of the expected log densities, with respect to means and (co)variances; sums (samples, states, features)."""
-    (means, covariances), (n, first, squares) = (model.means_, model.covariances_), _central(sums, model)
-    if model.covariance_type == "diag":
-        return [(first - n * means) / covariances, 0.5 * (squares / covariances - n) / covariances]
-    inverse = np.linalg.inv(covariances)
-    by_mean = np.einsum("sij,tsj->tsi", inverse, first - n * means)
-    by_covariance = 0.5 * (inverse @ squares @ inverse - n[..., None] * inverse)
-    return [by_mean, by_covariance]
+    """Of the expected log densities, with respect to means and variances; sums (samples, states, features)."""
+    (means, variances), (n, first, squares) = (model.means_, model.covariances_), _central(sums, model)
+    return [(first - n * means) / variances, 0.5 * (squares / variances - n) / variances]
 
 
 def _normal_terms(sums: np.ndarray, model: GaussianHMM) -> np.ndarray:
-    """The expected log densities of what is seen, by state (and by coordinate, with diagonal covariances)."""
-    covariances, (n, _, squares) = model.covariances_, _central(sums, model)
-    if model.covariance_type == "diag":
-        return -0.5 * (n * np.log(2.0 * np.pi * covariances) + squares / covariances)
-    constant = covariances.shape[1] * np.log(2.0 * np.pi) + np.linalg.slogdet(covariances)[1]
-    products = np.einsum("sij,tsij->ts", np.linalg.inv(covariances), squares)
-    return -0.5 * (n[..., 0] * constant + products)
+    """The expected log densities of what is seen, by state and coordinate."""
+    variances, (n, _, squares) = model.covariances_, _central(sums, model)
+    return -0.5 * (n * np.log(2.0 * np.pi * variances) + squares / variances)
 
 
 def _central(sums: np.ndarray, model: GaussianHMM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From the sums of f(x): those of 1 and x, and of (x - mean)^2 or (x - mean)(x - mean)'."""
-    means, d = model.means_, model.means_.shape[1]
-    if model.covariance_type == "diag":
-        n, first, second = sums[..., :d], sums[..., d : 2 * d], sums[..., 2 * d :]
-        return n, first, second - 2.0 * means * first + means**2 * n
-    n, first = sums[..., :1], sums[..., 1 : d + 1]
-    second = sums[..., d + 1 :].reshape(*sums.shape[:2], d, d)
-    cross = first[..., :, None] * means[:, None, :]
-    outer = means[:, :, None] * means[:, None, :]
-    return n, first, second - cross - np.swapaxes(cross, -1, -2) + n[..., None] * outer
+    """From the sums of f(x): those of 1, x and (x - mean)^2."""
+    n, first, second = np.split(sums, 3, axis=-1)
+    return n, first, second - 2.0 * model.means_ * first + model.means_**2 * n
 
 
 def _shares(counts: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ import numpy as np
 from ..base.ascent import ascend
 from ..base.estimator import Estimator
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.parameters import Count, NonNegative, parameters
+from ..base.parameters import NonNegative, parameters
 from ..base.validation import as_generator, as_weights, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions
@@ -72,8 +72,6 @@ class ChainParameters(IterationParameters, SeedParameters):
     ----------
     pseudocount
         Added to each expected count; above zero no sequence is impossible.
-    n_init
-        Random starts, of which the best is kept.
     init
         How EM starts.  "spread": start and transition probabilities are drawn uniformly from the simplex.
         "near_uniform": every row is in proportion to 1 + U, U uniform in [0, 1); the states are nearly alike, and EM
@@ -99,7 +97,6 @@ class ChainParameters(IterationParameters, SeedParameters):
 
     _: KW_ONLY
     pseudocount: NonNegative = 0.01
-    n_init: Count = 1
     init: Literal["spread", "near_uniform"] = "spread"
     max_iter: int = 100
     tol: NonNegative = 1e-5
@@ -131,7 +128,7 @@ class HiddenMarkovModel(Estimator):
 
     def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:
         """weights' f(x_t), shape (positions, states)."""
-        raise NotImplementedError
+        return self._emission_features(batch) @ weights.T
 
     def _emission_statistics(
         self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, groups: int
@@ -250,7 +247,7 @@ class HiddenMarkovModel(Estimator):
     # -- learning
 
     def fit(self: Self, sequences: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit by EM from `n_init` random starts, of which the best is kept (from where it is with `warm_start`).
+        """Fit by EM from a random start, or with `warm_start` from where it is.
 
         Parameters
         ----------
@@ -267,32 +264,25 @@ class HiddenMarkovModel(Estimator):
             self._forget()
         batch = self._batch(sequences)
         weight = as_weights(sample_weight, len(batch))
-        best: dict[str, Any] | None = None
-        for start in range(1, 1 + (1 if goes_on else int(self.n_init))):
-            if not goes_on:
-                states = int(self.n_states)
-                if self.init == "spread":
-                    self.startprob_ = rng.dirichlet(np.ones(states))
-                    self.transmat_ = rng.dirichlet(np.ones(states), states)
-                else:
-                    self.startprob_ = near_uniform_rows(rng, states)
-                    self.transmat_ = near_uniform_rows(rng, states, states)
-                self._initialize(batch, rng)
-            self._expectation_maximization(batch, weight, f", start {start}" if self.n_init > 1 else "")
-            if best is None or self.objectives_[-1] > best["objectives_"][-1]:
-                best = dict(vars(self))
-        vars(self).update(best or {})
-        return self
+        if not goes_on:
+            states = int(self.n_states)
+            if self.init == "spread":
+                self.startprob_ = rng.dirichlet(np.ones(states))
+                self.transmat_ = rng.dirichlet(np.ones(states), states)
+            else:
+                self.startprob_ = near_uniform_rows(rng, states)
+                self.transmat_ = near_uniform_rows(rng, states, states)
+            self._initialize(batch, rng)
 
-    def _expectation_maximization(self, batch: Sequences, weight: np.ndarray, of: str) -> None:
         def expect(_: Posterior | None) -> tuple[Posterior, float]:
             posterior = self._infer(batch, weight)
             return posterior, float(weight @ posterior.log_likelihood) + self._log_prior()
 
-        objectives, observations = self._history("log-likelihood", of), float(weight @ batch.lengths)
+        objectives, observations = self._history("log-likelihood"), float(weight @ batch.lengths)
         self.converged_ = ascend(expect, self._maximize, objectives, self.tol, self.max_iter, observations)
         self.objectives_ = np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
+        return self
 
     def _maximize(self, posterior: Posterior) -> None:
         """The M-step from statistics summed over all sequences."""

@@ -26,14 +26,17 @@ import math
 
 import numpy as np
 
+from socp.batch.checks import next_doubtful
 from socp.batch.driver import DUAL_INFEASIBLE, FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch
 from socp.batch.verify import Verifier, verify
 from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Bools, Floats, Ints, Matrix
-from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number
+from socp.compiled.signatures import Bools, Floats, Ints
+from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number, structure
 from socp.linalg.cholesky import cholesky
 from socp.linalg.vectors import dot_within, norm_within
+
+from ..problem.packed import SIZES, Matrices, Places, Vectors, fill
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
@@ -42,6 +45,7 @@ ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a product of a row
 REFINEMENTS, REFINED, ROUGH = 3, 1e-2, 0.1  # of the multipliers; shares of a margin, at the end and on the way
 PROXIMAL, MOST_PROXIMAL = 1e-4, 30  # rho as a share of the largest entry of P, and steps
 BESIDE = 0.5  # of the worst violation: rows that miss their sides by more come into the working set together
+Layout = tuple[Ints, Bools]
 UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides that hold in the working set; a row that is violated and may be
 
 
@@ -52,6 +56,7 @@ class DualSet(Structure):
     """
 
     m, n = dimension(), dimension()
+    batch, test = structure(Batch), structure(Verifier)  # of one program
     R = floats("n * n")  # of P + rho I = R'R, by rows
     rho, may_be_proximal = number(), flag()  # of proximal steps, 0 where P is definite; whether there may be some
     M, columns = matrix("m + n, n"), matrix("n, m + n")
@@ -67,48 +72,73 @@ class DualSet(Structure):
     L, D = matrix("n + 1, n + 1"), floats("n + 1")
     tol = number()  # of a violation, relative to 1 + the size of the side
     beside = number()  # see `BESIDE`; infinite where one row is to come after another
+    counts, proximal = integer(), integer()  # see `solve_block`
     missed_tol = number()  # the same of a row that depends on those that hold, as rounding may leave it
 
 
 @kernel
-def load_dual(batch: Batch, w: DualSet, test: Verifier, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> bool:
-    """Take P, and A by columns, as those of the only program of a batch; False where P has no factor.
+def solve_block(
+    w: DualSet, layout: Layout, matrices: Matrices, vectors: Vectors, places: Places, block: Floats
+) -> int:  # fmt: skip
+    """Fill a block with the caller's arrays, solve the program in it, and return what `solve_dual` does.
 
-    Where P is not clearly definite, proximal steps, if there may be, are by P + rho I, with a rho beside q where P is
-    zero.
+    Returns 0, too, where what `fill` says of it is not `counts`, and where P is not definite and `proximal` is 0, or 2
+    and a glance does not show that P is semidefinite.
     """
-    copy_program(batch, test, P, indptr, indices, data)
+    if fill(matrices, vectors, places, block) != w.counts:
+        return 0
+    factor, P = load_dual(w, block), w.batch.P
+    if factor == 0 or (factor == 2 and (w.proximal == 0 or (w.proximal == 2 and next_doubtful(w.n, P, 0) >= 0))):
+        return 0
+    return solve_dual(w, layout, vectors[0], False)
+
+
+@kernel
+def load_dual(w: DualSet, block: Floats) -> int:
+    """Take a block of `problem.packed` as the only program of a batch; rows with one entry are bounds.
+
+    Returns 1, or 2 where P is not clearly definite: proximal steps, if there may be some, are by P + rho I then, with a
+    rho beside q where P is zero.  Returns 0 where there is no such factor.
+    """
+    batch, test = w.batch, w.test
+    m, n, P, A, words = batch.m, batch.n, batch.P[0], batch.A[0], block.view(np.int64)
+    entries, count, is_sparse, at = words[2], words[3], words[4] != 0, SIZES
+    places = SIZES + entries + count + 3 * n + 2 * m
+    for k in range(n * n):
+        P[k] = 0.0 if is_sparse or entries == 0 else block[at + k]
+    if is_sparse:
+        for j in range(n):
+            for k in range(words[places + j], words[places + j + 1]):
+                P[words[places + n + 1 + k] * n + j] = block[at + k]
+        places += n + 1 + entries
+    at, is_sparse = at + entries, words[5] != 0
+    for k in range(m * n):
+        A[k] = 0.0 if is_sparse else block[at + k]
+    if is_sparse:
+        for j in range(n):
+            for k in range(words[places + j], words[places + j + 1]):
+                A[words[places + n + 1 + k] * n + j] = block[at + k]
+    for i in range(m):
+        entries = 0
+        for j in range(n):
+            entries += int(A[i * n + j] != 0.0)
+        test.bound[i] = 1.0 if entries == 1 else 0.0
+    test.held, at = -1, at + count
+    q, l, u = batch.q[0], batch.l[0], batch.u[0]
+    for values, first, end in ((q, 0, n), (l, 0, m), (u, 0, m), (l, m, m + n), (u, m, m + n)):
+        for k in range(first, end):
+            values[k] = block[at]
+            at += 1
     w.is_factored, w.rho = False, 0.0
-    if not invert_factor(batch.P[0], w):
-        if not w.may_be_proximal:
-            return False
-        largest = norm_within(batch.P[0], 0, batch.P.shape[1])
-        if largest == 0.0:
-            largest = norm_within(batch.q[0], 0, batch.n)
-        w.rho = PROXIMAL * (largest if largest > 0.0 else 1.0)
-        if not invert_factor(batch.P[0], w):
-            return False
-    return make_rows(batch.A[0], w)
-
-
-@inner
-def copy_program(batch: Batch, test: Verifier, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> None:
-    """Copy P, and A by columns, to the only program of a batch; rows with one entry are bounds."""
-    m, n, own_P, own_A = batch.m, batch.n, batch.P[0], batch.A[0]
-    for i in range(n):
-        for j in range(n):
-            own_P[i * n + j] = P[i, j]
-    for i in range(m):
-        test.bound[i] = 0.0
-        for j in range(n):
-            own_A[i * n + j] = 0.0
-    for j in range(n):
-        for k in range(indptr[j], indptr[j + 1]):
-            own_A[indices[k] * n + j] = data[k]
-            test.bound[indices[k]] += 1.0 if data[k] != 0.0 else 0.0
-    for i in range(m):
-        test.bound[i] = 1.0 if test.bound[i] == 1.0 else 0.0
-    test.held = -1
+    if invert_factor(batch.P[0], w):
+        return int(make_rows(batch.A[0], w))
+    if not w.may_be_proximal:
+        return 0
+    largest = norm_within(batch.P[0], 0, batch.P.shape[1])
+    if largest == 0.0:
+        largest = norm_within(batch.q[0], 0, batch.n)
+    w.rho = PROXIMAL * (largest if largest > 0.0 else 1.0)
+    return 2 if invert_factor(batch.P[0], w) and make_rows(batch.A[0], w) else 0
 
 
 @inner
@@ -407,9 +437,15 @@ def most_violated(w: DualSet) -> int:
 
 
 @kernel
-def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_order: Bools, is_warm: bool) -> None:
-    """Solve the only program of a batch, and test its answer; a ray is left as it was found."""
-    started, q, l, u, x, made, proximal = clock(), batch.q[0], batch.l[0], batch.u[0], batch.x[0], 0, 0
+def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
+    """Solve the only program of a batch with the objective q, and test its answer; a ray is left as it was found.
+
+    Returns 0 where that is not optimal, else (sides in the working set) 2^32 + 4 (iterations) + what `load_dual` does.
+    """
+    started, batch, made, proximal = clock(), w.batch, 0, 0
+    l, u, x = batch.l[0], batch.u[0], batch.x[0]
+    for j in range(w.n):
+        batch.q[0, j] = q[j]
     if not is_warm:
         x[:] = 0.0
     take_vectors(q, l, u, x, w)
@@ -419,7 +455,7 @@ def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_ord
     while w.steps <= w.max_steps:
         i = most_violated(w)
         for _ in range(REFINEMENTS):
-            if not refine(w, REFINED if i < 0 else ROUGH):
+            if not refine(w, REFINED if i < 0 and w.rho == 0.0 else ROUGH):
                 break
             i = most_violated(w)
         violation = relative_violation(batch, w, i)
@@ -427,6 +463,8 @@ def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_ord
         if i < 0:
             proximal += 1
             if write_answer(batch, w, False) <= w.tol:
+                if w.rho > 0.0 and refine(w, REFINED):
+                    write_answer(batch, w, False)
                 batch.code[0] = OPTIMAL
                 break
             if proximal == MOST_PROXIMAL:  # where the objective falls for ever, steps become equal
@@ -450,11 +488,12 @@ def solve_dual(batch: Batch, w: DualSet, test: Verifier, start: Ints, second_ord
     batch.iterations[0] = made
     last = batch.trace[min(made, batch.trace.size - 1)]
     if batch.code[0] == OPTIMAL:
-        verify(batch, test, start, second_order, 0, 1)
+        verify(batch, w.test, layout[0], layout[1], 0, 1)
         last["primal_objective"], last["dual_objective"] = batch.numbers[0, 0], batch.numbers[1, 0]
         last["primal_residual"], last["dual_residual"] = batch.numbers[2, 0], batch.numbers[3, 0]
         last["gap"] = batch.numbers[4, 0]
     last["seconds"] = clock() - started
+    return (w.count << 32) + (made << 2) + (2 if w.rho > 0.0 else 1) if batch.code[0] == OPTIMAL else 0
 
 
 @inner

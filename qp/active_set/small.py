@@ -13,14 +13,16 @@ import numpy as np
 
 from socp.batch.checks import next_doubtful
 from socp.batch.driver import DUAL_INFEASIBLE, PRIMAL_INFEASIBLE, Batch
-from socp.batch.driver import OPTIMAL as ANSWERED
 from socp.batch.verify import NO_LAYOUT, verifier_for
 from socp.compiled.memory import Pool
+from socp.compiled.structures import WORD
 from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
+from socp.linalg.vectors import NO_VALUES
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
-from socp.plan.costs import method_seconds
+from socp.plan.costs import COSTS, method_seconds
 from socp.plan.plan import Plan
+from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
 from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
@@ -30,14 +32,17 @@ from socp.verify.stopping import residuals as cone_residuals
 
 from ..plan.choice import choose_method
 from ..problem.derivatives import linearize as linearize_program
-from ..problem.program import QuadraticProgram
+from ..problem.packed import Parts, empty_block, fill, parts_of, unpack
+from ..problem.program import NO_LOWER, NO_UPPER, QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, MOST_PROXIMAL, DualSet, load_dual, solve_dual
+from .dual import BESIDE, MOST_PROXIMAL, DualSet, load_dual, solve_block, solve_dual
 
-TOL, SHARE = 1e-10, 1e-2  # by which sides may be missed, at most and as a share of the tolerance
+SHARE = 1e-2  # of the tolerance, and of the default at most: by which sides may be missed
+Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
+MATRICES, RECORD = {np.ndarray, *CSC}, TRACE.itemsize // WORD
 STEPS = 6  # at most, for each row and variable: programs take one or two
 
 
@@ -55,8 +60,6 @@ class DualActiveSet:
     Attributes
     ----------
     plan : Plan
-    P : array, shape (n, n)
-        That of the program, zeros and all.
     is_definite, is_proximal : bool
         Whether P has a Cholesky factor whose pivots are more than rounding; or whether P + rho I has.
     """
@@ -65,33 +68,26 @@ class DualActiveSet:
 
     def __init__(self, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None) -> None:
         self.program, self.settings = program, settings
-        self.P = program.hessian.dense()
         self._kind = program.n, program.m, settings.tol, settings.tol_abs
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
         room = self._enter()
-        self.is_definite = room.is_factored and room.work.rho == 0.0
-        self.is_proximal = room.is_factored and not self.is_definite
+        self.is_definite, self.is_proximal = room.factor == 1, room.factor == 2
         room.is_at_work = False
         self.plan = plan_of(self.is_proximal, program.n, program.m, program.A.data.size, program.hessian.entries)
 
-    @property
-    def form(self) -> ConeForm:
-        """The cone form of the program."""
-        return ConeForm(self.program)
-
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor shows that P is semidefinite."""
-        P = self.P
-        if self.is_definite or self.program.hessian.is_zero:
+        P = self.program.hessian
+        if self.is_definite or P.is_zero:
             return True
-        return self.is_proximal and next_doubtful(len(P), P.reshape(1, P.size), 0) < 0
+        return self.is_proximal and next_doubtful(P.order, P.dense().reshape(1, -1), 0) < 0
 
     def solve(self, warm_start: bool) -> Solution | None:
         """The answer or a certificate, from the last working set on with `warm_start`; None where neither is found."""
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
-        found = self._find(room, is_warm) if room.is_factored else None
-        if found is None and room.is_factored:  # sides that come together may depend on each other all but rounding
+        found = self._find(room, is_warm) if room.factor else None
+        if found is None and room.factor:  # sides that come together may depend on each other all but rounding
             room.work.beside = np.inf
             found = self._find(room, False)
             room.work.beside = BESIDE
@@ -100,36 +96,19 @@ class DualActiveSet:
 
     def _find(self, room: Room, is_warm: bool) -> Solution | None:
         program, settings = self.program, self.settings
-        solve_dual(room.batch, room.work, room.test, *NO_LAYOUT, is_warm)
-        code = room.code.item()
-        if code == ANSWERED:
-            return self._answer(room)
-        (x, y, z), limit = room.point(), settings.tol_infeasible or settings.tol
+        found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
+        if found:
+            return room.answer(program, program.offset, found, self.plan)
+        answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
+        x, y, z = point = answers[: program.n], answers[of_y:of_z], answers[of_z : of_z + program.n]
+        code, limit = room.code.item(), settings.tol_infeasible or settings.tol
         if code == PRIMAL_INFEASIBLE and primal_infeasibility(program, y, z) <= limit:
-            return self._certificate(room, (x, y, z), NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE)
-        if code == DUAL_INFEASIBLE and dual_infeasibility(program, x) <= limit:
-            return self._certificate(room, (x, y, z), UNBOUNDED, Status.DUAL_INFEASIBLE)
-        return None
-
-    def _answer(self, room: Room) -> Solution:
-        """The answer that is in the room, its words and records left to `rest_of`: they would take as long again."""
-        program, offset, count = self.program, self.program.offset, room.iterations.item()
-        objective, dual_objective, primal_residual, dual_residual, gap = room.numbers.tolist()
-        x, y, z_bounds = room.point()
-        solution: Solution = object.__new__(Solution)
-        solution.__dict__ = {
-            "status": OPTIMAL, "x": x, "y": y, "z_bounds": z_bounds, "objective": objective + offset,
-            "dual_objective": dual_objective + offset, "primal_residual": primal_residual,
-            "dual_residual": dual_residual, "gap": gap, "iterations": count, "setup_time": 0.0, "solve_time": 0.0,
-            "plan": self.plan, "_linearize": functools.partial(linearize_program, program), "_cone_solution": None,
-            "_rest": functools.partial(rest_of, program, self.settings.tol, room.work.count, room.copy_of_trace(count)),
-        }  # fmt: skip
-        room.has_answer = True
-        return solution
-
-    def _certificate(self, room: Room, point: Point, message: str, status: Status) -> Solution:
-        """The answer that there is none."""
-        program, trace = self.program, trace_of(self.program, room.copy_of_trace(room.iterations.item()))
+            message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
+        elif code == DUAL_INFEASIBLE and dual_infeasibility(program, x) <= limit:
+            message, status = UNBOUNDED, Status.DUAL_INFEASIBLE
+        else:
+            return None
+        trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])
         return solution_at(
             program, status, point, None, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message,
             trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
@@ -140,9 +119,12 @@ class DualActiveSet:
         """The room with the data of the program in it, at work: its own, one that was left, or a new one."""
         room = self._room
         if room is None or room.is_at_work:  # what was interrupted may be half written
-            room = self._room = self.pool.take(self._kind) or Room(self._kind, self.settings)
+            room = self.pool.take(self._kind)
+            if room is None or room.is_at_work:
+                room = Room(self._kind, self.settings)
+            self._room = room
         room.is_at_work = True
-        room.take(self.program, self.P)
+        room.take(self.program)
         return room
 
     def let_go(self, next_user: DualActiveSet | None = None) -> None:
@@ -166,24 +148,56 @@ def small_method(
         return None
     dual = DualActiveSet(program, settings, before)
     P.is_definite = dual.is_definite
-    seconds = dual.plan.seconds
-    if dual.is_definite or (dual.is_proximal and seconds["dual active set"] <= seconds["interior point"]):
+    if dual.is_definite or (dual.is_proximal and is_quick(dual.plan)):
+        if dual._room is not None and not settings.verbose:
+            dual._room.serve(program, settings)
         return dual
     dual.let_go(before)
     return None
 
 
-def solve_small(program: QuadraticProgram, settings: Settings) -> Solution | None:
-    """Solve a program once by the dual active set, without a solver; return None where that may not be enough."""
+def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None = None) -> Solution | None:
+    """Solve a program of a kind that a `Solver` had in this thread, straight from the caller's arrays.
+
+    `data` are P, q, A, l, u, lb, ub and the offset, those of `program` if it is there.  Returns None for whatever needs
+    a closer look: other kinds, data that have to be read or refused, and programs that end without an optimal answer.
+    """
     started = time.perf_counter()
-    dual = None if settings.verbose else small_method(program, settings)
-    if dual is None:
+    P, q, A, l, u, lb, ub, offset = data
+    if type(q) is not np.ndarray or q.ndim != 1 or type(offset) is not float or offset - offset != 0.0:
         return None
-    is_sure, ready = not settings.check_convexity or dual.is_clearly_definite(), time.perf_counter()
-    solution = dual.solve(False) if is_sure else None
-    dual.let_go()
-    if solution is not None:
-        solution.take_seconds(ready - started, time.perf_counter() - ready)
+    n, m = q.size, 0 if A is None else A.shape[0] if type(A) in MATRICES and A.ndim == 2 else -1
+    kept = DualActiveSet.pool.kept.get((n, m, settings.tol, settings.tol_abs))
+    room: Room | None = kept[-1][1] if kept else None
+    if room is None or room.settings is not settings or room.is_at_work or (l is u is None) != (A is None):
+        return None
+    if m == 0 and A is not None and A.shape == (0, n) and np.size(l) == 0 == np.size(u):
+        A = None
+    if m == 0:
+        l = u = NO_VALUES  # empty arrays may have any strides
+    if not type(l) is type(u) is type(lb) is type(ub) is np.ndarray:
+        try:
+            l, u, lb, ub = (
+                side if type(side) is np.ndarray else as_vector("", side, size, "", True, absent)
+                for side, size, absent in ((l, m, NO_LOWER), (u, m, NO_UPPER), (lb, n, NO_LOWER), (ub, n, NO_UPPER))
+            )
+        except ProgramError:
+            return None
+    of_P, of_A = parts_of(P, n, n), parts_of(A, m, n)
+    if of_P is None or of_A is None or not (
+        q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT
+        and l.shape == u.shape == (m,) and lb.shape == ub.shape == (n,)
+        and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
+    ):  # fmt: skip
+        return None
+    block, solution, room.is_at_work = empty_block(of_P, of_A, n, m), None, True
+    matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
+    ready = time.perf_counter()
+    found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
+    if found:
+        solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3])
+        solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
+    room.is_at_work = room.has_answer = False
     return solution
 
 
@@ -196,10 +210,17 @@ class Room:
         The one whose data are here.
     has_answer : bool
         Whether an answer to it, or to one like it, is.
-    is_factored : bool
-        Whether P, or P + rho I, has a Cholesky factor.
+    factor : int
+        1 where P has a Cholesky factor, 2 where P + rho I has, else 0.
     is_at_work : bool
         Whether data are taken or a program is solved here, or was when that was interrupted.
+    settings, counts, plans
+        Of programs that are solved here straight from the caller's arrays: the settings, what `packed.fill` returns of
+        them, and the plans by `factor`.
+    answers : array
+        The answer in one array that begins with x.
+    places : tuple of int
+        In it the places of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
     """
 
     def __init__(self, kind: tuple[int, int, float, float | None], settings: Settings) -> None:
@@ -208,67 +229,101 @@ class Room:
         most_steps = STEPS * N + MOST_PROXIMAL
         self.kind = kind
         self.program: QuadraticProgram | None = None
-        self.has_answer = self.is_factored = self.is_at_work = False
+        self.settings: Settings | None = None
+        self.counts, self.plans = -1, tuple[Plan, ...]()
+        self.has_answer = self.is_at_work = False
+        self.factor = 0
         data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
         self.batch = batch = Batch(
             m=m, n=n, count=1, rows=most_steps + 1, x_start=none, y_start=none,
             **{name: np.zeros((1, size)) for name, size in data.items()},
         )  # fmt: skip
-        self.test, self.work = verifier_for(batch, np.zeros(m), settings), DualSet(m=m, n=n)
+        self.test = test = verifier_for(batch, np.zeros(m), settings)
+        self.work = DualSet(m=m, n=n, batch=batch, test=test)
         self.work.max_steps, self.work.beside = most_steps, BESIDE
         self.work.may_be_proximal = "proximal steps" in method_seconds(n, m, 0, 0)
         tol = min(settings.tol, settings.tol_abs or settings.tol)
-        self.work.tol, self.work.missed_tol = min(TOL, SHARE * tol), min(MOST_CROSSING, CROSSING * tol)
+        self.work.tol, self.work.missed_tol = SHARE * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
         self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
-        self.code, self.iterations, self.numbers, self.trace = (
-            batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
-        )  # fmt: skip
-        self._records = np.ndarray(self.trace.nbytes, np.uint8, self.trace).data
+        self.code, self.iterations = batch.code, batch.iterations
+        first, *others = (
+            (part.ctypes.data - batch.address) // WORD for part in (batch.x, batch.y, batch.numbers, batch.trace)
+        )
+        of_y, of_numbers, of_trace = (place - first for place in others)
+        self.answers, self.places = batch._block[first:], (of_y, of_y + m, of_numbers, of_trace)
         self.words = batch.words + self.test.words + self.work.words
-        self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
+        self.sides = batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
-    def copy_of_trace(self, iterations: int) -> bytearray:
-        """Return a copy of the records of so many iterations, as bytes: numbers take twice as long."""
-        return bytearray(self._records[: TRACE.itemsize * (iterations + 1)])
-
-    def point(self) -> Point:
-        """A copy of the answer, (x, y, z_bounds)."""
-        return self.x.copy(), self.y.copy(), self.bounds.copy()
-
-    def take(self, program: QuadraticProgram, P: np.ndarray) -> None:
-        """Write the data of the program here, P as an array, of those that are here what differs."""
+    def take(self, program: QuadraticProgram) -> None:
+        """Write the data of the program here but for q, of those that are here what differs."""
         held = self.program
         if held is program:
             return
         self.program = None
-        own_q, l, u, lb, ub = self.vectors
-        own_q[:] = program.q
         if held is None or held.P is not program.P or held.A is not program.A:
-            A = program.A
-            self.is_factored = load_dual(self.batch, self.work, self.test, P, A.indptr, A.indices, A.data)
-        if held is None or held.l is not program.l or held.u is not program.u:
-            l[:], u[:] = program.l, program.u
-        if held is None or held.lb is not program.lb or held.ub is not program.ub:
-            lb[:], ub[:] = program.lb, program.ub
+            P, A = program.hessian, program.A
+            entries = P.values if P.is_sparse or P.is_full else P.dense().reshape(-1)
+            vectors = program.q, program.l, program.u, program.lb, program.ub
+            self.load((entries, P.indptr, P.indices), (A.data, A.indptr, A.indices), vectors)
+        elif (
+            held.l is not program.l or held.u is not program.u or held.lb is not program.lb or held.ub is not program.ub
+        ):
+            for own, side in zip(self.sides, (program.l, program.u, program.lb, program.ub)):
+                own[:] = side
         self.program = program
+
+    def load(self, P: Parts, A: Parts, vectors: Any) -> None:
+        """Write the parts of matrices (see `packed.parts_of`) and q, l, u, lb, ub here."""
+        block = empty_block(P, A, *self.kind[:2])
+        self.counts = fill((P[0], A[0]), vectors, (*P[1:], *A[1:]), block)
+        self.factor = load_dual(self.work, block)
+
+    def serve(self, program: QuadraticProgram, settings: Settings) -> None:
+        """Note what was decided for a program: it holds for all of as many entries, if these are few."""
+        n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
+        if n * (n + m) <= COSTS.cache and (of_P << 32) + of_A == self.counts:
+            self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
+            is_proximal = is_quick(self.plans[2])
+            self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
+            self.work.counts, self.settings = self.counts, settings
+
+    def answer(self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan) -> Solution:
+        """The answer that is here, as `solve_dual` tells it; its words and records are left to `rest_of`."""
+        count, (of_y, of_z, of_numbers, of_trace) = (found >> 2) & 0x3FFFFFFF, self.places
+        answers = self.answers[: of_trace + RECORD * (count + 1)].copy()
+        solution: Solution = object.__new__(Solution)
+        solution.__dict__ = {
+            "status": OPTIMAL, "x": answers[: self.kind[0]], "y": answers[of_y:of_z],
+            "z_bounds": answers[of_z : of_z + self.kind[0]], "objective": answers.item(of_numbers) + offset,
+            "iterations": count, "setup_time": 0.0, "solve_time": 0.0, "plan": plan,
+            "_rest": (rest_of, source, offset, answers, self.places, self.kind[2], found >> 32),
+        }  # fmt: skip
+        self.has_answer = True
+        return solution
 
 
 def rest_of(
-    program: QuadraticProgram, tol: float, sides: int, records: bytearray, solution: Solution
-) -> dict[str, Any]:
-    """What an answer has beside its point and figures."""
-    trace, message = trace_of(program, records), f"{test_holds(tol)}; {sides} sides in the working set"
+    solution: Solution, source: QuadraticProgram | np.ndarray, offset: float, answers: np.ndarray,
+    places: tuple[int, ...], tol: float, sides: int,
+) -> dict[str, Any]:  # fmt: skip
+    """What an answer has beside its point and objective, to a program or one in a block."""
+    program = unpack(source, offset) if isinstance(source, np.ndarray) else source
+    _, _, at, of_trace = places
+    trace, message = trace_of(program, answers[of_trace:]), f"{test_holds(tol)}; {sides} sides in the working set"
     point = solution.x, solution.y, solution.z_bounds
+    dual_objective, *residuals = answers[at + 1 : at + 5].tolist()
     return {
-        "message": message, "trace": trace,
+        "dual_objective": dual_objective + offset,
+        **dict(zip(("primal_residual", "dual_residual", "gap"), residuals)), "message": message, "trace": trace,
         "timings": {**NO_TIMINGS, "rest": solution.setup_time + solution.solve_time},
         "_run": functools.partial(cone_answer, program, point, OPTIMAL, message, trace, solution.plan),
+        "_linearize": functools.partial(linearize_program, program), "_cone_solution": None,
     }  # fmt: skip
 
 
-def trace_of(program: QuadraticProgram, records: bytearray) -> np.ndarray:
-    """The records of a run as those of its program."""
-    trace: np.ndarray = np.frombuffer(records, TRACE)
+def trace_of(program: QuadraticProgram, records: np.ndarray) -> np.ndarray:
+    """The records of a run, as numbers, as those of its program."""
+    trace = records.view(TRACE)
     trace["primal_objective"] += program.offset
     trace["dual_objective"] += program.offset
     return trace
@@ -293,6 +348,11 @@ def cone_answer(
     )  # fmt: skip
     solution._linearize = functools.partial(linearize, cone_program)
     return solution
+
+
+def is_quick(plan: Plan) -> bool:
+    """Return True if the dual active set is expected to be no slower than the interior-point method."""
+    return plan.seconds["dual active set"] <= plan.seconds["interior point"]
 
 
 @functools.lru_cache(maxsize=64)

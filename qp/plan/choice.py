@@ -18,10 +18,9 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
 
     The one with the least `plan.costs.method_seconds` of those that can: the dual active set for a small program, which
     takes proximal steps where P is not definite (the method itself looks whether one that `may_be_definite` is), the
-    active set for a dense P where most variables have bounds and at most one row has sides, beyond what the dual one
-    holds in the cache.  An interior-point method factors all of P in each iteration, whereas the active set reads the
-    rows of what moves.  The working set where rows of P are enough.  Settings that belong to the interior-point method
-    choose it.
+    active set for a dense P where most variables have bounds and at most one row has sides.  An interior-point method
+    factors all of P in each iteration, whereas the active set reads the rows of what moves.  The working set where rows
+    of P are enough.  Settings that belong to the interior-point method choose it.
     """
     P = program.hessian
     if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
@@ -35,10 +34,8 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
     if settings.active_set and has_defaults and program.n > 0 and _has_time(settings):
         dual = "dual active set" if may_be_definite and P.entries >= program.n else "proximal steps"
-        has_no_rival = best == "interior point" and P.rank is None
-        if (has_no_rival or program.n * (program.n + program.m) <= 1.5 * COSTS.cache) and seconds.get(
-            dual, np.inf
-        ) <= seconds[best]:
+        has_no_rival = P.rank is None or program.n * (program.n + program.m) <= COSTS.cache  # whose factor is known
+        if has_no_rival and seconds.get(dual, np.inf) <= seconds[best]:
             return "dual active set"
     return best
 

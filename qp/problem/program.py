@@ -15,6 +15,7 @@ from socp.problem.checks import (
     ArrayLike,
     Number,
     ProgramError,
+    all_finite,
     as_csc,
     as_number,
     as_vector,
@@ -107,14 +108,16 @@ class QuadraticProgram(WithHessian):
         program.__dict__ = self.__dict__.copy()
         program.P, program.A = P, A
         if q is not None:
-            program.q = as_vector("q", q, self.n)
+            program.q = as_vector("q", q, self.q.size)
+            if not all_finite(program.q):
+                check_finite("q", program.q)
         if not l is u is lb is ub is None:
             variables = f" ({self.n} variables in q)"
             for name, side in {"l": l, "u": u, "lb": lb, "ub": ub}.items():
                 if side is not None:
                     size, why = (self.m, " (the rows of A)") if name in "lu" else (self.n, variables)
                     setattr(program, name, as_vector(name, side, size, why, True))
-        program._check_vectors()
+            program._check_vectors()
         return program
 
     def with_full_hessian(self) -> QuadraticProgram:

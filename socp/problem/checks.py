@@ -151,19 +151,25 @@ def as_csr(name: str, value: Any) -> sp.csr_array:
     return matrix
 
 
+def compressed_parts(matrix: Any, lines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return (data, indptr, indices) of a CSC or CSR matrix as kernels read them; None of parts of other kinds."""
+    data, indptr, indices = matrix.data, matrix.indptr, matrix.indices
+    if not type(data) is type(indptr) is type(indices) is np.ndarray or data.dtype != FLOAT:
+        return None
+    if not (data.strides == indptr.strides == indices.strides == (8,) and indptr.dtype is indices.dtype is INT):
+        if not data.ndim == indptr.ndim == indices.ndim == 1 or not {indptr.dtype.kind, indices.dtype.kind} <= {*"iu"}:
+            return None
+        data, indptr, indices = np.ascontiguousarray(data), indptr.astype(INT), indices.astype(INT)
+    return (data, indptr, indices) if indptr.size == lines + 1 else None
+
+
 def _canonical_parts(matrix: Any, lines: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Copy (data, indices, indptr) of a CSC or CSR matrix; None if it is not canonical, float64 and finite."""
-    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
-    if not (isinstance(data, np.ndarray) and isinstance(indices, np.ndarray) and isinstance(indptr, np.ndarray)):
+    parts = compressed_parts(matrix, lines)
+    if parts is None:
         return None
-    if data.dtype != FLOAT or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-        return None
-    if isinstance(data, np.ma.MaskedArray):
-        return None
-    if not data.ndim == indices.ndim == indptr.ndim == 1 or indptr.size != lines + 1:
-        return None
-    parts = data.astype(FLOAT, subok=False), indices.astype(INT), indptr.astype(INT)
-    return parts if is_canonical(length, parts[2], parts[1], parts[0]) else None
+    data, indptr, indices = parts[0].astype(FLOAT), parts[1].copy(), parts[2].copy()
+    return (data, indices, indptr) if is_canonical(length, indptr, indices, data) else None
 
 
 def _rows_and_columns(matrix: Any) -> tuple[int, int]:
@@ -330,23 +336,12 @@ def all_finite(values: Floats) -> bool:
     return trap == 0.0
 
 
-@kernel
-def is_plain_dense(P: Matrix) -> bool:
-    """Return True if a square array is mostly nonzero, finite, and symmetric to the bit."""
-    n, count, trap = P.shape[0], 0, 0.0
-    for i in range(n):
-        for j in range(n):
-            count += int(P[i, j] != 0.0)
-            trap += 0.0 * P[i, j]
-        for j in range(i):
-            if P[i, j] != P[j, i]:
-                return False
-    return trap == 0.0 and 2 * count > n * n
-
-
 @deferred_kernel
-def asymmetry(P: Matrix, found: Floats) -> None:
-    """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache."""
+def asymmetry(P: Matrix, found: Floats) -> float:
+    """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache.
+
+    Returns the third of them.
+    """
     n = P.shape[0]
     block = 64
     for first in range(0, n, block):
@@ -357,6 +352,7 @@ def asymmetry(P: Matrix, found: Floats) -> None:
                     if difference > found[2]:
                         found[0], found[1], found[2] = i, j, difference
                     found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
+    return found[2]
 
 
 def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
@@ -371,7 +367,8 @@ def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
             i, j, worst = difference.row[k], difference.col[k], abs(difference.data[k])
     else:
         found = np.zeros(4)
-        asymmetry(np.ascontiguousarray(P, np.float64), found)
+        if asymmetry(np.ascontiguousarray(P, FLOAT), found) == 0.0:
+            return P
         (i, j), (worst, size) = found[:2].astype(int), found[2:]
     if worst == 0.0:
         return P

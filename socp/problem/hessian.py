@@ -19,7 +19,6 @@ from ..linalg.accurate import add_both, add_rows
 from ..linalg.csc import csc, have_entries, multiply_transposed
 from ..linalg.vectors import NO_VALUES
 from .checks import (
-    FLOAT,
     INT,
     NO_PLACES,
     ProgramError,
@@ -28,7 +27,6 @@ from .checks import (
     as_symmetric,
     as_vector,
     check_finite,
-    is_plain_dense,
     is_symmetric,
 )
 
@@ -385,10 +383,6 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
     """Return P as the engine keeps it: None, `LowRank`, dense if most entries are nonzero, else CSC."""
     if P is None:
         return None
-    if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCE:
-        P = P.astype(FLOAT, order="C")
-        if is_plain_dense(P):
-            return P
     why = f" ({n} variables in {vector})"
     if isinstance(P, Hessian) and not P.is_by_rows:
         if P.order != n:

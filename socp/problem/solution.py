@@ -85,7 +85,7 @@ class Answer(KeepsProgram):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What is made when it is first asked for: all that `_rest` returns."""
+            """What is made when it is first asked for: all that `_rest`, a function and its arguments, returns."""
             own = self.__dict__
             if "_rest" in own:
                 self._complete()
@@ -98,7 +98,7 @@ class Answer(KeepsProgram):
         own = self.__dict__
         rest = own.get("_rest")
         if rest is not None:
-            for name, value in rest(self).items():
+            for name, value in rest[0](self, *rest[1:]).items():
                 own.setdefault(name, value)
             own["_rest"] = None
 
@@ -118,6 +118,7 @@ class Answer(KeepsProgram):
         """Return the derivatives of the answer."""
         if self.status is not Status.OPTIMAL:
             raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
+        self._complete()
         if self._linearize is None:
             raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
         return self._linearize(self, smoothing)

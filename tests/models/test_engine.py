@@ -14,7 +14,7 @@ import qp
 import socp
 from models import SVC, SVR, ExplanationAugmentedSVC, LargeMarginHMM, MEDClassifier, MedLDA, MultiTaskSVC
 from models.score_spaces.med import discriminate
-from qp.active_set.small import solve_small
+from qp.active_set.small import solve_again
 from socp import Status
 from tests.models.explanations.test_estimator import first_features
 from tests.models.test_protocol import PUBLIC
@@ -101,7 +101,7 @@ class Interrupting:
         self.at, self.solves = at, 0
         for kind in (qp.Solver, socp.Solver):
             monkeypatch.setattr(kind, "solve", self._counted(kind.solve))
-        monkeypatch.setattr("qp.solver.solve_small", self._counted(solve_small))  # without a solver
+        monkeypatch.setattr("qp.solver.solve_again", self._counted(solve_again))  # without a solver
 
     def _counted(self, solve):
         def counted(*arguments, **named):

@@ -82,8 +82,7 @@ TABLE = [
     (LinearDiscriminantAnalysis(), [models.LinearDiscriminant()], True),
     (QuadraticDiscriminantAnalysis(reg_param=0.1), [models.QuadraticDiscriminant()], False),
     (NearestCentroid(), [models.Prototypes()], False),
-    (naive_bayes.GaussianNB(), [models.GaussianNaiveBayes(), models.MixedNaiveBayes()], False),
-    (naive_bayes.BernoulliNB(), [models.BernoulliNaiveBayes()], False),
+    (naive_bayes.GaussianNB(), [models.MixedNaiveBayes()], False),
     (naive_bayes.MultinomialNB(), [models.MultinomialNaiveBayes()], True),
     (naive_bayes.MultinomialNB(), [models.HybridNaiveBayes(), models.MedLDA(2, **TOPICS)], False),
     (LatentDirichletAllocation(2, **TOPICS), [models.LatentDirichletAllocation(2, **TOPICS)], False),
@@ -181,11 +180,11 @@ USES = {
 }
 LDA, QDA, NEAREST, NUMBER = "LinearDiscriminant", "QuadraticDiscriminant", "Prototypes", "text is no number here"
 NO_WEIGHTS = dict.fromkeys((LDA, QDA, NEAREST), "theirs takes no weights")
-BAYES = ("GaussianNaiveBayes", "BernoulliNaiveBayes", "MultinomialNaiveBayes", "MixedNaiveBayes")
+BAYES = ("MultinomialNaiveBayes", "MixedNaiveBayes")
 SINGULAR, FOLDS = "a singular covariance is shrunk", "every fold needs both classes"
 DENSE = dict.fromkeys((NEAREST, "CoupledDiscriminant"), "dense, as the other discriminants")
 TWO = ("BilevelClassifier", "KnowledgeSVC", "MultiTaskSVC")
-MISSING = (LDA, QDA, NEAREST, *BAYES[:2], BAYES[3], "JointGaussianRegressor")
+MISSING = (LDA, QDA, NEAREST, "MixedNaiveBayes", "JointGaussianRegressor")
 # use: {estimator: why it is not as with scikit-learn}; "" for all
 REASONS = {
     **{name: {"": NUMBER} for name in ("text X", "dates X")},

@@ -100,12 +100,8 @@ MACHINES = {
     "QuadraticDiscriminant, bayes": Machine(models.QuadraticDiscriminant(predictive="bayes"), X3, THREE, "OMR"),
     "Prototypes": Machine(models.Prototypes(), X3, THREE, "OMRN"),
     "JointGaussianRegressor": Machine(models.JointGaussianRegressor(), y=T, holds="OMRN", squared=FREE),
-    "JointGaussianRegressor, shrunken": Machine(
-        models.JointGaussianRegressor(shrinkage="ledoit_wolf"), y=T, holds="OM"
-    ),
     "CoupledDiscriminant": Machine(models.CoupledDiscriminant(0.5), holds="OM", rtol=1e-4),
-    "GaussianNaiveBayes": Machine(models.GaussianNaiveBayes(), X3, THREE, "OMN", "", FREE),
-    "BernoulliNaiveBayes": Machine(models.BernoulliNaiveBayes(0.5, binarize=1.5), COUNTS, THREE),
+    "MixedNaiveBayes, gaussian": Machine(models.MixedNaiveBayes(), X3, THREE, "OMN", "", FREE),
     "MultinomialNaiveBayes": Machine(models.MultinomialNaiveBayes(0.5), COUNTS, THREE),
     "MultinomialNaiveBayes, bayes": Machine(models.MultinomialNaiveBayes(0.5, predictive="bayes"), COUNTS, THREE),
     "MixedNaiveBayes": Machine(

@@ -35,6 +35,7 @@ TOPICS = LatentDirichletAllocation(2, max_iter=5, random_state=0)
 FEWER_ITERATIONS = {
     "LatentDirichletAllocation": {"n_topics": 3, "max_iter": 5},
     "MedLDA": {"n_topics": 3, "max_iter": 3, "random_state": 0},
+    "SVCCV": {"Cs": [1.0, 10.0], "cv": 2},
 }
 PUBLIC = [
     kind
@@ -151,7 +152,6 @@ def sequences_of(model):
             for model in (
                 DiscreteHMM(2, random_state=0),
                 GaussianHMM(2, random_state=0),
-                GaussianHMM(2, "full", random_state=0),
             )
         ),
         MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", n_init=1, random_state=0),
@@ -198,7 +198,6 @@ def _number(value):
                 TOPICS,
                 DiscreteHMM(2, random_state=0),
                 GaussianHMM(2, random_state=0),
-                GaussianHMM(2, "full", random_state=0),
             )
         ),
         MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),

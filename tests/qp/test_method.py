@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from bench.programs import tiny
-from qp import QuadraticProgram
+from qp import QuadraticProgram, Solver
 from qp.plan.choice import choose_method
 from socp import LowRank, Settings
 
-N = 100
+N = 160
 P = np.full((N, N), 0.5) + np.eye(N)
 BOX = {"lb": -1.0, "ub": 1.0}
 HALF = np.where(np.arange(N) < N // 2, 0.0, -np.inf)
@@ -23,7 +23,7 @@ PROGRAMS = {
     "half of them with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF), "dual active set"),
     "no bounds": (QuadraticProgram(P, np.ones(N)), "dual active set"),
     "fewer variables": (QuadraticProgram(P[:70, :70], np.ones(70), np.ones((50, 70)), 0, **BOX), "dual active set"),
-    "a sparse P": (QuadraticProgram(np.eye(N), np.ones(N), **BOX), "dual active set"),
+    "a sparse P": (QuadraticProgram(np.eye(100), np.ones(100), **BOX), "dual active set"),
     "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "interior point"),
     "no P": (QuadraticProgram(None, np.ones(N), **BOX), "interior point"),
     "a negative P": (QuadraticProgram(-P, np.ones(N), **BOX), "dual active set"),
@@ -58,6 +58,18 @@ def test_small_programs(make):
     for n, method in ((30, "dual active set"), (45, "interior point")):
         linear = QuadraticProgram(None, make(n).q, make(n).A, make(n).l, make(n).u, -1.0, 1.0)
         assert choose_method(linear, Settings()) == method
+
+
+def test_of_one_variable():
+    assert choose_method(QuadraticProgram([[1.0]], [1.0], **BOX), Settings()) == "dual active set"
+
+
+def test_a_singular_P_that_may_have_been_definite_goes_to_the_active_set():
+    F, u = np.random.default_rng(0).normal(size=(70, 30)), np.where(np.arange(10) == 0, 1.0, np.inf)
+    program = QuadraticProgram(F @ F.T, np.ones(70), np.ones((10, 70)), u=u, **BOX)
+    assert choose_method(program, Settings()) == "dual active set"
+    solver = Solver(program)
+    assert solver.dual_active_set is None and solver.active_set is not None
 
 
 def test_settings_that_leave_it_open():

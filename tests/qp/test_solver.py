@@ -221,8 +221,8 @@ def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
 
     monkeypatch.setattr(ActiveSet, "solve", recorded)
     rng = np.random.default_rng(0)
-    B = rng.normal(size=(120, 120))
-    solver = Solver(B @ B.T / 120 + np.eye(120), rng.normal(size=120), lb=0.0, ub=0.3)
+    B = rng.normal(size=(200, 200))
+    solver = Solver(B @ B.T / 200 + np.eye(200), rng.normal(size=200), lb=0.0, ub=0.3)
     first, active_set = solver.solve(warm_start=True), solver.active_set
     solver.update(P_data=1.001 * solver.program.P)
     assert solver.active_set is not active_set

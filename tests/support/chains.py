@@ -15,12 +15,11 @@ def random_discrete(rng, states=3, symbols=4):
     return DiscreteHMM(states).set_model(*chain, rng.dirichlet(np.ones(symbols), states))
 
 
-def random_gaussian(rng, kind, states=3, features=2):
+def random_gaussian(rng, states=3, features=2):
     chain = rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), states)
     root = rng.normal(size=(states, features, features))
-    full = root @ root.transpose(0, 2, 1) + 0.3 * np.eye(features)
-    covariances = full if kind == "full" else np.array([np.diag(S) for S in full])
-    return GaussianHMM(states, covariance_type=kind).set_model(*chain, rng.normal(size=(states, features)), covariances)
+    covariances = (root**2).sum(axis=2) + 0.3
+    return GaussianHMM(states).set_model(*chain, rng.normal(size=(states, features)), covariances)
 
 
 def emission(model, x, i):
@@ -30,7 +29,7 @@ def emission(model, x, i):
     seen = ~np.isnan(x)
     if not seen.any():
         return 1.0
-    covariance = model.covariances_[i] if model.covariance_type == "full" else np.diag(model.covariances_[i])
+    covariance = np.diag(model.covariances_[i])
     return multivariate_normal(model.means_[i][seen], covariance[np.ix_(seen, seen)]).pdf(x[seen])
 
 

@@ -189,7 +189,7 @@ def test_a_row_of_the_anatomy_by_hand(monkeypatch):
     other = qp.solve(generate.svm_dual_rbf(100, 0))
     other.setup_time, other.solve_time, other.iterations, other.timings = 0.25, 0.75, 3, solution.timings
     monkeypatch.setattr(anatomy, "measured", lambda name: (other, None))
-    assert anatomy.row("q", 1e6) == ["q", "active set", "1e+03", "3", *tens, "-", "-"]
+    assert anatomy.row("q", 1e6) == ["q", "dual active set", "1e+03", "3", *tens, "-", "-"]
 
 
 def test_slopes_by_differences_are_those_of_a_box():
@@ -234,9 +234,15 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
     assert math.isnan(ours.share) and ours.error < 1e-5
     assert (other.solve_seconds, other.seconds, other.share) == (4.0, 6.0, 0.25)
     assert other.error == pytest.approx(1e-3, rel=1e-2) and asked == [2, 2]
+    for name, value in (("PROGRAMS", {"a": str, "b": str}), ("BATCHES", ("b",)), ("BATCH", 7)):
+        monkeypatch.setattr(derivatives, name, value)
+    monkeypatch.setattr(derivatives, "_rows", lambda name, program, count: [(name, count)])
+    assert [*derivatives.run()] == [("a", 1), *derivatives.run("b")] == [("a", 1), ("b", 1), ("b", 7)]
 
 
 def test_rows_of_machines_by_hand():
+    for name, (make, _) in kernel_machines.data_sets().items():
+        assert name == "digits" or make.args == (int(name.split()[-1]),)
     rows = [kernel_machines.Row("d", kind, "rbf", 1e-3, 0.5, 0.25, behind, 7)
             for kind, behind in (("SVC", 2e-6), ("SVC", 1e-6), ("SVCCV", 2e-3), ("SVCCV", 3e-3))]  # fmt: skip
     assert [row.is_wrong for row in rows] == [True, False, False, True]

@@ -47,7 +47,7 @@ def record():
 
 def ask(solvers, cases, limits=SMALL, into=None, save=lambda: None):
     into = into or record()
-    compare.run(cases, [f"{FAKE}:{name}" for name in solvers], limits, into, save, lambda text: None)
+    compare.run(cases, [f"{FAKE}:{name}" for name in solvers], limits, into, save, lambda done, of, text: None)
     return {(m.program.rsplit("_", 1)[1], m.solver.split(":")[1]): m for m in into.measurements.values()}
 
 
@@ -413,7 +413,7 @@ print("late:", sorted(k.name for k in kernels() if k.address_or_zero and id(k) n
 
 def test_progress_without_tqdm(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    with compare.progress(12) as show:
-        for k in range(12):
-            show(f"task {k}")
-    assert capsys.readouterr().err.split("\n") == ["1/12 task 0", "11/12 task 10", "12/12 task 11", ""]
+    with compare.progress() as show:
+        for k in range(13):
+            show(k, 12, f"task {k}")
+    assert capsys.readouterr().err.split("\n") == ["0/12 task 0", "10/12 task 10", "12/12 task 12", ""]

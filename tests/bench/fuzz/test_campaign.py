@@ -10,7 +10,6 @@ from bench import __main__ as command
 from bench.answers import answer
 from bench.fuzz import campaign, catalogue, trial
 from bench.fuzz.campaign import Worker
-from bench.fuzz.case import Refusal
 from bench.fuzz.judge import Truth
 from bench.programs import sets
 
@@ -30,12 +29,6 @@ def test_a_wrong_answer_and_an_exception_are_seen(answers_beside_the_point, monk
     monkeypatch.setattr(answer, "solve", broken)
     found = trial.trial("qp_tiny", 0, 0)
     assert (found.name, found.why) == ("exception", "IndexError: out of range")
-
-
-def test_what_is_accepted_though_it_should_not_be_is_wrong(monkeypatch):
-    monkeypatch.setitem(catalogue.FAMILIES, "refusals", lambda rng: Refusal("nothing amiss", lambda: None))
-    found = trial.trial("refusals", 0, 0)
-    assert (found.name, found.why) == ("wrong", "accepted: nothing amiss")
 
 
 PROCESS = """
@@ -93,7 +86,6 @@ def test_a_failure_is_kept_as_a_file_that_solve_reads(tmp_path, capsys):
     assert np.array_equal(read.c, program.c) and np.array_equal(read.G.toarray(), program.G.toarray())
     assert command.main(["solve", str(path)]) == 0
     assert "ConeProgram" in capsys.readouterr().out
-    assert campaign.keep(tmp_path, "refusals", 0, 0) is None
 
 
 @pytest.mark.full

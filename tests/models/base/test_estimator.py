@@ -148,8 +148,8 @@ def test_shapes_of_two_classes_are_those_of_scikit_learn():
     [
         models.MinimaxProbabilityClassifier(), models.LinearDiscriminant(), models.LinearDiscriminant("diagonal"),
         models.LinearDiscriminant(shrinkage=0.3), models.QuadraticDiscriminant(shrinkage="ledoit_wolf"),
-        models.GaussianNaiveBayes(), models.MixedNaiveBayes("kde"), models.MixedNaiveBayes("histogram"),
-        models.CoupledDiscriminant(max_iter=100), models.JointGaussianRegressor(shrinkage=0.3),
+        models.MixedNaiveBayes(), models.MixedNaiveBayes("kde"), models.MixedNaiveBayes("histogram"),
+        models.CoupledDiscriminant(max_iter=100), models.JointGaussianRegressor(),
     ],
     ids=repr,
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import functools
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import socp
 from models import SVC, BilevelClassifier, GenerativePrior
-from models.bilevel.elliptical import constants
+from models.bilevel import elliptical, span
 from models.bilevel.span import Features, Span, choose_coordinates
 from models.bilevel.steps import HyperplaneStep, evaluate, farthest_means, farthest_means_by_cones
 from models.programs.bilevel import SIDES, Constants, Samples
@@ -151,11 +152,14 @@ def test_the_classifier_with_step_2_by_cones_ends_at_the_same_objective():
 
 @pytest.mark.parametrize("sigma", [s for s in SIGMAS if "full" not in s and s != "diagonal"])
 @pytest.mark.parametrize("form", [HARD, (1.0, 1.0, math.inf), (1.0, 2.0, 0.05)])
-def test_in_the_span_of_documents_and_means_the_problem_is_the_same(sigma, form):
+def test_in_the_span_of_documents_and_means_the_problem_is_the_same(sigma, form, monkeypatch):
     samples, prior, _ = random_problem(7, samples=5, n=40, sigma=sigma, omega="diagonal", apart=3.0)
     X = samples.X.copy()
     X[3] = X[1]  # documents may be dependent
-    models = [bilevel(prior, 0.3, 0.5, *form, span=span).fit(X, samples.y) for span in (True, False)]
+    models = []
+    for most in (math.inf, 0.0):
+        monkeypatch.setattr(span, "MOST_SHARE", most)
+        models.append(bilevel(prior, 0.3, 0.5, *form).fit(X, samples.y))
     small, large = (model.program_.n for model in models)
     assert small <= large - 40 + 2 * (7 if math.isinf(form[2]) else 9)  # with the two directions of the radii
     assert models[0].objective_ == pytest.approx(models[1].objective_, rel=1e-7)
@@ -253,6 +257,10 @@ def test_evaluate_is_the_definition():
         soft = Constants(constants.beta, constants.phi, constants.C1, min(constants.C2, 1e3), constants.C3)
         if math.isfinite(constants.C2):
             assert point.objective == pytest.approx(objective(samples, prior, soft, w, b, mu), rel=1e-9)
+        for i in (0, 1):  # without beta there is no slack
+            betas = tuple(0.0 if j == i else constants.betas[j] for j in (0, 1))
+            zeta = evaluate(samples, prior, replace(constants, beta=betas), w, b, mu, nu).zeta
+            assert zeta[i] == 0.0 and zeta[1 - i] == point.zeta[1 - i]
 
 
 def test_no_warning_on_ordinary_data():
@@ -304,16 +312,14 @@ def test_beta_may_be_one_for_each_class(form):
 
 def test_a_likelier_class_keeps_the_farther_away():
     prior = GenerativePrior(t=([-1.0, 0.0], [1.0, 0.0]), Omega=(0.1, 0.1))
-    found = constants(prior, eta=(0.1, 0.4), probability=0.5)
-    assert found["beta"][0] > found["beta"][1] > 0.0
+    betas = tuple(elliptical.beta("gaussian", eta) for eta in (0.1, 0.4))
+    assert betas[0] > betas[1] > 0.0
     X, y = [[-1.0, 1.0], [2.0, 1.5]], [0, 1]
     even = BilevelClassifier(prior, C2=10.0).fit(X, y)
-    moved = BilevelClassifier(prior, found["beta"], C2=10.0).fit(X, y)
+    moved = BilevelClassifier(prior, betas, C2=10.0).fit(X, y)
     assert moved.intercept_[0] / np.linalg.norm(moved.coef_) < even.intercept_[0] / np.linalg.norm(even.coef_)
     with pytest.raises(ValueError, match="beta must be a number or a pair"):
         BilevelClassifier(prior, (0.1, 0.2, 0.3)).fit(X, y)
-    with pytest.raises(ValueError, match="eta must be a number or a pair"):
-        constants(prior, eta=(0.1, 0.2, 0.3), probability=0.5)
 
 
 def test_it_is_told_whether_the_prior_binds():

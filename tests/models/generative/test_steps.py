@@ -9,9 +9,7 @@ from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf
 
 from models import (
-    BernoulliNaiveBayes,
     CoupledDiscriminant,
-    GaussianNaiveBayes,
     LinearDiscriminant,
     MixedNaiveBayes,
     MultinomialNaiveBayes,
@@ -200,8 +198,8 @@ def counted(X, r, alpha, kind):
 @pytest.mark.parametrize(
     ("model", "kind"),
     [
-        (GaussianNaiveBayes(var_smoothing=0.3), "gaussian"),
-        (BernoulliNaiveBayes(0.3, 1.0), "bernoulli"),
+        (MixedNaiveBayes(var_smoothing=0.3), "gaussian"),
+        (MixedNaiveBayes("bernoulli", 0.3, binarize=1.0), "bernoulli"),
         (MultinomialNaiveBayes(0.3), "multinomial"),
         (MixedNaiveBayes("categorical", 0.3), "categorical"),
     ],

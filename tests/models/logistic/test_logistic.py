@@ -10,7 +10,13 @@ from scipy.optimize import approx_fprime
 
 from models import LogisticRegression
 from models.numerics.logistic_loss import LogisticLoss, LogisticPoint
-from models.numerics.newton_minimizer import minimize, solve_cholesky, solve_conjugate_gradients, weighted_gram
+from models.numerics.newton_minimizer import (
+    minimize,
+    minimize_sampled,
+    solve_cholesky,
+    solve_conjugate_gradients,
+    weighted_gram,
+)
 from tests.support.sparse_matrices import random_sparse
 
 
@@ -271,6 +277,34 @@ def test_some_samples_tell_the_hessian_of_many(classes, order):
     assert model.minimum_.value == pytest.approx(exact.value, rel=1e-11)
     assert model.objective_ - model.dual_objective_ <= 1e-7 * model.objective_
     np.testing.assert_allclose(model.coef_, loss.split(exact.theta)[0], atol=1e-5)
+
+
+class Valley:
+    """sum_i cosh(theta_i), and a number more."""
+
+    def __init__(self, theta, more):
+        self.theta, self.value = theta, float(np.cosh(theta).sum()) + more
+
+    def gradient(self):
+        return np.sinh(self.theta)
+
+    def direction(self, gradient):
+        return -gradient / np.cosh(self.theta)
+
+
+@pytest.mark.parametrize("is_sampled", [False, True])
+def test_the_decrement_is_relative_to_the_value(is_sampled):
+    found = []
+    for more in (0.0, 1e5, -1e5):
+        given, start = (lambda theta: Valley(theta, more)), np.array([1.5, -1.0])  # noqa: B023
+        if is_sampled:
+            found.append(minimize_sampled(given, lambda theta: lambda v: 0.3 * v, start, 1e-6, 99, []))
+        else:
+            found.append(minimize(given, start, 1e-6, 99))
+    near, *far = found
+    assert near.converged and near.decrement <= 1e-6 * (1.0 + near.value)
+    for one in far:
+        assert one.converged and 1e-6 * (1.0 + near.value) < one.decrement <= 1e-6 * (1.0 + abs(one.value))
 
 
 @pytest.mark.parametrize("columns", [0, 1, 7])

@@ -20,7 +20,7 @@ def parts(model):
 @pytest.mark.parametrize("kind", ["discrete", "vectors"])
 def test_expected_statistics_and_their_derivatives(kind):
     rng = np.random.default_rng(0)
-    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, "diag")
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng)
     X = DISCRETE if kind == "discrete" else [*VECTORS, [[0.2, -0.4], [1.0, 0.3]]]
     batch = model._batch(X)
     features = model._emission_features(batch)
@@ -40,7 +40,7 @@ def test_expected_statistics_and_their_derivatives(kind):
 @pytest.mark.parametrize("kind", ["discrete", "vectors"])
 def test_scores_are_the_gradient_in_the_parameters(kind):
     rng = np.random.default_rng(1)
-    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, "diag")
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng)
     X = DISCRETE if kind == "discrete" else [*VECTORS, [[0.2, -0.4], [1.0, 0.3]]]
     batch = model._batch(X)
     learner = _Learner(model, model._batch(X), np.array([0, 1, 0, 1]), 0.0)
@@ -120,7 +120,7 @@ def test_learning_lowers_the_error_and_finds_the_neighbours():
 
 def test_vectors_are_learned_whatever_their_units():
     rng = np.random.default_rng(5)
-    models = [random_gaussian(rng, "diag", 2) for _ in range(2)]
+    models = [random_gaussian(rng, 2) for _ in range(2)]
     X, new = ([x for model in models for x in model.sample([20] * 15, seed)[0]] for seed in (0, 1))
     y = np.repeat(["a", "b"], 15)
     X[3][4, 1] = np.nan

@@ -117,7 +117,7 @@ def test_seeds_and_pickles():
 
 def vectors(seed=0, classes=2, number=12):
     rng = np.random.default_rng(seed)
-    X = [x for _ in range(classes) for x in random_gaussian(rng, "diag", 2).sample([15] * number, rng)[0]]
+    X = [x for _ in range(classes) for x in random_gaussian(rng, 2).sample([15] * number, rng)[0]]
     return [x * [1.0, 1e3] + [0.0, 5e4] for x in X], np.repeat(np.arange(classes), number)
 
 

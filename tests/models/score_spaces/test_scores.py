@@ -45,9 +45,6 @@ def differences(model, names, X, step=1e-5):
                 moved[place] += sign * step
                 if name in NORMALIZED:
                     moved = moved / moved.sum(axis=-1, keepdims=True)
-                elif moved.ndim == 3 and place[1] != place[2]:  # a covariance stays symmetric: half of each
-                    moved[place] -= sign * step / 2
-                    moved[place[0], place[2], place[1]] += sign * step / 2
                 setattr(model, name, moved)
                 values.append(model.score_samples(X))
             columns.append((values[0] - values[1]) / (2 * step))
@@ -55,10 +52,10 @@ def differences(model, names, X, step=1e-5):
     return np.array(columns).T
 
 
-@pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
+@pytest.mark.parametrize("kind", ["discrete", "gaussian"])
 def test_the_fisher_score_is_the_gradient_of_the_log_likelihood(kind):
     rng = np.random.default_rng(2)
-    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, kind)
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng)
     X = DISCRETE if kind == "discrete" else VECTORS
     emissions = ["emissionprob_"] if kind == "discrete" else ["means_", "covariances_"]
     found = space_of(FisherScore, model).transform(X)
@@ -76,14 +73,14 @@ def test_the_fisher_score_of_topics_is_the_gradient_of_the_bound(monkeypatch):
     np.testing.assert_allclose(found, differences(model, names, X, step=1e-4), atol=2e-5)
 
 
-@pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
+@pytest.mark.parametrize("kind", ["discrete", "gaussian"])
 def test_the_free_energy_terms_sum_to_the_log_likelihood(kind):
     rng = np.random.default_rng(4)
-    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, kind)
-    X = DISCRETE if kind == "discrete" else [x for x in VECTORS if kind == "diag" or not np.isnan(x).any()]
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng)
+    X = DISCRETE if kind == "discrete" else VECTORS
     found = space_of(FreeEnergyScore, model).transform(X)
     np.testing.assert_allclose(found.sum(axis=1), model.score_samples(X), rtol=1e-10, atol=1e-14)
-    assert found.shape[1] == 2 * (3 + 9) + {"discrete": 12, "diag": 6, "full": 3}[kind]
+    assert found.shape[1] == 2 * (3 + 9) + {"discrete": 12, "gaussian": 6}[kind]
 
 
 def test_the_free_energy_terms_of_topics_sum_to_the_bound():
@@ -111,9 +108,6 @@ def test_sufficient_statistics_are_expectations_over_all_paths():
         logs = transitions * np.log(np.where(hats > 0, hats, 1.0))
         np.testing.assert_allclose(row[24 + 3 : 24 + 12], logs.ravel(), atol=1e-12)
         np.testing.assert_allclose(row[24:27], expected[:3] * np.log(expected[:3]), atol=1e-12)
-    np.testing.assert_array_equal(
-        space_of(SufficientStatistics, model, logarithms=False).transform(DISCRETE), found[:, :24]
-    )
 
 
 def test_statistics_of_topics_are_expected_counts_of_words():

@@ -88,3 +88,10 @@ def test_a_feature_that_is_constant_within_the_classes():
     same, plain = (MinimaxProbabilityClassifier().fit(Z, y) for Z in (np.c_[X, np.full(40, 0.1)], X))
     np.testing.assert_allclose(same.coef_[0, :-1], plain.coef_[0], rtol=1e-6)
     assert abs(same.coef_[0, -1]) < 1e-6
+
+
+def test_means_that_are_uncertain_beyond_the_margin_leave_the_worst_error():
+    X, y = [[-3.0], [-1.0], [1.0], [5.0]], [0, 0, 1, 1]
+    for nu, kappa in ((0.5, 5.0 / 3.0 - 0.5), (2.0, 0.0)):
+        machine = MinimaxProbabilityClassifier(rho=0.0, nu=nu).fit(X, y)
+        assert machine.kappa_ == pytest.approx(kappa) and machine.worst_case_error_ == pytest.approx(1 / (1 + kappa**2))

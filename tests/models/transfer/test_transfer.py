@@ -13,6 +13,7 @@ from models import (
     class_means,
     discriminant,
 )
+from models.transfer.transfer import _distinct_rows
 
 
 def test_chi_and_sigma_are_the_means_and_variances_of_the_classes():
@@ -94,6 +95,13 @@ def test_the_discriminant_is_halfway_between_the_means():
     terms = np.abs(w) @ np.abs(centre) + abs(b)
     assert w @ centre + b == pytest.approx(0.0, abs=16 * np.finfo(float).eps * terms)  # two sums of seven terms
     assert w @ means[1] + b > 0 > w @ means[0] + b
+
+
+def test_distinct_rows_are_those_of_numpy():
+    keys = np.random.default_rng(0).integers(0, 3, size=(80, 3))
+    rows, which = _distinct_rows(keys)
+    np.testing.assert_array_equal(rows, np.unique(keys, axis=0))
+    np.testing.assert_array_equal(rows[which], keys)
 
 
 def test_the_discriminative_transfer_averages_w_over_pairs_of_distances_and_keeps_b():

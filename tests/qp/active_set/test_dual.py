@@ -6,7 +6,7 @@ import pytest
 import qp
 from bench.programs import tiny
 from docs.teaching.faces import dual_active_set
-from qp.active_set.dual import BESIDE, UPPER, DualSet, add, append, load_dual, settle
+from qp.active_set.dual import BESIDE, UPPER, DualSet, add, append, settle
 from qp.active_set.small import DualActiveSet
 from qp.solver import KNOWN
 from socp.problem.settings import Settings
@@ -290,9 +290,10 @@ def test_what_is_not_a_number_is_never_optimal(name):
     dual = method(tiny.rows(6, 1))
     room = dual._room
     if name == "q":
-        room.vectors[0][3] = np.nan
+        dual.program.q[3] = np.nan
     else:
-        P, A = dual.P.copy(), dual.program.A.copy()
+        program = dual.program
+        P, A = program.hessian.dense().copy(), program.A.copy()
         (P[2] if name == "P" else A.data)[3] = np.nan
-        room.is_factored = load_dual(room.batch, room.work, room.test, P, A.indptr, A.indices, A.data)
+        room.load((P.reshape(-1), A.indptr[:0], A.indices[:0]), (A.data, A.indptr, A.indices), (program.q, *room.sides))
     assert dual.solve(False) is None

@@ -28,7 +28,7 @@ def test_loaded_and_solved(kind):
         P, A = program.hessian.dense(), program.A.toarray()
         rank = np.linalg.matrix_rank(P)
         size = np.abs(P).max() if P.any() else np.abs(q).max()
-        assert w.rho == (0.0 if rank == n else pytest.approx(dual.PROXIMAL * size)) and room.is_factored
+        assert w.rho == (0.0 if rank == n else pytest.approx(dual.PROXIMAL * size)) and room.factor
         assert (method_.is_definite, method_.is_proximal) == (rank == n, rank < n)
         assert room.test.bound.tolist() == [float(np.count_nonzero(row) == 1) for row in A]
         np.testing.assert_array_equal(batch.A[0].reshape(m, n), A)

@@ -27,7 +27,7 @@ from tests.support.programs import check
 
 pytestmark = pytest.mark.filterwarnings("error")
 INF = np.inf
-N = 80
+N = 160
 
 
 def hessian(rng, n=N, rank=None, spread=0.0):
@@ -103,9 +103,9 @@ def test_boxed_programs_of_all_kinds(seed, width, copies, row, one_sided, fixed)
 LEARNING = {
     "rbf": generate.svm_dual_rbf(150),
     "cubic": learning.ea_svm_cubic(60),
-    "hard margin": QuadraticProgram(generate.svm_dual_rbf(100).P, -np.ones(100), generate.svm_dual_rbf(100).A, 0, 0, 0),
-    "no offset": QuadraticProgram(generate.svm_dual_rbf(100).P, -np.ones(100), lb=0, ub=1),
-    "one class": QuadraticProgram(abs(generate.svm_dual_rbf(100).P), np.zeros(100), np.ones((1, 100)), 1, 1, 0, 0.02),
+    "hard margin": QuadraticProgram(generate.svm_dual_rbf(N).P, -np.ones(N), generate.svm_dual_rbf(N).A, 0, 0, 0),
+    "no bias": QuadraticProgram(generate.svm_dual_rbf(N).P, -np.ones(N), lb=0, ub=1, offset=50.0),
+    "one class": QuadraticProgram(abs(generate.svm_dual_rbf(N).P), np.zeros(N), np.ones((1, N)), 1, 1, 0, 0.02),
     "portfolio": QuadraticProgram(1e-3 * hessian(np.random.default_rng(0)), np.linspace(-2e-3, 0, N), np.ones((1, N)),
                                   1, 1, 0),
     "least variance": QuadraticProgram(1e-3 * hessian(np.random.default_rng(0)), np.zeros(N), np.ones((1, N)), 1, 1, 0),
@@ -136,7 +136,7 @@ def test_labels_in_order_and_points_twice():
 
 
 def test_what_the_answer_tells_of_its_rounds():
-    for name in ("rbf", "a row with sides", "nonnegative", "offset"):
+    for name in ("no bias", "a row with sides", "nonnegative", "offset"):
         program = LEARNING[name]
         solution = Solver(program).solve()
         found = stopping.residuals(program, solution.x, solution.y, solution.z_bounds)
@@ -161,6 +161,15 @@ def test_what_the_answer_tells_of_its_rounds():
         )
         copy = pickle.loads(pickle.dumps(solution))
         assert copy.objective == solution.objective and copy.cone_solution is None
+
+
+def test_what_single_precision_hides_is_not_clearly_definite():
+    P = np.eye(N) + 2.0**-10
+    P[:2, :2] = P[0, 0] + np.array([[0.0, 5.9e-8], [5.9e-8, 6.1e-8]])  # positive once it is rounded, and is not
+    assert np.linalg.eigvalsh(P)[0] < 0.0 < np.linalg.eigvalsh(P.astype(np.float32).astype(np.float64))[0]
+    assert not ActiveSet(QuadraticProgram(P, np.ones(N), lb=-1.0, ub=1.0), Settings()).is_clearly_definite()
+    P[0, 0] = 1.001
+    assert ActiveSet(QuadraticProgram(P, np.ones(N), lb=-1.0, ub=1.0), Settings()).is_clearly_definite()
 
 
 def test_the_rows_own_value_is_no_variable_between_its_bounds():

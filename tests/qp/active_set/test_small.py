@@ -14,8 +14,8 @@ import scipy.sparse as sp
 import qp
 from bench.programs import tiny
 from qp import engine
-from qp.active_set.small import DualActiveSet, Room
-from qp.reduce.cone_form import NONE
+from qp.active_set.small import DualActiveSet, Room, solve_again
+from qp.reduce.cone_form import NONE, ConeForm
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
@@ -204,7 +204,7 @@ def test_a_room_that_was_interrupted_is_not_used_again(made, monkeypatch):
     room = solver.dual_active_set._room
     for name, attempt in [
         ("load_dual", lambda: qp.solve(another)), ("load_dual", lambda: solver.update(A_data=another.A.data)),
-        ("solve_dual", lambda: qp.solve(another)), ("solve_dual", solver.solve),
+        ("solve_dual", solver.solve), ("solve_block", lambda: qp.solve(another)),
     ]:  # fmt: skip
         with monkeypatch.context() as patch:
             patch.setattr(f"qp.active_set.small.{name}", interrupted)
@@ -312,7 +312,7 @@ def test_it_takes_rows_that_presolve_would_leave_out(monkeypatch):
     assert solver.presolved.kept.sum() == program.m - 3
     solver.update(l=np.append(program.l[:-1], -np.inf))
     check(solver.program, solver.solve())
-    upper, lower = solver.dual_active_set.form.places.reshape(2, -1)[:, program.m - 1]
+    upper, lower = ConeForm(solver.program).places.reshape(2, -1)[:, program.m - 1]
     assert upper >= 0 and lower == NONE
 
 
@@ -373,3 +373,75 @@ def test_what_is_printed_changes_no_answer(capsys):
     assert lines[1] == "  variables 7, equalities 1, 28 nonnegative rows" and "dual active set" in lines[3]
     assert [int(line.split()[0]) for line in lines[5 : 6 + told.iterations]] == list(range(told.iterations + 1))
     assert lines[6 + told.iterations].startswith("optimal")
+
+
+KINDS = {
+    "arrays": lambda p: (p.P, p.q, p.A.toarray(), p.l, p.u, p.lb, p.ub),
+    "sparse": lambda p: (sp.csc_matrix(p.P), p.q, p.A, p.l, p.u, p.lb, p.ub),
+    "short places": lambda p: (p.P, p.q, sp.csc_matrix(p.A.toarray()), p.l, p.u, None, 1.0),
+    "a diagonal": lambda p: (sp.csc_array(np.diag(np.arange(1.0, 7.0))), p.q, p.A, None, p.u, -1, np.full(6, np.inf)),
+    "no rows": lambda p: (p.P, p.q, None, None, None, -1.0, p.ub),
+    "linear": lambda p: (None, p.q, p.A, p.l, p.u, p.lb, p.ub),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_callers_arrays_are_solved_as_a_program_is(kind, made, monkeypatch):
+    data, weights, seen = KINDS[kind](tiny.rows(6, 5)), np.arange(6.0), []
+    first = qp.solve(*data, tol=1e-9)
+
+    def see(*given):
+        seen.append(solve_again(*given))
+        return seen[-1]
+
+    monkeypatch.setattr("qp.solver.solve_again", see)
+    given = [each.copy() if hasattr(each, "copy") else each for each in data]
+    for arguments in (given, [qp.QuadraticProgram(*data)]):
+        found = qp.solve(*arguments, tol=1e-9)
+        assert found is seen[-1] is not None and len(made) == 1
+        for each in given:  # the answer's program is its own
+            if hasattr(each, "copy"):
+                (each.data if sp.issparse(each) else each)[:] = np.nan
+        assert bits(found) == bits(first) and str(found.plan) == str(first.plan) and found.message == first.message
+        one, other = (answer.vjp(dx=weights) for answer in (found, first))
+        np.testing.assert_array_equal(one.q, other.q)
+        assert one.A is other.A is None or (one.A != other.A).nnz == 0
+        assert found.trace["primal_objective"].tobytes() == first.trace["primal_objective"].tobytes()
+        assert found.cone_solution.objective == first.cone_solution.objective
+
+
+BAD = {
+    "q": np.append(np.nan, np.ones(5)), "P": np.diag(np.append(-1.0, np.ones(5))), "A": np.full((7, 6), np.inf),
+    "l": np.full(7, 3.0), "u": np.ones(6), "lb": np.ones(7), "ub": -2.0, "offset": np.inf,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*BAD, "P of another size", "P without symmetry", "A of wrong places", "no A"])
+def test_what_is_refused_once_is_refused_again(name, made, monkeypatch):
+    p = tiny.rows(6, 5)
+    data = {"P": p.P, "q": p.q, "A": p.A, "l": p.l, "u": p.u, "lb": p.lb, "ub": p.ub}
+    wrong = sp.csc_matrix(p.A.toarray())
+    wrong.indices[3] = 9
+    other = {
+        "P of another size": {"P": np.eye(5)}, "P without symmetry": {"P": np.eye(6) + np.eye(6, k=1)},
+        "A of wrong places": {"A": wrong}, "no A": {"A": None},
+    }  # fmt: skip
+    bad = {**data, **(other[name] if name in other else {name: BAD[name]})}
+    told = []
+    for _ in range(2):
+        with pytest.raises(ProgramError) as refusal:
+            qp.solve(**bad)
+        told.append(str(refusal.value))
+        qp.solve(**data)  # there is a room now
+    assert told[0] == told[1]
+
+
+def test_after_a_failure_a_warm_start_is_a_cold_one():
+    program = tiny.rows(9, 1)
+    solver, cold = qp.Solver(program), qp.solve(program)
+    assert cold.iterations > 2 and solver.solve().iterations == cold.iterations
+    solver.update(l=np.full(program.m, 90.0), u=np.full(program.m, 91.0))
+    assert solver.solve().status is Status.PRIMAL_INFEASIBLE
+    solver.update(l=program.l, u=program.u)
+    again = solver.solve(warm_start=True)
+    assert again.iterations == cold.iterations and again.x.tolist() == cold.x.tolist()

@@ -7,6 +7,7 @@ import qp
 from qp.active_set import working_set
 from qp.active_set.pairs import FAR
 from qp.active_set.working_set import WorkingSet
+from socp import Settings
 
 
 def machine(n=400, kernel="rbf", C=1.0, bias=True, sides=1, seed=0, features=6, **parameters):
@@ -223,7 +224,8 @@ def test_a_start_that_is_given_and_rows_that_are_there_serve_the_next_program():
         solver.solve(np.full(400, np.nan))
 
 
-def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch):
+@pytest.mark.parametrize("again", [False, True])
+def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch, again):
     by_name = machine()
 
     def function(A, B):
@@ -235,11 +237,24 @@ def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch):
 
     def interrupted(self, which):
         calls.append(which)
-        if len(calls) == 2:
+        if len(calls) == 2 - again:
             raise KeyboardInterrupt
         return rows(self, which)
 
+    if again:  # some rows are there of a solve that few samples had a part in
+        solver.update(q=np.where(np.arange(400) < 9, -1.0, 9.0))
+        solver.solve()
+        solver.update(q=by_name.q)
     monkeypatch.setattr(qp.KernelMatrix, "kernel_rows", interrupted)
     assert solver.solve().status == "interrupted"
     solver.update(q=1.0 * by_name.q)
     np.testing.assert_allclose(solver.solve().x, qp.solve(by_name, tol=1e-9).x, atol=1e-7)
+    assert solver.active_set.run.pairs.made > 0  # else another method has made up for wrong rows
+
+
+def test_rows_of_another_kernel_are_not_taken_over():
+    program, other, settings = machine(60), machine(60, seed=1), Settings()
+    solver = qp.Solver(program)
+    solver.solve()
+    assert WorkingSet(program, settings, solver.active_set).store is solver.active_set.store is not None
+    assert WorkingSet(other, settings, solver.active_set).store is None

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.answers.verify import verify
 from qp import QuadraticProgram
 from qp.problem.stopping import ProgramTest
 from qp.reduce.cone_form import ConeForm
@@ -27,63 +26,6 @@ def array(*values):
 
 def support(l, u, y):
     return Sides(NO_MATRIX, l, u).support(y)[0] @ y
-
-
-def test_the_support_of_sides():
-    rows = Sides(NO_MATRIX, array(-1, -INF, 2, -INF), array(3, 5, INF, INF))
-    for y, terms, outside in (
-        (array(2, 1, -3, 0), [6.0, 5.0, -6.0, 0.0], 0.0), (array(-2, -1, 3, 0.5), [2.0, 0, 0, 0], 3.0),
-        (array(-2, 0, 0, 0), [2.0, 0, 0, 0], 0.0),
-    ):  # fmt: skip
-        np.testing.assert_array_equal(rows.support(y)[0] * y, terms)
-        assert rows.support(y)[1] == outside
-    # a direction leads out of finite sides
-    assert rows.outward(array(-4, -9, 1, 7)) == 4.0 and rows.outward(array(3, 5, -6, -8)) == 6.0
-    assert rows.outward(array(0, -9, 1, 7)) == 0.0
-    assert Sides(NO_MATRIX, array(), array()).outward(array()) == 0.0
-
-
-def test_residuals_by_hand():
-    # min 1/2 4 x^2 - 2 x, x + row <= 1, 0 <= x: at x = 1/2 nothing is active
-    program = QuadraticProgram([[4.0]], [-2.0], [[1.0]], u=[1.0], lb=[0.0])
-    assert residuals(program, array(0.5), array(0), array(0)).worst == 0.0
-    found = residuals(program, array(2), array(0.5), array(-0.25))
-    # a row with one entry is a bound, and judged by its own side
-    assert found.rows == 1.0 and found.rows_scale == 2.0 and found.cone == 0.0 and found.cone_scale == 3.0
-    assert found.dual == 8 - 2 + 0.5 - 0.25 and found.dual_scale == 9.0
-    assert found.gap == abs((8 - 4) - (-8 - 0.5)) and found.gap_scale == 9.5
-    # multipliers of sides that are not there
-    assert residuals(program, array(0.5), array(-3), array(0)).dual >= 3.0
-    assert residuals(program, array(0.5), array(0), array(3)).dual >= 3.0
-    # which other multipliers make up for in the gradient
-    below = QuadraticProgram([[4.0]], [-2.0], [[1.0]], l=[-9.0], lb=[0.0])
-    assert residuals(below, array(0.5), array(3), array(-3)).dual == 3.0
-    assert residuals(below, array(0.5), array(-3), array(3)).dual == 3.0
-
-
-@pytest.mark.parametrize("place", range(3))
-def test_not_a_number_never_meets_anything(place):
-    program = QuadraticProgram([[4.0]], [-2.0], [[0.0]], u=[1.0], lb=[0.0])
-    point = [array(0.5), array(0), array(0)]
-    point[place] = array(np.nan)
-    assert not residuals(program, *point).meets(1e100)
-
-
-def test_certificates_by_hand():
-    # x1 + x2 >= 3 in the unit box: y = -1, z = (1, 1) has -3 + 2 = -1
-    box = QuadraticProgram(None, [0.0, 0.0], [[1.0, 1.0]], l=[3.0], lb=0.0, ub=1.0)
-    assert primal_infeasibility(box, array(-5), array(5, 5)) == 0.0
-    assert primal_infeasibility(box, array(5), array(-5, -5)) == INF
-    assert primal_infeasibility(box, array(-5), array(5, 4.9)) == pytest.approx(0.1 / 5.1)
-    assert primal_infeasibility(box, array(0), array(0, 0)) == INF
-    # min -x1, x1 >= 0, x1 - x2 <= 2
-    cone = QuadraticProgram(None, [-1.0, 0.0], [[1.0, -1.0]], u=[2.0], lb=[0.0, -INF])
-    assert dual_infeasibility(cone, array(3, 3)) == 0.0
-    assert dual_infeasibility(cone, array(3, 4)) == 0.0
-    assert dual_infeasibility(cone, array(4, 3)) == 0.25
-    assert dual_infeasibility(cone, array(-1, 0)) == INF
-    for P in ([[1.0, 0.0], [0.0, 0.0]], LowRank([[1.0], [0.0]])):
-        assert dual_infeasibility(QuadraticProgram(P, [-1.0, 0.0]), array(1, 0)) == 1.0
 
 
 @pytest.mark.parametrize("size", [1.0, 1e9])
@@ -166,57 +108,6 @@ def test_a_dual_feasible_point_refutes_all_directions(seed):
         found = dual_infeasibility(program, ray)
         assert found * sum(np.abs(part).sum() for part in (v, y, z)) >= 1.0 - 1e-9
         assert dual_infeasibility(program, 10.0 ** rng.uniform(-8, 8) * ray) == pytest.approx(found, rel=1e-6, abs=0.0)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_beside_the_independent_judge(seed):
-    rng = np.random.default_rng(seed)
-    program, _ = planted_quadratic(rng)
-    x, y, z = rng.normal(size=program.n), rng.normal(size=program.m), rng.normal(size=program.n)
-    y[(y > 0) & np.isinf(program.u) | (y < 0) & np.isinf(program.l)] = 0.0
-    Ax, ours, other = program.A @ x, residuals(program, x, y, z), verify(program, x, y, z)
-    assert ours.gap / ours.gap_scale == pytest.approx(other.gap, rel=1e-9, abs=1e-12)
-    assert ours.dual / ours.dual_scale == pytest.approx(max(other.dual, other.dual_cone), rel=1e-9, abs=1e-12)
-    bounds = [a - v for a, v in zip(program.lb, x, strict=True)], [v - a for a, v in zip(program.ub, x, strict=True)]
-    sizes = 1 + np.abs(program.lb), 1 + np.abs(program.ub)
-    with np.errstate(invalid="ignore"):
-        missed = np.concatenate([np.fmax(np.divide(*pair), 0.0) for pair in zip(bounds, sizes, strict=True)])
-    assert ours.cone / ours.cone_scale == pytest.approx(np.nanmax(missed), rel=1e-9, abs=1e-12)
-    assert ours.rows == pytest.approx(np.maximum(program.l - Ax, Ax - program.u).max(initial=0.0), rel=1e-9, abs=1e-12)
-    if (np.diff(program.A.tocsr().indptr) != 1).all():
-        assert ours.rows / ours.rows_scale == pytest.approx(other.primal, rel=1e-9, abs=1e-12)
-
-
-def test_each_block_is_judged_by_its_own_size():
-    # x1 = 1, 0 <= x2 <= 1e9
-    program = QuadraticProgram(None, [0.0, 0.0], [[1.0, 1e-12]], [1.0], [1.0], lb=[-INF, 0.0], ub=[INF, 1e9])
-    missed = residuals(program, array(1.01, 1e9), array(0), array(0, 0))
-    assert missed.relative[0] == pytest.approx(0.011 / 2.011) and not missed.meets(1e-3)
-    # a side that does not hold is no size, one that is violated is
-    program = QuadraticProgram(None, [0.0, 0.0], [[1.0, 1.0]], [-1e9], [1.0], lb=[-1e9, 0.0])
-    assert residuals(program, array(1.01, 0.0), array(0), array(0, 0)).rows_scale == 2.01
-    assert residuals(program, array(-2e9, 0.0), array(0), array(0, 0)).cone_scale == pytest.approx(1.0 + 1e9)
-
-
-@pytest.mark.parametrize("as_rows", [False, True])
-def test_bounds_are_judged_entry_by_entry(as_rows):
-    # x1 >= 0 is missed by 1e-3, which x2 = 1e6 does not excuse
-    lb, ub = array(0, 0, -INF), array(INF, 1e6, 1e3)
-    program = QuadraticProgram(None, np.zeros(3), lb=lb, ub=ub)
-    if as_rows:
-        A = [[1, 0, 0], [0, 2, 0], [0, 0, 4], [1, 1, 1]]
-        program = QuadraticProgram(None, np.zeros(3), A, [*(array(1, 2, 4) * lb), -INF], [*(array(1, 2, 4) * ub), 1e9])
-    y, z = np.zeros(program.m), np.zeros(3)
-    assert residuals(program, array(0, 1e6, 0), y, z).worst == 0.0
-    found = residuals(program, array(-1e-3, 1e6, 0), y, z)
-    assert found.relative[0] == pytest.approx(1e-3, rel=1e-15) and not found.meets(1e-4)
-    assert (found.rows if as_rows else found.cone) == 1e-3
-    # the largest relative violation and the largest absolute one are those of two bounds
-    both = residuals(program, array(-1e-3, 1e6 + 1, 0), y, z)
-    scale = 2.0 if as_rows else 1.0
-    assert both.relative[0] == pytest.approx(1e-3) and (both.rows if as_rows else both.cone) == scale
-    assert not both.meets(1e-2, 0.9) and both.meets(1e-2, 2.1)
-    assert residuals(program, array(0, 0, 1e3 + 1), y, z).relative[0] == pytest.approx(scale**2 / (1 + scale**2 * 1e3))
 
 
 def test_zeros_that_are_kept_are_no_entries():

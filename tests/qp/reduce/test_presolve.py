@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import qp
 from qp import QuadraticProgram
 from qp.reduce.presolve import Presolve
+from qp.reduce.removal import COLUMNS, ROWS, look_for_more
 from socp import LowRank, ProgramError
 from tests.support.programs import check, planted_quadratic, random_hessian, solve_and_check, times
 
@@ -357,3 +358,19 @@ def test_the_stationarity_of_the_given_program(seed):
     z = -(times(program.P, x) + program.q + left.A.T @ y)
     y, z = presolved.dual(y, z)
     np.testing.assert_allclose(times(program.P, x) + program.q + program.A.T @ y + z, 0.0, atol=1e-12)
+
+
+ROW = ([1.0, 1.0, 1.0], [0.0, 1.0, 2.0])  # nothing is to be found in these
+
+
+@pytest.mark.parametrize("rows, sides, ub, found", [
+    (ROW, (9, 9), 1.0, 0), ([[0.0, 1.0, 2.0]] * 2, (9, 9), 1.0, ROWS | COLUMNS), ([ROW[1]], (9,), 1.0, COLUMNS),
+    ((ROW[0], [2.0, 2.0, 2.0]), (9, 9), 1.0, ROWS), ((ROW[0], [2.0, 2.0, 2.0]), (9, INF), 1.0, 0),
+    ((ROW[0], [0.0, 0.0, 2.0]), (9, 9), 1.0, ROWS), ((ROW[0], [0.0, 0.0, 2.0]), (9, INF), 1.0, 0),
+    ((ROW[0], [0.0, 0.0, 0.0]), (INF, 9), 1.0, ROWS), (ROW, (9, 9), [1.0, -1.0, 1.0], ROWS),
+    ([ROW[1]], (9,), [-1.0, 1.0, 1.0], 0),
+])  # fmt: skip
+def test_what_there_may_be_to_leave_out(rows, sides, ub, found):
+    program = QuadraticProgram(None, np.ones(3), np.array(rows), None, np.array(sides, dtype=float), -1.0, ub)
+    A = program.A
+    assert look_for_more(A.indptr, A.indices, A.data, program.l, program.u, program.lb, program.ub) == found

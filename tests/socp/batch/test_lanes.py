@@ -275,22 +275,23 @@ def test_steps_and_answers_are_those_of_the_method_in_numpy(seed, settings):
     check(many, [Lane(P, q[i], A, *sides[i], apart=False, **settings) for i in range(len(q))])
 
 
-@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("own, moved, tol", [(False, 1.0, 1e-6), (True, 1.0, 1e-6), (False, 1.3, 1e-2)])
 @pytest.mark.parametrize("seed", range(0, 9, 3))
-def test_warm_starts_and_matrices_of_their_own(seed, own):
+def test_warm_starts_and_matrices_of_their_own(seed, own, moved, tol):
     P, q, A, l, u, lb, ub = programs(seed)
     rng = np.random.default_rng(seed)
     if own:
         P = P * rng.uniform(0.5, 2.0, size=(len(q), 1, 1))
         A = A * rng.uniform(0.9, 1.1, size=(len(q), 1, 1))
     first = qp.solve_many(P, q, A, l, u, lb, ub, tol=1e-6)
-    many = qp.solve_many(P, 1.01 * q, A, l, u, lb, ub, tol=1e-6, warm_start=first)
+    l[:, 0] = u[:, 0] = moved * l[:, 0]  # an equality may miss as much as the largest row may
+    many = qp.solve_many(P, 1.01 * q, A, l, u, lb, ub, tol=tol, warm_start=first)
     lanes = []
     for i in range(len(q)):
         start = first.x[i], np.append(first.y[i], first.z_bounds[i])
         sides = np.append(l[i], lb), np.append(u[i], ub)
         mine = (P[i], 1.01 * q[i], A[i]) if own else (P, 1.01 * q[i], A)
-        lanes.append(Lane(*mine, *sides, apart=False, start=start, tol=1e-6))
+        lanes.append(Lane(*mine, *sides, apart=False, start=start, tol=tol))
     check(many, lanes)
 
 

@@ -25,13 +25,6 @@ def disks(k=6, n=5, own=False, seed=0):
     return {"c": rng.normal(size=(k, n)), "P": one, "G": G, "h": h, "cones": [socp.NonNeg(n), socp.SecondOrder(n + 1)]}
 
 
-def test_infeasible_and_unbounded_programs_are_certified():
-    given = {"c": [[1.0], [1.0], [-1.0]], "G": [[-1.0], [1.0]], "cones": [socp.NonNeg(2)]}
-    many = socp.solve_many(**given, h=[[0.0, 1.0], [-2.0, 1.0], [0.0, np.inf]])
-    assert list(many.status) == ["optimal", "primal_infeasible", "dual_infeasible"]
-    assert np.isnan(many.x[1]).all() and many[1].z @ [-2.0, 1.0] == pytest.approx(-1.0)
-
-
 def mixed(seed):
     """Programs with an answer: orthants, cones of any dimension, equalities; sides absent, bounds of one variable."""
     rng = np.random.default_rng(seed)
@@ -70,15 +63,6 @@ def test_cones_orthants_and_equalities_as_alone(seed):
         told = (found.primal_residual, found.dual_residual, found.gap)
         assert np.allclose(told, measured.relative, rtol=1e-6, atol=1e-15)
         assert found.dual_objective == pytest.approx(measured.dual_objective, rel=1e-13, abs=1e-13)
-
-
-def test_the_place_in_a_batch_and_the_number_of_threads_change_no_bit():
-    given = mixed(2)
-    many, threads = socp.solve_many(**given), socp.solve_many(**given, threads=2)
-    part = socp.solve_many(**{**given, **{name: given[name][3:7] for name in ("c", "h", "b")}})
-    for name in ("x", "y", "z", "s", "gap"):
-        whole = getattr(many, name)
-        assert np.array_equal(whole, getattr(threads, name)) and np.array_equal(whole[3:7], getattr(part, name))
 
 
 def test_infeasible_unbounded_and_overflowing_neighbours_change_no_bit():
@@ -132,12 +116,6 @@ def test_what_a_failing_program_leaves_in_its_lane_is_not_read():
     mixture = socp.solve_many(c=c2, h=h, **given)
     assert not good.alone and not set(mixture.alone) - set(range(8))
     assert np.array_equal(good.x[8:], mixture.x[8:])
-
-
-def test_large_programs_are_solved_one_by_one(monkeypatch):
-    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
-    many = socp.solve_many(**disks(k=4), threads=2)
-    assert sorted(many.alone) == [0, 1, 2, 3] and (many.status == "optimal").all()
 
 
 def test_a_matrix_that_is_not_semidefinite_is_refused():

@@ -93,6 +93,20 @@ def test_a_helper_that_died_gives_its_kernel_back_and_is_stopped_quietly():
     assert helper.process.stdin.closed and helper.process.stdout.closed
 
 
+def test_a_helper_takes_what_it_can_import_and_gives_back_nothing_that_is_done(monkeypatch):
+    compilation, code = build.Compilation([dot_within, norm_tail]), []
+    other, main = compilation.waiting = [dot_within, types.SimpleNamespace(importable=False)]
+    monkeypatch.setattr(build.cache, "decode", lambda kernel, content: kernel)
+    monkeypatch.setattr(build.cache, "write", lambda kernel, content: code.append(kernel))
+    helper, pipe = build.Helper(compilation), subprocess.PIPE
+    answer = f"input(); input(); import sys; sys.stdout.buffer.write(bytes({build.HEAD.size}))"
+    helper.process = subprocess.Popen([sys.executable, "-c", answer], stdin=pipe, stdout=pipe)
+    helper.run()
+    helper.stop()
+    assert code == [other] and compilation.waiting == [main] and compilation.done == 1
+    assert compilation.take(False) is None and compilation.take(True) is main
+
+
 def test_a_helper_does_not_import_from_the_current_directory(tmp_path, monkeypatch):
     for name in ("llvmlite", "json", "socp", "struct"):
         (tmp_path / f"{name}.py").write_text("import os; os._exit(7)")

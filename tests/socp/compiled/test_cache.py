@@ -314,6 +314,22 @@ def test_what_was_not_finished_is_removed_a_day_later(place):
     assert [path.name for path in place.glob("*.part")] == ["young.part"]
 
 
+def test_other_versions_of_a_kernel_are_removed_a_month_later(place):
+    write_both()
+    for stamp, age in (("c", cache.UNUSED + 10.0), ("d", cache.UNUSED - 10.0)):
+        other = path_of(place, SimpleNamespace(name=A.name, stamp=stamp * 64))
+        other.touch()
+        os.utime(other, (time.time() - age,) * 2)
+    cache.write(A, code_of(A))
+    assert {path.name[-27:-26] for path in place.glob("*.kernel")} == {"a", "b", "d"}
+
+
+def test_kernels_with_checks_are_others(monkeypatch):
+    plain = cache.version.__wrapped__()
+    monkeypatch.setattr(cache, "CHECKS", not cache.CHECKS)
+    assert cache.version.__wrapped__() != plain
+
+
 @pytest.fixture
 def brought(place, tmp_path, monkeypatch):
     """The folder of a package that brought both kernels along, made for the processor with the fewest instructions."""

@@ -11,6 +11,7 @@ from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method.newton import (
     MIN_PRODUCT,
+    SHARE,
     Newton,
     Point,
     advance,
@@ -18,6 +19,7 @@ from socp.method.newton import (
     correct,
     descent_limit,
     lift,
+    limit_residuals,
     linearize,
     measure,
     predict,
@@ -91,6 +93,22 @@ def test_residuals_are_those_of_the_embedding(form):
         assert getattr(newton, name) == pytest.approx(point.tau * (1.0 + max(data, term / point.tau)), rel=1e-14), name
     primal = max(newton.rows / newton.rows_size, newton.cone / newton.cone_size)
     assert relative_residuals(newton) == (primal, newton.dual / newton.dual_size)
+
+
+def test_what_a_solve_may_leave_of_each_block(form):
+    newton, _ = at_a_point(form, 5)
+    policy, r, ends = newton.kkt.policy, newton.r, [form.n, form.n + form.p]
+    for row, factor in ((0, 3.0), (1, 0.5)):
+        policy.block_limits[:] = policy.caller_limits[:] = np.nan
+        limit_residuals(newton, row, factor)
+        own, level = slice(3 * row, 3 * row + 3), SHARE / factor * max(*relative_residuals(newton), newton.tol)
+        largest = [np.abs(part).max(initial=0.0) for part in np.split(r, ends)]
+        np.testing.assert_allclose(policy.block_limits[own], SHARE / factor * np.array(largest), rtol=1e-14)
+        sizes = [newton.dual_size * form.cost_scale, newton.rows_size, newton.cone_size]
+        np.testing.assert_allclose(policy.caller_limits[own], level * np.array(sizes), rtol=1e-14)
+        assert (
+            np.isnan(policy.block_limits).sum() == np.isnan(policy.caller_limits).sum() == policy.block_limits.size - 3
+        )
 
 
 def scaled(newton):

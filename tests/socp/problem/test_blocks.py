@@ -174,3 +174,13 @@ def test_a_change_keeps_its_places():
         p.change(rows, t=1.0)
     with pytest.raises(AttributeError, match="no block is called v; there are w, t"):
         _ = p.v
+
+
+def test_rows_that_come_later_are_of_the_next_program_and_change_there():
+    p = socp.Blocks(w=2)
+    rows = p.equal(1.0, w=np.eye(2))
+    assert p.program().p == 2
+    p.equal(3.0, w=np.ones((1, 2)))
+    with pytest.raises(socp.ProgramError, match="`program` must have been called before"):
+        p.change(rows, w=2.0 * np.eye(2))
+    assert p.program().p == 3 and p.change(rows, w=2.0 * np.eye(2))["A_data"].sum() == 6.0

@@ -108,3 +108,14 @@ def test_new_values_are_refused_where_there_is_no_place_for_them():
     for name, message in (("none", "has no P"), ("low rank", "a LowRank P"), ("by rows", "a KernelMatrix P")):
         with pytest.raises(ProgramError, match=message):
             hessian_of(FORMS[name][0], N).with_data([1.0])
+
+
+def test_memory_is_given_once_and_a_factor_is_forgotten_with_its_values():
+    P = hessian_of(FACTOR @ FACTOR.T, N)
+    P.room = room = np.empty(P.entries)
+    assert P.take_room() is room and P.take_room() is not room
+    before = P.factor()
+    assert P.factor() is before
+    P.forget_rank()
+    P.source[:] = np.eye(N)
+    np.testing.assert_allclose(P.factor() @ P.factor().T, np.eye(N), atol=1e-12)

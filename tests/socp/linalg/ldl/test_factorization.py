@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socp.linalg.ldl import factorization
 from socp.linalg.ldl.factorization import LDL
 from tests.support.sparse_matrices import arrow, grid_laplacian, kkt, random_spd, upper
 
@@ -194,6 +195,15 @@ def test_without_compilation_the_same_functions_run():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_room_is_asked_for_the_numbers_of_the_factor(monkeypatch, method):
+    asked = []
+    monkeypatch.setattr(factorization, "check_room", lambda size, what: asked.append(size))
+    for K in (grid_laplacian(20, 20), random_spd(60, 1.0, 0)):
+        ldl = LDL(*upper(K)[:2], np.ones(K.shape[0]), method=method)
+        assert 8 * ldl.nnz <= asked.pop() <= 3 * 8 * (ldl.nnz + K.shape[0])
 
 
 def test_method_is_chosen_from_the_counts():

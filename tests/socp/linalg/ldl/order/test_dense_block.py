@@ -106,6 +106,14 @@ def test_few_dense_rows_are_a_block_of_their_own():
     assert set(perm[-20:]) == set(range(20))
 
 
+def test_a_weak_variable_that_only_the_block_has_is_the_last():
+    K = sp.lil_array(arrow(400, 20))
+    K[0, 20:], K[20:, 0] = 0.0, 0.0
+    K[0, :20], K[:20, 0] = 1.0, 1.0
+    perm = sparse_first(sp.csc_array(K), np.arange(400) == 0, dense=100)
+    assert set(perm[-20:]) == set(range(20)) and perm[-1] == 0
+
+
 @pytest.mark.parametrize("name", FRINGES)
 def test_weak_variables_wait_for_a_neighbour(name):
     K, zero_diagonal, _ = FRINGES[name]

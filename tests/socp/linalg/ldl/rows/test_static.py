@@ -73,6 +73,14 @@ def test_the_constant_part_is_computed_once():
     assert sorted(ldl.d[: ldl.factors.static_columns]) == [1.0] * 49 + [1.5]
 
 
+def test_what_counts_as_a_wrong_pivot_is_part_of_what_is_kept():
+    K, signs, fixed = normal_equations(50, 15, 1)
+    ldl, data, diagonal = factors(K, signs, fixed)
+    data[diagonal[4]] = 1e-3
+    for eps, wrong in ((EPS, 0), (1e-2, 1), (EPS, 0)):
+        assert ldl.factor(data, eps, DELTA) == wrong
+
+
 def test_wrong_pivots_and_bad_numbers_of_the_constant_part():
     K, signs, fixed = normal_equations(50, 15, 2)
     ldl, data, diagonal = factors(K, signs, fixed)

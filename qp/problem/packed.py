@@ -1,0 +1,109 @@
+"""The data of a small program in one block of memory, copied and checked by one kernel.
+
+sizes   n, m, entries of P, entries of A, whether each is sparse
+floats  P, A, q, l, u, lb, ub      dense matrices by rows, sparse ones by columns
+places  indptr and indices of a sparse P, then of a sparse A
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Ints
+from socp.linalg.csc import csc
+from socp.linalg.vectors import NO_VALUES
+from socp.problem.checks import CSC, FLOAT, INT, NO_PLACES, compressed_parts, is_canonical, is_symmetric
+from socp.problem.hessian import FULL
+
+from .program import QuadraticProgram, are_plain
+
+SIZES = 6
+Parts = tuple[np.ndarray, np.ndarray, np.ndarray]  # the entries, indptr, indices
+Vectors = tuple[Floats, Floats, Floats, Floats, Floats]
+Matrices = tuple[Floats, Floats]
+Places = tuple[Ints, Ints, Ints, Ints]
+
+
+def parts_of(matrix: Any, m: int, n: int) -> Parts | None:
+    """Return what a kernel can read of a matrix: an array or CSC of contiguous float64 entries; None of others."""
+    if type(matrix) is np.ndarray:
+        if matrix.dtype is FLOAT and matrix.shape == (m, n) and matrix.flags.c_contiguous:
+            return matrix.reshape(-1), NO_PLACES, NO_PLACES
+        return None
+    if matrix is None:
+        return NO_VALUES, NO_PLACES, NO_PLACES
+    return compressed_parts(matrix, n) if type(matrix) in CSC and matrix.shape == (m, n) else None
+
+
+def empty_block(P: Parts, A: Parts, n: int, m: int) -> np.ndarray:
+    """Return memory for a program of n variables and m rows."""
+    places = P[1].size + P[2].size + A[1].size + A[2].size
+    return np.empty(SIZES + P[0].size + A[0].size + places + 4 * n + 2 * m)
+
+
+def unpack(block: np.ndarray, offset: float) -> QuadraticProgram:
+    """Return the program of a block."""
+    n, m, of_P, of_A, sparse_P, sparse_A = block[:SIZES].view(INT).tolist()
+    ends = np.cumsum([SIZES, of_P, of_A, n, m, m, n, n])
+    of_P, of_A, q, l, u, lb, ub = (block[begin:end] for begin, end in itertools.pairwise(ends))
+    places, matrices = block[ends[-1] :].view(INT), list[Any]()
+    for data, rows, is_sparse in ((of_P, n, sparse_P), (of_A, m, sparse_A)):
+        if is_sparse:
+            indptr, indices, places = np.split(places, [n + 1, n + 1 + data.size])
+            matrices.append(csc(data, indices, indptr, (rows, n)))
+        else:
+            matrices.append(data.reshape(rows, n) if data.size else None)
+    P, A = matrices
+    return QuadraticProgram(P, q, A, None if A is None else l, None if A is None else u, lb, ub, offset)
+
+
+@kernel
+def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats) -> int:
+    """Fill the block; return what `counts_of` returns of the program if all is as a program has it, else -1.
+
+    That is: P and A finite and canonical, P symmetric to the bit, sides in order and far from 1e20.
+    """
+    (P, A), (q, l, u, lb, ub), words = matrices, vectors, block.view(np.int64)
+    n, m = q.size, l.size
+    sparse_P, sparse_A = places[0].size > 0, places[2].size > 0
+    words[0], words[1], words[2], words[3] = n, m, P.size, A.size
+    words[4], words[5] = int(sparse_P), int(sparse_A)
+    at = SIZES
+    for values in (P, A, q, l, u, lb, ub):
+        for k in range(values.size):
+            block[at + k] = values[k]
+        at += values.size
+    for indices in places:
+        for k in range(indices.size):
+            words[at + k] = indices[k]
+        at += indices.size
+    if not are_plain(q, l, u, lb, ub):
+        return -1
+    entries, full, count, trap = P.size, 0, A.size, 0.0
+    for k in range(P.size):
+        full += int(P[k] != 0.0)
+    if sparse_P:
+        if not is_canonical(n, places[0], places[1], P) or not is_symmetric(places[0], places[1], P, words[at:]):
+            return -1
+    else:
+        entries = full
+        for i in range(n if P.size > 0 else 0):
+            for j in range(i + 1):
+                trap += 0.0 * P[i * n + j]
+                if P[i * n + j] != P[j * n + i]:
+                    return -1
+    if sparse_A:
+        if not is_canonical(m, places[2], places[3], A):
+            return -1
+    else:
+        count = 0
+        for k in range(A.size):
+            trap += 0.0 * A[k]
+            count += int(A[k] != 0.0)
+    if full > FULL * n * n and (n > 1 or not sparse_P):
+        entries = n * n
+    return (entries << 32) + count if trap == 0.0 else -1
