@@ -33,7 +33,7 @@ from socp.compiled.structures import Structure, floats, integer, integers, numbe
 
 from ..base.rows import Rows, add_row, draw, row_times, rows_of
 from ..base.validation import as_dense
-from ..numerics.newton_minimizer import solve_cholesky, solve_conjugate_gradients
+from ..numerics.newton_minimizer import factored, solve_conjugate_gradients
 from ..programs.margins import linear_dual
 from .kernels import squares
 from .primal_newton import Losses, minimize_losses, respond
@@ -186,10 +186,6 @@ class Dual:
         state.epsilon, state.active, state.random = self.epsilon, np.arange(self.q.size), seed
         return state
 
-    def start(self) -> Answer:
-        """beta = 0."""
-        return self.measured(np.zeros(self.q.size), 0)
-
     def weights(self, beta: np.ndarray) -> np.ndarray:
         """w = sum_i beta_i x_i."""
         return np.append(self.X.T @ beta, self.bias * beta.sum())
@@ -220,11 +216,6 @@ class Dual:
     def free(self, beta: np.ndarray) -> np.ndarray:
         """The multipliers that are off their bounds and, where it is a kink, off 0."""
         return np.flatnonzero((beta > self.low) & (beta < self.high) & ((beta != 0.0) | (self.epsilon == 0.0)))
-
-    @property
-    def is_tall(self) -> bool:
-        """Whether there are no fewer samples than features."""
-        return bool(self.X.shape[0] >= self.X.shape[1])
 
     def program(self) -> qp.QuadraticProgram:
         """The program: in beta, or in beta = a - a* where epsilon > 0; with w = X'beta in front where X is sparse."""
@@ -275,7 +266,7 @@ class Dual:
             product = part @ part.T
             H = (product.toarray() if sp.issparse(product) else product) + self.bias**2
             H[np.diag_indices(F.size)] += damping
-            return solve_cholesky(H, rhs)
+            return factored(H)(rhs)
 
         def multiply(v: np.ndarray) -> np.ndarray:
             return np.asarray(part @ (part.T @ v)) + self.bias**2 * v.sum() + damping * v
@@ -305,7 +296,7 @@ def solve(
     def is_over(passes: int) -> bool:
         return passes >= max_iter or time.perf_counter() >= end
 
-    if dual.is_tall:
+    if dual.X.shape[0] >= dual.X.shape[1]:
         best = minimize_losses(dual, tol, is_over, history)
         if best.converged or is_over(best.passes):
             return best

@@ -14,6 +14,7 @@ Where d = 0 the proximal point method makes such losses of the others (Rockafell
     minimize  f(w) with d_i = delta / (size of beta_i's bounds) and q + d beta_k in place of q
 
 has near beta_k the multipliers beta_(k+1).  The narrower the delta, the fewer the rounds, and the more steps one takes.
+Squared losses, whose bounds are infinite, are as they were in one round.
 """
 
 from __future__ import annotations
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 
 STEPS = 50  # of Newton's method in a round
 PATIENCE = 5  # rounds of the proximal point method that bring nothing
-WIDTH, NARROWER = 1.0, 0.3  # delta at first, in units of the mean loss, and times so much where rounds are slow:
-SLOW = 0.3  # where this share of the gap is left
+NARROWER, SLOW = 0.3, 0.3  # delta becomes so much smaller where a round leaves more than this share of the gap
 NEAR = 0.1  # the share of the gap to which a round is solved
 FAST = 10  # products of large matrices: so many of their flops take the time of one of a matrix and a vector
 CG_STEPS = 30  # products with the Hessian that a direction takes, where it is not formed
@@ -83,11 +83,8 @@ def minimize_losses(dual: Dual, tol: float, is_over: Callable[[int], bool], hist
 
     The values of f are appended to `history`.
     """
-    w = start(dual)
-    if (dual.damping > 0.0).all():
-        return newton_steps(dual, dual, w, tol, is_over, history)
-    width, beta = first_width(dual, w), np.zeros(dual.q.size)
-    best, gap, steps, idle = None, math.inf, 0, 0
+    w, beta = start(dual), np.zeros(dual.q.size)
+    width, best, gap, steps, idle = first_width(dual, w), None, math.inf, 0, 0
     while best is None or not (best.converged or idle == PATIENCE or is_over(steps)):
         answer = newton_steps(dual.near(beta, width), dual, w, tol, lambda k: is_over(steps + k), history)  # noqa: B023
         steps, idle = steps + answer.passes, idle + 1
@@ -133,8 +130,8 @@ def newton_steps(
 
 
 def first_width(dual: Dual, w: np.ndarray) -> float:
-    """Return a share of the mean loss at w."""
-    return WIDTH * dual.loss(dual.q - dual.scores(w)) / float(np.maximum(dual.high, -dual.low).sum()) or 1.0
+    """Return the mean loss at w, in units of the bounds."""
+    return dual.loss(dual.q - dual.scores(w)) / float(np.maximum(dual.high, -dual.low).sum()) or 1.0
 
 
 def start(dual: Dual) -> np.ndarray:
@@ -144,8 +141,7 @@ def start(dual: Dual) -> np.ndarray:
     if stride < 2:
         return zero
     part = dual.every(stride)
-    if not (dual.damping > 0.0).all():
-        part = part.near(np.zeros(part.q.size), first_width(part, zero))
+    part = part.near(np.zeros(part.q.size), first_width(part, zero))
     return newton_steps(part, part, zero, 0.0, lambda _: False, [], START_SHARE).w
 
 
