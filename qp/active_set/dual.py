@@ -111,7 +111,23 @@ def load_dual(w: DualSet, block: Floats) -> int:
             for k in range(words[places + j], words[places + j + 1]):
                 P[words[places + n + 1 + k] * n + j] = block[at + k]
         places += n + 1 + entries
-    at, is_sparse = at + entries, words[5] != 0
+    at, is_sparse, test.held = at + entries + count, words[5] != 0, -1
+    q, l, u = batch.q[0], batch.l[0], batch.u[0]
+    for values, first, end in ((q, 0, n), (l, 0, m), (u, 0, m), (l, m, m + n), (u, m, m + n)):
+        for k in range(first, end):
+            values[k] = block[at]
+            at += 1
+    w.is_factored, w.rho, factor = False, 0.0, 1
+    if not invert_factor(P, w):
+        if not w.may_be_proximal:
+            return 0
+        largest = norm_within(P, 0, P.size)
+        if largest == 0.0:
+            largest = norm_within(q, 0, n)
+        w.rho, factor = PROXIMAL * (largest if largest > 0.0 else 1.0), 2
+        if not invert_factor(P, w):
+            return 0
+    at = SIZES + entries
     for k in range(m * n):
         A[k] = 0.0 if is_sparse else block[at + k]
     if is_sparse:
@@ -123,28 +139,16 @@ def load_dual(w: DualSet, block: Floats) -> int:
         for j in range(n):
             entries += int(A[i * n + j] != 0.0)
         test.bound[i] = 1.0 if entries == 1 else 0.0
-    test.held, at = -1, at + count
-    q, l, u = batch.q[0], batch.l[0], batch.u[0]
-    for values, first, end in ((q, 0, n), (l, 0, m), (u, 0, m), (l, m, m + n), (u, m, m + n)):
-        for k in range(first, end):
-            values[k] = block[at]
-            at += 1
-    w.is_factored, w.rho = False, 0.0
-    if invert_factor(batch.P[0], w):
-        return int(make_rows(batch.A[0], w))
-    if not w.may_be_proximal:
-        return 0
-    largest = norm_within(batch.P[0], 0, batch.P.shape[1])
-    if largest == 0.0:
-        largest = norm_within(batch.q[0], 0, batch.n)
-    w.rho = PROXIMAL * (largest if largest > 0.0 else 1.0)
-    return 2 if invert_factor(batch.P[0], w) and make_rows(batch.A[0], w) else 0
+    return factor if make_rows(A, w) else 0
 
 
 @inner
 def invert_factor(P: Floats, w: DualSet) -> bool:
     """The last rows of M := R^-1; False where a pivot of P + rho I is too small."""
     m, n, R, M = w.m, w.n, w.R, w.M
+    for k in range(n):
+        if not P[k * (n + 1)] + w.rho > 0.0:
+            return False
     for k in range(n * n):
         R[k] = P[k]
     for k in range(n):

@@ -171,10 +171,8 @@ def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None
     room: Room | None = kept[-1][1] if kept else None
     if room is None or room.settings is not settings or room.is_at_work or (l is u is None) != (A is None):
         return None
-    if m == 0 and A is not None and A.shape == (0, n) and np.size(l) == 0 == np.size(u):
-        A = None
-    if m == 0:
-        l = u = NO_VALUES  # empty arrays may have any strides
+    if m == 0 and (A is None or (A.shape == (0, n) and np.size(l) == 0 == np.size(u))):
+        A, l, u = None, NO_VALUES, NO_VALUES  # empty arrays may have any strides
     if not type(l) is type(u) is type(lb) is type(ub) is np.ndarray:
         try:
             l, u, lb, ub = (
@@ -244,7 +242,6 @@ class Room:
         self.work.may_be_proximal = "proximal steps" in method_seconds(n, m, 0, 0)
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = SHARE * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
-        self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
         self.code, self.iterations = batch.code, batch.iterations
         first, *others = (
             (part.ctypes.data - batch.address) // WORD for part in (batch.x, batch.y, batch.numbers, batch.trace)
@@ -323,7 +320,7 @@ def rest_of(
 
 def trace_of(program: QuadraticProgram, records: np.ndarray) -> np.ndarray:
     """The records of a run, as numbers, as those of its program."""
-    trace = records.view(TRACE)
+    trace = records.view(TRACE).copy()  # another thread may do the same
     trace["primal_objective"] += program.offset
     trace["dual_objective"] += program.offset
     return trace

@@ -63,32 +63,41 @@ def unpack(block: np.ndarray, offset: float) -> QuadraticProgram:
 
 @kernel
 def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats) -> int:
-    """Fill the block; return what `counts_of` returns of the program if all is as a program has it, else -1.
+    """Fill the block; return 2^32 (entries of P, as its `Hessian` has them) + (entries of A), or -1.
 
-    That is: P and A finite and canonical, P symmetric to the bit, sides in order and far from 1e20.
+    The last is for data that are not as a program has them: P and A finite and canonical, P symmetric to the bit, sides
+    in order and far from 1e20.  What is looked at is the copy, as another thread may write into the caller's arrays.
     """
-    (P, A), (q, l, u, lb, ub), words = matrices, vectors, block.view(np.int64)
-    n, m = q.size, l.size
-    sparse_P, sparse_A = places[0].size > 0, places[2].size > 0
-    words[0], words[1], words[2], words[3] = n, m, P.size, A.size
-    words[4], words[5] = int(sparse_P), int(sparse_A)
-    at = SIZES
-    for values in (P, A, q, l, u, lb, ub):
+    words, n, m = block.view(np.int64), vectors[0].size, vectors[1].size
+    sizes = matrices[0].size, matrices[1].size, places[0].size, places[2].size
+    words[0], words[1], words[2], words[3] = n, m, sizes[0], sizes[1]
+    words[4], words[5], at = int(sizes[2] > 0), int(sizes[3] > 0), SIZES
+    for values in matrices:
         for k in range(values.size):
             block[at + k] = values[k]
         at += values.size
+    P, A, at_q = block[SIZES : SIZES + sizes[0]], block[SIZES + sizes[0] : at], at
+    for values in vectors:
+        for k in range(values.size):
+            block[at + k] = values[k]
+        at += values.size
+    at_l, at_lb, at_P = at_q + n, at_q + n + 2 * m, at
     for indices in places:
         for k in range(indices.size):
             words[at + k] = indices[k]
         at += indices.size
-    if not are_plain(q, l, u, lb, ub):
+    l, u, lb, ub = block[at_l : at_l + m], block[at_l + m : at_lb], block[at_lb : at_lb + n], block[at_lb + n : at_P]
+    if not are_plain(block[at_q:at_l], l, u, lb, ub):
         return -1
     entries, full, count, trap = P.size, 0, A.size, 0.0
     for k in range(P.size):
         full += int(P[k] != 0.0)
-    if sparse_P:
-        if not is_canonical(n, places[0], places[1], P) or not is_symmetric(places[0], places[1], P, words[at:]):
+    if sizes[2] > 0:
+        at_A = at_P + sizes[2] + places[1].size
+        indptr, indices = words[at_P : at_P + sizes[2]], words[at_P + sizes[2] : at_A]
+        if not is_canonical(n, indptr, indices, P) or not is_symmetric(indptr, indices, P, words[at:]):
             return -1
+        at_P = at_A
     else:
         entries = full
         for i in range(n if P.size > 0 else 0):
@@ -96,14 +105,14 @@ def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats) ->
                 trap += 0.0 * P[i * n + j]
                 if P[i * n + j] != P[j * n + i]:
                     return -1
-    if sparse_A:
-        if not is_canonical(m, places[2], places[3], A):
+    if sizes[3] > 0:
+        if not is_canonical(m, words[at_P : at_P + sizes[3]], words[at_P + sizes[3] : at], A):
             return -1
     else:
         count = 0
         for k in range(A.size):
             trap += 0.0 * A[k]
             count += int(A[k] != 0.0)
-    if full > FULL * n * n and (n > 1 or not sparse_P):
+    if full > FULL * n * n and (n > 1 or sizes[2] == 0):
         entries = n * n
     return (entries << 32) + count if trap == 0.0 else -1

@@ -307,7 +307,7 @@ def document_settings(thing: Told) -> Told:
 
 def document_names(function: Updating) -> Updating:
     """Decorate a method that takes data by name: it says of an unknown name what may have been meant."""
-    known, told = inspect.signature(function).parameters, function.__qualname__
+    known, told = dict.fromkeys(inspect.signature(function).parameters), function.__qualname__
 
     @functools.wraps(function)
     def call(*values: Any, **named: Any) -> Any:

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import qp
@@ -210,12 +211,18 @@ def test_libsvm_answers_at_a_verified_gap(form):
 
 
 def test_libsvm_takes_no_other_program():
-    for program in (
-        generate.portfolio(5),
-        generate.enclosing_ball(3),
-        qp.QuadraticProgram([[1.0]], [-1.0], lb=0, ub=1),
-    ):
-        assert not peers.svm.is_svm_dual(program)
+    dual = generate.svm_dual_rbf(10)
+    given = {name: getattr(dual, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
+    assert peers.svm.is_svm_dual(qp.QuadraticProgram(**given)) and "libsvm" in peers.peers_for(dual)
+    other = dual.ub.copy()
+    other[3] += 1.0
+    for name, value in (
+        ("l", -1.0), ("u", 1.0), ("A", 2.0 * dual.A), ("q", 2.0 * dual.q), ("lb", -1.0), ("ub", np.inf), ("ub", other),
+        ("P", None), ("P", qp.LowRank(np.ones((10, 1)), 1.0)),
+    ):  # fmt: skip
+        program = qp.QuadraticProgram(**{**given, name: value})
+        assert not peers.svm.is_svm_dual(program) and "libsvm" not in peers.peers_for(program), name
+    for program in (generate.portfolio(5), generate.enclosing_ball(3)):
         assert "libsvm" not in peers.peers_for(program)
 
 
