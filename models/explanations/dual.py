@@ -111,35 +111,24 @@ class Products:
 
 @dataclass(frozen=True)
 class ExplainedMachine:
-    """A two-class machine f(x) = sum_i signed_i k(x_i, x) + sum_j multipliers_j (k(x_o(j), x) - k(v_j, x)) + intercept.
+    """f(x) = sum_i signed_i k(x_i, x) + sum_j multipliers_j (k(x_o(j), x) - k(v_j, x)) + intercept, of two classes."""
 
-    Attributes
-    ----------
-    margin : ExplainedMargin
-        Its samples and explanations, and the program that was solved last.
-    kinds : array of int, shape (samples,)
-        As in `svm.margin.Machine`.
-    alpha, signed : arrays, shape (samples,)
-        alpha_i, and alpha_i y_i.
-    multipliers, gaps : arrays, shape (explanations,)
-        lambda_j, and w'd_j.
-    intercept, width : float
-        b, and 1 / |w|.
-    iterations : int
-        Of the engine, or passes of descent.
-    solution : qp.Solution or Answer
-        The engine's answer, or that of descent.
-    """
-
+    # its samples and explanations, and the program that was solved last
     margin: ExplainedMargin
+    # shape (samples,): as in `svm.margin.Machine`
     kinds: np.ndarray
+    # alpha, signed: shape (samples,): alpha_i, and alpha_i y_i
     alpha: np.ndarray
     signed: np.ndarray
+    # multipliers, gaps: shape (explanations,): lambda_j, and w'd_j
     multipliers: np.ndarray
     gaps: np.ndarray
+    # intercept, width: b, and 1 / |w|
     intercept: float
     width: float
+    # of the engine, or passes of descent
     iterations: int
+    # the engine's answer, or that of descent
     solution: qp.Solution | Answer
 
     def program(self) -> qp.QuadraticProgram:

@@ -279,22 +279,6 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         -------
         LeaveOneOutDeviation
             `expected`, `leave_one_out` and `deviation`, the absolute difference.
-
-        Raises
-        ------
-        ValueError
-            X and y do not give the word probabilities of the fit, y_test has another class, or theta another shape.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from models import HybridNaiveBayes
-        >>> rng, y = np.random.default_rng(0), np.arange(600) % 2
-        >>> X = np.array([rng.multinomial(9, [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]][k]) for k in y])
-        >>> model = HybridNaiveBayes().fit(X[:300], y[:300])
-        >>> found = model.leave_one_out_deviation(X[:300], y[:300], X[300:], y[300:], [[0.0, 0.0], [0.0, 5.0]])
-        >>> print(found.expected.round(2), found.leave_one_out.round(2))
-        [-0.69 -0.34] [-0.69 -0.38]
         """
         samples, new = self._counts(self._matrix_to_predict(X)), self._counts(self._matrix_to_predict(X_test))
         codes, new_codes = (self._known("y", y, samples.shape[0]), self._known("y_test", y_test, new.shape[0]))

@@ -214,11 +214,10 @@ def test_libsvm_takes_no_other_program():
     dual = generate.svm_dual_rbf(10)
     given = {name: getattr(dual, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
     assert peers.svm.is_svm_dual(qp.QuadraticProgram(**given)) and "libsvm" in peers.peers_for(dual)
-    other = dual.ub.copy()
-    other[3] += 1.0
+    one = np.arange(10) == 3
     for name, value in (
-        ("l", -1.0), ("u", 1.0), ("A", 2.0 * dual.A), ("q", 2.0 * dual.q), ("lb", -1.0), ("ub", np.inf), ("ub", other),
-        ("P", None), ("P", qp.LowRank(np.ones((10, 1)), 1.0)),
+        ("l", -1.0), ("u", 1.0), ("A", dual.A * (1.0 + one)), ("q", dual.q * (1.0 + one)), ("lb", -1.0 * one),
+        ("ub", np.inf), ("ub", dual.ub + one), ("P", None), ("P", qp.LowRank(np.ones((10, 1)), 1.0)),
     ):  # fmt: skip
         program = qp.QuadraticProgram(**{**given, name: value})
         assert not peers.svm.is_svm_dual(program) and "libsvm" not in peers.peers_for(program), name

@@ -103,6 +103,14 @@ def test_bad_input_is_refused_by_name(call, words):
         call(*samples())
 
 
+def test_a_feature_that_was_never_seen_says_nothing_of_the_classes():
+    X, y = samples()
+    plain = MixedNaiveBayes("gaussian").fit(X, y).predict_proba(X)
+    model = MixedNaiveBayes("gaussian").fit(np.c_[X, np.full(len(X), np.nan)], y)
+    for value in (np.nan, 0.0, 2.0):
+        np.testing.assert_allclose(model.predict_proba(np.c_[X, np.full(len(X), value)]), plain, atol=1e-3)
+
+
 @pytest.mark.parametrize("model", [model for model in MODELS if model.predictive == "plug-in"], ids=repr)
 def test_the_log_odds_are_additive(model):
     X, y = samples()
