@@ -34,23 +34,14 @@ BATCH = 64  # programs of a batch
 
 
 class Counts(NamedTuple):
-    """What is counted of a solve; `alone` are programs of a batch that were solved again by themselves.
+    """What is counted of a solve; `alone` are programs of a batch that were solved again by themselves."""
 
-    Attributes
-    ----------
-    status, plan : str
-        The plan in words, without its numbers.
-    iterations, refinements : int
-        Of all runs; of the last run.
-    fallbacks : int
-        1 where other runs followed a first one that failed.
-    alone : int
-    """
-
+    # status, plan: the plan in words, without its numbers
     status: str
+    # iterations, refinements: of all runs; of the last run
     iterations: int
     refinements: int
-    fallbacks: int
+    fallbacks: int  # 1 where other runs followed a first one that failed
     alone: int
     plan: str
 

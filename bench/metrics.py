@@ -70,16 +70,10 @@ class Rates:
 
 @dataclass(frozen=True)
 class ThresholdCurve:
-    """What every threshold on the score gives: positive where the score is at least the threshold.
+    """What every threshold on the score gives: positive where the score is at least the threshold."""
 
-    Attributes
-    ----------
-    thresholds : array, shape (points,)
-        Falling, from infinity: every score that occurs.
-    true_positives, false_positives : array, shape (points,)
-    """
-
-    thresholds: np.ndarray
+    thresholds: np.ndarray  # shape (points,): falling, from infinity: every score that occurs
+    # true_positives, false_positives: shape (points,)
     true_positives: np.ndarray
     false_positives: np.ndarray
 

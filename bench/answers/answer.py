@@ -17,44 +17,25 @@ from .verify import Program
 
 @dataclass(frozen=True)
 class Answer:
-    """One solver's answer to one program, in the signs of the project.
+    """One solver's answer to one program, in the signs of the project."""
 
-    Attributes
-    ----------
-    solver : str
-        Who answered.
-    status : `socp.Status`
-        What the solver says of its answer.
-    x, y, z : ndarray or None
-        The point or the certificate; z is ``z_bounds`` for a quadratic program.
-    iterations : int
-        As the solver counts them.
-    setup_seconds, solve_seconds : float
-        Wall time of the solver's own set-up and solve, the translation of the program excluded.
-    note : str
-        Why there is no answer, when there is none.
-    s : ndarray, optional
-        The slacks, of the engine's solutions of cone programs.
-    told : tuple of float, optional
-        The primal residual, the dual residual and the gap that the engine's solution tells.
-    message : str
-        What it says beside.
-    objectives : tuple of float, optional
-        The objective and the dual objective that the engine's solution tells.
-    """
-
-    solver: str
-    status: Status
+    solver: str  # who answered
+    status: Status  # what the solver says of its answer
+    # x, y, z: the point or the certificate; z is ``z_bounds`` for a quadratic program
     x: np.ndarray | None
     y: np.ndarray | None
     z: np.ndarray | None
-    iterations: int
+    iterations: int  # as the solver counts them
+    # setup_seconds, solve_seconds: wall time of the solver's own set-up and solve, the translation of the program
+    # excluded
     setup_seconds: float
     solve_seconds: float
-    note: str = ""
-    s: np.ndarray | None = None
+    note: str = ""  # why there is no answer, when there is none
+    s: np.ndarray | None = None  # the slacks, of the engine's solutions of cone programs
+    # the primal residual, the dual residual and the gap that the engine's solution tells
     told: tuple[float, float, float] | None = None
-    message: str = ""
+    message: str = ""  # what it says beside
+    # the objective and the dual objective that the engine's solution tells
     objectives: tuple[float, float] | None = None
 
     @property

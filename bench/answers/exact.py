@@ -95,25 +95,15 @@ def times(matrix: Any, x: Exact) -> Exact:
 
 @dataclass(frozen=True)
 class Measured:
-    """What exact arithmetic finds of an answer.
+    """What exact arithmetic finds of an answer."""
 
-    Attributes
-    ----------
-    primal, dual, gap : float
-        The residuals of the stopping test, relative as in `verify`; rounding excuses none of them.
-    bounds : float
-        The part of `primal` that bounds make: variables', and rows with one entry.
-    absolute : float
-        The largest residual, relative to nothing.
-    objective, dual_objective : float
-        With the program's offset.
-    """
-
+    # primal, dual, gap: the residuals of the stopping test, relative as in `verify`; rounding excuses none of them
     primal: float = np.inf
     dual: float = np.inf
     gap: float = np.inf
-    bounds: float = np.inf
-    absolute: float = np.inf
+    bounds: float = np.inf  # the part of `primal` that bounds make: variables', and rows with one entry
+    absolute: float = np.inf  # the largest residual, relative to nothing
+    # objective, dual_objective: with the program's offset
     objective: float = np.nan
     dual_objective: float = np.nan
 

@@ -38,33 +38,24 @@ class Verification:
     """The relative residuals of an answer, and what it is worth as a certificate.
 
     A residual that cannot be computed (a missing part, NaN) is infinite.
-
-    Attributes
-    ----------
-    objective, dual_objective : float
-        Of x and of (x, y, z), the program's offset included.
-    primal, primal_cone : float
-        Ax = b and s in K; for a quadratic program l <= Ax <= u and lb <= x <= ub.
-    dual, dual_cone : float
-        Px + c + A'y + G'z = 0 and z in K; for a quadratic program Px + q + A'y + z_bounds = 0 and no
-        multiplier on an infinite side.
-    gap : float
-        Between the two objectives.
-    primal_infeasible, dual_infeasible : float
-        The error of (y, z), or of x, as a certificate; infinite when its slope is not negative.
-    objective_rounding : float
-        What evaluating the two objectives may lose: x may be large along directions that change nothing.
     """
 
+    # objective, dual_objective: of x and of (x, y, z), the program's offset included
     objective: float
     dual_objective: float
+    # primal, primal_cone: Ax = b and s in K; for a quadratic program l <= Ax <= u and lb <= x <= ub
     primal: float
     primal_cone: float
+    # dual, dual_cone: Px + c + A'y + G'z = 0 and z in K; for a quadratic program Px + q + A'y + z_bounds = 0 and no
+    # multiplier on an infinite side
     dual: float
     dual_cone: float
-    gap: float
+    gap: float  # between the two objectives
+    # primal_infeasible, dual_infeasible: the error of (y, z), or of x, as a certificate; infinite when its slope is not
+    # negative
     primal_infeasible: float
     dual_infeasible: float
+    # what evaluating the two objectives may lose: x may be large along directions that change nothing
     objective_rounding: float = 0.0
 
     @property
@@ -94,15 +85,6 @@ def verify(program: Program, x: Any, y: Any, z: Any, bounds_alone: bool = True) 
         variable.  None and NaN make infinite residuals.
     bounds_alone : bool
         Each bound by its own size, as this project promises; otherwise by the size of all, as its peers do.
-
-    Returns
-    -------
-    Verification
-
-    Raises
-    ------
-    ProgramError
-        A part has a wrong length.
 
     Examples
     --------

@@ -43,11 +43,6 @@ CLASSES: dict[str, Callable[[int, int], Program]] = {**generate.CLASSES, **learn
 def names(wanted: str | None = None) -> tuple[str, ...]:
     """The programs to look at: `PROGRAMS`, or those named, with commas between.
 
-    Raises
-    ------
-    DataError
-        One is not a known class with a size.
-
     Examples
     --------
     >>> names("lasso_50,mpc_20")

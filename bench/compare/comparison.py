@@ -120,11 +120,6 @@ def choose(wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
     ----------
     wanted : list of str or None
         Names, or module:function; None is every known one.  Ours is always among them.
-
-    Raises
-    ------
-    DataError
-        A name is unknown.
     """
     known = [OURS, *peers.names(), *peers.BATCHES]
     names = list(dict.fromkeys([OURS, *(known if wanted is None else wanted)]))

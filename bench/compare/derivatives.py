@@ -60,29 +60,18 @@ BATCHES = ("box_10", "rows_10", "rows_30", "control_30")
 
 @dataclass(frozen=True)
 class Row:
-    """The gradient of one solver.
-
-    Attributes
-    ----------
-    program, solver : str
-    n, count : int
-        Variables, and programs in the batch.
-    solve_seconds, seconds : float
-        Of the answers and of the gradients, of one program.
-    share : float
-        Our seconds over its; NaN of our own.
-    error : float
-        Relative, against the central difference.
-    """
+    """The gradient of one solver."""
 
     program: str
+    # n, count: variables, and programs in the batch
     n: int
     count: int
     solver: str
+    # solve_seconds, seconds: of the answers and of the gradients, of one program
     solve_seconds: float
     seconds: float
-    share: float
-    error: float
+    share: float  # our seconds over its; NaN of our own
+    error: float  # relative, against the central difference
 
     @property
     def verdict(self) -> str:

@@ -56,13 +56,7 @@ def table(records: dict[str, Record]) -> str:
 
 
 def commands(root: Path, names: Sequence[str]) -> list[list[str]]:
-    """Return the commands, as words, that measure these sets again with the solvers and settings of their reports.
-
-    Raises
-    ------
-    DataError
-        A name is none of `SETS`.
-    """
+    """Return the commands, as words, that measure these sets again with the solvers and settings of their reports."""
     unknown = [name for name in names if name not in SETS]
     if unknown:
         raise DataError(f"there is no report of {unknown[0]!r}; there are {', '.join(SETS)}")
@@ -94,13 +88,7 @@ def faster(records: dict[str, Record]) -> str:
 
 
 def written(root: Path) -> dict[Path, str]:
-    """Return what each file under `root` that has figures of the reports should hold.
-
-    Raises
-    ------
-    DataError
-        A file has no place for the table.
-    """
+    """Return what each file under `root` that has figures of the reports should hold."""
     folder = root / "docs" / "results"
     records = {name: measurement.read(folder / name / "measurements.json") for name in SETS}
     found = {folder / name / "tables.txt": report.terminal(record) + "\n" for name, record in records.items()}

@@ -25,31 +25,19 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Measurement:
-    """One solver on one program in one form.
+    """One solver on one program in one form."""
 
-    Attributes
-    ----------
-    program, group, size, solver, form
-        What was asked of whom; see `bench.programs.catalogue.Case`.
-    status : str
-        What the solver says, or "crashed", "killed" (by us, at the limit), "not tried" (a smaller one of its
-        class took the limit), "refused" or "error".
-    verdict : str
-        "solved", "certified", "failed" or "WRONG": `bench.compare.suite.verdict` at 1e-6 for every solver.
-    seconds : float
-        Set-up and solve, the best of `runs`; for a failure, how long it took to fail.
-    peak_megabytes : float
-        The process at its largest between loading the program and the answer.
-    """
-
+    # program, group, size, solver, form: what was asked of whom; see `bench.programs.catalogue.Case`
     program: str
     group: str
     size: int
     solver: str
     form: str
+    # what the solver says, or "crashed", "killed" (by us, at the limit), "not tried" (a smaller one of its class took
+    # the limit), "refused" or "error"
     status: str
-    verdict: str
-    seconds: float
+    verdict: str  # "solved", "certified", "failed" or "WRONG": `bench.compare.suite.verdict` at 1e-6 for every solver
+    seconds: float  # set-up and solve, the best of `runs`; for a failure, how long it took to fail
     setup_seconds: float = NAN
     solve_seconds: float = NAN
     runs: int = 0
@@ -62,7 +50,7 @@ class Measurement:
     dual: float = NAN
     gap: float = NAN
     certificate: float = NAN
-    peak_megabytes: float = NAN
+    peak_megabytes: float = NAN  # the process at its largest between loading the program and the answer
     note: str = ""
 
     @property
@@ -78,33 +66,17 @@ class Measurement:
 
 @dataclass
 class Record:
-    """All that one comparison knows; `save` after every measurement, `resume` where a file is already.
+    """All that one comparison knows; `save` after every measurement, `resume` where a file is already."""
 
-    Attributes
-    ----------
-    settings : dict
-        Set, sizes, tol, limit, threads, ...: a record is resumed only with the same.
-    versions : dict
-        Of every solver and of numpy, scipy, numba; our own has a digest of the sources.
-    machine : dict
-        Processor, cores, memory, system.
-    missing : list of str
-        Solvers that are not installed.
-    broken : dict
-        Solvers that are installed and did not come to a first answer, with the reason.
-    cold_starts : dict
-        Seconds from importing a solver to its first answer, to a program of two variables.
-    sessions : int
-        How often the comparison was started; 1 when it ran through.
-    """
-
-    settings: dict[str, Any]
-    versions: dict[str, str | None]
-    machine: dict[str, Any]
-    missing: list[str] = field(default_factory=list)
+    settings: dict[str, Any]  # set, sizes, tol, limit, threads, ...: a record is resumed only with the same
+    versions: dict[str, str | None]  # of every solver and of numpy, scipy, numba; our own has a digest of the sources
+    machine: dict[str, Any]  # processor, cores, memory, system
+    missing: list[str] = field(default_factory=list)  # solvers that are not installed
+    # solvers that are installed and did not come to a first answer, with the reason
     broken: dict[str, str] = field(default_factory=dict)
+    # seconds from importing a solver to its first answer, to a program of two variables
     cold_starts: dict[str, float] = field(default_factory=dict)
-    sessions: int = 1
+    sessions: int = 1  # how often the comparison was started; 1 when it ran through
     measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
 
     def add(self, measurement: Measurement) -> None:
@@ -126,13 +98,7 @@ _DOCUMENT = ("settings", "versions", "machine", "missing", "broken", "cold_start
 
 
 def read(path: Path) -> Record:
-    """Read a record.
-
-    Raises
-    ------
-    DataError
-        The file is not a record.
-    """
+    """Read a record."""
     numbers = {f.name for f in fields(Measurement) if f.type == "float"}
     try:
         document = json.loads(path.read_text())
@@ -149,11 +115,6 @@ def resume(path: Path, new: Record, fresh: bool = False) -> Record:
     """The record to go on with: what is at `path` with the same settings and machine, or `new`.
 
     Measurements of a solver whose version has changed since are dropped.
-
-    Raises
-    ------
-    DataError
-        There is a record of other settings or of another machine.
     """
     if fresh or not path.exists():
         return new

@@ -85,30 +85,21 @@ class Results:
 
 @dataclass(frozen=True)
 class Summary:
-    """One solver's line: counts and means over the programs that it takes, and ours over the same.
-
-    Attributes
-    ----------
-    taken, solved, wrong, failed : int
-        Programs; wrong are answers that claim what does not verify.
-    mean, our_mean : float
-        Shifted geometric means over the programs taken.
-    iterations, our_iterations : float
-        Means over the programs that both solved.
-    peak_megabytes : float
-        The largest.
-    """
+    """One solver's line: counts and means over the programs that it takes, and ours over the same."""
 
     solver: str
+    # taken, solved, wrong, failed: programs; wrong are answers that claim what does not verify
     taken: int
     solved: int
     wrong: int
     failed: int
+    # mean, our_mean: shifted geometric means over the programs taken
     mean: float
     our_mean: float
+    # iterations, our_iterations: means over the programs that both solved
     iterations: float
     our_iterations: float
-    peak_megabytes: float
+    peak_megabytes: float  # the largest
 
     @property
     def ratio(self) -> float:

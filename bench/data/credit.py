@@ -19,29 +19,19 @@ NAMES = ["default", "student", "balance", "income"]
 
 @dataclass(frozen=True)
 class Default:
-    """Customers.
+    """Customers."""
 
-    Attributes
-    ----------
-    defaulted, student : array of bool, shape (customers,)
-    balance, income : array of float64
-        Dollars: what is left on the card after the monthly payment, and what the customer earns in a year.
-    """
-
+    # defaulted, student: shape (customers,)
     defaulted: np.ndarray
     student: np.ndarray
+    # balance, income: dollars, what is left on the card after the monthly payment, and what the customer earns in a
+    # year
     balance: np.ndarray
     income: np.ndarray
 
 
 def default(data: str | os.PathLike[str] | None = None) -> Default:
-    """The customers of the ISLR data set "Default".
-
-    Raises
-    ------
-    DataError
-        The file is not there and cannot be downloaded, or has other columns.
-    """
+    """The customers of the ISLR data set "Default"."""
     path = locate(SOURCE, data)
     rows = [[part.strip().strip('"') for part in line.split(",")] for line in read_lines(path)]
     check(len(rows) > 1 and rows[0][-4:] == NAMES, path, f"a table with the columns {NAMES}", str(rows[:1])[:80])

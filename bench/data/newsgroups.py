@@ -21,20 +21,11 @@ SOURCE = Source(
 
 @dataclass(frozen=True)
 class Newsgroups:
-    """Posts in the order of their groups and numbers.
+    """Posts in the order of their groups and numbers."""
 
-    Attributes
-    ----------
-    groups : array of str, shape (posts,)
-        The group of each post, such as "alt.atheism".
-    is_train : array of bool
-        Whether it belongs to the earlier part of the split.
-    subjects, bodies : list of str
-        The header's subject line, and what follows the header.
-    """
-
+    # shape (posts,): the group of each post, such as "alt.atheism"
     groups: np.ndarray
-    is_train: np.ndarray
+    # subjects, bodies: the header's subject line, and what follows the header
     subjects: list[str]
     bodies: list[str]
 
@@ -48,11 +39,6 @@ def newsgroups(data: str | os.PathLike[str] | None = None, groups: Collection[st
         The data folder; by default ``$CENTRALPATH_DATA``, then the user's cache.
     groups : collection of str, optional
         Full names of groups.
-
-    Raises
-    ------
-    DataError
-        The archive is not there and cannot be downloaded, or has no posts of a group.
     """
     path = locate(SOURCE, data)
     posts = []
@@ -63,7 +49,7 @@ def newsgroups(data: str | os.PathLike[str] | None = None, groups: Collection[st
                 continue
             file = archive.extractfile(member)
             text = file.read().decode("latin-1") if file is not None else ""
-            posts.append((parts[-2], parts[-1], parts[-3].endswith("train"), text))
+            posts.append((parts[-2], parts[-1], text))
     found = {group for group, *_ in posts}
     missing = sorted(set(groups) - found) if groups is not None else []
     check(bool(posts) and not missing, path, f"posts of {', '.join(missing) or 'newsgroups'}", "none of them")
@@ -71,7 +57,6 @@ def newsgroups(data: str | os.PathLike[str] | None = None, groups: Collection[st
     texts = [split_post(text) for *_, text in posts]
     return Newsgroups(
         np.array([group for group, *_ in posts]),
-        np.array([is_train for *_, is_train, _ in posts]),
         [subject for subject, _ in texts],
         [body for _, body in texts],
     )

@@ -23,17 +23,11 @@ TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Reuters:
-    """Articles in the order of the files.
+    """Articles in the order of the files."""
 
-    Attributes
-    ----------
-    topics : list of frozenset of str
-        The topics of each article, none for some.
-    is_train : array of bool, shape (articles,)
-    titles, bodies : list of str
-    """
-
+    # the topics of each article, none for some
     topics: list[frozenset[str]]
+    # shape (articles,)
     is_train: np.ndarray
     titles: list[str]
     bodies: list[str]
@@ -44,13 +38,7 @@ class Reuters:
 
 
 def reuters(data: str | os.PathLike[str] | None = None) -> Reuters:
-    """The articles of the ModApte split: those with TOPICS="YES" that LEWISSPLIT puts to TRAIN or TEST.
-
-    Raises
-    ------
-    DataError
-        The archive is not there and cannot be downloaded, or holds no articles.
-    """
+    """The articles of the ModApte split: those with TOPICS="YES" that LEWISSPLIT puts to TRAIN or TEST."""
     path = locate(SOURCE, data)
     topics, is_train, titles, bodies = [], [], [], []
     with tarfile.open(path) as archive:

@@ -21,16 +21,11 @@ AMBIGUOUS = {"D": "AGT", "N": "ACGT", "R": "AG", "S": "CG"}
 
 @dataclass(frozen=True)
 class Sequences:
-    """Sequences of bases of one length.
+    """Sequences of bases of one length."""
 
-    Attributes
-    ----------
-    strings : list of str
-        Upper case; besides A, C, G and T the letters of `AMBIGUOUS`.
-    labels : array of str, shape (sequences,)
-    """
-
+    # upper case; besides A, C, G and T the letters of `AMBIGUOUS`
     strings: list[str]
+    # shape (sequences,)
     labels: np.ndarray
 
     def codes(self) -> np.ndarray:

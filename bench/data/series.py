@@ -23,19 +23,12 @@ COEFFICIENTS = 12
 
 @dataclass(frozen=True)
 class Series:
-    """Series of points and their labels.
+    """Series of points and their labels."""
 
-    Attributes
-    ----------
-    series : list of arrays, shapes (points, dimensions)
-    labels : array of int64, shape (series,)
-    is_train : array of bool, shape (series,)
-        The part that the publishers train on; all where they draw no line.
-    """
-
+    # arrays of shapes (points, dimensions)
     series: list[np.ndarray]
+    # shape (series,)
     labels: np.ndarray
-    is_train: np.ndarray
 
 
 def libras(data: str | os.PathLike[str] | None = None) -> Series:
@@ -49,15 +42,14 @@ def libras(data: str | os.PathLike[str] | None = None) -> Series:
     good = set(labels) <= set(range(1, MOVEMENTS + 1))
     check(good, path, f"labels 1 to {MOVEMENTS} at the end of each line", "others")
     points = rows[:, :-1].reshape(len(rows), FRAMES, 2)
-    return Series(list(points), labels, np.ones(len(rows), dtype=bool))
+    return Series(list(points), labels)
 
 
 def japanese_vowels(data: str | os.PathLike[str] | None = None) -> Series:
     """Utterances of two vowels by nine speakers (labels 1 to 9): 7 to 29 frames of 12 LPC cepstrum coefficients."""
     train, train_labels = _utterances(locate(VOWELS_TRAIN, data), TRAIN_UTTERANCES)
     test, test_labels = _utterances(locate(VOWELS_TEST, data), TEST_UTTERANCES)
-    is_train = np.arange(len(train) + len(test)) < len(train)
-    return Series(train + test, np.concatenate([train_labels, test_labels]), is_train)
+    return Series(train + test, np.concatenate([train_labels, test_labels]))
 
 
 def _utterances(path: Path, counts: tuple[int, ...]) -> tuple[list[np.ndarray], np.ndarray]:

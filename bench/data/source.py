@@ -17,20 +17,13 @@ TIMEOUT = 30.0
 
 @dataclass(frozen=True)
 class Source:
-    """A file of a data set.
+    """A file of a data set."""
 
-    Attributes
-    ----------
-    path : str
-        Its place in the data folder.
-    address : str
-        Where it is published.
-    what : str
-        What it is, for messages.
-    """
-
+    # its place in the data folder
     path: str
+    # where it is published
     address: str
+    # what it is, for messages
     what: str
 
 
@@ -49,11 +42,6 @@ def cache_folder() -> Path:
 
 def locate(source: Source, data: str | os.PathLike[str] | None = None) -> Path:
     """The file of a source, downloaded when it is not in the folder.
-
-    Raises
-    ------
-    DataError
-        It is not there and cannot be downloaded; the message names both ways to get it.
 
     Examples
     --------

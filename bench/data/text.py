@@ -45,14 +45,9 @@ def tokenize(text: str, address: str | None = "EMAILADDR", number: str | None = 
 
 @functools.cache
 def _stem(word: str) -> str:
-    return _stemmer().stem(word)
-
-
-@functools.cache
-def _stemmer():  # type: ignore[no-untyped-def]
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer()
+    return PorterStemmer().stem(word)
 
 
 def stem_words(tokens: Iterable[str]) -> list[str]:
@@ -68,20 +63,13 @@ def stem_words(tokens: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Texts as indices into a vocabulary.
+    """Texts as indices into a vocabulary."""
 
-    Attributes
-    ----------
-    vocabulary : array of str, shape (words,)
-        Sorted.
-    words : array of int32, shape (tokens of all texts,)
-        The word of each token, text after text.
-    start : array of int64, shape (texts + 1,)
-        Where the tokens of each text begin.
-    """
-
+    # shape (words,): sorted
     vocabulary: np.ndarray
+    # shape (tokens of all texts,): the word of each token, text after text
     words: np.ndarray
+    # shape (texts + 1,): where the tokens of each text begin
     start: np.ndarray
 
     @classmethod

@@ -28,13 +28,7 @@ MODULES: dict[str, str] = {
 
 
 def find(name: str) -> Experiment:
-    """The experiment of a name.
-
-    Raises
-    ------
-    DataError
-        There is none of that name.
-    """
+    """The experiment of a name."""
     if name not in MODULES:
         raise DataError(f"there is no experiment {name!r}; there are {', '.join(MODULES)}")
     module, _, kind = MODULES[name].partition(":")

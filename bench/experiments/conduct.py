@@ -34,6 +34,8 @@ def conduct(
 ) -> list[Result]:
     """Run what is not yet in ``folder/runs.jsonl``, and return all results in the order of `Experiment.runs`.
 
+    Runs of another form, or of other code that no check has confirmed (`confirm`), are not gone on with.
+
     Parameters
     ----------
     experiment : Experiment
@@ -51,12 +53,6 @@ def conduct(
         The short form.
     show : callable
         Told how many runs of how many are done.
-
-    Raises
-    ------
-    DataError
-        The data are not there; or the folder holds runs of another form of the experiment, or of other code that no
-        check has confirmed (`confirm`).
     """
     wanted = experiment.runs(repeats or experiment.repeats, quick)
     head = {
@@ -107,11 +103,6 @@ def kept(experiment: Experiment, folder: Path, repeats: int) -> tuple[dict[str, 
     """Return the head of the file of a folder, which tells code, date and machine, and all results that it keeps.
 
     Runs beyond the wanted repeats, as an interrupted conduct of more leaves them, come last where runs stand apart.
-
-    Raises
-    ------
-    DataError
-        Runs are missing.
     """
     head, done = read(folder / RUNS)
     wanted = experiment.runs(repeats, head["quick"]) if head else []

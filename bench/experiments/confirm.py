@@ -44,13 +44,7 @@ class Check(NamedTuple):
 
 
 def pages(folder: Path, name: str = "all") -> list[Path]:
-    """Return the files of runs of one experiment, or of all.
-
-    Raises
-    ------
-    DataError
-        There are none.
-    """
+    """Return the files of runs of one experiment, or of all."""
     paths = sorted(folder.glob(f"{'*' if name == 'all' else name}/{conduct.RUNS}"))
     if not paths:
         raise DataError(f"no results of experiments in {folder}; give their folder by --out")

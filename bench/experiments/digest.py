@@ -22,7 +22,7 @@ def code_of(experiment: Experiment) -> str:
     Comments, docstrings and what is `TOLD` of the runs are left out.  So is the engine, whose answers are the same to
     its tolerance: its own tests hold them.
     """
-    found, waiting = set(), [_file_of(type(experiment).__module__)]
+    found, waiting = set(), [PACKAGES.joinpath(*type(experiment).__module__.split(".")).with_suffix(".py")]
     while waiting:
         path = waiting.pop()
         if path not in found:
@@ -32,10 +32,6 @@ def code_of(experiment: Experiment) -> str:
     for path in sorted(found):
         digest.update(f"{path.relative_to(PACKAGES).as_posix()}\n{_code(path)}".encode())
     return digest.hexdigest()[:12]
-
-
-def _file_of(module: str) -> Path:
-    return PACKAGES.joinpath(*module.split(".")).with_suffix(".py")
 
 
 def _imported(path: Path) -> list[Path]:

@@ -52,18 +52,13 @@ MEASURES = ("SVM's error, same repeats", "SVM's error, other repeats", "strokes 
 
 @dataclass(frozen=True)
 class Characters:
-    """Images as rows of intensities from 0 to 1, what they show, and the pixels of each stroke found in each.
+    """Images as rows of intensities from 0 to 1, what they show, and the pixels of each stroke found in each."""
 
-    Attributes
-    ----------
-    X : array, shape (images, pixels)
-    label : array of int, shape (images,)
-    found : dict
-        Of each stroke, which pixels of each image realize it; none where the image has it not.
-    """
-
+    # shape (images, pixels)
     X: np.ndarray
+    # shape (images,)
     label: np.ndarray
+    # of each stroke, which pixels of each image realize it; none where the image has it not
     found: dict[str, np.ndarray]
 
     def explanations(self, rows: np.ndarray, strokes: list[str]) -> np.ndarray:

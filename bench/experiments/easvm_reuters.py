@@ -54,21 +54,14 @@ GAP, PASSES = 1e-3, 300
 
 @dataclass(frozen=True)
 class Articles:
-    """Bags of words.
+    """Bags of words."""
 
-    Attributes
-    ----------
-    X : csr_array, shape (articles, words)
-    is_train : array of bool
-    belongs : dict
-        Of each category, which articles have it.
-    important : dict
-        Of each category, which words are important.
-    """
-
+    # shape (articles, words)
     X: sp.csr_array
     is_train: np.ndarray
+    # of each category, which articles have it
     belongs: dict[str, np.ndarray]
+    # of each category, which words are important
     important: dict[str, np.ndarray]
 
     def sample(self, category: str, size: int, seed: int) -> np.ndarray:

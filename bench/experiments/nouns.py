@@ -35,21 +35,14 @@ Task = tuple[str, str]
 
 @dataclass(frozen=True)
 class NounPosts:
-    """Posts as sets of nouns.
+    """Posts as sets of nouns."""
 
-    Attributes
-    ----------
-    X : csr_array of 0 and 1, shape (posts, nouns)
-    label : array of str, shape (posts,)
-        The label of each post's group.
-    nouns : array of str
-    distances : dict
-        Of each label, the distance of every noun to it.
-    """
-
+    # shape (posts, nouns)
     X: sp.csr_array
+    # shape (posts,): the label of each post's group
     label: np.ndarray
     nouns: np.ndarray
+    # of each label, the distance of every noun to it
     distances: dict[str, np.ndarray]
 
     def of(self, task: Task, among: np.ndarray) -> np.ndarray:
@@ -75,13 +68,7 @@ class NounPosts:
 def noun_posts(
     data: str | None, labels: tuple[str, ...] = tuple(GROUPS), relations: tuple[str, ...] | None = None
 ) -> NounPosts:
-    """The posts of all four groups, or of some of them; `relations` as in `models.WordNet`.
-
-    Raises
-    ------
-    DataError
-        20 Newsgroups or WordNet is not there; the message says how to get it.
-    """
+    """The posts of all four groups, or of some of them; `relations` as in `models.WordNet`."""
     posts = newsgroups(data, list(GROUPS.values()))
     texts = (tokenize(f"{a}\n{b}", None, None) for a, b in zip(posts.subjects, posts.bodies))
     tokens = cached_tokens("newsgroups-words", locate(SOURCE, data), lambda: texts)

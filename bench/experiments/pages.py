@@ -71,26 +71,22 @@ def rewrite(folder: Path, find: Callable[[str], Experiment], names: Collection[s
 def page(summary: dict[str, Any], tables: list[Table], picture: bytes | None) -> str:
     """Claim, protocol and verdict, the figure and the tables, in a page that needs no other file."""
     form = "in the short form, " if summary["quick"] else ""
+    encoded = base64.b64encode(picture or b"").decode()
+    heads = ["the paper's protocol", "ours", "differences"]
     body = [
         f"<h1>{html.escape(summary['title'])}</h1>",
         f"<p class='note'>{html.escape(summary['source'])}; {form}{summary['runs']} runs, {summary['seconds']:g} s of "
         f"one thread in all; {_made(summary)}</p>",
         _beside([summary]),
-        _protocol(summary["protocol"]),
-        "" if picture is None else f'<p><img alt="figure" src="data:image/png;base64,{_text(picture)}"></p>',
+        _words_table(heads, [list(map(html.escape, summary["protocol"].values()))]),
+        f'<p><img alt="figure" src="data:image/png;base64,{encoded}"></p>' if encoded else "",
         *map(html_table, tables),
     ]
     return document(summary["title"], body)
 
 
 def index(folder: Path) -> Path:
-    """One page over all experiments in a folder, with links to theirs.
-
-    Raises
-    ------
-    DataError
-        There are none.
-    """
+    """One page over all experiments in a folder, with links to theirs."""
     summaries = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(f"*/{SUMMARY}"))]
     if not summaries:
         raise DataError(f"{folder} has no results of experiments: no file */{SUMMARY}")
@@ -173,11 +169,6 @@ def _parts(summaries: list[dict[str, Any]]) -> str:
     return _words_table(["experiment", "part of the claim", "found", "asked for", "holds"], rows)
 
 
-def _protocol(protocol: dict[str, str]) -> str:
-    """How the paper measured and how it is done here, side by side."""
-    return _words_table(["the paper's protocol", "ours", "differences"], [list(map(html.escape, protocol.values()))])
-
-
 def _words_table(heads: list[str], rows: list[list[str]]) -> str:
     """A table of cells of HTML, whose words run on."""
     style = "<style>td.words { text-align: left; white-space: normal; vertical-align: top; }</style>"
@@ -192,7 +183,3 @@ def _picture(experiment: Experiment, runs: list[Result]) -> bytes | None:
     out = io.BytesIO()
     experiment.figure(runs).savefig(out, format="png", dpi=110, bbox_inches="tight")
     return out.getvalue()
-
-
-def _text(picture: bytes) -> str:
-    return base64.b64encode(picture).decode()

@@ -190,11 +190,8 @@ def symbols_of(X: list[np.ndarray], train: np.ndarray, rng: np.random.Generator)
     points = np.concatenate([X[i] for i in train])
     mean, scale = points.mean(axis=0), points.std(axis=0)
     centres = cluster_means((points - mean) / scale, SYMBOLS, rng, rounds=30)
-    return [_nearest((x - mean) / scale, centres) for x in X]
-
-
-def _nearest(x: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    return ((centres**2).sum(axis=1) - 2.0 * x @ centres.T).argmin(axis=1)
+    norms = (centres**2).sum(axis=1)
+    return [(norms - 2.0 * (x - mean) / scale @ centres.T).argmin(axis=1) for x in X]
 
 
 def _of_scores(halves: Halves, K: int, seed: int) -> dict[str, float]:

@@ -75,22 +75,14 @@ DRAWN: tuple[frozenset[str], ...] = (
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Characters by their strokes, in groups of similar ones.
+    """Characters by their strokes, in groups of similar ones."""
 
-    Attributes
-    ----------
-    side : int
-        Rows and columns of an image.
-    strokes : dict
-    prototypes : tuple
-        The names of the strokes of each character.
-    groups : tuple
-        Characters of one group are hard to tell apart.
-    """
-
+    # rows and columns of an image
     side: int
     strokes: dict[str, Stroke]
+    # the names of the strokes of each character
     prototypes: tuple[frozenset[str], ...]
+    # characters of one group are hard to tell apart
     groups: tuple[tuple[int, ...], ...]
 
     def essential(self, one: int, other: int) -> list[str]:

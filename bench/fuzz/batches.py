@@ -101,11 +101,6 @@ def solve(cases: Sequence[Case], shared: tuple[str, ...], threads: int, start: A
     return qp.solve_many(**given, threads=threads, warm_start=start)
 
 
-def in_full(case: Case) -> Case:
-    """Form a low-rank P, as `solve_many` does: the rounded entries are the program's."""
-    return replace(case, program=multiplied_out(case.program))
-
-
 def bits(many: Any, i: int) -> tuple[Any, ...]:
     """Return all that is told of program `i`, as bytes."""
     fields = (np.asarray(getattr(many, name)[i]).tobytes() for name in (*many.vectors, *many.numbers))
@@ -148,7 +143,9 @@ def run(
         again = f"python -m bench fuzz --batches --seed {seed} --only {number}"
         try:
             many = solve(cases, shared, 1)
-            verdicts = [judge(in_full(case), from_solution(found, 0.0)) for case, found in zip(cases, many)]
+            # a low-rank P is formed, as `solve_many` does: the rounded entries are the program's
+            formed = [replace(case, program=multiplied_out(case.program)) for case in cases]
+            verdicts = [judge(case, from_solution(found, 0.0)) for case, found in zip(formed, many)]
             found = differences(rng, cases, shared, many)
         except Exception as error:  # whatever it is, it is what this looks for
             verdicts, found = [Verdict(EXCEPTION, f"{type(error).__name__}: {error}")], []

@@ -14,17 +14,10 @@ OPTIMAL, INFEASIBLE, UNBOUNDED, UNKNOWN = "optimal", "infeasible", "unbounded", 
 
 @dataclass(frozen=True)
 class Planted:
-    """What a program was built around: an optimal pair, a certificate, or nothing.
+    """What a program was built around: an optimal pair, a certificate, or nothing."""
 
-    Attributes
-    ----------
-    kind : str
-        "optimal", "infeasible", "unbounded" (and feasible) or "unknown".
-    x, y, z : ndarray or None
-        The optimal pair, or the part of it that is the certificate; z is ``z_bounds`` for a quadratic program.
-    """
-
-    kind: str = UNKNOWN
+    kind: str = UNKNOWN  # "optimal", "infeasible", "unbounded" (and feasible) or "unknown"
+    # x, y, z: the optimal pair, or the part of it that is the certificate; z is ``z_bounds`` for a quadratic program
     x: np.ndarray | None = None
     y: np.ndarray | None = None
     z: np.ndarray | None = None
@@ -32,31 +25,17 @@ class Planted:
 
 @dataclass(frozen=True)
 class Case:
-    """A program, what is planted in it, and how it is solved.
-
-    Attributes
-    ----------
-    program : `socp.ConeProgram` or `qp.QuadraticProgram`
-    planted : Planted
-    hard : bool
-        No answer is no failure: scaled beyond 1e4, at the edge of feasibility, or with settings at their limits.
-    settings : dict
-        Those of the solve.
-    before : Case, optional
-        The program of which a solver is set up and solved, to be updated to this one by `change`.
-    change : dict
-        The arguments of ``update``.
-    warm_start : bool
-        How the updated program is solved.
-    """
+    """A program, what is planted in it, and how it is solved."""
 
     program: Program
     planted: Planted
+    # no answer is no failure: scaled beyond 1e4, at the edge of feasibility, or with settings at their limits
     hard: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)  # those of the solve
+    # the program of which a solver is set up and solved, to be updated to this one by `change`
     before: Case | None = None
-    change: dict[str, Any] = field(default_factory=dict)
-    warm_start: bool = False
+    change: dict[str, Any] = field(default_factory=dict)  # the arguments of ``update``
+    warm_start: bool = False  # how the updated program is solved
 
     @property
     def expected(self) -> bool:

@@ -42,27 +42,14 @@ FATAL = (WRONG, EXCEPTION, CRASH)
 
 @dataclass(frozen=True)
 class Truth:
-    """Residuals of an answer, or the error of a certificate, in exact arithmetic, and what the answer tells of them.
+    """Residuals of an answer, or the error of a certificate, in exact arithmetic, and what the answer tells of them."""
 
-    Attributes
-    ----------
-    over_tol : float
-        The largest over the tolerance that the status promises; 0 where it promises none.
-    told : float
-        The smallest ratio of what is told to what is true, of those that are not rounding; infinite where all are.
-    excused : bool
-        Whether the message says that double precision has no more digits.
-    residuals : tuple of float
-        The primal residual, the dual residual and the gap; the error alone of a certificate.
-    faults : tuple of str
-        What the answer states that is not so.
-    """
-
-    over_tol: float
+    over_tol: float  # the largest over the tolerance that the status promises; 0 where it promises none
+    # the smallest ratio of what is told to what is true, of those that are not rounding; infinite where all are
     told: float
-    excused: bool
-    residuals: tuple[float, ...]
-    faults: tuple[str, ...] = ()
+    excused: bool  # whether the message says that double precision has no more digits
+    residuals: tuple[float, ...]  # the primal residual, the dual residual and the gap; the error alone of a certificate
+    faults: tuple[str, ...] = ()  # what the answer states that is not so
 
     def text(self) -> str:
         """Return the residuals with their names."""

@@ -18,21 +18,11 @@ TRIPLES = ((5, 3, 4), (5, -4, 3), (13, 5, -12), (1, 0, 1), (1, -1, 0), (2, 0, -2
 
 @dataclass(frozen=True)
 class Style:
-    """How data are drawn.
+    """How data are drawn."""
 
-    Attributes
-    ----------
-    whole : bool
-        Small whole numbers, with which everything planted is exact, in place of normal ones.
-    degenerate : float
-        The probability that neither side of a complementary pair is positive.
-    density : float
-        Of matrices.
-    """
-
-    whole: bool = False
-    degenerate: float = 0.0
-    density: float = 1.0
+    whole: bool = False  # small whole numbers, with which everything planted is exact, in place of normal ones
+    degenerate: float = 0.0  # the probability that neither side of a complementary pair is positive
+    density: float = 1.0  # of matrices
 
 
 def any_style(rng: np.random.Generator, degenerate: float = 0.0) -> Style:

@@ -41,25 +41,14 @@ BY_WORD = {word: status for status, words in STATUSES.items() for word in words.
 
 
 class Asked(NamedTuple):
-    """A program in the solver's own form, translated in nobody's time.
+    """A program in the solver's own form, translated in nobody's time."""
 
-    Attributes
-    ----------
-    setup : callable
-        Returns the solver, set up.
-    solve : callable
-        Of the solver; what it returns is for `read`.
-    read : callable
-        Of the solver and what `solve` returned: the solver's word, which `STATUSES` translates, its iterations,
-        and the point in the project's signs.
-    update : callable, optional
-        Gives the solver another linear objective.
-    """
-
-    setup: Callable[[], Any]
-    solve: Callable[[Any], Any]
+    setup: Callable[[], Any]  # returns the solver, set up
+    solve: Callable[[Any], Any]  # of the solver; what it returns is for `read`
+    # of the solver and what `solve` returned: the solver's word, which `STATUSES` translates, its iterations, and the
+    # point in the project's signs
     read: Callable[[Any, Any], tuple[str, int, Point]]
-    update: Callable[[Any, np.ndarray], Any] = lambda solver, c: None
+    update: Callable[[Any, np.ndarray], Any] = lambda solver, c: None  # gives the solver another linear objective
 
 
 Adapter = Callable[[Any, dict[str, Any]], Any]
@@ -67,33 +56,21 @@ Adapter = Callable[[Any, dict[str, Any]], Any]
 
 @dataclass(frozen=True)
 class Peer:
-    """A reference solver.
+    """A reference solver."""
 
-    Attributes
-    ----------
-    ask : callable
-        The adapter: of a program and the settings what is `Asked`, or already the `Answer`.
-    name, package, distribution : str
-        Of the adapter, of what is imported, and of what is installed.
-    takes : tuple of str
-        Some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that is asked for batches alone.
-    tolerances : dict
-        The solver's tolerances and the least value of each.
-    time_limit, threads : str
-        The names of these settings; those that know no time limit (ecos, cvxopt, qoco, piqp, qtqp, proxsuite) get none.
-    fixed : dict
-        Its other settings.
-    """
-
-    ask: Adapter
+    ask: Adapter  # the adapter: of a program and the settings what is `Asked`, or already the `Answer`
+    # name, package, distribution: of the adapter, of what is imported, and of what is installed
     name: str
     package: str
     distribution: str
+    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that is asked for batches alone
     takes: tuple[str, ...]
-    tolerances: dict[str, float]
+    tolerances: dict[str, float]  # the solver's tolerances and the least value of each
+    # time_limit, threads: the names of these settings; those that know no time limit (ecos, cvxopt, qoco, piqp, qtqp,
+    # proxsuite) get none
     time_limit: str
     threads: str
-    fixed: dict[str, Any]
+    fixed: dict[str, Any]  # its other settings
 
     def settings(self, tol: float, time_limit: float | None = None, threads: int = 1) -> dict[str, Any]:
         """The keyword settings under the names that the solver has for them."""

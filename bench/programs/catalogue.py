@@ -67,34 +67,18 @@ FACTORED, PRODUCT = "factored", "product"
 
 @dataclass(frozen=True)
 class Case:
-    """One program of a comparison.
+    """One program of a comparison."""
 
-    Attributes
-    ----------
-    name : str
-        Unique in its set: the file's stem, or class and size.
-    source : str
-        "file", or the name of the set that it is generated for.
-    group : str
-        The class of a generated program; empty for a file.
-    size, seed : int
-        Of a generated program.
-    path : str
-        Of a file.
-    peers : tuple of str
-        The solvers that take such a program, installed or not.
-    forms : tuple of str
-        The forms in which a peer gets the program, the better of which counts: a low-rank P as its factor
-        and as the product; else the one form "".
-    """
-
-    name: str
-    source: str
-    group: str = ""
+    name: str  # unique in its set: the file's stem, or class and size
+    source: str  # "file", or the name of the set that it is generated for
+    group: str = ""  # the class of a generated program; empty for a file
+    # size, seed: of a generated program
     size: int = 0
     seed: int = 0
-    path: str = ""
-    peers: tuple[str, ...] = ()
+    path: str = ""  # of a file
+    peers: tuple[str, ...] = ()  # the solvers that take such a program, installed or not
+    # the forms in which a peer gets the program, the better of which counts: a low-rank P as its factor and as the
+    # product; else the one form ""
     forms: tuple[str, ...] = ("",)
 
 
@@ -118,11 +102,6 @@ def cases(
         The folder of the files, as in `sets.files`.
     only : str, optional
         A shell pattern of names, or a part of a name.
-
-    Raises
-    ------
-    DataError
-        The set or its files are not there, the sizes cannot be read, or `only` matches nothing.
     """
     if name in sets.SETS:
         return [_file_case(path) for path in sets.files(name, data, only)]

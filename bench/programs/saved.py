@@ -42,13 +42,7 @@ def write(program: Program, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Program:
-    """Read a program that `write` wrote.
-
-    Raises
-    ------
-    ProgramError
-        The file is no such archive, something is missing in it, or it decompresses to more than `MAX_BYTES`.
-    """
+    """Read a program that `write` wrote."""
     with open(path, "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as archive:

@@ -75,11 +75,6 @@ def files(name: str, data: str | os.PathLike[str] | None = None, only: str | Non
         variable ``CENTRALPATH_DATA``.
     only : str, optional
         A shell pattern of names (``CVXQP*``), or a part of a name; upper and lower case are one.
-
-    Raises
-    ------
-    DataError
-        The set is unknown, is not there, or `only` matches none of it.
     """
     if name not in SETS:
         raise DataError(f"there is no set {name!r}; the sets are {', '.join(SETS)}")
@@ -103,13 +98,6 @@ def read(path: str | os.PathLike[str]) -> Program:
 
     ``.cbf`` gives a `socp.ConeProgram`; ``.mat``, ``.qps`` and ``.mps`` a `qp.QuadraticProgram`; all but
     ``.mat`` also with ``.gz``.  ``.npz``, of `bench.programs.saved`, gives either.
-
-    Raises
-    ------
-    DataError
-        The ending is another one, or there is no such file.
-    ProgramError
-        The file is not what its ending says.
     """
     path = Path(path)
     name = path.name.lower()
@@ -136,11 +124,6 @@ def matches(name: str, only: str) -> bool:
 
 def chosen(names: Iterable[str], only: str | None, what: str) -> list[str]:
     """The names that match `only`, all of them when it is None.
-
-    Raises
-    ------
-    DataError
-        None does; the message says what there is.
 
     Examples
     --------

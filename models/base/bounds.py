@@ -26,12 +26,6 @@ class Bound:
         A sentence for every assumption that fails.
     details : dict
         The theorem's own quantities.
-
-    Examples
-    --------
-    >>> bound = Bound(math.inf, 9.0, ("h = 9 must be at most e m = 5.44",))
-    >>> print(bound.holds, bound)
-    False inf: h = 9 must be at most e m = 5.44
     """
 
     value: float
@@ -54,11 +48,6 @@ def large_margin_dimension(gamma: float, radius: float, norm: float = 1.0) -> fl
     Theorem 2 of Sun and DeJong is the same with R_V, the radius of the *explained* examples, for functions that give
     every x of the domain the value of its explained v.  The theorem asks this of the sample only; its proof, which
     replaces each x by v, needs it of every point that is shattered.
-
-    Examples
-    --------
-    >>> large_margin_dimension(gamma=0.5, radius=2.0)
-    16.0
     """
     for name, value in (("gamma", gamma), ("radius", radius), ("norm", norm)):
         check_number(name, value, low=0.0, open_low=True)

@@ -17,13 +17,6 @@ def merge_copies(X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[np.nda
     """Which samples are the first of their copies, with what weights, and of every sample which of these it is.
 
     Samples of different classes are no copies.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]])
-    >>> first, weights, owner = merge_copies(X, np.array([1, 0, 1]), np.array([1.0, 3.0, 2.0]))
-    >>> first.tolist(), weights.tolist(), owner.tolist()
-    ([1, 0], [3.0, 3.0], [1, 0, 1])
     """
     rows = sp.csr_array(X, dtype=np.float64, copy=True)
     rows.sum_duplicates()

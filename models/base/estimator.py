@@ -91,15 +91,14 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
     )
 
 
-def convergence_warning() -> type[Warning]:
-    """The warning of a fit that did not converge: scikit-learn's own when loaded, for its users filter by it."""
-    exceptions = sys.modules.get("sklearn.exceptions")
-    return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
-
-
 def warn_unconverged(message: str, stacklevel: int) -> None:
-    """Warn of a fit that did not converge; `stacklevel` is that of the caller, as in `warnings.warn`."""
-    warnings.warn(message, convergence_warning(), stacklevel + 1)
+    """Warn of a fit that did not converge, by scikit-learn's own warning when loaded: its users filter by it.
+
+    `stacklevel` is that of the caller, as in `warnings.warn`.
+    """
+    exceptions = sys.modules.get("sklearn.exceptions")
+    category = ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
+    warnings.warn(message, category, stacklevel + 1)
 
 
 def _metadata_of(method: Any) -> list[str]:
@@ -412,13 +411,10 @@ class Classifier(Estimator):
         codes = self._labels_to_fit(y, X.shape[0])
         return X, codes, self._weights_to_fit(sample_weight, codes)
 
-    def _labels_of(self, values: np.ndarray) -> np.ndarray:
-        """The labels that decision values speak for; see `predicted`."""
-        return self.classes_[predicted(values)]
-
     def predict(self, X: Any) -> np.ndarray:
         """The class of every sample, which the values of `decision_function` speak for."""
-        return self._labels_of(self.decision_function(X))
+        codes = predicted(self.decision_function(X))
+        return self.classes_[codes]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The (weighted) share of samples whose label is predicted rightly."""

@@ -20,15 +20,6 @@ def two_class_problems(codes: np.ndarray, classes: int, scheme: str) -> Iterator
     """The rows of every two-class problem and their signs, +1 and -1; with two classes there is one, +1 for the second.
 
     `codes` are the classes of all samples, from 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> for rows, signs in two_class_problems(np.array([0, 1, 2, 1]), 3, "ovo"):
-    ...     print(rows, signs)
-    [0 1 3] [ 1. -1. -1.]
-    [0 2] [ 1. -1.]
-    [1 2 3] [ 1. -1.  1.]
     """
     if classes == 2:
         yield np.arange(codes.size), np.where(codes == 1, 1.0, -1.0)
@@ -42,28 +33,14 @@ def two_class_problems(codes: np.ndarray, classes: int, scheme: str) -> Iterator
 
 
 def spread(values: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
-    """`values` at the places `at` of a vector that is zero elsewhere: of a machine's samples among all of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spread(np.array([0.5, 2.0]), np.array([1, 3]), 4)
-    array([0. , 0.5, 0. , 2. ])
-    """
+    """`values` at the places `at` of a vector that is zero elsewhere: of a machine's samples among all of them."""
     found = np.zeros(size, dtype=values.dtype)
     found[at] = values
     return found
 
 
 def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:
-    """The places of each fold; every class is dealt out in turn, to fewer folds when a class has not so many samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stratified_folds(np.array([0, 0, 1, 1, 0]), 2)
-    [array([0, 2, 4]), array([1, 3])]
-    """
+    """The places of each fold; every class is dealt out in turn, fewer when a class has not so many samples."""
     folds = min(folds, int(np.bincount(codes).min()))
     if folds < 2:
         raise ValueError("cross-validation needs at least two samples of every class")
@@ -98,15 +75,7 @@ def scores(decisions: np.ndarray, classes: int, scheme: str, shape: str = "ovr")
 
 
 def winners(decisions: np.ndarray, classes: int, scheme: str, break_ties: bool = False) -> np.ndarray:
-    """The class of every sample, as its code, from the decision values of all machines, a column each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> circle = np.array([[0.1, -0.5, 0.2]])  # each of three classes beats another
-    >>> winners(circle, 3, "ovo"), winners(circle, 3, "ovo", break_ties=True)
-    (array([0]), array([2]))
-    """
+    """The class of every sample, as its code, from the decision values of all machines, a column each."""
     if classes > 2 and scheme == "ovo" and not break_ties:
         return pair_sums(decisions > 0.0, classes, ~(decisions > 0.0)).argmax(axis=1)
     return predicted(scores(decisions, classes, scheme))
@@ -118,14 +87,7 @@ def class_scores(values: np.ndarray) -> np.ndarray:
 
 
 def predicted(values: np.ndarray) -> np.ndarray:
-    """The class of every sample, as its code, by what `scores` gives: by the sign, or the column of the largest value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> predicted(np.array([-0.5, 2.0])), predicted(np.array([[0.1, 0.7, 0.2]]))
-    (array([0, 1]), array([1]))
-    """
+    """The code of the class of every sample by what `scores` gives: by the sign, or the column of the largest value."""
     return (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
 
 

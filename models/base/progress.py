@@ -27,18 +27,6 @@ class History(list[float]):
         Nothing is printed at 0.
     first : int
         The iteration of the first value.
-
-    Examples
-    --------
-    >>> history = History("Bisection", "width", level=1)
-    >>> history.append(2.0)  # doctest: +ELLIPSIS
-    Bisection
-     iter            width      change     sec
-        0   2.00000000e+00      ------ ...
-    >>> history.append(1.0)  # doctest: +ELLIPSIS
-        1   1.00000000e+00   -1.00e+00 ...
-    >>> history
-    [2.0, 1.0]
     """
 
     def __init__(self, title: str = "", objective: str = "", level: int = 0, first: int = 0) -> None:

@@ -21,14 +21,7 @@ class Rows(Structure):
 
 
 def rows_of(X: Any, bias: float) -> Rows:
-    """The rows of a matrix, dense or CSR.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows_of(np.array([[1.0, 2.0], [0.0, 1.0]]), 1.0).indptr
-    array([0, 2, 4])
-    """
+    """The rows of a matrix, dense or CSR."""
     rows = Rows()
     rows.bias = float(bias)
     if sp.issparse(X):

@@ -90,12 +90,13 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         & \phantom{-}(w^\top \mu_2 + b) / \beta \ge \|\Sigma_2^{1/2} w\| - \zeta_2                   & (4.21) \\
         & \xi, \nu, \zeta \ge 0                                                                      & (4.22-24)
 
-    An infinite constant makes its constraint hard; all three give the hard problem (4.5)-(4.9).  The problem is not
-    convex.  Step 1 solves it in (w, b) with the means fixed, step 2 moves the means as far from the hyperplane as
-    (4.19) allows, and the objective never increases (Theorem 4.1).  In the paper the radii phi + nu are given in both.
-    Here step 2 chooses nu at least cost, and with a finite C_3 step 1 chooses it, too: the means go on in their
-    directions, a product of nu and w whose convex part is linearized (`models.programs.bilevel`), so that the answer
-    is stationary in nu as well.  Where Omega has a zero variance, mu = t.
+    An infinite constant makes its constraint hard; all three give the hard problem (4.5)-(4.9), and where it cannot
+    hold, the ValueError says which constraint.  The problem is not convex.  Step 1 solves it in (w, b) with the means
+    fixed, step 2 moves the means as far from the hyperplane as (4.19) allows, and the objective never increases
+    (Theorem 4.1).  In the paper the radii phi + nu are given in both.  Here step 2 chooses nu at least cost, and with a
+    finite C_3 step 1 chooses it, too: the means go on in their directions, a product of nu and w whose convex part is
+    linearized (`models.programs.bilevel`), so that the answer is stationary in nu as well.  Where Omega has a zero
+    variance, mu = t.
 
     Parameters
     ----------
@@ -156,12 +157,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     program_, solution_ : socp.ConeProgram and socp.Solution
         The last step 1 of the best start, in the coordinates of `models.bilevel.span`.
 
-    Raises
-    ------
-    ValueError
-        X, y or sample_weight cannot be fitted, a parameter is wrong, or the hard problem is infeasible: the message
-        says which constraint cannot hold.
-
     Examples
     --------
     >>> prior = GenerativePrior(t=([-1.0, 0.0], [1.0, 0.0]), Omega=(0.1, 0.1))
@@ -221,11 +216,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         ----------
         X, y, sample_weight
             Those of `fit`.
-
-        Raises
-        ------
-        ValueError
-            They are not; or w is zero.
         """
         samples = self._samples_again(X, y, sample_weight)
         w, b = self.coef_[0], float(self.intercept_[0])

@@ -54,12 +54,6 @@ class Certificate:
         By how much the worst hard constraint is missed.
     radii : float
         By how much kappa_i is above C_3, or below where nu_i > 0: the objective's slope in nu_i.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Certificate(np.ones(2), np.zeros(2), np.zeros(2), 1e-9, 0.0, 0.0, 0.0, 0.5).error
-    0.5
     """
 
     alpha: np.ndarray

@@ -31,17 +31,6 @@ class Covariance:
     ----------
     kind : "scalar", "diagonal" or "full"
     value : float or ndarray
-
-    Raises
-    ------
-    socp.ProgramError
-        The shape does not fit, an entry is not finite, or the matrix is not symmetric positive semidefinite.
-
-    Examples
-    --------
-    >>> S = Covariance([1.0, 4.0, 0.0], 3)
-    >>> print(S.kind, S.length(np.array([3.0, 2.0, 9.0])))
-    diagonal 5.0
     """
 
     def __init__(self, value: Any, n: int, name: str = "Sigma") -> None:

@@ -41,11 +41,6 @@ class GenerativePrior:
     samples : frozenset of bytes
         Digests of the samples that `from_samples` took; empty where t, Omega and Sigma were given.
 
-    Raises
-    ------
-    socp.ProgramError
-        A pair is not a pair, a shape does not fit, or a matrix is not positive semidefinite.
-
     Examples
     --------
     >>> prior = GenerativePrior(t=([0.0, 0.0], [2.0, 0.0]), Omega=(0.1, [0.1, 0.0]))

@@ -107,11 +107,6 @@ def error_bound(
     Bound
         gamma, R_V, D and R, the largest |phi(x)|, in its details; infinite where a sample is not on its side.
 
-    Raises
-    ------
-    ValueError
-        The machine has more than two classes, or X, y and the explanations do not fit it.
-
     Examples
     --------
     >>> from models import ExplanationAugmentedSVC

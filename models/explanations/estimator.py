@@ -103,11 +103,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
         For "cv" and explanations: what was tried, and its `scoring` on each fold.
 
-    Raises
-    ------
-    ValueError
-        Something does not fit, which the message names; or the margin is hard and cannot be had.
-
     Examples
     --------
     The second feature separates these four points better, but the explanation says that only the first matters.

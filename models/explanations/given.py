@@ -39,11 +39,6 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
     V : array or CSR, shape (explanations, features)
     owner : array of int, shape (explanations,)
 
-    Raises
-    ------
-    ValueError
-        The explanations do not fit X.
-
     Examples
     --------
     >>> import numpy as np
@@ -76,13 +71,6 @@ def distinct_folds(
 
     Copies in the training part would tell of what is held out.  The order of the samples makes no difference.  There
     is no fold where a class has one distinct sample.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, none = np.array([[1.0], [1.0], [2.0], [3.0], [4.0]]), np.zeros(0, dtype=np.int64)
-    >>> distinct_folds(X, X[:0], none, np.array([0, 0, 0, 1, 1]), np.arange(5))
-    [(array([2, 4]), array([0, 1, 3])), (array([0, 1, 3]), array([2, 4]))]
     """
     which = merge_copies(V, np.zeros(owner.size, dtype=np.int64), np.ones(owner.size))[2]
     told = sp.csr_array((np.ones(which.size), (owner, which)), (codes.size, V.shape[0]))

@@ -132,10 +132,6 @@ class ConjugatePrior:
     weight: float
     scale: np.ndarray
 
-    @property
-    def is_flat(self) -> bool:
-        return self.strength == 0.0 and self.weight == 0.0
-
     def log_density(self, means: np.ndarray, covariances: np.ndarray) -> float:
         """The log prior density of the parameters, constants left out."""
         total = 0.0

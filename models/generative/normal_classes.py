@@ -66,32 +66,26 @@ class Sample:
 
 @dataclass
 class NormalClasses:
-    """Parameters of normal classes, and the statistics that they were estimated from.
-
-    Attributes
-    ----------
-    priors, counts : arrays, shape (K,)
-    means : array, shape (K, p)
-    covariances, scatters : arrays, shape (c, p, p), or (c, p) when they are diagonal; c is 1 when shared, otherwise K
-    fourths : array, shape (c,)
-        Sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`.
-    scale : array, shape (p,)
-        Total variances of the features (1 for a constant one), their mean where covariances are spherical; `varies`
-        says which are not constant.
-    """
+    """Parameters of normal classes, and the statistics that they were estimated from."""
 
     kind: str
     shared: bool
     prior: ConjugatePrior
     given_priors: np.ndarray | None
     dirichlet: np.ndarray
+    # shape (p,): total variances of the features (1 for a constant one), their mean where covariances are spherical;
+    # `varies` says which are not constant
     scale: np.ndarray
     varies: np.ndarray
+    # priors, counts: shape (K,)
     priors: np.ndarray = field(init=False)
     counts: np.ndarray = field(init=False)
+    # shape (K, p)
     means: np.ndarray = field(init=False)
+    # covariances, scatters: shape (c, p, p), or (c, p) when they are diagonal; c is 1 when shared, otherwise K
     covariances: np.ndarray = field(init=False)
     scatters: np.ndarray = field(init=False)
+    # shape (c,): sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`
     fourths: np.ndarray = field(init=False)
 
     def start(self, sample: Sample) -> None:
@@ -198,7 +192,7 @@ class NormalClasses:
         """What the scatters are divided by; one a covariance.  Unbiased without a prior only, and from two samples."""
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
         means = self.counts.size if self.shared else 1
-        if self.prior.is_flat:
+        if self.prior.strength == 0.0 and self.prior.weight == 0.0:
             return np.where(unbiased & (counts > means), counts - means, counts)
         return counts + self.prior.weight + means * (self.prior.strength > 0.0)
 

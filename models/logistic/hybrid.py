@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from ..base.estimator import Classifier, warn_unconverged
 from ..base.groups import IterationParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
-from ..numerics.newton_minimizer import Minimum, minimize, solve_cholesky
+from ..numerics.newton_minimizer import Minimum, factored, minimize
 from .separation import least_loss
 
 LEAST_PENALTY = 1e-8  # of separable evidence, a sample
@@ -279,22 +279,6 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         -------
         LeaveOneOutDeviation
             `expected`, `leave_one_out` and `deviation`, the absolute difference.
-
-        Raises
-        ------
-        ValueError
-            X and y do not give the word probabilities of the fit, y_test has another class, or theta another shape.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from models import HybridNaiveBayes
-        >>> rng, y = np.random.default_rng(0), np.arange(600) % 2
-        >>> X = np.array([rng.multinomial(9, [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]][k]) for k in y])
-        >>> model = HybridNaiveBayes().fit(X[:300], y[:300])
-        >>> found = model.leave_one_out_deviation(X[:300], y[:300], X[300:], y[300:], [[0.0, 0.0], [0.0, 5.0]])
-        >>> print(found.expected.round(2), found.leave_one_out.round(2))
-        [-0.69 -0.34] [-0.69 -0.38]
         """
         samples, new = self._counts(self._matrix_to_predict(X)), self._counts(self._matrix_to_predict(X_test))
         codes, new_codes = (self._known("y", y, samples.shape[0]), self._known("y_test", y_test, new.shape[0]))
@@ -386,4 +370,4 @@ class LikelihoodPoint:
         roots = np.exp(0.5 * self.log_P) * np.sqrt(self.likelihood.weights)[:, None]
         flat = (roots[:, :, None] * around).reshape(-1, self.likelihood.unknowns)
         H = flat.T @ flat + np.diag(self.likelihood.penalty * self.likelihood.squares)
-        return solve_cholesky(H, -gradient)
+        return factored(H)(-gradient)

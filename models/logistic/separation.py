@@ -30,7 +30,7 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
         return found, C
     model.program_ = separation_program(loss.margins())
     model.solution_ = uninterrupted(qp.solve(model.program_))
-    if not is_separable(model.solution_):
+    if -model.solution_.objective <= 0.5:  # the optimal value is a whole number: 0 says that nothing separates
         return found, C
     loss.penalty = loss.least_penalty()
     C = 1.0 / loss.penalty
@@ -39,8 +39,3 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
         stacklevel=4,
     )
     return minimize(), C
-
-
-def is_separable(solution: qp.Solution) -> bool:
-    """What the solution of the program says: its optimal value is a whole number."""
-    return bool(-solution.objective > 0.5)

@@ -316,7 +316,8 @@ def _learn(
         F = signs[:, None] * scaling.phi(table)
         inside = space._history("dual objective", f"{of}, classifier", first=1, inner=True)
         found = discriminate(F, space.a, space.c, start=multipliers, history=inside)
-        settled = isinstance(tilt, ExactTilt) and _settled(objectives, space.tol)
+        settled = isinstance(tilt, ExactTilt) and len(objectives) > 1
+        settled = settled and abs(objectives[-2] - objectives[-1]) <= space.tol * (1.0 + abs(objectives[-1]))
         if settled or len(objectives) >= space.max_iter:
             objectives.end(settled)
             return _Learned([part.model for part in samples.parts], scaling, found, np.array(objectives))
@@ -327,7 +328,3 @@ def _learn(
         objectives.append(float(divergence + space.xi * (0.5 * u @ u + loss) - samples.log_prior()))
         table = tilted.table
         samples.maximize(tilt.statistics(table))
-
-
-def _settled(objectives: list[float], tol: float) -> bool:
-    return len(objectives) > 1 and abs(objectives[-2] - objectives[-1]) <= tol * (1.0 + abs(objectives[-1]))

@@ -75,11 +75,6 @@ def semantic_distances(ontology: Any, words: Sequence[Any], labels: Sequence[Any
     array of int, shape (labels, n)
         `UNREACHABLE`, which is -1, where there is no path.
 
-    Raises
-    ------
-    socp.ProgramError
-        A label is not in the ontology, or `ontology` is none.
-
     Examples
     --------
     >>> graph = {"weapon": ["gun", "bomb"], "vehicle": ["car", "ship"], "thing": ["weapon", "vehicle"]}
@@ -108,13 +103,7 @@ def undirected_links(nodes: int, ends: np.ndarray) -> sp.csr_array:
 
 
 def links_from(links: sp.csr_array, sources: np.ndarray) -> np.ndarray:
-    """The number of links between each node and the nearest source, by one breadth-first search.
-
-    Examples
-    --------
-    >>> links_from(undirected_links(4, np.array([[0, 1], [1, 2]])), np.array([0]))
-    array([ 0,  1,  2, -1])
-    """
+    """The number of links between each node and the nearest source, by one breadth-first search."""
     distance = np.full(links.shape[0], UNREACHABLE, dtype=np.int64)
     frontier = np.unique(sources)
     level = 0

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import qp
@@ -210,12 +211,17 @@ def test_libsvm_answers_at_a_verified_gap(form):
 
 
 def test_libsvm_takes_no_other_program():
-    for program in (
-        generate.portfolio(5),
-        generate.enclosing_ball(3),
-        qp.QuadraticProgram([[1.0]], [-1.0], lb=0, ub=1),
-    ):
-        assert not peers.svm.is_svm_dual(program)
+    dual = generate.svm_dual_rbf(10)
+    given = {name: getattr(dual, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
+    assert peers.svm.is_svm_dual(qp.QuadraticProgram(**given)) and "libsvm" in peers.peers_for(dual)
+    one = np.arange(10) == 3
+    for name, value in (
+        ("l", -1.0), ("u", 1.0), ("A", dual.A * (1.0 + one)), ("q", dual.q * (1.0 + one)), ("lb", -1.0 * one),
+        ("ub", np.inf), ("ub", dual.ub + one), ("P", None), ("P", qp.LowRank(np.ones((10, 1)), 1.0)),
+    ):  # fmt: skip
+        program = qp.QuadraticProgram(**{**given, name: value})
+        assert not peers.svm.is_svm_dual(program) and "libsvm" not in peers.peers_for(program), name
+    for program in (generate.portfolio(5), generate.enclosing_ball(3)):
         assert "libsvm" not in peers.peers_for(program)
 
 
@@ -311,17 +317,8 @@ def test_comparisons_with_solvers_of_their_own_take_no_other(capsys):
 def test_the_command_with_the_solver_of_the_documentation(mine, tmp_path):
     for name in ("tiny", "many"):
         arguments = [
-            "compare",
-            name,
-            "--solvers",
-            mine,
-            "--sizes",
-            "10",
-            "--only",
-            "box*",
-            "--out",
-            str(tmp_path / name),
-        ]
+            "compare", name, "--solvers", mine, "--sizes", "10", "--only", "box*", "--out", str(tmp_path / name),
+        ]  # fmt: skip
         assert command.main(arguments) == 0
         document = json.loads((tmp_path / name / "measurements.json").read_text())
         verdicts = [m["verdict"] for m in document["measurements"] if m["solver"] == mine]

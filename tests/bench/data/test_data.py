@@ -44,7 +44,6 @@ def test_newsgroups(tmp_path):
     pack(tmp_path / "20news-bydate.tar.gz", posts)
     found = data.newsgroups(tmp_path)
     assert found.groups.tolist() == ["alt.atheism", "rec.autos", "rec.autos"]
-    assert found.is_train.tolist() == [False, True, True]
     assert found.subjects == ["none", "", "Re: cars\n and more"]
     assert found.bodies == ["Body\n\nSubject: not this", "No subject.", "Blue \xe9 ones.\n"]
     assert data.newsgroups(tmp_path, ["rec.autos"]).groups.tolist() == ["rec.autos"] * 2
@@ -105,7 +104,7 @@ def test_vowels(tmp_path, between):
     write(tmp_path / "uci/ae.train", between.join(block(1 + k % 3) for k in range(270)) + between)
     write(tmp_path / "uci/ae.test", between.join(block(2) for _ in range(370)))
     found = data.japanese_vowels(tmp_path)
-    assert len(found.series) == 640 and found.is_train.sum() == 270
+    assert len(found.series) == 640
     assert [len(s) for s in found.series[:4]] == [1, 2, 3, 1] and found.series[0].shape == (1, 12)
     assert np.bincount(found.labels[270:])[1:].tolist() == [31, 35, 88, 44, 29, 24, 40, 50, 29]
     write(tmp_path / "uci/ae.test", between.join(block(2) for _ in range(369)))

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from models import ExplanationAugmentedSVC
 from models.base.validation import as_weights
 from models.explanations.descent import Descent
 from models.explanations.dual import ExplainedMargin, Products
 from models.svm.kernels import make_kernel
+from models.svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
 
 def machine(penalty, kernel="linear"):
@@ -62,3 +64,15 @@ def test_no_confidence_among_the_candidates_leaves_the_others_alone(penalty):
         for series in ([0.0, 1.0, 64.0], [1.0, 64.0])
     )
     np.testing.assert_array_equal(both.Q_scores_[1:], alone.Q_scores_)
+
+
+def test_kinds_of_vectors_go_by_their_multipliers_and_the_side_that_they_are_on():
+    rng = np.random.default_rng(4)
+    F, y = rng.normal(size=(42, 3)), np.where(np.arange(40) % 2, 1.0, -1.0)
+    descent = Descent(sp.csr_array(F), y, np.full(40, 0.5), True)
+    answer = descent.solve(np.ones(2), False, 1e-8, 500)
+    alpha, kinds, w = np.abs(answer.beta[:40]), descent.kinds(answer), answer.w[:-1]
+    sides = y * (F[:40] @ w + descent.intercept(y - F[:40] @ w))
+    expected = np.where(sides < 0.0, WRONG_SIDE, INSIDE_MARGIN)
+    expected[(alpha > 0.0) & (alpha < 0.5)], expected[alpha == 0.0] = ON_MARGIN, NOT_SUPPORT
+    assert kinds.tolist() == expected.tolist() and len(set(kinds)) == 4

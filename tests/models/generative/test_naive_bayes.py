@@ -10,13 +10,10 @@ from models import MixedNaiveBayes, MultinomialNaiveBayes
 
 MIXED = ["gaussian", "multinomial", "bernoulli", "categorical", "multinomial", "gaussian"]
 MODELS = [
-    MixedNaiveBayes(var_smoothing=1e-2),
-    MixedNaiveBayes("bernoulli", binarize=1.5),
-    MultinomialNaiveBayes(alpha=0.5),
-    MultinomialNaiveBayes(alpha=0.5, predictive="bayes"),
-    MixedNaiveBayes(MIXED, binarize=1.0),
-    MixedNaiveBayes("categorical", dirichlet=2.0),
-]
+    MixedNaiveBayes(var_smoothing=1e-2), MixedNaiveBayes("bernoulli", binarize=1.5),
+    MultinomialNaiveBayes(alpha=0.5), MultinomialNaiveBayes(alpha=0.5, predictive="bayes"),
+    MixedNaiveBayes(MIXED, binarize=1.0), MixedNaiveBayes("categorical", dirichlet=2.0),
+]  # fmt: skip
 
 
 def samples(seed=0, count=60):
@@ -101,6 +98,14 @@ def test_posteriors_are_never_nan(model, case):
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call(*samples())
+
+
+def test_a_feature_that_was_never_seen_says_nothing_of_the_classes():
+    X, y = samples()
+    plain = MixedNaiveBayes("gaussian").fit(X, y).predict_proba(X)
+    model = MixedNaiveBayes("gaussian").fit(np.c_[X, np.full(len(X), np.nan)], y)
+    for value in (np.nan, 0.0, 2.0):
+        np.testing.assert_allclose(model.predict_proba(np.c_[X, np.full(len(X), value)]), plain, atol=1e-3)
 
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model.predictive == "plug-in"], ids=repr)

@@ -232,6 +232,13 @@ def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
     kkt.w[:], kkt.eta[:] = scaling_point(form, seed)
     r, size = rng.normal(size=n + p + form.m), 3.0
     kkt.residual[: r.size], kkt.rhs_norm[0] = r, size
+
+    def check(limits):
+        for begin, end in ((0, n), (n, n + p), (n + p, r.size)):  # each block the worst
+            own = np.where((np.arange(r.size) >= begin) & (np.arange(r.size) < end), 1e4, 1.0) * r
+            kkt.residual[: r.size] = own
+            assert scaled_residual(kkt, 0, np.abs(own).max()) == pytest.approx((np.abs(own) / limits).max(), rel=1e-13)
+
     # nothing is allowed: all beside the right-hand side, the equations more strictly
     least = size * np.where(np.arange(r.size) < n + p, EQUATIONS, GOOD_ENOUGH)
     assert scaled_residual(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / least).max(), rel=1e-14, abs=0.0)
@@ -242,14 +249,14 @@ def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
     tails = [np.full(j - i, 1e-6 / norm) for norm, (i, j) in zip(norms, itertools.pairwise(form.ptr))]
     limits = np.concatenate([np.full(n, 1e-5), np.full(p, 2e-5), 1e-6 / kkt.w[:l], *tails])
     limits = np.maximum(least, limits)
-    assert scaled_residual(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / limits).max(), rel=1e-13)
+    check(limits)
     # entries that count for less in the caller's units may leave more
     kkt.policy.block_limits[:3], kkt.policy.caller_limits[:3] = 0.0, (1e-4, 3e-5, 2e-5)
     form.D[:], form.E[: p + l] = rng.uniform(0.1, 10.0, n), rng.uniform(0.1, 10.0, p + l)
     scales = np.concatenate([1e-4 * form.D, 3e-5 * form.E[:p], 2e-5 * form.E[p : p + l] / kkt.w[:l]])
     ends = [2e-5 * np.full(j - i, form.E[p + i]) / norm for norm, (i, j) in zip(norms, itertools.pairwise(form.ptr))]
     limits = np.maximum(least, np.concatenate([scales, *ends]))
-    assert scaled_residual(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / limits).max(), rel=1e-13)
+    check(limits)
 
 
 def test_little_is_refined_where_much_may_be_left():
