@@ -153,14 +153,15 @@ def solve(
     checked, data, solution = Settings.of_call(settings, "solve", KNOWN), (P, q, A, l, u, lb, ub), None
     if q is not None:
         solution = solve_again((*data, 0.0 if offset is None else offset), checked)
-    if solution is None:
+    if not solution:
         program = program_of(*data, offset)
-        data = program.P, program.q, program.A, program.l, program.u, program.lb, program.ub
-        solution = solve_again((*data, program.offset), checked, program)
         if solution is None:
-            solver = Solver.of_checked(program, checked)
-            solution = solver.solve()
-            solver.let_go()
+            data = program.P, program.q, program.A, program.l, program.u, program.lb, program.ub
+            solution = solve_again((*data, program.offset), checked, program)
+    if not solution:
+        solver = Solver.of_checked(program, checked)
+        solution = solver.solve()
+        solver.let_go()
     return solution
 
 

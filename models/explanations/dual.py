@@ -21,13 +21,13 @@ from ..base.estimator import GOOD, warn_unconverged, warn_unless_good
 from ..base.validation import as_dense
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
-from ..svm.coordinate_descent import MOST_FEATURES, Answer
+from ..svm.coordinate_descent import Answer
 from ..svm.kernels import Kernel, inner_products
 from ..svm.margin import MarginDual, intercept_of, low_rank_pays
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
 from .descent import Descent
 
-MOST_FORMED = 2000  # samples and explanations, sparse, of which the matrix is formed
+MOST_FORMED, MOST_FEATURES = 2000, 500  # sparse samples and explanations with more of both are left to descent
 SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
 NOT_SEPARABLE = (
     "the classes cannot be separated as the hard margin (C=inf) asks for, with these explanations: give a finite C, "
@@ -232,7 +232,7 @@ class ExplainedMargin:
 
 
 def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The kinds of the samples, alpha and lambda, as `svm.multipliers.sort_out` does it with alpha alone."""
+    """The kinds of the samples, alpha and lambda, as `svm.margin.MarginDual.sort_out` does it with alpha alone."""
     program, alpha, multipliers = dual.program, solution.x[:samples], solution.x[samples:]
     C, most = program.ub[:samples], program.ub[samples:]
     kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])

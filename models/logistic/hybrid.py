@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from ..base.estimator import Classifier, warn_unconverged
 from ..base.groups import IterationParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
-from ..numerics.newton_minimizer import Minimum, minimize, solve_cholesky
+from ..numerics.newton_minimizer import Minimum, factored, minimize
 from .separation import least_loss
 
 LEAST_PENALTY = 1e-8  # of separable evidence, a sample
@@ -370,4 +370,4 @@ class LikelihoodPoint:
         roots = np.exp(0.5 * self.log_P) * np.sqrt(self.likelihood.weights)[:, None]
         flat = (roots[:, :, None] * around).reshape(-1, self.likelihood.unknowns)
         H = flat.T @ flat + np.diag(self.likelihood.penalty * self.likelihood.squares)
-        return solve_cholesky(H, -gradient)
+        return factored(H)(-gradient)

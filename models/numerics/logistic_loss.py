@@ -13,7 +13,7 @@ from scipy.special import entr, expit, softmax
 
 from ..base.rows import rows_of
 from .logistic_kernels import bend, evaluate, multiply_hessian, multiply_two_class_hessian
-from .newton_minimizer import factored, row_blocks, solve_cholesky, solve_conjugate_gradients, weighted_gram
+from .newton_minimizer import factored, row_blocks, solve_conjugate_gradients, weighted_gram
 
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
 MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
@@ -164,8 +164,15 @@ class LogisticLoss:
         return float(diagonal.mean()) or 1.0
 
     def margins(self) -> sp.csr_array:
-        """`margin_matrix`."""
-        return margin_matrix(self)
+        """The matrix of (v_{y_i} - v_k)'x_i + a_{y_i} - a_k, as functions of (V, a); a row each i and k != y_i."""
+        X = sp.csr_array(self.X)
+        if self.intercept:
+            X = sp.csr_array(sp.hstack([X, np.ones((X.shape[0], 1))]))
+        if self.rows == 1:
+            return sp.csr_array(sp.diags_array(np.where(self.codes == 1, 1.0, -1.0)) @ X)
+        i, k = np.nonzero(self.codes[:, None] != np.arange(self.classes))
+        of_pair, signs = X[i], np.eye(self.rows)[self.codes[i]] - np.eye(self.rows)[k]
+        return sp.csr_array(sp.hstack([sp.diags_array(signs[:, c]) @ of_pair for c in range(self.rows)]))
 
     def nearest_to_certain(self, theta: np.ndarray) -> float:
         """The smallest 1 - P(y_i | x_i)."""
@@ -200,7 +207,7 @@ class LogisticPoint:
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         if self.loss.dense:
-            return solve_cholesky(self.hessian(), -gradient)
+            return factored(self.hessian())(-gradient)
         norm = float(np.linalg.norm(gradient))
         self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
         tol = min(LOOSEST, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else LOOSEST
@@ -265,15 +272,3 @@ class LogisticPoint:
         for j in range(size)[self.loss.free_columns()]:
             own = np.ix_(range(j, len(H), size), range(j, len(H), size))
             H[own] += np.diagonal(H[own]).mean() / self.loss.rows or 1.0
-
-
-def margin_matrix(loss: LogisticLoss) -> sp.csr_array:
-    """The matrix of (v_{y_i} - v_k)'x_i + a_{y_i} - a_k, as functions of (V, a); a row each i and k != y_i."""
-    X = sp.csr_array(loss.X)
-    if loss.intercept:
-        X = sp.csr_array(sp.hstack([X, np.ones((X.shape[0], 1))]))
-    if loss.rows == 1:
-        return sp.csr_array(sp.diags_array(np.where(loss.codes == 1, 1.0, -1.0)) @ X)
-    i, k = np.nonzero(loss.codes[:, None] != np.arange(loss.classes))
-    of_pair, signs = X[i], np.eye(loss.rows)[loss.codes[i]] - np.eye(loss.rows)[k]
-    return sp.csr_array(sp.hstack([sp.diags_array(signs[:, c]) @ of_pair for c in range(loss.rows)]))

@@ -201,11 +201,6 @@ def factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return solve
 
 
-def solve_cholesky(H: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    """H^-1 rhs of a symmetric positive definite matrix, or of a singular one with its diagonal raised a little."""
-    return factored(H)(rhs)
-
-
 def solve_conjugate_gradients(
     multiply: Callable[[np.ndarray], np.ndarray],
     preconditioner: np.ndarray | Callable[[np.ndarray], np.ndarray],

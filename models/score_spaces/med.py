@@ -18,7 +18,7 @@ from ..base.multiclass import spread, two_class_problems
 from ..base.parameters import Count, Positive, parameters
 from ..base.progress import History
 from ..base.validation import as_dense
-from ..numerics.newton_minimizer import minimize, solve_cholesky
+from ..numerics.newton_minimizer import factored, minimize
 from ..programs.score_spaces import med_newton_program, med_program
 from ..svm.margin import MarginDual, product_of
 
@@ -157,7 +157,7 @@ class _PrimalPoint:
         dual, short = self.dual, self.dual.a - self.margins
         counts = short > 1.0 / dual.c
         rows = _scaled(dual.F[counts], np.sqrt(dual.s[counts]) / short[counts])
-        return -solve_cholesky(as_dense(rows.T @ rows) + np.eye(rows.shape[1]), gradient)
+        return -factored(as_dense(rows.T @ rows) + np.eye(rows.shape[1]))(gradient)
 
 
 def _without_traces(dual: MaximumEntropyDual, multipliers: np.ndarray) -> np.ndarray:

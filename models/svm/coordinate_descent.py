@@ -10,14 +10,16 @@ With signed multipliers, w = sum_i beta_i x_i, the duals of all linear machines 
     the same, squared          epsilon > 0, d = 1 / 2C, beta_i free
 
 Its primal is 1/2 |w|^2 + sum_i max_beta [beta (q_i - w'x_i) - epsilon |beta| - d_i beta^2 / 2], over the same bounds,
-which for these four is the sum of the losses.  Descent goes far fast and then slowly; from there Newton's method on the
-multipliers that are off their bounds and off 0 takes it to the end.  The last feature is the same for all samples,
+which for these four is the sum of the losses; with no more features than samples it is solved by Newton's method (see
+`primal_newton`).  Descent goes far fast and then slowly; from there Newton's method on the multipliers that are off
+their bounds and off 0 takes it to the end.  The last feature is the same for all samples,
 its value is `bias`: it is not stored.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,25 +29,20 @@ import scipy.sparse as sp
 
 import qp
 from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats
 from socp.compiled.structures import Structure, floats, integer, integers, number, structure
-from socp.linalg.vectors import dot_within
 
-from ..base.estimator import uninterrupted
 from ..base.rows import Rows, add_row, draw, row_times, rows_of
 from ..base.validation import as_dense
-from ..numerics.newton_minimizer import solve_cholesky, solve_conjugate_gradients
+from ..numerics.newton_minimizer import factored, solve_conjugate_gradients
 from ..programs.margins import linear_dual
-from .primal_newton import minimize_squares
+from .kernels import squares
+from .primal_newton import Losses, minimize_losses, respond
 
-LEAST_VIOLATION = 1e-12
+LEAST_VIOLATION, TINY = 1e-12, 1e-300
 MOST_FACTORED = 600  # free multipliers up to which their Newton system is formed
 FEW_FREE = 100  # and up to which its steps cost so little that they follow any descent
-FEWEST_SAMPLES = 4  # a feature from which the interior point goes on where descent is slow
-MOST_FEATURES = 500  # and up to which
 NEWTON_STEPS = 20  # in a round
 A_ROUND = 100  # passes of descent between two rounds of Newton steps
-A_FEATURE = 3  # passes a feature, of 30 at least, that are the work of an interior point
 
 
 class Coordinates(Structure):
@@ -57,14 +54,6 @@ class Coordinates(Structure):
     beta, w = floats("samples"), floats("features")
     active = integers()
     random = integer()
-
-
-@kernel
-def squared_lengths(rows: Rows, squares: Floats) -> None:
-    """squares_i := x_i'x_i without the last feature."""
-    indptr, values = rows.indptr, rows.values
-    for i in range(squares.size):
-        squares[i] = dot_within(values, indptr[i], values, indptr[i], indptr[i + 1] - indptr[i])
 
 
 @kernel
@@ -168,16 +157,27 @@ class Dual:
     @cached_property
     def curvature(self) -> np.ndarray:
         """The diagonal of the Hessian."""
-        curvature = np.empty(self.q.size)
-        squared_lengths(self.rows, curvature)
-        curvature += self.bias**2 + self.damping
-        return np.where(curvature > 0.0, curvature, 1e-300)  # a sample of zeros goes to its bound
+        curvature = squares(self.X) + self.bias**2 + self.damping
+        return np.where(curvature > 0.0, curvature, TINY)  # a sample of zeros goes to its bound
+
+    @cached_property
+    def losses(self) -> Losses:
+        """The losses as compiled code reads them."""
+        inverse = 1.0 / np.maximum(self.damping, TINY)
+        losses = Losses(damping=self.damping, inverse=inverse, low=self.low, high=self.high)
+        losses.epsilon = self.epsilon
+        return losses
 
     def every(self, stride: int) -> Dual:
-        """Return the program of every `stride`-th sample, each for `stride` of them; all `damping` is positive."""
+        """Return the program of every `stride`-th sample, each for `stride` of them."""
         X = self.X[::stride] if sp.issparse(self.X) else np.ascontiguousarray(self.X[::stride])
-        q, damping, low, high = (part[::stride] for part in (self.q, self.damping / stride, self.low, self.high))
-        return Dual(X, self.bias, q, self.epsilon, damping, low, high)
+        q, damping = self.q[::stride], self.damping[::stride] / stride
+        return Dual(X, self.bias, q, self.epsilon, damping, stride * self.low[::stride], stride * self.high[::stride])
+
+    def near(self, beta: np.ndarray, width: float) -> Dual:
+        """Return the program with `width` / 2 (beta_i - beta)^2 more, in units of the bounds, which are finite."""
+        more = width / np.maximum(self.high, -self.low)
+        return Dual(self.X, self.bias, self.q + more * beta, self.epsilon, self.damping + more, self.low, self.high)
 
     def coordinates(self, seed: int) -> Coordinates:
         """For a descent from beta = 0."""
@@ -185,10 +185,6 @@ class Dual:
         state = Coordinates(samples=self.q.size, features=self.X.shape[1] + 1, **given)
         state.epsilon, state.active, state.random = self.epsilon, np.arange(self.q.size), seed
         return state
-
-    def start(self) -> Answer:
-        """beta = 0."""
-        return self.measured(np.zeros(self.q.size), 0)
 
     def weights(self, beta: np.ndarray) -> np.ndarray:
         """w = sum_i beta_i x_i."""
@@ -215,32 +211,11 @@ class Dual:
 
     def loss(self, r: np.ndarray) -> float:
         """sum_i max_beta [beta r_i - epsilon |beta| - d_i beta^2 / 2]."""
-        beyond = self.beyond(r)
-        ends = np.where(beyond > 0.0, self.high, self.low)
-        is_damped = self.damping > 0.0
-        best = np.where(is_damped, beyond / np.where(is_damped, self.damping, 1.0), ends)
-        best = np.where(beyond == 0.0, 0.0, np.clip(best, self.low, self.high))
-        return float(best @ beyond - 0.5 * self.damping @ best**2)
-
-    def beyond(self, r: np.ndarray) -> np.ndarray:
-        """What a squared loss does not forgive of r."""
-        found = np.sign(r) * np.maximum(np.abs(r) - self.epsilon, 0.0) if self.epsilon > 0.0 else r
-        return np.where(found > 0.0, found * (self.high > 0.0), found * (self.low < 0.0))
+        return respond(self.losses, r, r, 0.0, np.empty(r.size), np.empty(2))
 
     def free(self, beta: np.ndarray) -> np.ndarray:
         """The multipliers that are off their bounds and, where it is a kink, off 0."""
         return np.flatnonzero((beta > self.low) & (beta < self.high) & ((beta != 0.0) | (self.epsilon == 0.0)))
-
-    @property
-    def has_few_features(self) -> bool:
-        """Whether the interior point has little work with a sample."""
-        samples, features = self.X.shape
-        return features <= MOST_FEATURES and samples >= FEWEST_SAMPLES * (features + 1)
-
-    @property
-    def is_tall(self) -> bool:
-        """Whether there are no fewer samples than features."""
-        return bool(self.X.shape[0] >= self.X.shape[1])
 
     def program(self) -> qp.QuadraticProgram:
         """The program: in beta, or in beta = a - a* where epsilon > 0; with w = X'beta in front where X is sparse."""
@@ -248,7 +223,7 @@ class Dual:
         if self.epsilon > 0.0:
             q, damping = np.concatenate([self.epsilon + q, self.epsilon - q]), np.tile(damping, 2)
             low, high = np.zeros(q.size), np.concatenate([high, -low])
-        signed = sp.csr_array(self.X) if sp.issparse(self.X) and not self.has_few_features else as_dense(self.X)
+        signed = sp.csr_array(self.X) if sp.issparse(self.X) else as_dense(self.X)
         stack = sp.vstack if sp.issparse(signed) else np.vstack
         extend = sp.hstack if sp.issparse(signed) else np.hstack
         if self.bias:
@@ -256,20 +231,6 @@ class Dual:
         if self.epsilon > 0.0:
             signed = stack([signed, -signed])
         return linear_dual(signed, damping, q, low, high)
-
-    def interior_point(self, answer: Answer, tol: float, settings: dict[str, Any]) -> Answer:
-        """The engine's answer; a multiplier that is nearer to a bound than its slope is to 0 is put there."""
-        solution = uninterrupted(qp.solve(self.program(), check_convexity=False, **settings))
-        if not np.isfinite(solution.x).all():
-            return answer
-        count = self.q.size
-        parts = solution.x[-count:] if self.epsilon == 0.0 else solution.x
-        z = solution.z_bounds[-parts.size :]
-        low = self.low if self.epsilon == 0.0 else np.zeros(2 * count)
-        high = self.high if self.epsilon == 0.0 else np.concatenate([self.high, -self.low])
-        parts = np.where(-z > parts - low, low, np.where(z > high - parts, high, np.clip(parts, low, high)))
-        found = self.measured(parts if self.epsilon == 0.0 else parts[:count] - parts[count:], answer.passes, tol)
-        return found if found.gap < answer.gap else answer
 
     def newton(self, answer: Answer, tol: float) -> Answer:
         """Newton steps on the multipliers that are off their bounds and off 0, as long as they help."""
@@ -305,7 +266,7 @@ class Dual:
             product = part @ part.T
             H = (product.toarray() if sp.issparse(product) else product) + self.bias**2
             H[np.diag_indices(F.size)] += damping
-            return solve_cholesky(H, rhs)
+            return factored(H)(rhs)
 
         def multiply(v: np.ndarray) -> np.ndarray:
             return np.asarray(part @ (part.T @ v)) + self.bias**2 * v.sum() + damping * v
@@ -322,35 +283,38 @@ def _to_the_first(x: np.ndarray, step: np.ndarray, low: np.ndarray, high: np.nda
     return np.where(room <= t, ends, np.clip(x + t * step, low, high))
 
 
-def solve(dual: Dual, tol: float, max_iter: int, seed: int, settings: dict[str, Any], history: list[float]) -> Answer:
-    """Descend to a relative gap of `tol`, in at most `max_iter` passes; if it is slow, others go on.
+def solve(
+    dual: Dual, tol: float, max_iter: int, seed: int, time_limit: float | None, history: list[float]
+) -> Answer:  # fmt: skip
+    """Minimize to a relative gap of `tol`, in at most `max_iter` passes and about so many seconds.
 
-    The others are the engine, which has these settings, or Newton steps.  The primal objectives that were measured are
-    appended to history.
+    The primal has the features as variables, the descent the samples: the fewer are taken.  The primal objectives that
+    were measured are appended to `history`.
     """
-    if dual.is_tall and (dual.damping > 0.0).all():
-        answer = minimize_squares(dual, tol, history)
-        if answer.converged:
-            return answer
-    state = dual.coordinates(seed)
-    goal, passes = min(max(math.sqrt(tol), 1e-4), 0.1), 0
-    best = None
-    a_round = min(max(30, A_FEATURE * dual.X.shape[1]), 300) if dual.has_few_features else A_ROUND
+    end, best = time.perf_counter() + (math.inf if time_limit is None else time_limit), None
+
+    def is_over(passes: int) -> bool:
+        return passes >= max_iter or time.perf_counter() >= end
+
+    if dual.X.shape[0] >= dual.X.shape[1]:
+        best = minimize_losses(dual, tol, is_over, history)
+        if best.converged or is_over(best.passes):
+            return best
+    state, passes = dual.coordinates(seed), best.passes if best else 0
+    goal = min(max(math.sqrt(tol), 1e-4), 0.1)
     while True:
-        allowed = min(a_round, max_iter - passes)
+        allowed = min(A_ROUND, max_iter - passes)
         done = descend(state, goal, allowed)
         passes += done
         answer = dual.measured(state.beta.copy(), passes, tol)
         is_slow = done == allowed and not answer.converged
-        if is_slow and dual.has_few_features:
-            answer = dual.interior_point(answer, tol, settings)
         if is_slow or dual.free(answer.beta).size <= FEW_FREE:
             answer = dual.newton(answer, tol)
         history.append(answer.objective)
         if best is None or answer.gap < best.gap:
             best = answer
         best.passes = passes
-        if best.converged or passes >= max_iter:
+        if best.converged or is_over(passes):
             return best
         state.beta[:], state.w[:] = answer.beta, answer.w
         if done < allowed:

@@ -16,7 +16,6 @@ from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.validation import as_generator, as_targets, as_weights
 from .coordinate_descent import Answer, Dual, solve
 
-ENGINE_TOL = 1e-10
 FINITE = "C must be finite: a hard margin has no bound on its multipliers; use SVC(C=inf) or SVR(C=inf)"
 
 
@@ -37,9 +36,9 @@ class LinearParameters(InterceptParameters, EngineParameters):
     tol
         Relative gap.
     max_iter
-        Passes over the samples.
+        Passes over the samples, or Newton steps.
     time_limit
-        Seconds for a program that is left to the engine.
+        Seconds for each machine, about.
     verbose
         1 prints a line for each time the gap is measured.
 
@@ -48,7 +47,7 @@ class LinearParameters(InterceptParameters, EngineParameters):
     objective_, dual_objective_ : float
         The sums over the machines.
     n_iter_ : int
-        Passes, the most of any machine.
+        Passes or steps, the most of any machine.
     program_, solution_ : qp.QuadraticProgram, Answer
         Of the last machine; not in a pickle.
     """
@@ -88,9 +87,8 @@ class LinearMachine(Estimator):
         low, high = np.where(signs > 0.0, 0.0, -size), np.where(signs < 0.0, 0.0, size)
         damping = 0.5 / C if is_squared else np.zeros(q.size)
         dual = Dual(X, bias, q, epsilon, damping, low, high)
-        settings = {**self._limits(), "tol": min(float(self.tol), ENGINE_TOL)}
         history = self._history("objective")
-        answer = solve(dual, float(self.tol), int(self.max_iter), self._seed, settings, history)
+        answer = solve(dual, float(self.tol), int(self.max_iter), self._seed, self.time_limit, history)
         history.end(answer.converged)
         if not answer.converged:
             warn_unconverged(
@@ -124,9 +122,10 @@ class LinearSVC(LinearMachine, LinearClassifier, LinearParameters, WeightParamet
         \min_{w, b}\; \tfrac12 \|w\|^2 + \tfrac12 (b / s)^2 + \sum_i C_i\, \ell(y_i (w^\top x_i + b)),
         \quad \ell(m) = \max(0, 1 - m) \text{ or its square}
 
-    with C_i = C * class weight * sample weight and s = `intercept_scaling`.  By dual coordinate descent, from where it
-    is slow by the interior point (few features) or by Newton's method on the free multipliers; the gap of primal and
-    dual objective is measured, and at most `tol` times 1 plus their size.  More than two classes one against the rest.
+    with C_i = C * class weight * sample weight and s = `intercept_scaling`.  With no more features than samples by
+    Newton's method in the primal, for the hinge on one proximal problem after another; else by dual coordinate descent
+    and Newton's method on the free multipliers.  The gap of primal and dual objective is measured, and at most `tol`
+    times 1 plus their size.  More than two classes one against the rest.
 
     See Also
     --------

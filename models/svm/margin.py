@@ -31,7 +31,7 @@ from ..base.estimator import is_good, uninterrupted
 from ..base.validation import as_dense, check_choice
 from ..programs.margins import dual_program, primal_program
 from .kernels import Kernel
-from .multipliers import NOT_SUPPORT, ON_MARGIN, SETTLED, sort_out, tell_apart
+from .multipliers import NOT_SUPPORT, ON_MARGIN, SETTLED, settle, tell_apart
 
 Form = Literal["auto", "dual", "primal"]
 FORMS = get_args(Form)
@@ -106,7 +106,7 @@ class Machine:
     ----------
     coefficients : array, shape (samples,)
         alpha_i y_i, of a regression alpha_i - alpha*_i; exactly zero where sample i is no support vector, exactly
-        C_i y_i at the bound (unless `multipliers.sort_out` has to leave them as the engine found them).
+        C_i y_i at the bound (unless `MarginDual.sort_out` has to leave them as the engine found them).
     intercept : float
     kinds : array of int, shape (variables,)
         NOT_SUPPORT, ON_MARGIN (0 < alpha_i < C_i), INSIDE_MARGIN (alpha_i = C_i, xi_i <= 1), WRONG_SIDE (xi_i > 1).
@@ -189,15 +189,18 @@ class MarginDual:
     def sort_out(
         self, v: np.ndarray, violation: np.ndarray, solution: qp.Solution | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(kinds, v with exact zeros and bounds, P v + q there), as `multipliers.sort_out` for lower bounds of zero.
+        """Return (kinds, v with exact zeros and bounds, P v + q there); the lower bounds are zero.
 
-        `solution` is the answer with this v, if the program was solved: where nothing is to be moved, its multipliers
-        say what the gradient is.
+        `violation` is 1 - y_i f(x_i), `solution` the answer with this v, if the program was solved: where nothing is to
+        be moved, its multipliers say what the gradient is.  Where the multipliers between the bounds cannot be settled
+        (they are too many, or one would leave its bounds), all stay as the engine left them, and only their kinds say
+        what they should be.
         """
         kinds, clean = tell_apart(v, self.program.ub, violation)
         if solution is not None and solution.dual_residual <= SETTLED and np.array_equal(clean, v):
             return kinds, v, -(solution.z_bounds + solution.y @ self.A)
-        kinds, v = sort_out(v, self.program.ub, violation, self)
+        settled = settle(clean, kinds == ON_MARGIN, np.zeros(v.size), self.program.ub, self)
+        v = np.clip(v, 0.0, self.program.ub) if settled is None else settled
         return kinds, v, self.gradient(v)
 
 

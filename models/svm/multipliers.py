@@ -27,19 +27,6 @@ REGULARIZATION = 1e-13  # of the system, whose matrix may be singular, relative 
 REFINEMENTS = 10
 
 
-def sort_out(
-    alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, dual: MarginDual
-) -> tuple[np.ndarray, np.ndarray]:
-    """The kind of every multiplier, and alpha with exact zeros and exact C_i; `violation` is 1 - y_i f(x_i).
-
-    Where the multipliers between the bounds cannot be settled (they are too many, or one would leave its bounds), all
-    stay as the engine left them, and only their kinds say what they should be.
-    """
-    kinds, clean = tell_apart(alpha, C, violation)
-    settled = settle(clean, kinds == ON_MARGIN, np.zeros(C.size), C, dual)
-    return kinds, np.clip(alpha, 0.0, C) if settled is None else settled
-
-
 def tell_apart(
     alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, largest: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

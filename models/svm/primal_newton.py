@@ -1,28 +1,47 @@
-r"""Newton's method in the primal for linear machines with squared losses (Mangasarian 2002; Keerthi and DeCoste 2005).
+r"""Newton's method in the primal for linear machines (Mangasarian 2002; Keerthi and DeCoste 2005; Yan and Li 2020).
 
-With r_i = q_i - w'x_i, b_i(r) = r_i less what the loss forgives, and d_i = 1 / 2 C_i,
+With r_i = q_i - w'x_i and b_i(r) = r_i less what the loss forgives, the primal of `coordinate_descent` is
 
-    minimize  f(w) = 1/2 |w|^2 + sum_i b_i(r_i)^2 / 2 d_i
+    minimize  f(w) = 1/2 |w|^2 + sum_i max_beta [beta b_i(r_i) - d_i beta^2 / 2],    low_i <= beta <= high_i
 
-is piecewise quadratic: on the samples a with b_a != 0 it has the Hessian I + X_a' diag(1 / d_a) X_a.  The multipliers
-of `coordinate_descent` are beta = b / d, so that f(w) less the dual objective at beta is a certified gap.  A step goes
-to the minimum along the Newton direction; a few steps find the active samples, and the last one is exact.
+Where all d_i are positive f is piecewise quadratic: the maximum is at beta_i = b_i / d_i between its bounds, and with
+the samples a whose beta is neither 0 nor at a bound, the Hessian is I + X_a' diag(1 / d_a) X_a.  f(w) less the dual
+objective at beta is a certified gap.  A step goes to the minimum along the Newton direction; a few steps find the
+active samples, and the last one is exact.
+
+Where d = 0 the proximal point method makes such losses of the others (Rockafellar 1976): from multipliers beta_k on,
+
+    minimize  f(w) with d_i = delta / (size of beta_i's bounds) and q + d beta_k in place of q
+
+has near beta_k the multipliers beta_(k+1).  The narrower the delta, the fewer the rounds, and the more steps one takes.
+Squared losses, whose bounds are infinite, are as they were in one round.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from socp.compiled.exponential import larger, smaller
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats
+from socp.compiled.structures import Structure, floats, number
+
+from ..base.rows import rows_of
+from ..numerics.logistic_kernels import multiply_two_class_hessian
 from ..numerics.newton_minimizer import add_gram, factored, solve_conjugate_gradients
 
 if TYPE_CHECKING:
     from .coordinate_descent import Answer, Dual
 
-STEPS = 50
+STEPS = 50  # of Newton's method in a round
+PATIENCE = 5  # rounds of the proximal point method that bring nothing
+NARROWER, SLOW = 0.3, 0.3  # delta becomes so much smaller where a round leaves more than this share of the gap
+NEAR = 0.1  # the share of the gap to which a round is solved
 FAST = 10  # products of large matrices: so many of their flops take the time of one of a matrix and a vector
 CG_STEPS = 30  # products with the Hessian that a direction takes, where it is not formed
 SCATTERED = 5  # flops of a matrix and a vector in the time of one of two sparse matrices
@@ -30,43 +49,100 @@ CG_TOL = 1e-2  # relative residual of a direction by conjugate gradients
 STRIDE, FEWEST_SAMPLED, SAMPLES_A_FEATURE = 8, 500, 16  # at most every eighth sample tells where to start
 START_SHARE = 0.9  # of the objective, above which a step from there pays no more
 LINE_STEPS = 60
-FLAT = 1e-12  # share of the first slope of a line that counts as zero
+FLAT = 1e-6  # share of the slope at the start of a line that counts as zero
 
 
-def minimize_squares(dual: Dual, tol: float, history: list[float], share: float = 1.0) -> Answer:
-    """Minimize f to a relative gap of `tol`, or as far as Newton steps get; append its values to `history`.
+class Losses(Structure):
+    """What the multipliers answer to r: beta_i r_i - epsilon |beta_i| - d_i beta_i^2 / 2 is largest there."""
 
-    All `damping` is positive.  A step after which neither the objective nor the gap is below this `share` of the least
-    before is the last one.
+    damping, inverse, low, high = floats(), floats(), floats(), floats()  # inverse: 1 / d, huge where d = 0
+    epsilon = number()
+
+
+@kernel
+def respond(losses: Losses, r: Floats, moved: Floats, t: float, beta: Floats, along: Floats) -> float:
+    """beta := the multipliers at r - t moved; returns the sum of the losses there.
+
+    along := (beta'moved, and how fast it falls with t).
     """
-    w = start(dual)
-    z, hessian = dual.scores(w), ActiveHessian(dual)
-    best: Answer | None = None
+    damping, inverse, low, high, epsilon = losses.damping, losses.inverse, losses.low, losses.high, losses.epsilon
+    total, pull, bend = 0.0, 0.0, 0.0
+    for i in range(r.size):
+        left = r[i] - t * moved[i]
+        left = larger(left - epsilon, smaller(left + epsilon, 0.0))
+        beta[i] = smaller(larger(left * inverse[i], low[i]), high[i])
+        total += beta[i] * (left - 0.5 * damping[i] * beta[i])
+        pull += beta[i] * moved[i]
+        bend += moved[i] * moved[i] * inverse[i] if low[i] < beta[i] < high[i] and left != 0.0 else 0.0
+    along[0], along[1] = pull, bend
+    return total
+
+
+def minimize_losses(dual: Dual, tol: float, is_over: Callable[[int], bool], history: list[float]) -> Answer:
+    """Minimize f to a relative gap of `tol`, or as far as steps get until `is_over` their number.
+
+    The values of f are appended to `history`.
+    """
+    w, beta = start(dual), np.zeros(dual.q.size)
+    width, best, gap, steps, idle = first_width(dual, w), None, math.inf, 0, 0
+    while best is None or not (best.converged or idle == PATIENCE or is_over(steps)):
+        answer = newton_steps(dual.near(beta, width), dual, w, tol, lambda k: is_over(steps + k), history)  # noqa: B023
+        steps, idle = steps + answer.passes, idle + 1
+        if best is None or answer.gap < best.gap:
+            best, idle = answer, 0
+        if answer.gap > SLOW * gap:
+            width *= NARROWER
+        gap, w, beta = answer.gap, answer.w, answer.beta
+    best.passes = steps
+    return best
+
+
+def newton_steps(
+    near: Dual, dual: Dual, w: np.ndarray, tol: float, is_over: Callable[[int], bool], history: list[float],
+    share: float = 1.0,
+) -> Answer:  # fmt: skip
+    """Minimize the f of `near` from w, until `dual` has a relative gap of `tol` or is much farther from its minimum.
+
+    A step after which neither the objective nor |w - sum_i beta_i x_i|, half of whose square is the gap of `near`, is
+    below this `share` of the least before is the last one.
+    """
+    z, hessian, along = dual.scores(w), ActiveHessian(near), np.empty(2)
+    best, least, closest = None, math.inf, math.inf
     for step in range(STEPS + 1):
-        beta = dual.beyond(dual.q - z) / dual.damping
+        r, beta = near.q - z, np.empty(z.size)
+        value = 0.5 * float(w @ w) + respond(near.losses, r, r, 0.0, beta, along)
         mapped = dual.weights(beta)
         answer = dual.answer(w, beta, mapped, dual.q - z, step, tol)
         history.append(answer.objective)
-        if best is not None and not answer.objective < share * best.objective and not answer.gap < share * best.gap:
+        slack = 0.5 * float((mapped - w) @ (mapped - w))
+        if best is not None and not value < share * least and not slack < share * closest:
             break
-        best = answer if best is None or answer.gap < best.gap else best
-        if answer.converged or step == STEPS:
+        best, least, closest = answer, min(value, least), min(slack, closest)
+        is_near = slack <= NEAR * (answer.objective - answer.dual_objective)
+        if answer.converged or is_near or is_over(step):
             break
-        direction = hessian.solve(beta != 0.0, mapped - w)
+        direction = hessian.solve((beta != 0.0) & (beta > near.low) & (beta < near.high), mapped - w)
         moved = dual.scores(direction)
-        t = line_minimum(dual, w, z, direction, moved)
+        t = line_minimum(near, w, r, direction, moved)
         w, z = w + t * direction, z + t * moved
     assert best is not None
     return best
 
 
+def first_width(dual: Dual, w: np.ndarray) -> float:
+    """Return the mean loss at w, in units of the bounds."""
+    return dual.loss(dual.q - dual.scores(w)) / float(np.maximum(dual.high, -dual.low).sum()) or 1.0
+
+
 def start(dual: Dual) -> np.ndarray:
     """Return about the minimum of the losses of some of the samples, or 0 where these are too few to tell it."""
     samples, features = dual.X.shape
-    stride = min(STRIDE, samples // max(FEWEST_SAMPLED, SAMPLES_A_FEATURE * features))
+    stride, zero = min(STRIDE, samples // max(FEWEST_SAMPLED, SAMPLES_A_FEATURE * features)), np.zeros(features + 1)
     if stride < 2:
-        return np.zeros(features + 1)
-    return minimize_squares(dual.every(stride), 0.0, [], START_SHARE).w
+        return zero
+    part = dual.every(stride)
+    part = part.near(np.zeros(part.q.size), first_width(part, zero))
+    return newton_steps(part, part, zero, 0.0, lambda _: False, [], START_SHARE).w
 
 
 def is_formed(X: Any) -> bool:
@@ -107,32 +183,29 @@ class ActiveHessian:
 
     def _by_products(self, active: np.ndarray, weights: np.ndarray, rhs: np.ndarray) -> np.ndarray:
         part, own, bias = self.dual.X[active], weights[active], self.dual.bias
+        rows, product = rows_of(part, bias), np.empty(rhs.size)
 
         def multiply(v: np.ndarray) -> np.ndarray:
-            u = own * (part @ v[:-1] + bias * v[-1])
-            return v + np.append(part.T @ u, bias * u.sum())
+            multiply_two_class_hessian(rows, own, v, product)
+            return v + product
 
         squares = (part.multiply(part) if sp.issparse(part) else part**2).T @ own
         diagonal = 1.0 + np.append(squares, bias**2 * own.sum())
         return solve_conjugate_gradients(multiply, diagonal, rhs, CG_TOL, self.size)
 
 
-def line_minimum(dual: Dual, w: np.ndarray, z: np.ndarray, direction: np.ndarray, moved: np.ndarray) -> float:
-    """Return the t that minimizes f(w + t direction), by Newton steps on its piecewise linear slope."""
-    linear, curvature = float(w @ direction), float(direction @ direction)
-    low, high, t, first = 0.0, math.inf, 1.0, 0.0
+def line_minimum(dual: Dual, w: np.ndarray, r: np.ndarray, direction: np.ndarray, moved: np.ndarray) -> float:
+    """Return the t that minimizes f(w + t direction), by Newton steps on its piecewise linear slope; r = q - w'x."""
+    linear, curvature, beta, along = float(w @ direction), float(direction @ direction), np.empty(r.size), np.empty(2)
+    low, high, t, flat = 0.0, math.inf, 0.0, 0.0
     for _ in range(LINE_STEPS):
-        beyond = dual.beyond(dual.q - z - t * moved)
-        pull = beyond / dual.damping
-        slope = linear + t * curvature - float(pull @ moved)
-        first = first or abs(slope)
-        if abs(slope) <= FLAT * first:
+        respond(dual.losses, r, moved, t, beta, along)
+        slope = linear + t * curvature - along[0]
+        flat = flat or FLAT * abs(slope)
+        if abs(slope) <= flat:
             break
         low, high = (t, high) if slope < 0.0 else (low, t)
-        on = beyond != 0.0
-        t -= slope / (curvature + float(moved[on] ** 2 @ (1.0 / dual.damping[on])))
+        t -= slope / (curvature + along[1])
         if not low < t < high:
             t = 0.5 * (low + high) if high < math.inf else 2.0 * low
-        if high - low <= 1e-15 * high:
-            break
     return t

@@ -22,7 +22,7 @@ import qp
 from ..programs.margins import dual_program
 from .kernels import Kernel
 from .margin import intercept_of, low_rank_pays
-from .multipliers import ON_MARGIN, SETTLED, tell_apart
+from .multipliers import SETTLED, tell_apart
 
 MOST_SAMPLES = 2500  # of a machine: more of them move less memory with rows in single precision (`qp.KernelMatrix`)
 RANKS = 3  # times the share of features from which a low rank pays for one machine of a linear kernel, for several
@@ -82,16 +82,9 @@ def solve_in_series(
     which, signs, C = (np.concatenate([getattr(one, name) for one in problems]) for name in ("rows", "signs", "C"))
     bounds = signs * C
     found = qp.solve_series(
-        matrix,
-        which,
-        begins,
-        -signs,
-        np.minimum(bounds, 0.0),
-        np.maximum(bounds, 0.0),
-        row=bias,
-        tol=settings["tol"],
-        verbose=settings.get("verbose", False),
-    )
+        matrix, which, begins, -signs, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0),
+        row=bias, tol=settings["tol"], verbose=settings.get("verbose", False),
+    )  # fmt: skip
     if not is_settled(found, settings):
         return None
     kinds, alpha, intercepts = sort_out_series(found, begins, signs, C, bias)
@@ -130,18 +123,8 @@ def sort_out_series(
     machine, alpha = np.repeat(np.arange(begins.size - 1), np.diff(begins)), signs * found.x
     violation = -signs * (found.gradient + found.multipliers[machine])
     kinds, alpha = tell_apart(alpha, C, violation, np.maximum.reduceat(alpha, begins[:-1])[machine])
-    intercepts = intercepts_of(found.gradient, signs, kinds, begins) if bias else np.zeros(begins.size - 1)
-    return kinds, alpha, intercepts
-
-
-def intercepts_of(gradient: np.ndarray, signs: np.ndarray, kinds: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """b of every machine, as `margin.intercept_of`."""
-    on = kinds == ON_MARGIN
-    counts, sums = (
-        np.add.reduceat(values, begins[:-1]) for values in (on.astype(np.float64), np.where(on, -gradient, 0.0))
-    )
-    found = np.divide(sums, counts, out=np.zeros(counts.size), where=counts > 0.0)
-    for k in np.flatnonzero(counts == 0.0):
+    intercepts = np.zeros(begins.size - 1)
+    for k in range(intercepts.size if bias else 0):
         at = slice(begins[k], begins[k + 1])
-        found[k] = intercept_of(-gradient[at], signs[at], kinds[at])
-    return found
+        intercepts[k] = intercept_of(-found.gradient[at], signs[at], kinds[at])
+    return kinds, alpha, intercepts

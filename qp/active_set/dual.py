@@ -85,7 +85,7 @@ def solve_block(
     Returns 0, too, where what `fill` says of it is not `counts`, and where P is not definite and `proximal` is 0, or 2
     and a glance does not show that P is semidefinite.
     """
-    if fill(matrices, vectors, places, block) != w.counts:
+    if fill(matrices, vectors, places, block, False) != w.counts:
         return 0
     factor, P = load_dual(w, block), w.batch.P
     if factor == 0 or (factor == 2 and (w.proximal == 0 or (w.proximal == 2 and next_doubtful(w.n, P, 0) >= 0))):
@@ -104,8 +104,11 @@ def load_dual(w: DualSet, block: Floats) -> int:
     m, n, P, A, words = batch.m, batch.n, batch.P[0], batch.A[0], block.view(np.int64)
     entries, count, is_sparse, at = words[2], words[3], words[4] != 0, SIZES
     places = SIZES + entries + count + 3 * n + 2 * m
-    for k in range(n * n):
-        P[k] = 0.0 if is_sparse or entries == 0 else block[at + k]
+    if is_sparse or entries == 0:
+        P[:] = 0.0
+    else:
+        for k in range(n * n):
+            P[k] = block[at + k]
     if is_sparse:
         for j in range(n):
             for k in range(words[places + j], words[places + j + 1]):
@@ -128,9 +131,11 @@ def load_dual(w: DualSet, block: Floats) -> int:
         if not invert_factor(P, w):
             return 0
     at = SIZES + entries
-    for k in range(m * n):
-        A[k] = 0.0 if is_sparse else block[at + k]
-    if is_sparse:
+    if not is_sparse:
+        for k in range(m * n):
+            A[k] = block[at + k]
+    else:
+        A[:] = 0.0
         for j in range(n):
             for k in range(words[places + j], words[places + j + 1]):
                 A[words[places + n + 1 + k] * n + j] = block[at + k]

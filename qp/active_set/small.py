@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
 from socp.linalg.vectors import NO_VALUES
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
-from socp.plan.costs import COSTS, method_seconds
+from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
 from socp.problem.settings import Settings
@@ -156,11 +156,13 @@ def small_method(
     return None
 
 
-def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None = None) -> Solution | None:
+def solve_again(
+    data: Data, settings: Settings, program: QuadraticProgram | None = None
+) -> Solution | Literal[False] | None:
     """Solve a program of a kind that a `Solver` had in this thread, straight from the caller's arrays.
 
-    `data` are P, q, A, l, u, lb, ub and the offset, those of `program` if it is there.  Returns None for whatever needs
-    a closer look: other kinds, data that have to be read or refused, and programs that end without an optimal answer.
+    `data` are P, q, A, l, u, lb, ub and the offset, those of `program` if it is there.  Returns False where this ends
+    without an optimal answer, and None for other kinds, and data that have to be read or refused.
     """
     started = time.perf_counter()
     P, q, A, l, u, lb, ub, offset = data
@@ -188,10 +190,11 @@ def solve_again(data: Data, settings: Settings, program: QuadraticProgram | None
         and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
     ):  # fmt: skip
         return None
-    block, solution, room.is_at_work = empty_block(of_P, of_A, n, m), None, True
+    block, room.is_at_work = empty_block(of_P, of_A, n, m), True
     matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
     ready = time.perf_counter()
     found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
+    solution: Solution | Literal[False] = False
     if found:
         solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3])
         solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
@@ -212,9 +215,8 @@ class Room:
         1 where P has a Cholesky factor, 2 where P + rho I has, else 0.
     is_at_work : bool
         Whether data are taken or a program is solved here, or was when that was interrupted.
-    settings, counts, plans
-        Of programs that are solved here straight from the caller's arrays: the settings, what `packed.fill` returns of
-        them, and the plans by `factor`.
+    settings, plans
+        Of programs that are solved here straight from the caller's arrays: the settings, and the plans by `factor`.
     answers : array
         The answer in one array that begins with x.
     places : tuple of int
@@ -228,7 +230,7 @@ class Room:
         self.kind = kind
         self.program: QuadraticProgram | None = None
         self.settings: Settings | None = None
-        self.counts, self.plans = -1, tuple[Plan, ...]()
+        self.plans = tuple[Plan, ...]()
         self.has_answer = self.is_at_work = False
         self.factor = 0
         data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
@@ -272,17 +274,19 @@ class Room:
     def load(self, P: Parts, A: Parts, vectors: Any) -> None:
         """Write the parts of matrices (see `packed.parts_of`) and q, l, u, lb, ub here."""
         block = empty_block(P, A, *self.kind[:2])
-        self.counts = fill((P[0], A[0]), vectors, (*P[1:], *A[1:]), block)
+        fill((P[0], A[0]), vectors, (*P[1:], *A[1:]), block, True)
         self.factor = load_dual(self.work, block)
 
     def serve(self, program: QuadraticProgram, settings: Settings) -> None:
-        """Note what was decided for a program: it holds for all of as many entries, if these are few."""
+        """Note what was decided for a program: it holds for all of as many entries, but where sides decide, too."""
         n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
-        if n * (n + m) <= COSTS.cache and (of_P << 32) + of_A == self.counts:
+        seconds, counts = method_seconds(n, m, of_A, of_P), (of_P << 32) + of_A
+        has_rival = program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
+        if not has_rival and not (settings is self.settings and counts == self.work.counts):
             self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
             is_proximal = is_quick(self.plans[2])
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
-            self.work.counts, self.settings = self.counts, settings
+            self.work.counts, self.settings = counts, settings
 
     def answer(self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan) -> Solution:
         """The answer that is here, as `solve_dual` tells it; its words and records are left to `rest_of`."""

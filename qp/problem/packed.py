@@ -62,8 +62,8 @@ def unpack(block: np.ndarray, offset: float) -> QuadraticProgram:
 
 
 @kernel
-def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats) -> int:
-    """Fill the block; return 2^32 (entries of P, as its `Hessian` has them) + (entries of A), or -1.
+def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats, is_checked: bool) -> int:
+    """Fill the block; unless all `is_checked`, return 2^32 (entries of P, as of its `Hessian`) + (those of A), or -1.
 
     The last is for data that are not as a program has them: P and A finite and canonical, P symmetric to the bit, sides
     in order and far from 1e20.  What is looked at is the copy, as another thread may write into the caller's arrays.
@@ -86,6 +86,8 @@ def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats) ->
         for k in range(indices.size):
             words[at + k] = indices[k]
         at += indices.size
+    if is_checked:
+        return 0
     l, u, lb, ub = block[at_l : at_l + m], block[at_l + m : at_lb], block[at_lb : at_lb + n], block[at_lb + n : at_P]
     if not are_plain(block[at_q:at_l], l, u, lb, ub):
         return -1

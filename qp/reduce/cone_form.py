@@ -150,53 +150,37 @@ class SidesProgram(StackedProgram):
         That of the free variables.
     """
 
-    _fixed: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # the free variables, x of the fixed ones, P x
-
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
         self._form, self._matrix, self.P, self.sizes = form, program.A, P, form.sizes
         self.hessian_is_tested = form.has_fixed  # as a part of the whole, in `ConeForm.program`
         self.groups_are_told = form.is_presolved
         self._hessian = None if form.has_fixed else program._hessian
         self.cones, self._cone_layout = orthant(form.m)
-        l, u = program.l, program.u
+        q, l, u, self.offset = program.q, program.l, program.u, program.offset
         if form.has_fixed:
-            l, u = self._substitute(program)
-        self.b, self.h = form.gather(l, u, program.lb, program.ub)
-        self._take_objective(program)
-
-    def _take_objective(self, program: QuadraticProgram) -> None:
-        """Take q of the free variables, and what the fixed ones add to it and to the objective."""
-        self._program, self.c, self.offset = program, program.q, program.offset
-        if self._fixed is not None:
-            free, value, Pv = self._fixed
-            self.c = (program.q + Pv)[free]
-            self.offset += 0.5 * float(value @ Pv) + float(program.q @ value)
+            q, l, u = self._substituted(program)
+        self.c, (self.b, self.h) = q, form.gather(l, u, program.lb, program.ub)
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
         """The cone program of another quadratic one that has the same matrices and other vectors."""
-        own, last = vars(self), self._program
-        if last.l is program.l and last.u is program.u and last.lb is program.lb and last.ub is program.ub:
-            other: SidesProgram = object.__new__(SidesProgram)
-            vars(other).update(own)
-            other._take_objective(program)
-            return other
-        other = SidesProgram(self._form, program, self.P)
+        other, own = SidesProgram(self._form, program, self.P), vars(self)
         vars(other).update({name: own[name] for name in ("_stacked", "A", "G") if name in own})
         return other
 
-    def _substitute(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray]:
-        """Return l and u less what the fixed variables add to A x.
+    def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return q of the free variables, and l and u less what the fixed ones add to A x.
 
         A side that only rounding keeps from 0 is 0: a row 0 x = 1e-16 has a solution.
         """
-        A, free = program.A, self._form.is_free(program)
+        A, q, free = program.A, program.q, self._form.is_free(program)
         value = np.where(free, 0.0, program.lb)
         shift, size = np.empty(program.m), np.empty(program.m)
         multiply(A.indptr, A.indices, A.data, value, shift)
         multiply(A.indptr, A.indices, np.abs(A.data), np.abs(value), size)
         l, u = (np.where(np.abs(side - shift) <= LOST * size, 0.0, side - shift) for side in (program.l, program.u))
-        self._fixed = free, value, program.hessian.product(value)
-        return l, u
+        Pv = program.hessian.product(value)
+        self.offset += 0.5 * float(value @ Pv) + float(q @ value)
+        return (q + Pv)[free], l, u
 
     def stack(self, form: StandardForm) -> None:
         """See `StackedProgram`."""

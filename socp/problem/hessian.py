@@ -19,13 +19,16 @@ from ..linalg.accurate import add_both, add_rows
 from ..linalg.csc import csc, have_entries, multiply_transposed
 from ..linalg.vectors import NO_VALUES
 from .checks import (
+    FLOAT,
     INT,
     NO_PLACES,
     ProgramError,
+    all_finite,
     as_csc,
     as_dense,
     as_symmetric,
     as_vector,
+    asymmetry,
     check_finite,
     is_symmetric,
 )
@@ -383,6 +386,10 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
     """Return P as the engine keeps it: None, `LowRank`, dense if most entries are nonzero, else CSC."""
     if P is None:
         return None
+    if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCE:
+        P = P.astype(FLOAT, order="C")
+        if asymmetry(P, np.zeros(4)) == 0.0 and all_finite(P.reshape(-1)) and np.count_nonzero(P) > FULL * n * n:
+            return P
     why = f" ({n} variables in {vector})"
     if isinstance(P, Hessian) and not P.is_by_rows:
         if P.order != n:

@@ -15,12 +15,9 @@ from tests.support.bilevel_problems import OMEGAS, SIGMAS, random_problem
 TOLERANCE = 1e-6
 CLARABEL = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
 FORMS = {
-    "hard": (math.inf, math.inf, math.inf),
-    "soft samples": (1.0, math.inf, math.inf),
-    "soft prior": (math.inf, 1.0, math.inf),
-    "the paper's": (1.0, 1.0, math.inf),
-    "soft means": (1.0, 2.0, 0.3),
-}
+    "hard": (math.inf, math.inf, math.inf), "soft samples": (1.0, math.inf, math.inf),
+    "soft prior": (math.inf, 1.0, math.inf), "the paper's": (1.0, 1.0, math.inf), "soft means": (1.0, 2.0, 0.3),
+}  # fmt: skip
 
 
 def root(Sigma):

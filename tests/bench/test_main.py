@@ -205,16 +205,12 @@ def test_a_choice_that_is_not_there_is_refused_with_the_choices(arguments, valid
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["suite", "cblib", "--tol", "-1"],
-        ["compare", "tiny", "--limit", "0"],
-        ["compare", "tiny", "--threads", "0"],
-        ["compare", "tiny", "--limit", "soon"],
-        ["experiment", "transfer", "--repeats", "0"],
-        ["experiment", "transfer", "--repeats", "2.5"],
-        ["solve", "tiny.qps", "--out", "/not/there/x.npz"],
-        ["solve", "tiny.qps", "--out", "x.csv"],
+        ["suite", "cblib", "--tol", "-1"], ["compare", "tiny", "--limit", "0"],
+        ["compare", "tiny", "--threads", "0"], ["compare", "tiny", "--limit", "soon"],
+        ["experiment", "transfer", "--repeats", "0"], ["experiment", "transfer", "--repeats", "2.5"],
+        ["solve", "tiny.qps", "--out", "/not/there/x.npz"], ["solve", "tiny.qps", "--out", "x.csv"],
     ],
-)
+)  # fmt: skip
 def test_a_bad_option_is_refused_by_name(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         command.main(arguments)

@@ -106,8 +106,8 @@ class Interrupting:
     def _counted(self, solve):
         def counted(*arguments, **named):
             solution = solve(*arguments, **named)
-            if solution is None:
-                return None
+            if not solution:
+                return solution
             self.solves += 1
             if self.solves == self.at:
                 solution.status = Status.INTERRUPTED

@@ -43,24 +43,12 @@ PUBLIC = [
     if inspect.isclass(kind) and issubclass(kind, Estimator)
 ]
 OF_SEQUENCES = (
-    DiscreteHMM,
-    GaussianHMM,
-    FisherKernelLearning,
-    LargeMarginHMM,
-    FisherScore,
-    FreeEnergyScore,
-    LogLikelihoodScore,
-    SufficientStatistics,
-    MaxMarginScoreSpace,
-    FreeEnergyClassifier,
-)
+    DiscreteHMM, GaussianHMM, FisherKernelLearning, LargeMarginHMM, FisherScore, FreeEnergyScore,
+    LogLikelihoodScore, SufficientStatistics, MaxMarginScoreSpace, FreeEnergyClassifier,
+)  # fmt: skip
 OF_SEQUENCES_OR_TOPICS = (
-    FisherScore,
-    FreeEnergyScore,
-    LogLikelihoodScore,
-    SufficientStatistics,
-    MaxMarginScoreSpace,
-)
+    FisherScore, FreeEnergyScore, LogLikelihoodScore, SufficientStatistics, MaxMarginScoreSpace,
+)  # fmt: skip
 OF_MATRICES = [
     *(kind(**FEWER_ITERATIONS.get(kind.__name__, {})) for kind in PUBLIC if kind not in OF_SEQUENCES),
     *(kind(TOPICS) for kind in (*OF_SEQUENCES_OR_TOPICS, FreeEnergyClassifier)),
@@ -86,15 +74,10 @@ VARIANTS = [
     models.ExplanationAugmentedSVC(explain=first_features, Q=np.inf, multi_class="ovr"),
 ]
 CHECKS_WITHOUT_SAMPLES = (
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_get_params_invariance",
-    "check_set_params",
-    "check_estimator_tags_renamed",
-    "check_valid_tag_types",
-)
+    "check_estimator_cloneable", "check_estimator_repr", "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible", "check_get_params_invariance", "check_set_params",
+    "check_estimator_tags_renamed", "check_valid_tag_types",
+)  # fmt: skip
 
 
 LONG = ("MaxMarginScoreSpace", "MEDClassifier", "MedLDA")

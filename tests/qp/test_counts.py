@@ -11,12 +11,9 @@ import qp
 from tests.support.counted import check_counts, made
 
 WAYS = [
-    {},
-    {"active_set": False},
-    {"kkt": "ldl"},
-    {"kkt": "dense", "equilibrate": False},
+    {}, {"active_set": False}, {"kkt": "ldl"}, {"kkt": "dense", "equilibrate": False},
     {"kkt": "ldl", "tol": 1e-05, "step_fraction": 0.9},
-]
+]  # fmt: skip
 # program: for each of these ways the method or backend, iterations + steps of refinement
 COUNTS = {
     "generate.lasso(10)": "dual active set 3, dense 7, sparse 7, dense 7, sparse 7",
@@ -48,24 +45,12 @@ def test_counts(name):
 
 
 @pytest.mark.parametrize("name, cold, warm", [
-    ("generate.lasso(10)", 7, 3),
-    ("generate.lasso(60)", 7, 3),
-    ("generate.huber(12)", 6, 3),
-    ("generate.portfolio(60)", 10, 3),
-    ("generate.svm_primal(20)", 7, 3),
-    ("generate.svm_dual_rbf(30)", 8, 3),
-    ("generate.svm_dual_linear(60)", 11, 3),
-    ("generate.mpc(6)", 8, 4),
-    ("learning.ea_svm_cubic(60)", 10, 3),
-    ("learning.ea_svm_linear(40)", 8, 3),
-    ("learning.med_dual(60)", 9, 4),
-    ("learning.med_dual(150)", 12, 3),
-    ("small.random(20)", 8, 3),
-    ("small.control(20)", 8, 4),
-    ("small.svm(20)", 7, 3),
-    ("tiny.box(10)", 7, 3),
-    ("tiny.rows(20)", 8, 4),
-    ("tiny.rows(60)", 8, 4),
+    ("generate.lasso(10)", 7, 3), ("generate.lasso(60)", 7, 3), ("generate.huber(12)", 6, 3),
+    ("generate.portfolio(60)", 10, 3), ("generate.svm_primal(20)", 7, 3), ("generate.svm_dual_rbf(30)", 8, 3),
+    ("generate.svm_dual_linear(60)", 11, 3), ("generate.mpc(6)", 8, 4), ("learning.ea_svm_cubic(60)", 10, 3),
+    ("learning.ea_svm_linear(40)", 8, 3), ("learning.med_dual(60)", 9, 4), ("learning.med_dual(150)", 12, 3),
+    ("small.random(20)", 8, 3), ("small.control(20)", 8, 4), ("small.svm(20)", 7, 3), ("tiny.box(10)", 7, 3),
+    ("tiny.rows(20)", 8, 4), ("tiny.rows(60)", 8, 4),
 ])  # fmt: skip
 def test_counts_of_a_solver_with_other_vectors(name, cold, warm):
     """After one per cent of q has changed, from the last answer and anew."""

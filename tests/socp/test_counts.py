@@ -11,12 +11,9 @@ import socp
 from tests.support.counted import check_counts, made
 
 WAYS = [
-    {},
-    {"kkt": "ldl"},
-    {"kkt": "dense"},
-    {"kkt": "ldl", "equilibrate": False},
+    {}, {"kkt": "ldl"}, {"kkt": "dense"}, {"kkt": "ldl", "equilibrate": False},
     {"tol": 1e-05, "step_fraction": 0.9},
-]
+]  # fmt: skip
 # program: for each of these ways the method or backend, iterations + steps of refinement
 COUNTS = {
     "generate.group_lasso(20)": "sparse 6, sparse 6, dense 6+1, sparse 7+3, sparse 6",
@@ -42,14 +39,9 @@ def test_counts(name):
 
 
 @pytest.mark.parametrize("name, cold, warm", [
-    ("generate.group_lasso(20)", 6, 3),
-    ("generate.robust_kalman(10)", 7, 2),
-    ("generate.robust_kalman(60)", 10, 2),
-    ("generate.robust_least_squares(10)", 6, 3),
-    ("generate.robust_least_squares(40)", 6, 3),
-    ("generate.enclosing_ball(10)", 9, 3),
-    ("generate.enclosing_ball(60)", 11, 4),
-    ("tiny.ball(8)", 7, 3),
+    ("generate.group_lasso(20)", 6, 3), ("generate.robust_kalman(10)", 7, 2), ("generate.robust_kalman(60)", 10, 2),
+    ("generate.robust_least_squares(10)", 6, 3), ("generate.robust_least_squares(40)", 6, 3),
+    ("generate.enclosing_ball(10)", 9, 3), ("generate.enclosing_ball(60)", 11, 4), ("tiny.ball(8)", 7, 3),
     ("tiny.ball(60)", 10, 3),
 ])  # fmt: skip
 def test_counts_of_a_solver_with_other_vectors(name, cold, warm):

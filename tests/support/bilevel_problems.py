@@ -17,15 +17,10 @@ OMEGAS = ("scalar", "diagonal", "zeros", "full")
 def covariance(rng, n, kind):
     factor = rng.normal(size=(n, n)) / np.sqrt(n)
     return {
-        "identity": 1.0,
-        "scalars": rng.uniform(0.3, 2.0),
-        "scalar": 0.5,
-        "zero": 0.0,
-        "diagonal": rng.uniform(0.2, 2.0, n),
-        "zeros": rng.uniform(0.2, 2.0, n) * (np.arange(n) % 2),
-        "groups": np.where(np.arange(n) % 3 == 0, 0.5, 1.5),
-        "full": factor @ factor.T + 0.1 * np.eye(n),
-    }[kind]
+        "identity": 1.0, "scalars": rng.uniform(0.3, 2.0), "scalar": 0.5, "zero": 0.0,
+        "diagonal": rng.uniform(0.2, 2.0, n), "zeros": rng.uniform(0.2, 2.0, n) * (np.arange(n) % 2),
+        "groups": np.where(np.arange(n) % 3 == 0, 0.5, 1.5), "full": factor @ factor.T + 0.1 * np.eye(n),
+    }[kind]  # fmt: skip
 
 
 def random_problem(seed, samples=8, n=6, sigma=None, omega=None, constants=None, apart=1.5):

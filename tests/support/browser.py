@@ -119,14 +119,8 @@ class Browser:
     def press(self, key):
         """Press a key of that name, as `KeyboardEvent.key` has it, where the focus is."""
         codes = {
-            "ArrowLeft": 37,
-            "ArrowUp": 38,
-            "ArrowRight": 39,
-            "ArrowDown": 40,
-            "Home": 36,
-            "End": 35,
-            " ": 32,
+            "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, " ": 32,
             "n": 78,
-        }
+        }  # fmt: skip
         for kind in ("rawKeyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=codes[key])

@@ -12,17 +12,9 @@ PAGE = DOCS / "interactive.html"
 TEXT = PAGE.read_text(encoding="utf-8")
 PARTS = [field.name for field in fields(textbook.Switches)]
 COLUMNS = (
-    "objective",
-    "dual_objective",
-    "primal_residual",
-    "dual_residual",
-    "gap",
-    "alpha",
-    "mu",
-    "sigma",
-    "tau",
+    "objective", "dual_objective", "primal_residual", "dual_residual", "gap", "alpha", "mu", "sigma", "tau",
     "kappa",
-)
+)  # fmt: skip
 
 
 def number(value):

@@ -78,18 +78,11 @@ def test_what_is_not_finite_is_no_answer(part):
 @pytest.mark.parametrize(
     "v, distance",
     [
-        ([2.0, 1.0, 1.0], 0.0),
-        ([-3.0, 0.0, 0.0], 3.0),
-        ([0.0, 1.0], 0.5),
-        ([-1.0], 1.0),
-        ([1.0], 0.0),
-        ([0.0], 0.0),
-        ([5.0, 3.0, 4.0], 0.0),
-        ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
-        ([5.0, 3.0, 4.0 + 2.0**-50], 2.0**-50 * 0.8 / 2.4),
-        ([0.0, 3e200, 4e200], (7 - np.sqrt(24)) * 1e200),
+        ([2.0, 1.0, 1.0], 0.0), ([-3.0, 0.0, 0.0], 3.0), ([0.0, 1.0], 0.5), ([-1.0], 1.0), ([1.0], 0.0),
+        ([0.0], 0.0), ([5.0, 3.0, 4.0], 0.0), ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
+        ([5.0, 3.0, 4.0 + 2.0**-50], 2.0**-50 * 0.8 / 2.4), ([0.0, 3e200, 4e200], (7 - np.sqrt(24)) * 1e200),
     ],
-)
+)  # fmt: skip
 def test_distance_from_a_second_order_cone(v, distance):
     found = distances(Exact.of(np.array(v)), [socp.SecondOrder(len(v))])
     assert found[0] == pytest.approx(distance, rel=1e-9, abs=0.0) and not found[1:].any()

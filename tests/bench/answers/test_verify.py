@@ -55,17 +55,11 @@ def test_a_certificate_lost_in_rounding_does_not_pass():
 @pytest.mark.parametrize(
     "v, distance",
     [
-        ([2.0, 1.0, 1.0], 0.0),
-        ([-3.0, 0.0, 0.0], 3.0),
-        ([0.0, 1.0], 0.5),
-        ([-1.0, 1.0], 1.0),
-        ([-1.0], 1.0),
-        ([1.0], 0.0),
-        ([0.0, 0.0, 0.0], 0.0),
-        ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
+        ([2.0, 1.0, 1.0], 0.0), ([-3.0, 0.0, 0.0], 3.0), ([0.0, 1.0], 0.5), ([-1.0, 1.0], 1.0), ([-1.0], 1.0),
+        ([1.0], 0.0), ([0.0, 0.0, 0.0], 0.0), ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
         ([0.0, 3e200, 4e200], (7 - np.sqrt(24)) * 1e200),
     ],
-)
+)  # fmt: skip
 def test_distance_from_a_second_order_cone(v, distance):
     assert cone_distance(np.array(v), [socp.SecondOrder(len(v))]) == pytest.approx(distance, rel=1e-6, abs=0.0)
 

@@ -317,17 +317,8 @@ def test_comparisons_with_solvers_of_their_own_take_no_other(capsys):
 def test_the_command_with_the_solver_of_the_documentation(mine, tmp_path):
     for name in ("tiny", "many"):
         arguments = [
-            "compare",
-            name,
-            "--solvers",
-            mine,
-            "--sizes",
-            "10",
-            "--only",
-            "box*",
-            "--out",
-            str(tmp_path / name),
-        ]
+            "compare", name, "--solvers", mine, "--sizes", "10", "--only", "box*", "--out", str(tmp_path / name),
+        ]  # fmt: skip
         assert command.main(arguments) == 0
         document = json.loads((tmp_path / name / "measurements.json").read_text())
         verdicts = [m["verdict"] for m in document["measurements"] if m["solver"] == mine]

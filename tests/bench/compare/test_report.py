@@ -55,14 +55,10 @@ def test_a_record_without_measurements_makes_a_report_too(tmp_path):
 @pytest.mark.parametrize(
     "value, text",
     [
-        (24e-6, "24 us"),
-        (0.00312, "3.12 ms"),
-        (0.9999, "1 s"),
-        (12.34, "12.3 s"),
-        (1234.5, "1234 s"),
+        (24e-6, "24 us"), (0.00312, "3.12 ms"), (0.9999, "1 s"), (12.34, "12.3 s"), (1234.5, "1234 s"),
         (float("nan"), "-"),
     ],
-)
+)  # fmt: skip
 def test_seconds(value, text):
     assert tables.seconds(value) == text
 

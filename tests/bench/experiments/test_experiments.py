@@ -237,19 +237,8 @@ def spoil(value, rng):
     """The same document with its measured numbers drawn anew, below what they were."""
     if isinstance(value, dict):
         fixed = {
-            "seed",
-            "size",
-            "pair",
-            "data",
-            "words",
-            "category",
-            "states",
-            "steps",
-            "init",
-            "percent",
-            "value",
-            "C",
-        }
+            "seed", "size", "pair", "data", "words", "category", "states", "steps", "init", "percent", "value", "C",
+        }  # fmt: skip
         return {name: one if name in fixed else spoil(one, rng) for name, one in value.items()}
     if isinstance(value, list):
         return [spoil(one, rng) for one in value]

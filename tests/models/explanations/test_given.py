@@ -16,18 +16,11 @@ V, OWNER = (X * MASK)[[0, 1, 3, 4, 5]], [0, 1, 3, 4, 5]
 @pytest.mark.parametrize(
     "given",
     [
-        MASK,
-        X * MASK,
-        MASK[:, None, :],
-        sp.csr_array(MASK),
-        sp.csr_array(X * MASK),
-        [None if i == 2 else MASK[i] for i in range(6)],
-        [(X * MASK)[i] for i in range(6)],
-        [MASK[[i]].tolist() for i in range(6)],
-        lambda A, y: A * MASK,
-        lambda A, y: MASK if y is None else None,
+        MASK, X * MASK, MASK[:, None, :], sp.csr_array(MASK), sp.csr_array(X * MASK),
+        [None if i == 2 else MASK[i] for i in range(6)], [(X * MASK)[i] for i in range(6)],
+        [MASK[[i]].tolist() for i in range(6)], lambda A, y: A * MASK, lambda A, y: MASK if y is None else None,
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("sparse", [False, True])
 def test_all_ways_give_the_same_rows(given, sparse):
     if callable(given) and sparse:

@@ -14,15 +14,10 @@ from models.generative.normal import raise_eigenvalues
 from tests.support.data import data_folder
 
 DISCRIMINANTS = [
-    LinearDiscriminant(),
-    LinearDiscriminant("diagonal"),
-    LinearDiscriminant("identity"),
-    LinearDiscriminant("spherical"),
-    QuadraticDiscriminant(),
-    QuadraticDiscriminant("diagonal"),
-    QuadraticDiscriminant("spherical"),
-    Prototypes(),
-]
+    LinearDiscriminant(), LinearDiscriminant("diagonal"), LinearDiscriminant("identity"),
+    LinearDiscriminant("spherical"), QuadraticDiscriminant(), QuadraticDiscriminant("diagonal"),
+    QuadraticDiscriminant("spherical"), Prototypes(),
+]  # fmt: skip
 
 
 def three_classes(seed=0, samples=60, features=3):

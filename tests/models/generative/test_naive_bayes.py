@@ -10,13 +10,10 @@ from models import MixedNaiveBayes, MultinomialNaiveBayes
 
 MIXED = ["gaussian", "multinomial", "bernoulli", "categorical", "multinomial", "gaussian"]
 MODELS = [
-    MixedNaiveBayes(var_smoothing=1e-2),
-    MixedNaiveBayes("bernoulli", binarize=1.5),
-    MultinomialNaiveBayes(alpha=0.5),
-    MultinomialNaiveBayes(alpha=0.5, predictive="bayes"),
-    MixedNaiveBayes(MIXED, binarize=1.0),
-    MixedNaiveBayes("categorical", dirichlet=2.0),
-]
+    MixedNaiveBayes(var_smoothing=1e-2), MixedNaiveBayes("bernoulli", binarize=1.5),
+    MultinomialNaiveBayes(alpha=0.5), MultinomialNaiveBayes(alpha=0.5, predictive="bayes"),
+    MixedNaiveBayes(MIXED, binarize=1.0), MixedNaiveBayes("categorical", dirichlet=2.0),
+]  # fmt: skip
 
 
 def samples(seed=0, count=60):

@@ -11,12 +11,9 @@ from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
 from models.logistic.hybrid import Likelihood
 
 FORMS = [
-    {},
-    {"regions": 3},
-    {"regions": 3, "normalize": False},
-    {"regions": 3, "shared_words": False, "alpha": 0.3},
+    {}, {"regions": 3}, {"regions": 3, "normalize": False}, {"regions": 3, "shared_words": False, "alpha": 0.3},
     {"regions": [2, 3, 7], "shared_words": False},
-]
+]  # fmt: skip
 
 
 def documents(seed=0, count=40, classes=2, words=12):

@@ -11,9 +11,9 @@ from scipy.optimize import approx_fprime
 from models import LogisticRegression
 from models.numerics.logistic_loss import LogisticLoss, LogisticPoint
 from models.numerics.newton_minimizer import (
+    factored,
     minimize,
     minimize_sampled,
-    solve_cholesky,
     solve_conjugate_gradients,
     weighted_gram,
 )
@@ -177,11 +177,11 @@ def test_linear_systems():
     rng = np.random.default_rng(5)
     A = rng.normal(size=(8, 8))
     H, rhs = A @ A.T + np.diag(10.0 ** np.arange(8)), rng.normal(size=8)
-    assert np.allclose(H @ solve_cholesky(H, rhs), rhs, rtol=0, atol=1e-10)
+    assert np.allclose(H @ factored(H)(rhs), rhs, rtol=0, atol=1e-10)
     found = solve_conjugate_gradients(lambda v: H @ v, np.diagonal(H), rhs, 1e-12, 100)
     assert np.allclose(H @ found, rhs, rtol=0, atol=1e-8)
     flat = np.outer(np.ones(4), np.ones(4))  # singular: any solution of what is consistent
-    assert np.allclose(flat @ solve_cholesky(flat, np.full(4, 2.0)), 2.0, rtol=0, atol=1e-10)
+    assert np.allclose(flat @ factored(flat)(np.full(4, 2.0)), 2.0, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -31,6 +31,10 @@ def objective(model, X, y, C):
     return 0.5 * (model.coef_**2).sum() + 0.5 * float(np.sum(np.square(b))) + float(np.sum(C * loss))
 
 
+def never(steps):
+    return False
+
+
 def texts(documents=200, words=600, seed=0):
     """Sparse samples with more features than samples."""
     rng = np.random.default_rng(seed)
@@ -185,11 +189,37 @@ def test_newton_in_the_primal_is_exact(C, formed, monkeypatch):
         for epsilon, sides in ((0.0, classes), (0.3, (np.full(200, -np.inf), np.full(200, np.inf)))):
             damping = 0.5 / (C * rng.uniform(0.1, 3.0, 200))
             dual = Dual(matrix, 1.5, y + 0.1 * (epsilon > 0.0), epsilon, damping, *sides)
-            answer = primal_newton.minimize_squares(dual, 1e-9, [])
+            answer = primal_newton.minimize_losses(dual, 1e-9, never, [])
             assert answer.converged and answer.passes < 30
             gap, apart = answer.objective - answer.dual_objective, answer.w - dual.weights(answer.beta)
             assert gap == pytest.approx(0.5 * float(apart @ apart), abs=1e-12 * (1.0 + answer.objective))
             assert answer.objective == pytest.approx(-qp.solve(dual.program(), tol=1e-10).objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_rounds_of_squares_find_the_minimum_of_hinges(C, epsilon):
+    """The proximal point method ends at the answer of the interior point, the multipliers between their bounds."""
+    X, y = two_classes(300, 6, noise=1.0)
+    size = C * np.random.default_rng(0).uniform(0.1, 3.0, 300)
+    low, high = (-size, size) if epsilon else (np.minimum(y * size, 0.0), np.maximum(y * size, 0.0))
+    dual = Dual(X, 1.5, y + 0.1 * (epsilon > 0.0), epsilon, np.zeros(300), low, high)
+    answer = primal_newton.minimize_losses(dual, 1e-11, never, [])
+    assert answer.converged and (answer.beta >= low).all() and (answer.beta <= high).all()
+    assert answer.objective == pytest.approx(-qp.solve(dual.program(), tol=1e-10).objective, rel=1e-8)
+
+
+def test_the_multipliers_of_a_near_program_are_best():
+    """Each answers to r with the largest of beta (r + d beta_k) - epsilon |beta| - d beta^2 / 2 between its bounds."""
+    rng = np.random.default_rng(0)
+    high, r = rng.uniform(0.1, 3.0, 50), 3.0 * rng.normal(size=50)
+    dual = Dual(np.zeros((50, 1)), 0.0, np.zeros(50), 0.3, np.zeros(50), -high, high)
+    near, beta, along = dual.near(high * rng.uniform(-1.0, 1.0, 50), 0.7), np.empty(50), np.empty(2)
+    best = primal_newton.respond(near.losses, near.q + r, np.zeros(50), 1.0, beta, along)
+    at = np.linspace(-1.0, 1.0, 100001)[:, None] * high
+    values = at * (near.q + r) - 0.3 * np.abs(at) - 0.5 * near.damping * at**2
+    assert best == pytest.approx(values.max(axis=0).sum(), rel=1e-8)
+    np.testing.assert_allclose(beta, at[values.argmax(axis=0), np.arange(50)], atol=1e-4)
 
 
 def test_the_line_search_finds_the_kinked_minimum():
@@ -198,7 +228,7 @@ def test_the_line_search_finds_the_kinked_minimum():
     w = np.arange(4.0) / 4.0
     z, direction = dual.scores(w), dual.weights(y) - w
     moved = dual.scores(direction)
-    t = primal_newton.line_minimum(dual, w, z, direction, moved)
+    t = primal_newton.line_minimum(dual, w, dual.q - z, direction, moved)
 
     def value(t):
         return 0.5 * ((w + t * direction) ** 2).sum() + dual.loss(dual.q - z - t * moved)
@@ -239,7 +269,7 @@ def test_some_samples_tell_where_to_start(order, C):
     X, y = X[at[order]], y[at[order]]
     dual = squares_of(X, y, C)
     assert primal_newton.start(dual).any()
-    answer = primal_newton.minimize_squares(dual, 1e-9, [])
+    answer = primal_newton.minimize_losses(dual, 1e-9, never, [])
     assert answer.converged and answer.passes <= 8
     model = LinearSVC(C).fit(X, y)
     assert objective(model, X, y, C) == pytest.approx(model.objective_, rel=1e-9)

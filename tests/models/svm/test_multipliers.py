@@ -13,7 +13,6 @@ from models.svm.multipliers import (
     REGULARIZATION,
     WRONG_SIDE,
     settle,
-    sort_out,
     tell_apart,
 )
 
@@ -107,6 +106,6 @@ def test_what_cannot_be_settled_stays_as_it_was():
     X = np.array([[1.0], [2.0]])
     dual = MarginDual(dual_program(product_of(X), np.ones(2), np.full(2, np.inf), False), {})
     alpha = np.array([0.5, 0.3])
-    kinds, found = sort_out(alpha, np.full(2, np.inf), np.zeros(2), dual)
+    kinds, found, _ = dual.sort_out(alpha, np.zeros(2))
     assert kinds.tolist() == [ON_MARGIN, ON_MARGIN]
     np.testing.assert_array_equal(found, alpha)

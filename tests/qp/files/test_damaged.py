@@ -22,19 +22,8 @@ from tests.socp.files.test_cbf import EVERY_CONE
 ROWS = sp.csc_matrix(np.vstack([np.arange(6.0).reshape(2, 3), np.eye(3)]))
 NETLIB = {"A": ROWS[:2], "b": np.ones((2, 1)), "aux": {"c": np.ones((3, 1)), "lo": np.zeros(3), "hi": np.ones(3)}}
 TOKENS = [
-    b"2000000000",
-    b"-1",
-    b"1" * 25,
-    b"9" * 5000,
-    b"1e999",
-    b"nan",
-    b"0",
-    b"1.5",
-    b"\0",
-    b"\xff\xfe",
-    b"\x1c",
-    b"",
-]
+    b"2000000000", b"-1", b"1" * 25, b"9" * 5000, b"1e999", b"nan", b"0", b"1.5", b"\0", b"\xff\xfe", b"\x1c", b"",
+]  # fmt: skip
 NUMBERS = [0, 1, 2, 8, 127, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1]
 
 

@@ -138,21 +138,13 @@ ROW = "NAME\nROWS\n N C\n {kind} R\nCOLUMNS\n X C 1\n X R 1\nRHS\n RHS R {rhs}\n
 @pytest.mark.parametrize(
     ("kind", "rhs", "R", "l", "u"),
     [
-        ("L", 5.0, None, -inf, 5.0),
-        ("G", 5.0, None, 5.0, inf),
-        ("E", 5.0, None, 5.0, 5.0),
-        ("L", 5.0, 2.0, 3.0, 5.0),
-        ("L", 5.0, -2.0, 3.0, 5.0),
-        ("G", 5.0, 2.0, 5.0, 7.0),
-        ("G", 5.0, -2.0, 5.0, 7.0),
-        ("E", 5.0, 2.0, 5.0, 7.0),
-        ("E", 5.0, -2.0, 3.0, 5.0),
-        ("E", 5.0, 0.0, 5.0, 5.0),
-        ("L", 5.0, 0.0, 5.0, 5.0),
-        ("L", 1e30, None, -inf, inf),
+        ("L", 5.0, None, -inf, 5.0), ("G", 5.0, None, 5.0, inf), ("E", 5.0, None, 5.0, 5.0),
+        ("L", 5.0, 2.0, 3.0, 5.0), ("L", 5.0, -2.0, 3.0, 5.0), ("G", 5.0, 2.0, 5.0, 7.0),
+        ("G", 5.0, -2.0, 5.0, 7.0), ("E", 5.0, 2.0, 5.0, 7.0), ("E", 5.0, -2.0, 3.0, 5.0),
+        ("E", 5.0, 0.0, 5.0, 5.0), ("L", 5.0, 0.0, 5.0, 5.0), ("L", 1e30, None, -inf, inf),
         ("G", -1e20, None, -inf, inf),
     ],
-)
+)  # fmt: skip
 def test_sides_of_a_row(tmp_path, kind, rhs, R, l, u):
     text = ROW.format(kind=kind, rhs=rhs, range="" if R is None else f"RANGES\n RNG R {R}\n")
     program = qp.files.mat.read(written(tmp_path, text))
@@ -165,27 +157,14 @@ BOUND = "NAME\nROWS\n N C\n G R\nCOLUMNS\n X C 1\n X R 1\nRHS\nBOUNDS\n{bounds}E
 @pytest.mark.parametrize(
     ("bounds", "lb", "ub"),
     [
-        ("", 0.0, inf),
-        ("UP B X 3", 0.0, 3.0),
-        ("UP B X 0", 0.0, 0.0),
-        ("UP B X -3", -inf, -3.0),
-        ("LO B X -5;UP B X -3", -5.0, -3.0),
-        ("UP B X -3;LO B X -5", -5.0, -3.0),
-        ("LO B X 2", 2.0, inf),
-        ("FX B X 2", 2.0, 2.0),
-        ("FR B X", -inf, inf),
-        ("FR X", -inf, inf),
-        ("FR B X 0", -inf, inf),
-        ("MI B X", -inf, inf),
-        ("MI B X;UP B X 3", -inf, 3.0),
-        ("PL B X", 0.0, inf),
-        ("LO B X 1;PL B X", 1.0, inf),
-        ("UP B X 1e20", 0.0, inf),
-        ("UP B X Infinity", 0.0, inf),
-        ("LO B X -1e+30", -inf, inf),
+        ("", 0.0, inf), ("UP B X 3", 0.0, 3.0), ("UP B X 0", 0.0, 0.0), ("UP B X -3", -inf, -3.0),
+        ("LO B X -5;UP B X -3", -5.0, -3.0), ("UP B X -3;LO B X -5", -5.0, -3.0), ("LO B X 2", 2.0, inf),
+        ("FX B X 2", 2.0, 2.0), ("FR B X", -inf, inf), ("FR X", -inf, inf), ("FR B X 0", -inf, inf),
+        ("MI B X", -inf, inf), ("MI B X;UP B X 3", -inf, 3.0), ("PL B X", 0.0, inf), ("LO B X 1;PL B X", 1.0, inf),
+        ("UP B X 1e20", 0.0, inf), ("UP B X Infinity", 0.0, inf), ("LO B X -1e+30", -inf, inf),
         ("UP X 3", 0.0, 3.0),
     ],
-)
+)  # fmt: skip
 def test_bounds(tmp_path, bounds, lb, ub):
     lines = "".join(f" {line}\n" for line in bounds.split(";") if line)
     program = qp.files.mat.read(written(tmp_path, BOUND.format(bounds=lines)))
@@ -336,13 +315,10 @@ def test_other_endings():
 def maros(**changes):
     A = np.array([[1.0, 2.0], [1.0, 0.0], [0.0, 1.0]])
     fields = {
-        "P": sp.csc_matrix([[2.0, 0.0], [0.0, 0.0]]),
-        "q": np.array([[-3], [4]], dtype=np.int16),
-        "A": sp.csc_matrix(A),
-        "l": np.array([[-1e20], [0.0], [-9.999999999999998e19]]),
-        "u": np.array([[5.0], [1.0], [1e20]]),
-        "r": 7.5,
-    }
+        "P": sp.csc_matrix([[2.0, 0.0], [0.0, 0.0]]), "q": np.array([[-3], [4]], dtype=np.int16),
+        "A": sp.csc_matrix(A), "l": np.array([[-1e20], [0.0], [-9.999999999999998e19]]),
+        "u": np.array([[5.0], [1.0], [1e20]]), "r": 7.5,
+    }  # fmt: skip
     return {name: value for name, value in (fields | changes).items() if value is not None}
 
 

@@ -18,13 +18,9 @@ def drawn(own, seed=5, k=4, n=5):
     h = np.concatenate([[np.inf], np.full(n - 1, 0.3), [1.0], np.zeros(n)])
     A = rng.normal(size=(*shape, 1, n))
     data = {
-        "P": F @ np.swapaxes(F, -1, -2),
-        "c": 2.0 * rng.normal(size=(k, n)),
-        "A": A,
-        "b": np.zeros(1),
-        "G": G,
+        "P": F @ np.swapaxes(F, -1, -2), "c": 2.0 * rng.normal(size=(k, n)), "A": A, "b": np.zeros(1), "G": G,
         "h": h,
-    }
+    }  # fmt: skip
     return data, [socp.NonNeg(n), socp.SecondOrder(n + 1)], rng
 
 

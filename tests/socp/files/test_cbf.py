@@ -327,22 +327,14 @@ def clarabel_value(program):
 def test_library_files_have_the_sizes_that_they_declare():
     # n, p, m, cones: counted in the files' own headers
     sizes = {
-        "chainsing_10000_1": (129976, 89982, 99982, 29995),
-        "chainsing_1000_1": (12976, 8982, 9982, 2995),
-        "chainsing_1000_2": (9985, 6988, 7988, 1998),
-        "chainsing_1000_3": (6991, 4992, 5992, 1000),
-        "db_shear_wall": (43339, 28812, 49122, 4776),
-        "nb": (2383, 123, 2383, 794),
-        "nb_L1": (3176, 915, 3176, 794),
-        "nql30": (4501, 3680, 2700, 900),
-        "nql90": (40501, 32640, 24300, 8100),
-        "qssp30": (7565, 3691, 7564, 1891),
-        "sambal": (31, 11, 52, 14),
-        "sched_100_100_orig": (18240, 8338, 18240, 3),
-        "sched_100_50_scaled": (9744, 4843, 9744, 2),
-        "sched_50_50_orig": (4979, 2527, 4979, 3),
+        "chainsing_10000_1": (129976, 89982, 99982, 29995), "chainsing_1000_1": (12976, 8982, 9982, 2995),
+        "chainsing_1000_2": (9985, 6988, 7988, 1998), "chainsing_1000_3": (6991, 4992, 5992, 1000),
+        "db_shear_wall": (43339, 28812, 49122, 4776), "nb": (2383, 123, 2383, 794), "nb_L1": (3176, 915, 3176, 794),
+        "nql30": (4501, 3680, 2700, 900), "nql90": (40501, 32640, 24300, 8100), "qssp30": (7565, 3691, 7564, 1891),
+        "sambal": (31, 11, 52, 14), "sched_100_100_orig": (18240, 8338, 18240, 3),
+        "sched_100_50_scaled": (9744, 4843, 9744, 2), "sched_50_50_orig": (4979, 2527, 4979, 3),
         "strictmin_2D_43_primal": (61356, 51275, 50400, 10080),
-    }
+    }  # fmt: skip
     folder = data_folder("cblib")
     for path in sorted(folder.glob("*.cbf.gz")):
         program, name = socp.files.cbf.read(path), path.name.removesuffix(".cbf.gz")

@@ -58,14 +58,8 @@ def test_correctors_pay_from_so_many_solves_on():
 
 
 CASES = [
-    ("dense", "sparse"),
-    *2 * [(True, False)],
-    (0, 3),
-    (0, 2),
-    (0, 5),
-    (10, LARGE - 4, LARGE, LARGE + 1),
-    (0, 1, 2),
-]
+    ("dense", "sparse"), *2 * [(True, False)], (0, 3), (0, 2), (0, 5), (10, LARGE - 4, LARGE, LARGE + 1), (0, 1, 2),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("step, refinements", [(0.99, 10), (0.8, 0)])

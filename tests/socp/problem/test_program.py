@@ -11,15 +11,10 @@ import socp
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder
 
 GOOD = {
-    "c": [1.0, 2.0, 3.0],
-    "G": np.arange(12.0).reshape(4, 3),
-    "h": [1.0, 2.0, 3.0, 4.0],
-    "cones": [NonNeg(1), SecondOrder(3)],
-    "A": [[1.0, 0.0, 1.0]],
-    "b": [2.0],
-    "P": np.diag([1.0, 0.0, 2.0]),
+    "c": [1.0, 2.0, 3.0], "G": np.arange(12.0).reshape(4, 3), "h": [1.0, 2.0, 3.0, 4.0],
+    "cones": [NonNeg(1), SecondOrder(3)], "A": [[1.0, 0.0, 1.0]], "b": [2.0], "P": np.diag([1.0, 0.0, 2.0]),
     "offset": 5.0,
-}
+}  # fmt: skip
 
 
 def test_good():

@@ -1,6 +1,7 @@
 """Settings: defaults, and every wrong one refused by name."""
 
 import dataclasses
+import itertools
 import math
 import pickle
 import re
@@ -21,35 +22,37 @@ def test_defaults_are_what_the_design_says():
     assert pickle.loads(pickle.dumps(settings)) == settings
 
 
-@pytest.mark.parametrize("name", ["tol", "tol_abs", "tol_infeasible", "regularization"])
-@pytest.mark.parametrize("value", [0, -1e-8, math.nan, math.inf, "1e-8", True, [1e-8], 1j])
-def test_not_a_positive_number(name, value):
-    with pytest.raises(ProgramError, match=f"^{name} must be a positive number, but {re.escape(repr(value))} came"):
-        Settings(**{name: value})
+FLAGS = "verbose equilibrate active_set check_convexity presolve"
 
 
-@pytest.mark.parametrize("value", [-1.0, math.nan, "1", None.__class__])
-def test_wrong_time_limits(value):
-    with pytest.raises(ProgramError, match=r"^time_limit must be a positive number, but "):
-        Settings(time_limit=value)
+@pytest.mark.parametrize("names, words, values", [
+    ("tol tol_abs tol_infeasible regularization", "a positive number",
+     [0, -1e-8, math.nan, math.inf, "1e-8", True, [1e-8], 1j]),
+    ("time_limit", "a positive number", [-1.0, math.nan, "1", None.__class__]),
+    ("max_iter refinement_steps", "a nonnegative integer",
+     [-1, 1.5, np.float64(2.5), math.nan, math.inf, "10", None, True]),
+    ("threads", "a positive integer", [0, -1, 1.5, "2", None, True]),
+    ("step_fraction", "", [1, 1.5, 0, -0.5, None, "most"]),
+    (FLAGS, "True or False", [2, -1, "no", "True", None, 1.0, [True], np.ones(1, np.bool_)]),
+])  # fmt: skip
+def test_refused(names, words, values):
+    for name, value in itertools.product(names.split(), values):
+        with pytest.raises(ProgramError, match=f"^{name} must be {words}.* but {re.escape(repr(value))} came"):
+            Settings(**{name: value})
 
 
-@pytest.mark.parametrize("value", [0, 0.0, 1, 2.5, math.inf, None, np.float32(1)])
-def test_time_limits(value):
-    assert Settings(time_limit=value).time_limit == value
-
-
-@pytest.mark.parametrize("value", [1.0, 1.5, 0.0, -0.5, None, "most"])
-def test_wrong_step_fractions(value):
-    with pytest.raises(ProgramError, match=r"^step_fraction must be "):
-        Settings(step_fraction=value)
-
-
-@pytest.mark.parametrize("name", ["max_iter", "refinement_steps"])
-@pytest.mark.parametrize("value", [-1, 1.5, np.float64(2.5), math.nan, math.inf, "10", None, True])
-def test_not_a_count(name, value):
-    with pytest.raises(ProgramError, match=f"^{name} must be a nonnegative integer, but {re.escape(repr(value))} came"):
-        Settings(**{name: value})
+@pytest.mark.parametrize("names, kind, values", [
+    ("tol tol_abs tol_infeasible time_limit regularization", float, [1, 2.5, np.float32(2), np.int64(2)]),
+    ("time_limit", float, [0, math.inf]), ("step_fraction", float, [0.5, np.float32(0.5)]),
+    ("max_iter refinement_steps", int, [0, 7, np.int32(7), np.uint8(7), 10.0, np.float32(3)]),
+    ("threads", int, [2, np.int64(2), np.uint8(2)]),
+    (FLAGS, bool, [True, False, np.True_, np.False_, 1, 0, np.int64(1)]),
+])  # fmt: skip
+def test_what_is_taken_comes_out_as_pythons_own(names, kind, values):
+    for name, value in itertools.product(names.split(), values):
+        found, own = Settings(**{name: value}), Settings(**{name: kind(value)})
+        assert type(getattr(found, name)) is kind and getattr(found, name) == value
+        assert found == own and hash(found) == hash(own)
 
 
 @pytest.mark.parametrize("name", ["max_iter", "refinement_steps", "threads"])
@@ -64,48 +67,6 @@ def test_a_large_count_is_no_limit(value):
     solution = socp.solve(**program, max_iter=value, refinement_steps=value)
     assert solution.status == "optimal"
     np.testing.assert_allclose(solution.x, [-1.0, -2.0], atol=1e-7)
-
-
-@pytest.mark.parametrize("value", [0, 7, np.int32(7), np.uint8(7), 10.0, np.float32(3)])
-def test_counts(value):
-    assert Settings(max_iter=value, refinement_steps=value).max_iter == value
-
-
-@pytest.mark.parametrize("name", ["verbose", "equilibrate", "active_set", "check_convexity", "presolve"])
-@pytest.mark.parametrize("value", [2, -1, "no", "True", None, 1.0, [True], np.ones(1, np.bool_)])
-def test_neither_true_nor_false(name, value):
-    with pytest.raises(ProgramError, match=f"^{name} must be True or False, but {re.escape(repr(value))} came"):
-        Settings(**{name: value})
-
-
-@pytest.mark.parametrize("name", ["verbose", "equilibrate", "active_set", "check_convexity", "presolve"])
-@pytest.mark.parametrize("value", [True, False, np.True_, np.False_, 1, 0, np.int64(1)])
-def test_flags(name, value):
-    assert getattr(Settings(**{name: value}), name) is bool(value)
-
-
-@pytest.mark.parametrize("value", [0, -1, 1.5, "2", None, True])
-def test_wrong_threads(value):
-    with pytest.raises(ProgramError, match=f"^threads must be a positive integer, but {re.escape(repr(value))} came"):
-        Settings(threads=value)
-
-
-@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, int])
-def test_counts_come_out_as_pythons_own(kind):
-    settings = Settings(max_iter=kind(7), refinement_steps=kind(3), threads=kind(2))
-    for name, value in (("max_iter", 7), ("refinement_steps", 3), ("threads", 2)):
-        assert type(getattr(settings, name)) is int and getattr(settings, name) == value
-    assert settings == Settings(max_iter=7, refinement_steps=3, threads=2)
-    assert hash(settings) == hash(Settings(max_iter=7, refinement_steps=3, threads=2))
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, int, float])
-def test_numbers_come_out_as_pythons_own(kind):
-    names = ("tol", "tol_abs", "tol_infeasible", "time_limit", "regularization")
-    settings = Settings(**{name: kind(2) for name in names}, step_fraction=np.float32(0.5))
-    for name in names:
-        assert type(getattr(settings, name)) is float and getattr(settings, name) == 2.0
-    assert type(settings.step_fraction) is float and settings.step_fraction == 0.5
 
 
 def test_numpys_numbers_in_a_solve():
