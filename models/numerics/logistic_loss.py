@@ -125,7 +125,7 @@ class LogisticLoss:
             share = max(float((excess / n).max()), 0.0)
             if share > 0.0:
                 q = np.maximum(share * n - excess, 0.0)
-                P = (P + share * (q / q.sum())) / (1.0 + share)
+                P = (P + share * (q / (q.sum() or 1.0))) / (1.0 + share)  # by rounding q may be 0
         residual = self.weights[:, None] * (P - Y)[:, -self.rows :]
         excess = np.maximum(np.abs(self.X.T @ residual) - self.l1, 0.0)
         if self.l2 > 0.0:

@@ -88,7 +88,8 @@ def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
         at = i * n
         for j in range(n):
             BD[at + j] = B[at + j] * r[j]
-    syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, 0, n, 0.0, S, 0, rows)
+    if rows > 0:  # else BLAS says that the leading dimension is wrong
+        syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, 0, n, 0.0, S, 0, rows)
     for i in range(rows):
         S[i + i * rows] += delta if k <= i < k + p else 1.0
     return 0 if cholesky(rows, S) == 0 else -1

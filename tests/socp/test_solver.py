@@ -434,3 +434,12 @@ def test_the_program_is_not_changed(hard):
     solver.update(c=np.zeros(hard.n), G_data=2.0 * hard.G.data, h=2.0 * hard.h)
     solver.solve(warm_start=True)
     assert pickle.dumps(hard) == before
+
+
+def test_a_low_rank_hessian_of_rank_zero_without_rows_asks_nothing_of_blas(capfd):
+    program = ConeProgram(
+        [1.0], np.array([[-1.0], [1.0]]), [0.0, 1.0], [SecondOrder(1)] * 2, P=LowRank(np.zeros((1, 0)))
+    )
+    assert Solver(program, kkt="lowrank").solve().status is Status.OPTIMAL
+    captured = capfd.readouterr()
+    assert "DSYRK" not in captured.out + captured.err

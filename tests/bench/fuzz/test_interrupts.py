@@ -4,6 +4,7 @@ import pytest
 
 import models
 from bench.fuzz import interrupts
+from socp.compiled import threads
 from socp.engine import SetUpOnce
 
 
@@ -35,3 +36,16 @@ def test_an_exception_is_told(monkeypatch):
     monkeypatch.setattr(SetUpOnce, "_make_ready", broken)
     _, wrong = interrupts.run(1, 0, ["cone updates"])
     assert wrong == ["cone updates 0: IndexError: out of range"]
+
+
+def test_no_line_of_a_block_leaves_its_lock_locked():
+    def action():
+        with threads.blas_threads(1):
+            pass
+
+    at = 1
+    while interrupts.Interrupted(action, at).raised:
+        assert not threads._lock.locked()
+        threads._open.clear()  # of what was interrupted while it was entered
+        at += 1
+    assert at > 8

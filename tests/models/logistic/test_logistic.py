@@ -51,6 +51,13 @@ def test_derivatives_against_differences(classes, intercept):
         assert np.allclose(point.hessian() @ table.ravel(), point._multiply(table.ravel()), rtol=1e-12, atol=1e-12)
 
 
+def test_the_bound_is_a_number_where_sums_of_probabilities_differ_from_the_counts_by_rounding():
+    loss = LogisticLoss(np.array([[1.0], [-1.0]]), np.array([0, 1]), np.ones(2), 2, True, "cholesky")
+    loss.penalty = 1.0
+    for t in np.linspace(0.1, 5.0, 200):  # of some both sums are larger by as much
+        assert np.isfinite(loss.bound(np.array([t, 0.0])))
+
+
 @pytest.mark.parametrize("classes", [2, 3, 5])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradients"])
