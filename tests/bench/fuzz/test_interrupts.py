@@ -43,6 +43,7 @@ def test_no_line_of_a_block_leaves_its_lock_locked():
         with threads.blas_threads(1):
             pass
 
+    action()  # finds the libraries
     at = 1
     while interrupts.Interrupted(action, at).raised:
         assert not threads._lock.locked()
