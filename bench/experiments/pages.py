@@ -133,7 +133,7 @@ def _made(summary: dict[str, Any]) -> str:
 
 def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
     """A row an experiment: what the paper says, and whether the numbers measured here confirm it."""
-    heads = ["experiment", "the paper", "verdict"]
+    heads = ["experiment", "the paper", "found, and the verdict"]
     rows = []
     for summary in summaries:
         title, verdict = html.escape(summary["title"]), html.escape(summary.get("verdict", ""))
