@@ -18,7 +18,7 @@ from . import svm
 from .peer import CONE, PEERS, QUADRATIC, SVM_DUAL, peer_settings
 
 BATCHES = ("moreau", "daqp")
-"""Solvers that are asked for batches alone (`bench.programs.many`)."""
+"""Solvers that are asked for small programs and batches alone (`bench.programs.repeated`, `many`)."""
 
 
 def peers_for(program: Program) -> list[str]:
@@ -64,7 +64,7 @@ def solve(
     """
     if solver == "centralpath":
         return answer.solve(program, tol=tol, time_limit=time_limit, threads=threads)
-    if solver not in peers_for(program):
+    if solver not in (*peers_for(program), *BATCHES):
         takers = ", ".join(["centralpath", *peers_for(program)])
         raise ValueError(f"no solver {solver!r} takes this program; these do: {takers}")
     try:

@@ -63,7 +63,7 @@ class Peer:
     name: str
     package: str
     distribution: str
-    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that is asked for batches alone
+    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that is asked for small programs and batches alone
     takes: tuple[str, ...]
     tolerances: dict[str, float]  # the solver's tolerances and the least value of each
     # time_limit, threads: the names of these settings; those that know no time limit (ecos, cvxopt, qoco, piqp, qtqp,

@@ -184,7 +184,7 @@ def _highs_point(solver: Any, word: str, form: TwoSided, rows: sp.csc_matrix, sp
 
 @peer(tolerances="primal_tol")
 def daqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
-    """DAQP: bounds and two-sided rows, equalities marked; asked for batches alone."""
+    """DAQP: bounds and two-sided rows, equalities marked; asked for small programs and batches alone."""
     import daqp as package
 
     n, A = program.n, np.ascontiguousarray(program.A.toarray())

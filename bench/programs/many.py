@@ -57,7 +57,7 @@ CLASSES: dict[str, Callable[[int, int], Program]] = {
 
 def peers_for(sample: Program) -> tuple[str, ...]:
     """The solvers that take a batch, in one call or in a loop."""
-    loops = ("daqp", "osqp") if isinstance(sample, qp.QuadraticProgram) else ()
+    loops = ("osqp",) if isinstance(sample, qp.QuadraticProgram) else ()
     return (*repeated.peers_for("", sample), BATCHED, *loops)
 
 

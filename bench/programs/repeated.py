@@ -30,7 +30,7 @@ from ..peers.peer import PEERS, peer_settings
 NOT_TOLD = -1
 """The iterations of an updated solver, which are not asked for."""
 CONSTRUCT, UPDATE = "construct", "update"
-UPDATED = ("clarabel", "piqp", "qoco", "scs")
+UPDATED = ("clarabel", "piqp", "qoco", "scs", "daqp")
 """The peers that are asked for updates."""
 SECONDS, LEAST, MOST = 0.3, 20, 2000
 """One measurement calls for so long, at least and at most so many times."""
@@ -54,7 +54,7 @@ def in_both_ways(classes: dict[str, Callable[[int, int], Program]]) -> dict[str,
 
 def peers_for(group: str, sample: Program) -> tuple[str, ...]:
     """The solvers that can be asked in this way."""
-    names = peers.peers_for(sample)
+    names = [*peers.peers_for(sample), *(["daqp"] if isinstance(sample, qp.QuadraticProgram) else [])]
     return tuple(name for name in names if group.endswith(CONSTRUCT) or name in UPDATED)
 
 
