@@ -25,6 +25,8 @@ class Newsgroups:
 
     # shape (posts,): the group of each post, such as "alt.atheism"
     groups: np.ndarray
+    # whether it belongs to the earlier part of the split
+    is_train: np.ndarray
     # subjects, bodies: the header's subject line, and what follows the header
     subjects: list[str]
     bodies: list[str]
@@ -41,7 +43,7 @@ def newsgroups(data: str | os.PathLike[str] | None = None, groups: Collection[st
                 continue
             file = archive.extractfile(member)
             text = file.read().decode("latin-1") if file is not None else ""
-            posts.append((parts[-2], parts[-1], text))
+            posts.append((parts[-2], parts[-1], parts[-3].endswith("train"), text))
     found = {group for group, *_ in posts}
     missing = sorted(set(groups) - found) if groups is not None else []
     check(bool(posts) and not missing, path, f"posts of {', '.join(missing) or 'newsgroups'}", "none of them")
@@ -49,6 +51,7 @@ def newsgroups(data: str | os.PathLike[str] | None = None, groups: Collection[st
     texts = [split_post(text) for *_, text in posts]
     return Newsgroups(
         np.array([group for group, *_ in posts]),
+        np.array([is_train for *_, is_train, _ in posts]),
         [subject for subject, _ in texts],
         [body for _, body in texts],
     )
