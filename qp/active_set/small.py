@@ -23,6 +23,7 @@ from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
+from socp.problem.lowrank import LowRank
 from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
@@ -76,9 +77,9 @@ class DualActiveSet:
         self.plan = plan_of(self.is_proximal, program.n, program.m, program.A.data.size, program.hessian.entries)
 
     def is_clearly_definite(self) -> bool:
-        """Whether a Cholesky factor shows that P is semidefinite."""
+        """Whether a Cholesky factor, or what P is made of, shows that it is semidefinite."""
         P = self.program.hessian
-        if self.is_definite or P.is_zero:
+        if self.is_definite or P.is_zero or isinstance(P, LowRank):
             return True
         return self.is_proximal and next_doubtful(P.order, P.dense().reshape(1, -1), 0) < 0
 
@@ -167,6 +168,8 @@ def solve_again(
     started = time.perf_counter()
     P, q, A, l, u, lb, ub, offset = data
     if type(q) is not np.ndarray or q.ndim != 1 or type(offset) is not float or offset - offset != 0.0:
+        return None
+    if type(P) not in MATRICES and P is not None:
         return None
     n, m = q.size, 0 if A is None else A.shape[0] if type(A) in MATRICES and A.ndim == 2 else -1
     kept = DualActiveSet.pool.kept.get((n, m, settings.tol, settings.tol_abs))
