@@ -28,7 +28,7 @@ FIRST_READ, MAX_READ = 3.0, 14.0  # rows of P that descent may read, as a multip
 MAX_SHARE = 5.0  # factorizations on faces, in the work of one of all of P
 MAX_ROUNDS, ROUNDS_AT_ONCE = 40, 6  # of all, and of Newton's method without a descent between them
 STUCK = 0.1  # the share of the first gain above which a descent has failed
-EXACT = 1e-2  # multipliers have the right sign to this share of the tolerance
+EXACT = 1e-2  # multipliers have the right sign, and sides of a working set hold, to this share of the tolerance
 
 ONGOING, SETTLED, DESCENT_DUE, FAILED = range(4)  # what a round comes to; SETTLED: all multipliers have the right sign
 

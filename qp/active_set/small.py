@@ -40,8 +40,8 @@ from ..problem.stopping import Point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
 from .dual import BESIDE, MOST_PROXIMAL, DualSet, load_dual, solve_block, solve_dual
+from .rounds import EXACT
 
-SHARE = 1e-2  # of the tolerance, and of the default at most: by which sides may be missed
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 MATRICES, RECORD = {np.ndarray, *CSC}, TRACE.itemsize // WORD
 STEPS = 6  # at most, for each row and variable: programs take one or two
@@ -246,7 +246,7 @@ class Room:
         self.work.max_steps, self.work.beside = most_steps, BESIDE
         self.work.may_be_proximal = "proximal steps" in method_seconds(n, m, 0, 0)
         tol = min(settings.tol, settings.tol_abs or settings.tol)
-        self.work.tol, self.work.missed_tol = SHARE * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
+        self.work.tol, self.work.missed_tol = EXACT * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
         self.code, self.iterations = batch.code, batch.iterations
         first, *others = (
             (part.ctypes.data - batch.address) // WORD for part in (batch.x, batch.y, batch.numbers, batch.trace)

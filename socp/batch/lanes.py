@@ -44,7 +44,7 @@ from .dense import (
     multiply_transposed_shared,
     solve,
 )
-from .state import Lanes
+from .state import LEAST_SIGMA, Lanes
 
 
 @inner
@@ -226,7 +226,7 @@ def step(w: Lanes) -> None:
     longest = largest(largest(measure_step(w), 1.0), largest(-change * rate, 1.0 + change * rate))
     affine = 1.0 / longest
     left = 1.0 - affine
-    sigma = select(fresh, 0.0, left * left * left)
+    sigma = select(fresh, 0.0, largest(left * left * left, LEAST_SIGMA))
     target = sigma * mu
 
     # corrector

@@ -6,6 +6,8 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..compiled.vec import lane_numbers
 from .spans import Spans
 
+LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
+
 
 class Lanes(Structure):
     """The programs at work, one in each lane, and room for the method.

@@ -16,6 +16,7 @@ from socp.batch.driver import (
     PRIMAL_INFEASIBLE,
     WARM_MARGIN,
 )
+from socp.batch.state import LEAST_SIGMA
 from socp.problem.settings import Settings
 
 
@@ -187,7 +188,7 @@ class Lane:
         dkappa = -kappa - kappa * dtau / tau
         longest = max(1.0, (-ds).max(initial=0.0), (-dz).max(initial=0.0), -dtau / tau, -dkappa / kappa)
         longest = max(longest, to_boundary(s_cone), to_boundary(z_cone))
-        sigma = 0.0 if fresh else (1.0 - 1.0 / longest) ** 3
+        sigma = 0.0 if fresh else max((1.0 - 1.0 / longest) ** 3, LEAST_SIGMA)
         c = -np.ones(len(s)) if fresh else sigma * mu / (s * z) - 1.0 - ds * dz
         c_cone = -self.lam
         for cone in self.cones if not fresh else ():
