@@ -25,7 +25,7 @@ from ..problem.solution import TRACE
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
-from .state import Lanes
+from .state import RHO, Lanes
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = range(6)
 
@@ -272,7 +272,7 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
         scale = E[i] if i < m else 1.0 / D[i - m]
         w.unit[i, lane] = 1.0 / scale
         w.Gx[i, lane] = w.y[i, lane] = 0.0
-        lower, upper, weight, v, o, yi = l[rows[i]], u[rows[i]], DELTA if i >= m else 0.0, 0.0, 0.0, 0.0
+        lower, upper, weight, v, o, yi = l[rows[i]], u[rows[i]], RHO if i >= m else 0.0, 0.0, 0.0, 0.0
         if w.equal[i]:
             b = scale * lower
             w.b[i, lane], w.r_equal[i, lane] = b, -b

@@ -44,7 +44,7 @@ from .dense import (
     multiply_transposed_shared,
     solve,
 )
-from .state import LEAST_SIGMA, Lanes
+from .state import LEAST_SIGMA, RHO, Lanes
 
 
 @inner
@@ -142,7 +142,7 @@ def measure_rows(w: Lanes) -> None:
     mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     equal_rows, equal_size, tol = splat(0.0), splat(0.0), w.tol
     for i in range(w.cone_rows, w.m + w.n):
-        g, wi, vi, oi = load(Gx, i), splat(DELTA if i >= w.m else 0.0), splat(0.0), splat(0.0)
+        g, wi, vi, oi = load(Gx, i), splat(RHO if i >= w.m else 0.0), splat(0.0), splat(0.0)
         outside, along, allowed = splat(0.0), splat(0.0), splat(0.0)
         if equal[i]:
             bi = load(b, i)

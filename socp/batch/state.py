@@ -6,6 +6,7 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..compiled.vec import lane_numbers
 from .spans import Spans
 
+RHO = 1e-8  # added to the diagonal, for variables without curvature and bounds
 LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
 
 

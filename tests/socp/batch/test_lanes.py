@@ -14,6 +14,7 @@ from socp.batch.driver import (
     MAX_ITERATIONS,
     OPTIMAL,
     PRIMAL_INFEASIBLE,
+    RHO,
     WARM_MARGIN,
 )
 from socp.batch.state import LEAST_SIGMA
@@ -148,7 +149,7 @@ class Lane:
         penalty, fresh = self.equal / DELTA, self.fresh
         W = self.spread(z / s) + penalty
         V = self.inverse @ self.inverse
-        K = self.P + G.T @ ((W + np.where(self.is_bound, DELTA, 0.0))[:, None] * G + V @ G)
+        K = self.P + G.T @ ((W + np.where(self.is_bound, RHO, 0.0))[:, None] * G + V @ G)
         rhs = self.spread(sign * z / s * self.h) + penalty * self.b + V @ self.h_cone
         x2 = np.linalg.solve(K, G.T @ rhs - self.q)
         apart = sign * (G @ x2)[row] - self.h
