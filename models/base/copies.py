@@ -26,6 +26,8 @@ def merge_copies(X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[np.nda
     order = np.lexsort((prints[1], prints[0], codes))
     told = np.stack([codes, *prints])[:, order]
     is_new = np.append(True, (told[:, 1:] != told[:, :-1]).any(axis=0))[: order.size]
+    alike = np.flatnonzero(~is_new)  # sums may round to the same ones
+    is_new[alike] = np.diff((rows[order[alike]] != rows[order[alike - 1]]).indptr) > 0
     owner = np.empty(codes.size, dtype=np.int64)
     owner[order] = np.cumsum(is_new) - 1
     return order[is_new], np.bincount(owner, weights), owner

@@ -87,10 +87,10 @@ def solve_block(
     """
     if fill(matrices, vectors, places, block, False) != w.counts:
         return 0
-    factor, P = load_dual(w, block), w.batch.P
+    factor, P, q = load_dual(w, block), w.batch.P, w.batch.q[0]
     if factor == 0 or (factor == 2 and (w.proximal == 0 or (w.proximal == 2 and next_doubtful(w.n, P, 0) >= 0))):
         return 0
-    return solve_dual(w, layout, vectors[0], False)
+    return solve_dual(w, layout, q, False)
 
 
 @kernel

@@ -21,3 +21,11 @@ def test_weights_repetitions_and_orders_are_one():
         np.testing.assert_array_equal(X[rows][again], X[first])
         np.testing.assert_array_equal(codes[rows][again], codes[first])
         np.testing.assert_array_equal(sums, weights)
+
+
+def test_rows_whose_sums_round_to_the_same_are_no_copies():
+    X = np.array([[1e17, 1.0], [1e17, 2.0], [1e17, 1.0], [1e17, 2.0], [1e17, 3.0]])
+    for samples in (X, sp.csr_array(X)):
+        first, weights, owner = merge_copies(samples, np.zeros(5, dtype=np.int64), np.ones(5))
+        np.testing.assert_array_equal(X[first][owner], X)
+        assert weights.sum() == 5.0
