@@ -36,7 +36,7 @@ from socp.compiled.structures import Structure, dimension, flag, floats, integer
 from socp.linalg.cholesky import cholesky
 from socp.linalg.vectors import dot_within, norm_within
 
-from ..problem.packed import SIZES, Matrices, Places, Vectors, fill
+from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
@@ -102,19 +102,10 @@ def load_dual(w: DualSet, block: Floats) -> int:
     """
     batch, test = w.batch, w.test
     m, n, P, A, words = batch.m, batch.n, batch.P[0], batch.A[0], block.view(np.int64)
-    entries, count, is_sparse, at = words[2], words[3], words[4] != 0, SIZES
-    places = SIZES + entries + count + 3 * n + 2 * m
-    if is_sparse or entries == 0:
-        P[:] = 0.0
-    else:
-        for k in range(n * n):
-            P[k] = block[at + k]
-    if is_sparse:
-        for j in range(n):
-            for k in range(words[places + j], words[places + j + 1]):
-                P[words[places + n + 1 + k] * n + j] = block[at + k]
-        places += n + 1 + entries
-    at, is_sparse, test.held = at + entries + count, words[5] != 0, -1
+    entries, count, test.held = words[2], words[3], -1
+    at = SIZES + entries + count
+    places = at + 3 * n + 2 * m
+    put_matrix(block, SIZES, places, entries, n, words[4] != 0, P)
     q, l, u = batch.q[0], batch.l[0], batch.u[0]
     for values, first, end in ((q, 0, n), (l, 0, m), (u, 0, m), (l, m, m + n), (u, m, m + n)):
         for k in range(first, end):
@@ -130,20 +121,13 @@ def load_dual(w: DualSet, block: Floats) -> int:
         w.rho, factor = PROXIMAL * (largest if largest > 0.0 else 1.0), 2
         if not invert_factor(P, w):
             return 0
-    at = SIZES + entries
-    if not is_sparse:
-        for k in range(m * n):
-            A[k] = block[at + k]
-    else:
-        A[:] = 0.0
-        for j in range(n):
-            for k in range(words[places + j], words[places + j + 1]):
-                A[words[places + n + 1 + k] * n + j] = block[at + k]
+    places += n + 1 + entries if words[4] != 0 else 0
+    put_matrix(block, SIZES + entries, places, count, n, words[5] != 0, A)
     for i in range(m):
-        entries = 0
+        found = 0
         for j in range(n):
-            entries += int(A[i * n + j] != 0.0)
-        test.bound[i] = 1.0 if entries == 1 else 0.0
+            found += int(A[i * n + j] != 0.0)
+        test.bound[i] = 1.0 if found == 1 else 0.0
     return factor if make_rows(A, w) else 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from socp.compiled.kernels import kernel
+from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, Ints
 from socp.linalg.csc import csc
 from socp.linalg.vectors import NO_VALUES
@@ -118,3 +118,18 @@ def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats, is
     if full > FULL * n * n and (n > 1 or sizes[2] == 0):
         entries = n * n
     return (entries << 32) + count if trap == 0.0 else -1
+
+
+@inner
+def put_matrix(block: Floats, at: int, places: int, entries: int, n: int, is_sparse: bool, out: Floats) -> None:
+    """out := the matrix of n columns whose entries begin at `at`, and indptr and indices at `places`, by rows."""
+    words = block.view(np.int64)
+    if is_sparse or entries == 0:
+        out[:] = 0.0
+    else:
+        for k in range(out.size):
+            out[k] = block[at + k]
+    if is_sparse:
+        for j in range(n):
+            for k in range(words[places + j], words[places + j + 1]):
+                out[words[places + n + 1 + k] * n + j] = block[at + k]
