@@ -158,7 +158,7 @@ class MarginScoreSpaces(Experiment):
         )
 
 
-WEAK, STRONG = OTHER_STARTS
+WEAK = OTHER_STARTS[0]
 FEW, MANY = 3, 10
 PRINTED_GAIN = PRINTED["MSS"]["promoters"] - PRINTED["SS"]["promoters"]
 
