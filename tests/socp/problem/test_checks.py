@@ -162,10 +162,9 @@ def test_asymmetry_below_rounding_is_taken_out():
 
 
 def test_symmetric_of_size_zero_and_of_zeros():
-    as_symmetric("P", np.zeros((0, 0)))
-    as_symmetric("P", sp.csc_array((0, 0)))
-    as_symmetric("P", sp.csc_array((3, 3)))
-    as_symmetric("P", np.zeros((3, 3)))
+    for P in (np.zeros((0, 0)), sp.csc_array((0, 0)), sp.csc_array((3, 3)), np.zeros((3, 3))):
+        found = as_symmetric("P", P)
+        assert found.shape == P.shape and found.sum() == 0.0
 
 
 def test_a_dtype_that_only_equals_numpys_own_is_as_good():
