@@ -106,7 +106,10 @@ def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
     Returns the most by which one was missed.
     """
     G, h = program.G, program.h
-    chosen = (bounds_among(G, program.cone_layout)[G.indices] == 1.0) & (G.data != 0.0)
+    is_bound = bounds_among(G, program.cone_layout) == 1.0
+    if not is_bound.any():
+        return 0.0
+    chosen = is_bound[G.indices] & (G.data != 0.0)
     i, j, a = G.indices[chosen], np.repeat(np.arange(x.size), np.diff(G.indptr))[chosen], G.data[chosen]
     missed = 0.0
     for of_side, nearest in ((a > 0.0, np.minimum), (a < 0.0, np.maximum)):
