@@ -24,7 +24,8 @@ PROGRAMS = {
     "no bounds": (QuadraticProgram(P, np.ones(N)), "dual active set"),
     "fewer variables": (QuadraticProgram(P[:70, :70], np.ones(70), np.ones((50, 70)), 0, **BOX), "dual active set"),
     "a sparse P": (QuadraticProgram(np.eye(100), np.ones(100), **BOX), "dual active set"),
-    "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "interior point"),
+    "a low rank": (QuadraticProgram(LowRank(P[:, :10]), np.ones(N), **BOX), "interior point"),
+    "as many factors as variables": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "dual active set"),
     "no P": (QuadraticProgram(None, np.ones(N), **BOX), "interior point"),
     "a negative P": (QuadraticProgram(-P, np.ones(N), **BOX), "dual active set"),
 }  # fmt: skip
@@ -50,12 +51,12 @@ def test_small_programs(make):
     program = make(30)
     assert choose_method(program, Settings()) == "dual active set"
     assert choose_method(make(45), Settings()) == "dual active set"
-    assert choose_method(make(45), Settings(), may_be_definite=False) == "interior point"
+    assert choose_method(make(75), Settings(), may_be_definite=False) == "interior point"
     assert choose_method(program, Settings(active_set=False)) == "interior point"
     assert (
         choose_method(program, Settings(max_iter=9)) == choose_method(program, Settings(kkt="ldl")) == "interior point"
     )
-    for n, method in ((30, "dual active set"), (45, "interior point")):
+    for n, method in ((30, "dual active set"), (64, "interior point")):
         linear = QuadraticProgram(None, make(n).q, make(n).A, make(n).l, make(n).u, -1.0, 1.0)
         assert choose_method(linear, Settings()) == method
 
