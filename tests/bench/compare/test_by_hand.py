@@ -3,10 +3,13 @@
 import itertools
 import json
 import math
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import qp
 import socp
@@ -17,9 +20,10 @@ from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
 from bench.compare.summary import Results, shifted_geometric_mean
-from bench.programs import generate, tiny
+from bench.programs import generate, many, tiny
 from bench.programs.catalogue import Case
 from bench.programs.repeated import with_objective
+from bench.programs.sets import DataError
 from socp import Status
 from socp.plan.costs import COSTS, SOLVES, method_seconds
 from tests.bench.fuzz.test_numbers import size
@@ -102,6 +106,37 @@ def printed():
 @pytest.mark.parametrize("part", range(6), ids=["terminal", "page", "profile", "scatter", "suite", "figures"])
 def test_what_is_told_of_measurements_made_by_hand(part):
     assert printed()[part] == EXPECTED[part]
+
+
+def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "SETS", {"learning": "learning", "tiny": "ten variables"})
+    kept, other, results = by_hand(), by_hand(), tmp_path / "docs" / "results"
+    other.settings |= {"set": "tiny", "sizes": "all", "tol": 1e-6}
+    other.versions |= {"ecos": "2", "date": "2026-01-02", "commit": "abc+"}
+    for name, record in (("learning", kept), ("tiny", other)):
+        (results / name).mkdir(parents=True)
+        record.save(results / name / "measurements.json")
+    words = ["--solvers", "centralpath,clarabel,ecos,a:solver", "--tol", "1e-08", "--limit", "10", "--sizes", "small"]
+    first, second = figures.commands(tmp_path, ["learning", "tiny"])
+    assert first == ["compare", "learning", *words, "--out", str(results / "learning"), "--fresh"]
+    assert second == ["compare", "tiny", *words[:3], "1e-06", *words[4:6], "--out", str(results / "tiny"), "--fresh"]
+    with pytest.raises(DataError, match="no report of 'large'; there are learning, tiny"):
+        figures.commands(tmp_path, ["tiny", "large"])
+    readme, records = tmp_path / "README.md", {"learning": kept, "tiny": other}
+    for text in ("before\n", f"before\n{figures.BEGIN}old\n", f"{figures.END}{figures.BEGIN}"):
+        readme.write_text(text)
+        with pytest.raises(DataError, match="has no lines"):
+            figures.written(tmp_path)
+    readme.write_text(f"before\n{figures.BEGIN}old\n{figures.END}after\n")
+    found = figures.written(tmp_path)
+    table = figures.table(records)
+    assert found.pop(readme) == f"before\n{figures.BEGIN}{table}{figures.END}after\n"
+    assert table.splitlines()[-1].endswith("| 2026-01-02, abc+ |") and "| sources abc |" in table
+    assert found.pop(results / "faster.md") == figures.faster(records)
+    machine = "Machine: A <fast> one, 2, 8, Linux, 3.11 (processor, cores, GB, system, Python).\n"
+    versions = "Versions: clarabel 1.2, ecos 2, numba 0, numpy 2, scipy 1.\n"
+    assert found.pop(results / "figures.md") == f"{table}\n{machine}{versions}"
+    assert found == {results / name / "tables.txt": report.terminal(records[name]) + "\n" for name in records}
 
 
 class Clock:
@@ -238,6 +273,83 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
         monkeypatch.setattr(derivatives, name, value)
     monkeypatch.setattr(derivatives, "_rows", lambda name, program, count: [(name, count)])
     assert [*derivatives.run()] == [("a", 1), *derivatives.run("b")] == [("a", 1), ("b", 1), ("b", 7)]
+
+
+def packages(monkeypatch):
+    """Moreau and diffcp made by hand, as far as they are called: the engine in place of theirs."""
+
+    def program(c, A, b, p, cones, P=None):
+        return socp.ConeProgram(c, A[p:], b[p:], cones, A[:p], b[:p], P)
+
+    class Solver:
+        def __init__(self, n, m, *given):
+            (*self.patterns, self.cones, self.settings), self.n, self.m = given, n, m
+
+        def setup(self, P, A):
+            assert len(P) == len(A) == self.settings["batch_size"] and self.settings["device"] == "cpu"
+            sizes = (self.n, self.n), (self.m, self.n)
+            indptr, indices = self.patterns[::2], self.patterns[1::2]
+            self.P, self.A = ([sp.csr_array((row, indices[k], indptr[k]), sizes[k]) for row in given]
+                              for k, given in enumerate((P, A)))  # fmt: skip
+
+        def solve(self, objectives, sides):
+            p, nonneg, dims = self.cones
+            cones = [socp.NonNeg(nonneg), *map(socp.SecondOrder, dims)]
+            self.found = [socp.solve(program(c, A, b, p, cones, P), tol=self.settings["ipm_settings"]["tol_feas"])
+                          for c, b, A, P in zip(objectives, sides, self.A, self.P, strict=True)]  # fmt: skip
+            return SimpleNamespace(x=[f.x for f in self.found], z=[np.append(f.y, f.z) for f in self.found])
+
+        def backward(self, upstream):
+            assert self.settings["enable_grad"] is True
+            return {"dq": [found.vjp(dx=row).c for found, row in zip(self.found, upstream, strict=True)]}
+
+    def solve_and_derivative(A, b, c, cones, solve_method, mode):
+        blocks = [socp.NonNeg(cones["l"]), *map(socp.SecondOrder, cones["q"])]
+        found = socp.solve(program(c, A, b, cones["z"], blocks), tol=1e-13)  # at a cone's boundary its root counts
+        none = np.zeros(len(b))
+        return found.x, found.y, found.s, None, lambda dx, dy, ds: (
+            None, None, found.vjp(dx=dx).c if np.array_equal([dy, ds], [none, none]) else None
+        )  # fmt: skip
+
+    cones = lambda num_zero_cones, num_nonneg_cones, so_cone_dims: (num_zero_cones, num_nonneg_cones, so_cone_dims)  # noqa: E731
+    moreau = {"Cones": cones, "CompiledSolver": Solver, **dict.fromkeys(("Settings", "IPMSettings"), dict)}
+    monkeypatch.setitem(sys.modules, "moreau", SimpleNamespace(ActiveSetSettings=dict, **moreau))
+    diffcp = {"ZERO": "z", "POS": "l", "SOC": "q", "solve_and_derivative": solve_and_derivative}
+    monkeypatch.setitem(sys.modules, "diffcp", SimpleNamespace(**diffcp))
+
+
+@pytest.mark.parametrize("name", ["box_10", "rows_10", "ball_10", "group_lasso_50", "portfolio_500"])
+def test_gradients_of_all_are_those_of_differences(name, monkeypatch):
+    packages(monkeypatch)
+    made = derivatives.PROGRAMS[name]
+    program, rng = made.func(20 if name == "portfolio_500" else 10), np.random.default_rng(0)
+    weights, direction = rng.normal(size=(2, program.n))
+    for count in (1, 3) if name in derivatives.BATCHES else (1,):
+        objectives = np.tile(derivatives._objective(program), (count, 1))
+        objectives += (count > 1) * 0.1 * rng.normal(size=objectives.shape)
+        expected, usable = derivatives._differences(program, objectives, weights, direction)
+        for solver in ("centralpath", "moreau", "diffcp"):
+            prepared = derivatives.SOLVERS[solver](program, objectives, weights)
+            if prepared is None:  # what they do not take
+                assert (solver, count) == ("diffcp", 3) or (solver, name) == ("moreau", "portfolio_500")
+                continue
+            solve, gradient = prepared
+            solve()
+            slopes = np.asarray(gradient()) @ direction
+            if solver == "centralpath":  # the first
+                ours = slopes
+            size = np.abs(ours).max()
+            np.testing.assert_allclose(slopes, ours, rtol=1e-5, atol=1e-5 * size)
+            np.testing.assert_allclose(slopes[usable], expected, rtol=2e-3, atol=1e-4 * size)
+
+
+@pytest.mark.parametrize("group", list(many.CLASSES))
+def test_a_batch_of_a_package_made_by_hand(group, monkeypatch):
+    packages(monkeypatch)
+    for name, value in {"LEAST": 3, "MOST": 3, "RUNS": 1}.items():
+        monkeypatch.setattr(many, name, value)
+    found, asked, size = many.measure("moreau", many.CLASSES[group](8, 0), 1e-8)
+    assert size == 3 and verify(asked, found.x, found.y, found.z).solved(1e-6)
 
 
 def test_rows_of_machines_by_hand():
