@@ -108,6 +108,15 @@ def test_what_is_told_of_measurements_made_by_hand(part):
     assert printed()[part] == EXPECTED[part]
 
 
+def replace_measurements(kept, times):
+    """A record like another one, with times of ours and of a peer by program."""
+    other = Record(kept.settings, kept.versions, kept.machine)
+    for program, both in times.items():
+        for solver, seconds in zip(("centralpath", "clarabel"), both):
+            other.add(Measurement(program, "", 1, solver, "", "optimal", "solved", seconds))
+    return other
+
+
 def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "SETS", {"learning": "learning", "tiny": "ten variables"})
     kept, other, results = by_hand(), by_hand(), tmp_path / "docs" / "results"
@@ -122,6 +131,12 @@ def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monke
     assert second == ["compare", "tiny", *words[:3], "1e-06", *words[4:6], "--out", str(results / "tiny"), "--fresh"]
     with pytest.raises(DataError, match="no report of 'large'; there are learning, tiny"):
         figures.commands(tmp_path, ["tiny", "large"])
+    many_ = replace_measurements(
+        kept, {f"p*{k}": (t, 1.0) for k, t in enumerate((7.0, 1.05, 1.04, 3.0, 4.0, 5.0, 6.0))}
+    )
+    assert figures.faster({"learning": many_}).splitlines()[-1] == (
+        r"| learning | Clarabel | 6 of 7 | p\*0 7, p\*6 6, p\*5 5, p\*4 4, p\*3 3 |"
+    )
     readme, records = tmp_path / "README.md", {"learning": kept, "tiny": other}
     for text in ("before\n", f"before\n{figures.BEGIN}old\n", f"{figures.END}{figures.BEGIN}"):
         readme.write_text(text)
@@ -189,6 +204,7 @@ def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
         whole = upper + np.triu(upper, 1).T  # each a Laplacian and the identity
         np.testing.assert_allclose(whole.sum(axis=1), 1.0, atol=1e-12)
     assert [np.count_nonzero(upper) for upper in shapes[:2]] == [399, 40]
+    assert np.count_nonzero(shapes[2]) > 40 + 0.75 * 160  # of 160 entries on both sides of the diagonal
 
     class Counted(calibrate.LDL):
         solves = 0
@@ -211,6 +227,20 @@ def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
 
 
 def test_a_row_of_the_anatomy_by_hand(monkeypatch):
+    solved, times = [], iter([(1.0, 5.0), (2.0, 2.0), (9.0, 1.0)])
+
+    class Solver(qp.Solver):
+        def solve(self):
+            solution = super().solve()
+            solution.setup_time, solution.solve_time = next(times)
+            solved.append((self.program, solution))
+            return solution
+
+    with monkeypatch.context() as patch:
+        patch.setattr(qp, "Solver", Solver)
+        found, solver = anatomy.measured("svm_dual_rbf_7")
+    assert found is solved[0][1] and isinstance(solver, Solver)  # with the median time
+    assert all(np.array_equal(program.P, generate.svm_dual_rbf(7, 0).P) for program, _ in solved)
     solution = socp.solve(socp.ConeProgram([1.0], [[-1.0]], [0.0], [socp.NonNeg(1)]))
     solution.setup_time, solution.solve_time, solution.iterations = 0.25, 0.75, 9
     solution.timings = dict.fromkeys(anatomy.TIMINGS, 0.1)
@@ -230,11 +260,13 @@ def test_a_row_of_the_anatomy_by_hand(monkeypatch):
 def test_slopes_by_differences_are_those_of_a_box():
     program = qp.QuadraticProgram(2.0 * np.eye(3), np.zeros(3), lb=-1.0, ub=1.0)  # x = clip(-q / 2)
     weights, direction = np.array([1.0, 2.0, -3.0]), np.array([0.5, 1.0, 2.0])
-    objectives = np.array([[0.3, -0.4, 0.1], [5.0, -0.4, 0.1], [2.0 - 7e-5, -0.4, 0.1], [5.0, -5.0, 0.2]])
+    objectives = np.array(
+        [[0.3, -0.4, 0.1], [5.0, -0.4, 0.1], [2.0 - 7e-5, -0.4, 0.1], [5.0, -5.0, 0.2], [5.0, 5.0, -5.0]]
+    )
     found, usable = derivatives._differences(program, objectives, weights, direction)
-    assert usable.tolist() == [0, 1, 3]  # of the third a bound begins to hold
+    assert usable.tolist() == [0, 1, 3, 4]  # of the third a bound begins to hold; in the last all do
     inside = np.abs(objectives[usable]) < 2.0
-    np.testing.assert_allclose(found, (inside * -0.5 * direction) @ weights, rtol=1e-6)
+    np.testing.assert_allclose(found, (inside * -0.5 * direction) @ weights, rtol=1e-6, atol=1e-12)
     row = derivatives.Row("p", 3, 1, "centralpath", 1.0, 2.0, math.nan, 1e-3)
     assert (row.verdict, row.is_wrong) == ("WRONG", True)
     rows = [row, *(derivatives.Row("p", 3, 1, "diffcp", 1.0, 2.0, share, error)
@@ -364,6 +396,48 @@ def test_rows_of_machines_by_hand():
     assert linear.summary([row, linear.Row("d", "m", 4, 3, 1.0, 8.0, 0, 0, "", 1.0, 0)]) == (
         "0.50 of the others' time in the geometric mean, 2.00 at most"
     )
+
+
+@pytest.mark.parametrize("features, exact, expected", [
+    (2, 3e-7, (6.0, 4.0, 3e-7, 2e-7, "newton-cholesky, 1e-06")), (2001, 3e-7, (6.0, 5.0, 3e-7, 1e-7, "lbfgs, 1e-08")),
+    (2, 1e-9, (7.0, 8.0, 1e-9, 3e-8, "newton-cholesky, 1e-08")),
+    (2, 1e-5, (5.0, 1.5, 5e-6, 5e-6, "newton-cholesky, 0.0001"))
+])  # fmt: skip
+def test_logistic_regressions_are_compared_at_equal_gradient(features, exact, expected, monkeypatch):
+    """The fastest of ours that is as near as the nearest of theirs, or as our default; of theirs as near as it."""
+    theirs = {(solver, tol): (t, g) for solver, all_ in {
+        "lbfgs": ((1.0, 1e-4), (2.0, 2e-6), (5.0, 1e-7)), "newton-cg": ((9.0, 1e-3), (9.0, 1e-5), (9.0, 1e-7)),
+        "newton-cholesky": ((1.5, 5e-6), (4.0, 2e-7), (8.0, 3e-8)),
+    }.items() for tol, (t, g) in zip(linear.TOLS, all_)}  # fmt: skip
+    ours = {1e-4: (3.0, 1e-3), 1e-6: (5.0, 5e-6), 1e-9: (6.0, 4e-8 if exact == 1e-9 else 3e-7), 1e-12: (7.0, exact)}
+    gradients, shape = {}, (9, features)
+
+    def shortest_(fit, least):
+        assert least == 2
+        model = fit()
+        seconds, gradients[id(model)] = ours[model.tol] if model.C_ else theirs[model.solver, model.tol]
+        return seconds, model
+
+    class Ours:
+        C_, objective_, dual_objective_ = True, 3.0, 1.0
+
+        def __init__(self, tol=1e-12, **rest):
+            self.tol = tol
+            assert set(rest) <= {"solver", "max_iter"}
+            self.solver = rest.get("solver")
+
+        def fit(self, X, y):
+            kept.append(self)
+            return self
+
+    kept = []
+    monkeypatch.setattr("sklearn.linear_model.LogisticRegression", type("Theirs", (Ours,), {"C_": False}))
+    monkeypatch.setattr(linear, "LogisticRegression", Ours)
+    monkeypatch.setattr(linear, "shortest", shortest_)
+    monkeypatch.setattr(linear, "_gradient", lambda model, X, y: gradients[id(model)])
+    row = linear._logistic("d", np.zeros(shape), np.arange(9) % 2)
+    assert (row.seconds, row.other_seconds, row.error, row.other_error, row.other) == expected
+    assert (row.samples, row.features, row.default_seconds, row.default_gap) == (*shape, 7.0, 0.5)
 
 
 def test_samples_are_those_of_the_versions_before():

@@ -1,6 +1,10 @@
 """The report of a record made by hand: tables, page, pictures, and the file that it is read from."""
 
 import json
+import os
+import platform
+import subprocess
+from types import SimpleNamespace
 
 import pytest
 
@@ -98,11 +102,29 @@ def test_resume_refuses_other_settings_and_what_is_no_record(tmp_path):
 
 
 def test_the_machine_is_described_without_its_name():
-    import platform
-
     found = measurement.hardware()
     assert found["cores"] >= 1 and found["processor"]
     assert platform.node() not in found.values()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    assert found["memory_gigabytes"] == round(memory) and found["system"].split() == [
+        os.uname().sysname,
+        os.uname().machine,
+    ]
+
+
+@pytest.mark.parametrize("changed, there, expected", [
+    ("", True, "1a2b"), (" M qp/solver.py\n", True, "1a2b+"), ("", False, None), (None, True, None),
+])  # fmt: skip
+def test_the_commit_is_that_of_a_checkout(changed, there, expected, monkeypatch):
+    def run(words, cwd, capture_output, text, check):
+        assert capture_output and text and check and (cwd / "bench").is_dir()
+        if changed is None:
+            raise subprocess.CalledProcessError(128, words)
+        return SimpleNamespace(stdout=changed if words[1] == "status" else "1a2b\n")
+
+    monkeypatch.setattr(measurement.subprocess, "run", run)
+    monkeypatch.setattr(measurement.Path, "exists", lambda path: there)
+    assert measurement._commit() == expected
 
 
 @pytest.mark.parametrize(
