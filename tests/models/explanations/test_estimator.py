@@ -141,6 +141,10 @@ def test_more_classes_and_weights_as_copies(multi_class):
     assert machine.decision_function(X).shape == (y.size, 3)
     np.testing.assert_allclose(machine.decision_function(X), copied.decision_function(X), atol=1e-6)
     assert machine.score(X, y) > 0.8
+    if multi_class == "ovo":
+        pairs = [y != c for c in machine.classes_]
+        alone = [clone(machine).fit(X[k], y[k], weights[k], explanations=mask[k]).n_iter_ for k in pairs]
+        assert machine.n_iter_ == max(alone)
 
 
 def test_cross_validation_is_the_rule_of_the_paper():
