@@ -1,6 +1,5 @@
 """The explanation-augmented SVM: its limits, its three forms, explanations, the choice of Q, the protocol."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -252,7 +251,7 @@ def test_good_explanations_help_when_there_are_few_examples():
     assert told > plain + 0.1
 
 
-def test_grid_search_pipeline_clone_and_pickle():
+def test_grid_search_and_pipeline():
     X, y = two_classes(60, 4)
     pipeline = make_pipeline(StandardScaler(), ExplanationAugmentedSVC(explain=first_features))
     name = "explanationaugmentedsvc__"
@@ -262,10 +261,6 @@ def test_grid_search_pipeline_clone_and_pickle():
     GridSearchCV(ExplanationAugmentedSVC(), {"Q": [0.1, 1.0]}, cv=3, error_score="raise").fit(
         X, y, explanations=explained(X)
     )
-    machine = ExplanationAugmentedSVC(explain=first_features, kernel="rbf").fit(X, y)
-    again = pickle.loads(pickle.dumps(machine))
-    np.testing.assert_array_equal(again.decision_function(X), machine.decision_function(X))
-    assert clone(machine).get_params() == machine.get_params()
 
 
 @pytest.mark.parametrize(
