@@ -19,7 +19,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import models
 import qp
-from models.base.estimator import Classifier, Regressor, not_fitted_error, warn_unless_optimal
+from models.base.estimator import (
+    Classifier,
+    Regressor,
+    _names_that_differ,
+    not_fitted_error,
+    warn_unless_optimal,
+)
 from models.base.parameters import parameters
 from models.base.transformer import Transformer
 from models.base.validation import as_labels, as_matrix, as_targets, as_weights, check_choice, check_number
@@ -211,6 +217,14 @@ def test_a_warning_names_the_line_of_the_caller(what):
     with pytest.warns(UserWarning) as caught:
         WARNED[what]()
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_names_that_differ_are_told_up_to_five_of_a_kind():
+    told = _names_that_differ(np.array([*"abcdefg"]), np.array([*"aBCDEFG"])).splitlines()
+    unseen, missing = (["Feature names unseen at fit time:"], ["Feature names seen at fit time, yet now missing:"])
+    assert told[1:] == [*unseen, *(f"- {c}" for c in "BCDEF"), "- ...", *missing, *(f"- {c}" for c in "bcdef"), "- ..."]
+    told = _names_that_differ(np.array([*"abcdef"]), np.array([*"aBCDEF"])).splitlines()
+    assert told[1:] == [*unseen, *(f"- {c}" for c in "BCDEF"), *missing, *(f"- {c}" for c in "bcdef")]
 
 
 def test_transformed_samples_come_in_the_container_that_is_asked_for():
