@@ -216,7 +216,8 @@ def _read_diagonals(name: str, matrix: Any) -> Any:
         _refuse_sparse(name, f"its offsets must be {len(data)} different ones, one for each diagonal in its data")
     n_rows, n_columns = matrix.shape
     columns = np.arange(min(n_columns, data.shape[1]))
-    rows = columns - offsets.astype(np.int64)[:, None]
+    below = [min(offset, n_columns) for offset in offsets.tolist()]  # unsigned ones may be too large for int64
+    rows = columns - np.array(below, INT)[:, None]
     diagonals, places = np.nonzero((rows >= 0) & (rows < n_rows) & (data[:, : columns.size] != 0))
     return sp.coo_array((data[diagonals, places], (rows[diagonals, places], places)), shape=matrix.shape)
 

@@ -1,12 +1,17 @@
 """Which method solves a quadratic program (`qp.plan.choice.choose_method`)."""
 
+import itertools
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from bench.programs import tiny
-from qp import QuadraticProgram, Solver
+from qp import KernelMatrix, QuadraticProgram, Solver
+from qp.plan import choice
 from qp.plan.choice import choose_method
 from socp import LowRank, Settings
+from socp.plan.costs import COSTS
 
 N = 160
 P = np.full((N, N), 0.5) + np.eye(N)
@@ -34,6 +39,56 @@ PROGRAMS = {
 def test_by_the_data(name):
     program, method = PROGRAMS[name]
     assert choose_method(program, Settings()) == method
+
+
+@pytest.mark.parametrize("seconds", [*itertools.product((1.0, 2.0, 3.0, None), repeat=3)], ids=str)
+def test_the_quickest_of_those_that_can(seconds, monkeypatch):
+    """Of equal ones an active set; the dual one before the other, and by proximal steps where P is not definite."""
+    active, dual, proximal = seconds
+    told = {"active set": active or 9.0, "dual active set": dual, "proximal steps": proximal, "interior point": 2.0}
+    asked, told = [], {name: value for name, value in told.items() if value}
+    monkeypatch.setattr(choice, "method_seconds", lambda *counts: (asked.append(counts), told)[1])
+    A = sp.csc_array([[1.0, 1.0, 0.0]])
+    full, thin = (QuadraticProgram(M, np.ones(3), A, 0, **BOX) for M in (P[:3, :3], sp.csc_array(np.diag([1.0, 1, 0]))))
+    for program, may_be, is_dense, key in (
+        (full, True, True, dual), (full, False, True, proximal), (thin, True, False, proximal),
+    ):  # fmt: skip
+        expected = "active set" if is_dense and active and active <= 2.0 else "interior point"
+        if key and key <= (active if expected == "active set" else 2.0):
+            expected = "dual active set"
+        assert choose_method(program, Settings(), may_be) == expected
+    assert asked == [(3, 1, 2, 9), (3, 1, 2, 9), (3, 1, 2, 2)]
+    for share, method in ((0.999, "interior point"), (1.0, expected)):
+        assert choose_method(thin, Settings(time_limit=share * COSTS.round)) == method
+
+
+def test_a_known_low_rank_is_for_what_the_cache_holds():
+    F = np.random.default_rng(0).normal(size=(80, 4))
+    for n, m, method in ((40, 0, "dual active set"), (50, 30, "dual active set"), (50, 31, "interior point")):
+        program = QuadraticProgram(F[:n] @ F[:n].T, np.ones(n), np.ones((m, n)) if m else None, -1 if m else None)
+        assert n * (n + m) <= COSTS.cache or method == "interior point"
+        assert choose_method(program, Settings()) == "dual active set"  # nobody has looked yet
+        assert program.hessian.find_rank() and choose_method(program, Settings()) == method
+
+
+def test_where_rows_of_a_kernel_are_enough():
+    samples = np.random.default_rng(0).normal(size=(6, 2))
+    signs, rows = np.array([1.0, -1, 1, 1, -1, 1]), np.ones((2, 6))
+    kernel = KernelMatrix(samples, "rbf", signs=signs)
+    along, none, twice = 3.0 * signs[None], [-np.inf, -np.inf, 1.0], [np.inf, np.inf, 1.0]
+    for A, l, u, bounds, method in (
+        (None, None, None, {}, "working set"), (along, 1, 1, {}, "working set"), (along, 1, 2, {}, "interior point"),
+        (np.vstack([rows, along]), none, twice, {}, "working set"), (rows[:1], 0, 0, {}, "interior point"),
+        (np.vstack([along, along]), 1, 1, {}, "interior point"), (0.0 * along, 0, 0, {}, "interior point"),
+        (None, None, None, {"lb": np.where(signs > 0.0, -np.inf, 0.0)}, "interior point"),
+        (None, None, None, {"ub": np.where(signs > 0.0, np.inf, 1.0)}, "interior point"),
+    ):  # fmt: skip
+        program = QuadraticProgram(kernel, np.ones(6), A, l, u, **BOX | bounds)
+        assert choose_method(program, Settings()) == method
+        assert choose_method(program, Settings(active_set=False)) == "interior point"
+    program = QuadraticProgram(KernelMatrix(samples, lambda A, B: A @ B.T), np.ones(6), **BOX)
+    for check, method in ((True, "interior point"), (False, "working set")):  # nothing is known of a function
+        assert choose_method(program, Settings(check_convexity=check)) == method
 
 
 @pytest.mark.parametrize("asked", [
