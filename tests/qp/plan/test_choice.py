@@ -32,6 +32,10 @@ PROGRAMS = {
     "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "interior point"),
     "no P": (QuadraticProgram(None, np.ones(N), **BOX), "interior point"),
     "a negative P": (QuadraticProgram(-P, np.ones(N), **BOX), "dual active set"),
+    "a variable without curvature": (
+        QuadraticProgram(np.pad(P[:-1, :-1], (0, 1)), np.ones(N), **BOX), "active set"),
+    "no curvature": (QuadraticProgram(P - np.diag(np.diag(P)), np.ones(N), **BOX), "dual active set"),
+    "no variables": (QuadraticProgram(None, []), "interior point"),
 }  # fmt: skip
 
 
@@ -49,7 +53,7 @@ def test_the_quickest_of_those_that_can(seconds, monkeypatch):
     asked, told = [], {name: value for name, value in told.items() if value}
     monkeypatch.setattr(choice, "method_seconds", lambda *counts: (asked.append(counts), told)[1])
     A = sp.csc_array([[1.0, 1.0, 0.0]])
-    full, thin = (QuadraticProgram(M, np.ones(3), A, 0, **BOX) for M in (P[:3, :3], sp.csc_array(np.diag([1.0, 1, 0]))))
+    full, thin = (QuadraticProgram(M, np.ones(3), A, 0, **BOX) for M in (0.5 * P[:3, :3], sp.csc_array(np.diag([1.0, 1, 0]))))
     for program, may_be, is_dense, key in (
         (full, True, True, dual), (full, False, True, proximal), (thin, True, False, proximal),
     ):  # fmt: skip
@@ -125,6 +129,7 @@ def test_a_singular_P_that_may_have_been_definite_goes_to_the_active_set():
     assert choose_method(program, Settings()) == "dual active set"
     solver = Solver(program)
     assert solver.dual_active_set is None and solver.active_set is not None
+    assert choose_method(PROGRAMS["no curvature"][0], Settings(), may_be_definite=False) == "interior point"
 
 
 def test_settings_that_leave_it_open():
