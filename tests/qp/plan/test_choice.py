@@ -53,7 +53,9 @@ def test_the_quickest_of_those_that_can(seconds, monkeypatch):
     asked, told = [], {name: value for name, value in told.items() if value}
     monkeypatch.setattr(choice, "method_seconds", lambda *counts: (asked.append(counts), told)[1])
     A = sp.csc_array([[1.0, 1.0, 0.0]])
-    full, thin = (QuadraticProgram(M, np.ones(3), A, 0, **BOX) for M in (0.5 * P[:3, :3], sp.csc_array(np.diag([1.0, 1, 0]))))
+    full, thin = (
+        QuadraticProgram(M, np.ones(3), A, 0, **BOX) for M in (0.5 * P[:3, :3], sp.csc_array(np.diag([1.0, 1, 0])))
+    )
     for program, may_be, is_dense, key in (
         (full, True, True, dual), (full, False, True, proximal), (thin, True, False, proximal),
     ):  # fmt: skip

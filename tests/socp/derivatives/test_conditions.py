@@ -148,7 +148,9 @@ def test_of_all_multipliers_those_of_least_norm(seed, extra, is_dense):
     rng = np.random.default_rng(seed)
     n, F = 5, rng.normal(size=(5, 5))
     P, single = F @ F.T, np.diag(rng.uniform(1.0, 2.0, n))[[0, 3]]
-    B = np.vstack([single, rng.normal(size=(1, n)), *[rng.normal(size=2) @ single] * extra])  # the last: of the first two
+    B = np.vstack(
+        [single, rng.normal(size=(1, n)), *[rng.normal(size=2) @ single] * extra]
+    )  # the last: of the first two
     r, x = len(B), rng.normal(size=n)
     w, active = 0.5 + rng.random(r), np.arange(r) != 2
     w[2] = 0.0

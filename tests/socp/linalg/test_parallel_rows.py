@@ -76,7 +76,8 @@ def test_multiples_to_within_rounding():
     row, factors = rng.normal(size=40), rng.normal(size=300)
     lead, ratio = leads(np.outer(factors, row))
     assert (lead == 0).all()
-    row[1:] = row[0] * rng.integers(-9, 9, 39)  # shares of the first that are on the edge of two steps, but for rounding
+    # shares of the first on the edge of two steps, but for rounding
+    row[1:] = row[0] * rng.integers(-9, 9, 39)
     assert (leads(np.outer(factors, row))[0] == 0).all()
     # two products and two quotients, each rounded by eps / 2 at most: 2 eps in all
     np.testing.assert_allclose(ratio, factors / factors[0], rtol=10 * np.finfo(float).eps)

@@ -251,7 +251,7 @@ def test_what_is_told_is_the_truth(seed, size):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_objectives_and_a_gap_far_below_their_terms(seed):
-    """Every term of x'Px + c'x + b'y + h'z is some 1e3, sides of both signs, and their sums are what rounding leaves."""
+    """Each term of x'Px + c'x + b'y + h'z is some 1e3, and their sums are what rounding leaves."""
     rng = np.random.default_rng((29, seed))
     F, A, G = 0.1 * rng.normal(size=(6, 6)), rng.normal(size=(3, 6)), rng.normal(size=(7, 6))
     c, b, h = 10.0 * rng.normal(size=6), 10.0 * rng.normal(size=3), 10.0 * rng.normal(size=7)
