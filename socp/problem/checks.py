@@ -343,21 +343,15 @@ def asymmetry(P: Matrix, found: Floats) -> float:
 
     Returns the third of them.
     """
-    n, block, is_found = P.shape[0], 64, False
-    for attempt in range(2):  # the second where there is something to measure
-        if attempt == 1 and not is_found:
-            break
-        for first in range(0, n, block):
-            for second in range(first, n, block):
-                for i in range(first, min(first + block, n)):
-                    for j in range(second, min(second + block, n)):
-                        if attempt == 0:
-                            is_found = is_found or P[i, j] != P[j, i]
-                            continue
-                        difference = abs(P[i, j] - P[j, i])
-                        if difference > found[2]:
-                            found[0], found[1], found[2] = i, j, difference
-                        found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
+    n, block = P.shape[0], 64
+    for first in range(0, n, block):
+        for second in range(first, n, block):
+            for i in range(first, min(first + block, n)):
+                for j in range(second, min(second + block, n)):
+                    difference = abs(P[i, j] - P[j, i])
+                    if difference > found[2]:
+                        found[0], found[1], found[2] = i, j, difference
+                    found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
     return found[2]
 
 

@@ -53,19 +53,6 @@ def test_units(equilibrate):
     assert other.objective == pytest.approx(f * one.objective, rel=1e-6, abs=0.0)
 
 
-UPDATES = {
-    "q": lambda p: {"q": 2.0 * p.q + 1.0},
-    "sides": lambda p: {"l": p.l - 0.1, "u": p.u - 0.2},
-    "bounds": lambda p: {"lb": -0.4, "ub": 0.3},
-    "another side": lambda p: {"u": [np.inf, 0.4, 0.5]},
-    "an equality": lambda p: {"l": [0.5, -1.0, -1.0]},
-    "P": lambda p: {"P_data": 3.0 * p.P},
-    "A": lambda p: {"A_data": -0.5 * p.A.data},
-    "everything": lambda p: {"q": -p.q, "u": p.u + 0.1, "P_data": 2.0 * p.P, "A_data": 1.1 * p.A.data},
-    "a fixed variable": lambda p: {"ub": np.where(np.arange(p.n) == 2, -1.0, 1.0)},
-}
-
-
 def test_a_hardly_indefinite_P_is_judged_by_its_own_diagonal():
     # a -1 beside 1e10 is more than rounding, and with bounds of 1e6 a -1e-9 beside 1e3 is worth 2000
     for P, size in ((np.diag([1e10, -1.0]), 1.0), (np.diag([1e3, -1e-9]), 2e6)):
