@@ -116,7 +116,7 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     if sp.issparse(value):
         matrix = read_again(name, value).tocsc()
         matrix.sum_duplicates()
-        matrix.indices, matrix.indptr = matrix.indices.astype(INT, copy=False), matrix.indptr.astype(INT, copy=False)
+        matrix.indices, matrix.indptr = np.asarray(matrix.indices, INT), np.asarray(matrix.indptr, INT)
     else:
         dense = _as_float(name, value)
         if dense.ndim == 1:
@@ -432,7 +432,7 @@ def _as_float(name: str, value: Any) -> np.ndarray:
             raise ProgramError(f"{name} must be real, but its entries are complex")
         if array.dtype.kind not in "fiubO" or (array.dtype == object and any(map(_is_text, array.flat))):
             raise TypeError
-        return np.array(array, dtype=np.float64, order="C", copy=True)
+        return np.array(array, dtype=np.float64, order="C")
     except ProgramError:
         raise
     except (TypeError, ValueError, OverflowError):
