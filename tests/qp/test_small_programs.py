@@ -8,7 +8,7 @@ import qp
 from bench.programs import generate
 from qp import QuadraticProgram
 from socp import ProgramError, Status
-from tests.support.programs import check, planted_quadratic
+from tests.support.programs import check
 
 
 def box(n=8, seed=0):
@@ -16,23 +16,6 @@ def box(n=8, seed=0):
     F = rng.normal(size=(n, n))
     rows = rng.normal(size=(3, n))
     return QuadraticProgram(F @ F.T, rng.normal(size=n), rows, -np.ones(3), [0.5, np.inf, 0.5], -1.0, 1.0)
-
-
-def programs():
-    for seed in range(40):
-        rng = np.random.default_rng([seed, 22])
-        n = int(rng.integers(1, 30))
-        # every other one with fixed variables and rows that presolve looks at
-        yield planted_quadratic(rng, n=n)[0] if seed % 2 else box(n + 1, seed)
-
-
-def test_the_same_as_with_a_sparse_factorization():
-    for program in programs():
-        ours, other = qp.solve(program), qp.solve(program, kkt="ldl")
-        assert ours.status is other.status is Status.OPTIMAL
-        check(program, ours)
-        assert ours.objective == pytest.approx(other.objective, rel=1e-6, abs=1e-6)
-        assert ours.cone_solution.objective == pytest.approx(ours.objective, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("equilibrate", [True, False])
