@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.plan.costs import COSTS, low_rank_seconds, method_seconds
+from socp.plan.costs import COSTS, method_seconds
 from socp.problem.settings import Settings
 
 from ..problem.kernel_matrix import KernelMatrix
@@ -20,26 +20,22 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     takes proximal steps where P is not definite (the method itself looks whether one that `may_be_definite` is), the
     active set for a dense P where most variables have bounds and at most one row has sides.  An interior-point method
     factors all of P in each iteration, whereas the active set reads the rows of what moves.  The working set where rows
-    of P are enough.  A low-rank P counts with the interior-point iterations that use its factor.  Settings that belong
-    to the interior-point method choose it.
+    of P are enough.  Settings that belong to the interior-point method choose it.
     """
     P = program.hessian
     if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
         return "interior point"
     if isinstance(P, KernelMatrix):
         return "working set" if _suits_working_set(program, P, settings) else "interior point"
-    seconds = method_seconds(program.n, program.m, program.A.data.size, P.order**2 if P.is_full else P.entries)
+    P_entries = P.order**2 if P.is_full else P.entries
+    seconds = method_seconds(program.n, program.m, program.A.data.size, P_entries, P.rank)
     best = "interior point"
     if P.is_full and seconds["active set"] <= seconds[best] and _suits_active_set(program, settings):
         best = "active set"
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
     if settings.active_set and has_defaults and program.n > 0 and _has_time(settings):
         dual = "dual active set" if may_be_definite and P.entries >= program.n else "proximal steps"
-        least = seconds[best]
-        if P.rank is not None:
-            low_rank = COSTS.iterations * low_rank_seconds(program.n, P.rank + program.m)
-            least = min(least, COSTS.interior_point + low_rank)
-        if seconds.get(dual, np.inf) <= least:
+        if seconds.get(dual, np.inf) <= seconds[best]:
             return "dual active set"
     return best
 

@@ -91,7 +91,9 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
 
 
 @functools.lru_cache(maxsize=64)
-def method_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> dict[str, float]:
+def method_seconds(
+    n: int, m: int, entries: int, P_entries: int, rank: int | None = None, costs: Costs = COSTS
+) -> dict[str, float]:
     """A program with m rows of so many entries and a P of order n, by each method, from data to answer.
 
     Zeros cost active sets as much as other entries.  The dual one takes half of the variables to their bounds, in ten
@@ -99,6 +101,8 @@ def method_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = 
     """
     seen = costs._replace(analysis=NEW_PATTERNS * costs.analysis)
     iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, seen, P_entries=P_entries))
+    if rank is not None:
+        iteration = min(iteration, low_rank_seconds(n, rank + m, costs))
     found = {
         "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
         "interior point": costs.interior_point + costs.iterations * iteration,

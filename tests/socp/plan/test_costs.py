@@ -43,12 +43,14 @@ def test_the_nanoseconds_of_panels_and_strips():
     (10, 11, 100, False, False), (5, 12, 0, True, True), (4, 12, 0, True, True),
 ])  # fmt: skip
 def test_the_seconds_of_methods(n, m, P_entries, has_dual, has_proximal):
-    found = method_seconds(n, m, 20, P_entries, TABLE)
+    found = method_seconds(n, m, 20, P_entries, costs=TABLE)
     seen = TABLE._replace(analysis=0.4 * TABLE.analysis)
     one = min(dense_seconds(n, m, TABLE), sparse_seconds(n, m, 20, seen, P_entries=P_entries))
     steps = (1.5 * n**3 + m * n**2 + 20 * n * (n + m)) / 2e9
     assert found["active set"] == pytest.approx(4e-5 + 5 * 8 * n**2 / 4e9)
     assert found["interior point"] == pytest.approx(1e-5 + 7 * one)
+    of_rank = method_seconds(n, m, 20, P_entries, 1, TABLE)["interior point"]
+    assert of_rank == pytest.approx(1e-5 + 7 * min(one, low_rank_seconds(n, 1 + m, TABLE)))
     assert found.get("dual active set") == (pytest.approx(6e-6 + steps) if has_dual else None)
     proximal = 6e-6 + 4.0 * (1.0 + 2.0 * min(20 / n**2, 1.0)) * steps
     assert found.get("proximal steps") == (pytest.approx(proximal) if has_proximal else None)
