@@ -73,14 +73,14 @@ class State(Structure):
         Of the objective, for the trace.
     iteration : int
         The number of the present iterate.
-    found, worst : array and float
-        The residuals and the gap of the present iterate and their scales, as in the stopping test, and the largest
-        relative one.
+    found, worst, missed : array and float
+        The residuals and the gap of the present iterate and their scales, as in the stopping test, the largest
+        relative one, and the largest without the gap.
     primal_ray, dual_ray, ray_limit : float
         The slopes of its two rays (see `verify.stopping`), and the one at which the dual one may be a certificate.
     primal_refused, dual_refused : float
         The slopes at which they were none in this run.
-    best_worst, best_ray, last_better, last_progress
+    best_worst, best_missed, best_ray, last_better, last_progress
         The best of these so far, the iterations of the best iterate and of the last progress of any kind.
     warm : bool
         Whether the run began at an earlier point.
@@ -101,8 +101,8 @@ class State(Structure):
     tol, tol_abs, tol_infeasible, step_fraction, offset = number(), number(), number(), number(), number()
     max_iter, iteration, last_better, last_progress = integer(), integer(), integer(), integer()
     found = floats(str(RESIDUALS))
-    worst, primal_ray, dual_ray = number(), number(), number()
-    ray_limit, best_worst, best_ray = number(), number(), number()
+    worst, missed, primal_ray, dual_ray = number(), number(), number(), number()
+    ray_limit, best_worst, best_missed, best_ray = number(), number(), number(), number()
     primal_refused, dual_refused = number(), number()
     warm = flag()
     sigma, alpha_affine, alpha, started, now = number(), number(), number(), number(), number()
@@ -137,7 +137,8 @@ class State(Structure):
 def prepare_run(state: State, offset: float) -> None:
     """Initialize the fields of a run, so that nothing of the one before is left."""
     state.offset, state.iteration, state.warm = offset, -1, False
-    state.best_worst, state.best_ray, state.last_better, state.last_progress = np.inf, np.inf, 0, 0
+    state.best_worst, state.best_missed, state.best_ray = np.inf, np.inf, np.inf
+    state.last_better, state.last_progress = 0, 0
     state.worst, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf
     state.primal_refused, state.dual_refused = np.inf, np.inf
     state.sigma, state.alpha_affine, state.alpha = np.nan, np.nan, np.nan
@@ -233,6 +234,8 @@ def judge(state: State) -> int:
     if state.worst < state.best_worst:
         state.best_worst, state.last_better, state.last_progress = state.worst, k, k
         copy(point, state.best)
+    if state.missed < state.best_missed:  # progress, though the gap may rise on the way
+        state.best_missed, state.last_progress = state.missed, k
     ray = min(state.primal_ray, state.dual_ray)
     if ray < state.best_ray:  # progress, but towards a certificate: no better solution
         state.best_ray, state.last_progress = ray, k
@@ -270,6 +273,7 @@ def estimate(state: State) -> None:
     found[SCALES + GAP] = 1.0 + max(abs(primal_objective), abs(dual_objective))
     (primal, dual), gap = relative_residuals(newton), found[GAP] / found[SCALES + GAP]
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
+    state.missed = max(primal, dual)
     # slopes of the two rays
     state.primal_ray = newton.norm_Mtv / (-newton.gv / f) if newton.gv < 0.0 else np.inf
     state.dual_ray = max(newton.norm_Px, newton.norm_Mxs) / (-newton.cx / f) if newton.cx < 0.0 else np.inf
