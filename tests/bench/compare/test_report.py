@@ -44,6 +44,7 @@ def test_a_record_without_measurements_makes_a_report_too(tmp_path):
 )  # fmt: skip
 def test_seconds(value, text):
     assert tables.seconds(value) == text
+    assert [tables._count(iterations) for iterations in (-1, 0, 7)] == ["-", "0", "7"]
 
 
 def test_a_record_is_read_as_it_was_saved(tmp_path):
