@@ -192,7 +192,7 @@ def test_tables_inside_of_a_table(handles):
     fit(*case[:3], verbose=2)
     last = [handle.shown[-1] for handle in handles]
     (outer,) = [text for text in last if text.startswith("BilevelClassifier\n")]
-    assert "converged" in outer.splitlines()[-1]
+    assert "converged" in outer.splitlines()[-1] and [line.split()[:1] for line in outer.splitlines()].count(["1"]) == 1
     assert len(last) > 1 and all("optimal" in text for text in last if text is not outer)
 
 
