@@ -83,7 +83,7 @@ def solve_in_series(
     bounds = signs * C
     found = qp.solve_series(
         matrix, which, begins, -signs, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0),
-        row=bias, tol=settings["tol"], verbose=settings.get("verbose", False),
+        sides=np.zeros((len(problems), int(bias))), tol=settings["tol"], verbose=settings.get("verbose", False),
     )  # fmt: skip
     if not is_settled(found, settings):
         return None
@@ -121,7 +121,7 @@ def sort_out_series(
     -g_i = y_i - (f(x_i) - b), and b is the multiplier.
     """
     machine, alpha = np.repeat(np.arange(begins.size - 1), np.diff(begins)), signs * found.x
-    violation = -signs * (found.gradient + found.multipliers[machine])
+    violation = -signs * (found.gradient + found.multipliers.sum(axis=1)[machine])
     kinds, alpha = tell_apart(alpha, C, violation, np.maximum.reduceat(alpha, begins[:-1])[machine])
     intercepts = np.zeros(begins.size - 1)
     for k in range(intercepts.size if bias else 0):

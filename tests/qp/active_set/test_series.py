@@ -36,7 +36,7 @@ def test_each_part_has_the_answer_that_it_has_alone(name, parameters, row):
     kernel = kernel_of(name, **parameters)
     which, begins, signs, bounds = problems()
     lower, upper = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
-    found = qp.solve_series(kernel, which, begins, -signs, lower, upper, row=row, tol=1e-10)
+    found = qp.solve_series(kernel, which, begins, -signs, lower, upper, sides=np.zeros((4, int(row))), tol=1e-10)
     for k in range(begins.size - 1):
         at = slice(begins[k], begins[k + 1])
         reference, K = alone(kernel, which[at], -signs[at], lower[at], upper[at], row)
@@ -59,7 +59,7 @@ def test_programs_of_one_part_share_it_and_begin_where_the_one_before_ended():
     ends = np.concatenate([C * bounds[begins[p] : begins[p + 1]] for p, C in zip(parts, np.tile(Cs, 2))])
     lower, upper = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
     several = [
-        qp.solve_series(kernel, which, begins, q, lower, upper, row=True, tol=1e-10, parts=parts, ratios=ratios)
+        qp.solve_series(kernel, which, begins, q, lower, upper, sides=np.zeros((6, 1)), tol=1e-10, parts=parts, ratios=ratios)
         for ratios in (None, np.tile([0.0, 10.0, 10.0], 2))
     ]
     for found in several:
@@ -72,7 +72,7 @@ def test_what_cannot_be_settled_is_said_to_be_unsolved():
     # the tolerance is beyond what double precision has
     which, begins, signs, bounds = problems(sizes=(60,))
     ends = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
-    found = qp.solve_series(kernel_of("rbf"), which, begins, -signs, *ends, row=True, tol=1e-30)
+    found = qp.solve_series(kernel_of("rbf"), which, begins, -signs, *ends, sides=np.zeros((1, 1)), tol=1e-30)
     assert found.rounds.tolist() == [UNSOLVED]
 
 
@@ -80,7 +80,7 @@ def test_a_solution_is_that_of_the_program_with_signs():
     which, begins, signs, bounds = problems(sizes=(20, 60))
     kernel = kernel_of("rbf")
     ends = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
-    found = qp.solve_series(kernel, which, begins, -signs, *ends, row=True, tol=1e-10)
+    found = qp.solve_series(kernel, which, begins, -signs, *ends, sides=np.zeros((2, 1)), tol=1e-10)
     at = slice(20, 80)
     P = qp.KernelMatrix(kernel.samples[which[at]], "rbf", gamma=0.4, signs=signs[at])
     program = qp.QuadraticProgram(P, np.full(60, -1.0), signs[None, at], 0.0, 0.0, 0.0, np.abs(bounds[at]))
