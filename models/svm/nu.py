@@ -164,8 +164,10 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
         margin = Margin(X, self.kernel_, sides, np.concatenate([-y, y]), both, True)
         P = margin.hessian(self.cache_size)
         program = nu_dual(P, sides, both, float(self.nu * C.sum()), margin.q)
+        if self.nu == 1.0:  # no tube is worth its price
+            program = dual_program(P, sides, both, True, margin.q)
         solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
-        self.epsilon_ = max(0.5 * float(solution.y[0] - solution.y[1]), 0.0)
+        self.epsilon_ = max(0.5 * float(solution.y[0] - solution.y[-1]), 0.0)
         return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)
 
 

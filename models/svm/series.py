@@ -6,7 +6,8 @@ In u_i = alpha_i y_i the dual of every machine has the same kernel matrix, of wh
     subject to  1'u = 0,   u_i between 0 and y_i C_i
 
 With nu in place of C the linear term is gone and the u of each class have a sum; divided by rho the answer is that of a
-machine with the prices C / rho.  What follows from the answers is worked out for all machines together, as `margin.Machine` does for one.
+machine with the prices C / rho.  What follows from the answers is worked out for all machines together, as
+`margin.Machine` does for one.
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ class MarginClassifier(KernelClassifier):
             np.array([spread(one.coefficients, problem.rows, shape) for one, problem in pairs]),
             np.array([spread(one.kinds, problem.rows, shape) for one, problem in pairs]),
             np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
-            np.array([one.rho for one in machines]), max(one.solution.iterations for one in machines), lambda: (last.program, last.solution),
+            np.array([one.rho for one in machines]), max(one.solution.iterations for one in machines),
+            lambda: (last.program, last.solution),
         )  # fmt: skip
 
     def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:

@@ -88,12 +88,12 @@ class Face(Structure):
     between = integer()  # how many of them are variables of P
     shift = number()  # of the diagonal of P_FF, as a share of it
     factor = floats()  # of P_FF
-    rhs = floats("size")  # -g_F - P_FC e_C
+    rhs = floats("size")  # -v_F - P_FC e_C
     step = floats("size")  # d
     moves = floats("size")  # of all variables, free or not
     missing = floats("2")  # what the free variables are to add to a'x
     value_is_free = flag()  # whether the row's own value is a free variable, so that the row has no multiplier
-    multipliers = floats("2")  # y on the face
+    multipliers = floats("2")  # y on the face, less y before
 
 
 @inner

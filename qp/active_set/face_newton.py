@@ -69,9 +69,9 @@ def factor_free(program: BoxedProgram, face: Face) -> int:
 
 @inner
 def solve_on_face(program: BoxedProgram, face: Face) -> int:
-    """The step t - V y to the minimum on the face that keeps the rows, and their y, with the factor that is there.
+    """The step t - V d to the minimum on the face that keeps the rows, with the factor that is there; y moves by d.
 
-    t = P_FF^-1 (-g_F - P_FC e_C) and V = P_FF^-1 A_F'; `NO_DESCENT` where a row cannot be kept.
+    t = P_FF^-1 (-v_F - P_FC e_C) and V = P_FF^-1 A_F'; `NO_DESCENT` where a row cannot be kept.
     """
     size, rows, n, y = face.count, 1 + int(program.ends[1] < program.ends[2]), program.P.shape[0], face.multipliers
     X = np.zeros((1 + rows) * size)
@@ -139,8 +139,11 @@ def step_on_face(program: BoxedProgram, face: Face) -> int:
     n, x, a = program.P.shape[0], program.x, program.a
     face.value_is_free = x.size > n and face.count > 0 and face.free[face.count - 1] == n  # then there is no multiplier
     face.count -= int(face.value_is_free)
+    if face.value_is_free:
+        program.multipliers[0] = 0.0
     for i in range(face.count):
-        face.rhs[i] = -program.g[face.free[i]]
+        k = face.free[i]
+        face.rhs[i] = -program.g[k] - a[k] * program.multipliers[int(k >= program.ends[1])]
     for row in range(2):
         face.missing[row] = program.sides[row]
         for k in range(program.ends[row], program.ends[row + 1]):
@@ -192,7 +195,7 @@ def line_search(program: BoxedProgram, face: Face) -> int:
         if k < n:
             g[k] += share * change[k]
     for row in range(2):
-        program.multipliers[row] = face.multipliers[row]
+        program.multipliers[row] += face.multipliers[row]
         if share < 1.0 or not (knows_other if row == 1 else knows_multiplier):
             i, j, low, high = extremes(program, program.ends[row], program.ends[row + 1])
             program.multipliers[row] = row_multiplier(i, j, low, high)

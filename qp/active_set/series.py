@@ -18,7 +18,7 @@ import numpy as np
 
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.memory import keep_freed_memory
-from socp.compiled.structures import Structure, flag, floats, integers, matrix, number, structure
+from socp.compiled.structures import Structure, floats, integers, matrix, number, structure
 from socp.compiled.vec import LANES
 from socp.linalg.accurate import add_both
 from socp.plan.plan import Plan
@@ -189,7 +189,8 @@ class SeriesSolutions:
     --------
     >>> import numpy as np
     >>> kernel, which, q = KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
-    >>> found = solve_series(kernel, which, np.array([0, 2]), q, -9.0 * (q > 0), 9.0 * (q < 0), sides=[[0.0]], tol=1e-10)
+    >>> lower, upper = -9.0 * (q > 0), 9.0 * (q < 0)
+    >>> found = solve_series(kernel, which, np.array([0, 2]), q, lower, upper, sides=[[0.0]], tol=1e-10)
     >>> program = QuadraticProgram(KernelMatrix(np.eye(2), "linear", signs=-q), [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0)
     >>> found.solution(0, slice(0, 2), program).x
     array([1., 1.])
@@ -270,8 +271,8 @@ def solve_series(
     series = Series(
         samples=samples, which=which, begins=begins, parts=parts, ratios=np.zeros(count) if ratios is None else ratios,
         places=np.cumsum(sizes[parts]) - sizes[parts], q=q, lower=lower, upper=upper, x=np.empty(most),
-        g=np.empty(most), y=np.zeros(sides.shape), found=np.full((count, RESIDUALS), np.nan), rounds=np.zeros(count, int),
-        log=np.full((count * MAX_ROUNDS if verbose else 0, 3), np.nan), sides=sides,
+        g=np.empty(most), y=np.zeros(sides.shape), found=np.full((count, RESIDUALS), np.nan),
+        rounds=np.zeros(count, int), log=np.full((count * MAX_ROUNDS if verbose else 0, 3), np.nan), sides=sides,
         splits=sizes if splits is None else splits,
     )  # fmt: skip
     series.tol = tol

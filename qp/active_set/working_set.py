@@ -95,6 +95,10 @@ class WorkingSet(ActiveSet):
             if not run.descend(target, settings.time_limit):
                 return Status.TIME_LIMIT
             run.find_gradient()
+            if k == 0 and self.rows.size == 2:  # the unit of slopes, twice rho, is not known before
+                if not run.descend(FIRST_SHARE * run.gap(), settings.time_limit):
+                    return Status.TIME_LIMIT
+                run.find_gradient()
             for _ in range(ROUNDS_AT_ONCE):
                 tol = exact * min(settings.tol * run.size_of_gradient(), settings.tol_abs or np.inf)
                 if run.slope() <= tol:
@@ -133,10 +137,11 @@ class WorkingRounds(Rounds):
         self.records: list[tuple[float, float, int, float]] = []
         count, compiled = kernel.count, kernel.compiled()
         batch = BATCH if compiled is not None and compiled.features <= FEW_FEATURES else AT_ONCE
-        begins = [np.arange(first, first + count, TILE) for first in range(0, self.n, count)]
-        tiles = np.unique(np.concatenate([*begins, method.ends]))
-        self.pairs = pairs = Pairs(size=self.n, count=count, tiles=tiles.size - 1, most=batch)
-        pairs.begins, pairs.second = tiles, int(np.searchsorted(tiles, method.ends[1]))
+        tiles = sorted(
+            {first + at for first in range(0, self.n, count) for at in range(0, count, TILE)} | set(method.ends)
+        )
+        self.pairs = pairs = Pairs(size=self.n, count=count, tiles=len(tiles) - 1, most=batch)
+        pairs.begins, pairs.second = np.array(tiles), tiles.index(method.ends[1])
         pairs.lower, pairs.upper, pairs.diagonal = method.lower, method.upper, kernel.kernel_diagonal()
         pairs.least = LEAST * float(pairs.diagonal.max(initial=0.0)) or 1.0
         pairs.has_row, pairs.exact = method.rows.size > 0, compiled is not None
@@ -215,7 +220,7 @@ class WorkingRounds(Rounds):
         """The largest gap between what may rise and what may fall; without a row between those and zero."""
         top, bottom = self.pairs.top, self.pairs.bottom
         if self.pairs.has_row:
-            return float((top - bottom)[(top > -FAR) & (bottom < FAR)].max(initial=0.0))
+            return max(float(t - b) if t > -FAR and b < FAR else 0.0 for t, b in zip(top, bottom))
         return max(float(top[0]), -float(bottom[0]), 0.0)
 
     def multipliers(self) -> np.ndarray:
@@ -223,6 +228,11 @@ class WorkingRounds(Rounds):
         top, bottom = self.pairs.top, self.pairs.bottom
         ends = np.where(top == -FAR, bottom, top), np.where(bottom == FAR, top, bottom)
         return 0.5 * (ends[0] + ends[1]) * self.pairs.has_row  # type: ignore[no-any-return]
+
+    def gap(self) -> float:
+        """How far the multipliers of two rows are apart, or what q asks for where that is more."""
+        b, target = self.multipliers(), -self.method.signs * self.method.program.q
+        return max(abs(float(b[0] - b[1])), float(target.max() - target.min()))
 
     def slopes(self) -> np.ndarray:
         """F less the multiplier of each variable's row."""
@@ -271,7 +281,9 @@ class WorkingRounds(Rounds):
         part.lb, part.ub, part.largest = pairs.lower[members], pairs.upper[members], float(part.diagonal.max())
         part.x, part.g = pairs.u[members], -pairs.F[members]
         part.ends[1] = np.searchsorted(members, self.method.ends[1])
-        part.sides[:] = [part.x[first:last].sum() for first, last in zip(part.ends, part.ends[1:])]
+        rows = list(zip(self.method.sides, self.method.ends, self.method.ends[1:], part.ends, part.ends[1:]))
+        for r, (side, first, last, a, b) in enumerate(rows):  # what rounding took from the rows is given back
+            part.sides[r] = side - (pairs.u[first:last].sum() - part.x[a:b].sum())
         part.multipliers, part.max_work = -self.multipliers(), np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
         for _ in range(MAX_ROUNDS):

@@ -152,7 +152,7 @@ class QuadraticProgram(WithHessian):
         """The rows with a finite side."""
         return np.flatnonzero(np.isfinite(self.l) | np.isfinite(self.u))
 
-    def rows_along_signs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def rows_along_signs(self) -> tuple[np.ndarray, np.ndarray, list[int]] | None:
         """Return the rows with sides where each is c times the signs of a `KernelMatrix`, else None.
 
         Of two rows the first has the first variables, the second the last.
@@ -161,20 +161,21 @@ class QuadraticProgram(WithHessian):
         -------
         rows, slopes : arrays, shape (rows,)
             Their places, and c.
-        ends : array of int, shape (3,)
+        ends : list of int
             Row r has the variables from ends[r] to ends[r + 1].
         """
         rows = self.sided_rows
         if rows.size == 0:
-            return rows, np.zeros(0), np.array([0, self.n, self.n])
+            return rows, np.zeros(0), [0, self.n, self.n]
         A = self.A if rows.size == self.m else self.A[rows]
-        if rows.size > 2 or (self.l[rows] != self.u[rows]).any() or (np.diff(A.indptr) != 1).any():
+        if rows.size > 2 or A.data.size != self.n or (self.l[rows] != self.u[rows]).any():
             return None
-        begins = np.searchsorted(A.indices, np.arange(rows.size))
-        slopes = (A.data * self.P.signs)[np.minimum(begins, self.n - 1)]
-        if (np.diff(A.indices) < 0).any() or not slopes.all() or (slopes[A.indices] != A.data * self.P.signs).any():
+        along, count = A.data * self.P.signs, self.n - int(A.indices.sum())  # of variables in the first row
+        slopes = along[[0, min(count, self.n - 1)][: rows.size]]
+        is_along = slopes.all() and (along[:count] == slopes[0]).all() and (along[count:] == slopes[-1]).all()
+        if not is_along or A.indices[:count].any() or (A.indptr != np.arange(self.n + 1)).any():
             return None
-        return rows, slopes, np.array([0, *begins[1:], self.n, self.n][:3])
+        return rows, slopes, [0, count, self.n]
 
     def __repr__(self) -> str:
         return f"QuadraticProgram(n={self.n}, m={self.m})"

@@ -61,9 +61,41 @@ def test_the_minimum_inside_of_the_box(row):
         np.testing.assert_allclose(program.x, np.linalg.solve(program.P, -q), atol=1e-10)
     elif row == "equality":
         kkt = np.block([[program.P, program.a[:, None]], [program.a[None], np.zeros((1, 1))]])
-        np.testing.assert_allclose(np.r_[program.x, program.multipliers[0]], np.linalg.solve(kkt, np.r_[-q, 0]), atol=1e-10)
+        expected = np.linalg.solve(kkt, np.r_[-q, 0])
+        np.testing.assert_allclose(np.r_[program.x, program.multipliers[0]], expected, atol=1e-10)
     else:  # the row ends at the side that it meets, with a multiplier of the right sign
         assert abs(program.x[N]) == 0.1 and np.sign(program.multipliers[0]) == np.sign(program.x[N])
+
+
+@pytest.mark.parametrize("width", [10.0, 0.3])
+def test_two_rows_without_a_variable_in_common(width):
+    rng = np.random.default_rng(3)
+    program, face, q = at_zero("equality", width)
+    program.ends[1], program.sides[:], program.multipliers[:] = 23, [0.4, -0.3], rng.normal(size=2)
+    A = np.array([np.where(np.arange(N) < 23, program.a, 0.0), np.where(np.arange(N) < 23, 0.0, program.a)])
+    find_free(program, face, 0.0)
+    assert step_on_face(program, face) == TAKEN
+    x, free = program.x, np.abs(program.x) < width
+    np.testing.assert_allclose(A @ x, program.sides, atol=1e-13)
+    np.testing.assert_allclose(program.g, program.P @ x + q, atol=1e-12)
+    assert free.all() == (width == 10.0) and free[:23].any() and free[23:].any() and face.count == free.sum()
+    v = program.g + program.multipliers @ A
+    assert np.abs(v[free]).max() < 1e-11
+    if width == 10.0:
+        kkt = np.block([[program.P, A.T], [A, np.zeros((2, 2))]])
+        expected = np.linalg.solve(kkt, np.r_[-q, program.sides])
+        np.testing.assert_allclose(np.r_[x, program.multipliers], expected, atol=1e-10)
+
+
+def test_a_row_of_two_that_nobody_can_meet():
+    program, face, _ = at_zero("equality")
+    program.ends[1] = 23
+    program.lb[23:], program.ub[23:], program.sides[1] = 0.0, 0.0, 1.0
+    assert find_free(program, face, 0.0) == 23
+    assert step_on_face(program, face) == NO_DESCENT
+    program.sides[1] = 0.0
+    find_free(program, face, 0.0)
+    assert step_on_face(program, face) == TAKEN and not program.x[23:].any() and program.x[:23].all()
 
 
 def test_a_variable_without_curvature_goes_to_a_bound():
