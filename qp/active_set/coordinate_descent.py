@@ -53,15 +53,15 @@ def best_single(block: Block, least: float) -> tuple[int, float]:
 
 
 @inner
-def descend(block: Block, least: float, tol: float, most: int) -> int:
-    """Steps on the variables of a block until no gain is above tol and a share of the first; their number."""
+def descend(block: Block, least: float, tol: float, most: int) -> None:
+    """Take at most so many steps on the variables of a block, until no gain is above tol and a share of the first."""
     K, a, lb, ub, x, g = block.K, block.a, block.lb, block.ub, block.x, block.g
     for step in range(most):
         i, j, t, pair_gain = best_pair(block, least)
         k, single_gain = best_single(block, least)
         gain = max(pair_gain, single_gain)
         if not gain > tol:
-            return step
+            return
         if step == 0:
             tol = max(tol, SHARE * gain)
         if single_gain > pair_gain:
@@ -79,7 +79,6 @@ def descend(block: Block, least: float, tol: float, most: int) -> int:
         x[j] = (lb[j] if a[j] > 0.0 else ub[j]) if t == way_j else x[j] + dj
         for r in range(block.count):
             g[r] += di * K[i, r] + dj * K[j, r]
-    return most
 
 
 @inner
@@ -192,8 +191,8 @@ def descend_in_blocks(program: BoxedProgram, block: Block, tol: float, max_read:
             add_to_block(block, i)  # without these no pair of the block may be one that gains
             add_to_block(block, j)
             load_block(program, block)
-            if descend(block, least, tol, 10 * block.count) > 0:  # else only the middle multiplier sees a gain
-                moved += unload_block(program, block)
+            descend(block, least, tol, 10 * block.count)
+            moved += unload_block(program, block)
         if moved == 0:
-            return  # there is nothing to be gained, or it is lost in rounding
+            return  # there is no gain, only the middle multiplier sees one where no pair has it, or rounding takes it
         program.rows_read += moved

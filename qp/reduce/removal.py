@@ -53,16 +53,14 @@ def look_for_more(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats
 ) -> int:  # fmt: skip
     """Whether there may be rows to take out and variables without entries in A: the sum of `ROWS` and `COLUMNS`."""
-    m, long = l.size, 0
+    m = l.size
     live, wanted = np.zeros(m, np.int64), np.empty(m, np.bool_)
     found = COLUMNS if count_live(A_indptr, A_indices, A_data, lb, ub, live) > 0 else 0
     for i in range(m):
         wanted[i] = has_sides(l[i], u[i])
-        if wanted[i]:
-            if live[i] <= 1:
-                return found | ROWS
-            long += 1
-    return found | (ROWS if long > 1 and may_be_parallel(A_indptr, A_indices, A_data, wanted) else 0)
+        if wanted[i] and live[i] <= 1:
+            return found | ROWS
+    return found | (ROWS if may_be_parallel(A_indptr, A_indices, A_data, wanted) else 0)
 
 
 @inner

@@ -199,7 +199,7 @@ def slack_on_path(inside: float, width: float, mu: float) -> float:
         rest, before = width - s, s
         s += (inside - s + mu / s - mu / rest) / (1.0 + mu / s / s + mu / rest / rest)
         s = min(s, 0.5 * width)
-    return max(s, before)
+    return s
 
 
 @leaf

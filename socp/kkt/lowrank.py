@@ -101,14 +101,14 @@ def apply_low_rank(kkt: LowRankKKT, count: int, rhs: Floats, out: Floats) -> Non
     t, n, rows, size = kkt.t, kkt.form.n, kkt.t.size // 2, kkt.product.size
     for c in range(count):
         v = t[c * rows : (c + 1) * rows]
-        condense(kkt, rhs[c * size : (c + 1) * size], v)
+        condense(kkt, rhs[c * size :], v)
         for j in range(n):
             kkt.reduced[j] /= kkt.D[j]
         gemv(TRANSPOSE, n, rows, 1.0, kkt.B, 0, n, kkt.reduced, 0, -1.0, v, 0)
     solve_lower(rows, kkt.S, count, t)
     solve_lower_transposed(rows, kkt.S, count, t)
     for c in range(count):
-        expand(kkt, rhs[c * size : (c + 1) * size], t[c * rows : (c + 1) * rows], out[c * size : (c + 1) * size])
+        expand(kkt, rhs[c * size :], t[c * rows : (c + 1) * rows], out[c * size :])
 
 
 @inner

@@ -36,10 +36,7 @@ def start_cold(newton: Newton, point: Point) -> bool:
     for j in range(n):
         rhs[j], rhs[size + j] = -c[j], 0.0 if linear else -c[j]
     for i in range(g.size):
-        value = g[i]
-        if n + i >= first:
-            far = weight[n + i - first]
-            value = 0.0 if far > 1.0 else value / far
+        value = 0.0 if n + i >= first and weight[n + i - first] > 1.0 else g[i]
         rhs[size + n + i] = value
         rhs[n + i] = 0.0 if linear else value
     if factor_and_solve(newton.kkt, 2, rhs, solution) < 0:

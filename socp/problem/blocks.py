@@ -187,7 +187,7 @@ class BlockProgram:
             dense = np.broadcast_to(dense, (count, 1))
         elif dense.ndim == 0:
             return Entries(each, each, np.full(count, float(dense)))
-        elif dense.ndim == 1 and size > 1 and count > 1 and dense.size == size == count:
+        elif dense.ndim == 1 and dense.size == size == count > 1:
             return Entries(each, each, as_vector(name, dense))
         elif dense.ndim == 1:
             dense = dense[:, None] if size == 1 else dense[None, :]

@@ -116,7 +116,7 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     if sp.issparse(value):
         matrix = read_again(name, value).tocsc()
         matrix.sum_duplicates()
-        matrix.indices, matrix.indptr = matrix.indices.astype(INT, copy=False), matrix.indptr.astype(INT, copy=False)
+        matrix.indices, matrix.indptr = np.asarray(matrix.indices, INT), np.asarray(matrix.indptr, INT)
     else:
         dense = _as_float(name, value)
         if dense.ndim == 1:
@@ -216,7 +216,8 @@ def _read_diagonals(name: str, matrix: Any) -> Any:
         _refuse_sparse(name, f"its offsets must be {len(data)} different ones, one for each diagonal in its data")
     n_rows, n_columns = matrix.shape
     columns = np.arange(min(n_columns, data.shape[1]))
-    rows = columns - offsets.astype(np.int64)[:, None]
+    below = [min(offset, n_columns) for offset in offsets.tolist()]  # unsigned ones may be too large for int64
+    rows = columns - np.array(below, INT)[:, None]
     diagonals, places = np.nonzero((rows >= 0) & (rows < n_rows) & (data[:, : columns.size] != 0))
     return sp.coo_array((data[diagonals, places], (rows[diagonals, places], places)), shape=matrix.shape)
 
@@ -342,21 +343,15 @@ def asymmetry(P: Matrix, found: Floats) -> float:
 
     Returns the third of them.
     """
-    n, block, is_found = P.shape[0], 64, False
-    for attempt in range(2):  # the second where there is something to measure
-        if attempt == 1 and not is_found:
-            break
-        for first in range(0, n, block):
-            for second in range(first, n, block):
-                for i in range(first, min(first + block, n)):
-                    for j in range(second, min(second + block, n)):
-                        if attempt == 0:
-                            is_found = is_found or P[i, j] != P[j, i]
-                            continue
-                        difference = abs(P[i, j] - P[j, i])
-                        if difference > found[2]:
-                            found[0], found[1], found[2] = i, j, difference
-                        found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
+    n, block = P.shape[0], 64
+    for first in range(0, n, block):
+        for second in range(first, n, block):
+            for i in range(first, min(first + block, n)):
+                for j in range(second, min(second + block, n)):
+                    difference = abs(P[i, j] - P[j, i])
+                    if difference > found[2]:
+                        found[0], found[1], found[2] = i, j, difference
+                    found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
     return found[2]
 
 
@@ -437,7 +432,7 @@ def _as_float(name: str, value: Any) -> np.ndarray:
             raise ProgramError(f"{name} must be real, but its entries are complex")
         if array.dtype.kind not in "fiubO" or (array.dtype == object and any(map(_is_text, array.flat))):
             raise TypeError
-        return np.array(array, dtype=np.float64, order="C", copy=True)
+        return np.array(array, dtype=np.float64, order="C")
     except ProgramError:
         raise
     except (TypeError, ValueError, OverflowError):

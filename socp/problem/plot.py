@@ -29,7 +29,7 @@ def plot(solution: Any) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("a plot needs matplotlib: pip install matplotlib") from error
-    figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+    figure = Figure(layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for marker, (name, label) in zip("ovs.", SIZES.items()):
         above.semilogy(trace["iteration"], trace[name], marker=marker, markersize=4, label=label)

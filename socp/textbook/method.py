@@ -198,8 +198,9 @@ class Method:
     def is_inside(self, it: Iterate) -> bool:
         """Whether an iterate can be stepped from."""
         finite = all(np.isfinite(v).all() for v in (it.x, it.y, it.z, it.s, it.tau, it.kappa))
-        depth = min(self.cone.depth(it.s), self.cone.depth(it.z), it.tau) if finite else 0.0
-        return depth > 0.0 and (it.kappa > 0.0 or not self.switches.embedding)
+        if not finite or (self.switches.embedding and not it.kappa > 0.0):
+            return False
+        return min(self.cone.depth(it.s), self.cone.depth(it.z), it.tau) > 0.0
 
 
 class Linearization:

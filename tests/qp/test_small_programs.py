@@ -8,7 +8,7 @@ import qp
 from bench.programs import generate
 from qp import QuadraticProgram
 from socp import ProgramError, Status
-from tests.support.programs import check, planted_quadratic
+from tests.support.programs import check
 
 
 def box(n=8, seed=0):
@@ -16,23 +16,6 @@ def box(n=8, seed=0):
     F = rng.normal(size=(n, n))
     rows = rng.normal(size=(3, n))
     return QuadraticProgram(F @ F.T, rng.normal(size=n), rows, -np.ones(3), [0.5, np.inf, 0.5], -1.0, 1.0)
-
-
-def programs():
-    for seed in range(40):
-        rng = np.random.default_rng([seed, 22])
-        n = int(rng.integers(1, 30))
-        # every other one with fixed variables and rows that presolve looks at
-        yield planted_quadratic(rng, n=n)[0] if seed % 2 else box(n + 1, seed)
-
-
-def test_the_same_as_with_a_sparse_factorization():
-    for program in programs():
-        ours, other = qp.solve(program), qp.solve(program, kkt="ldl")
-        assert ours.status is other.status is Status.OPTIMAL
-        check(program, ours)
-        assert ours.objective == pytest.approx(other.objective, rel=1e-6, abs=1e-6)
-        assert ours.cone_solution.objective == pytest.approx(ours.objective, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("equilibrate", [True, False])
@@ -51,19 +34,6 @@ def test_units(equilibrate):
     check(scaled, other)
     np.testing.assert_allclose(D * other.x, one.x, atol=1e-4)
     assert other.objective == pytest.approx(f * one.objective, rel=1e-6, abs=0.0)
-
-
-UPDATES = {
-    "q": lambda p: {"q": 2.0 * p.q + 1.0},
-    "sides": lambda p: {"l": p.l - 0.1, "u": p.u - 0.2},
-    "bounds": lambda p: {"lb": -0.4, "ub": 0.3},
-    "another side": lambda p: {"u": [np.inf, 0.4, 0.5]},
-    "an equality": lambda p: {"l": [0.5, -1.0, -1.0]},
-    "P": lambda p: {"P_data": 3.0 * p.P},
-    "A": lambda p: {"A_data": -0.5 * p.A.data},
-    "everything": lambda p: {"q": -p.q, "u": p.u + 0.1, "P_data": 2.0 * p.P, "A_data": 1.1 * p.A.data},
-    "a fixed variable": lambda p: {"ub": np.where(np.arange(p.n) == 2, -1.0, 1.0)},
-}
 
 
 def test_a_hardly_indefinite_P_is_judged_by_its_own_diagonal():

@@ -7,42 +7,10 @@ import qp
 import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
 from socp.kkt.dense import DenseKKT, apply_dense
-from socp.kkt.sparse import SparseKKT
 from socp.method.fallbacks import Fallbacks
 from socp.plan.choice import is_small
 from tests.support.kkt_systems import factor_never
-from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, check, planted_optimum, solve_and_check
-
-
-def programs():
-    for seed in range(60):
-        rng = np.random.default_rng([seed, 21])
-        program = planted_optimum(rng, n=int(rng.integers(1, 40)), density=rng.uniform(0.2, 1.0))[0]
-        if seed % 3 == 1:
-            program.P = LowRank(rng.normal(size=(program.n, 2)), rng.uniform(size=program.n))
-        yield program
-
-
-def test_the_same_as_with_a_sparse_factorization():
-    iterations = []
-    for program in programs():
-        solver, other = Solver(program), Solver(program, kkt="ldl")
-        assert isinstance(solver.kkt, DenseKKT) and isinstance(other.kkt, SparseKKT)
-        ours, general = solver.solve(), other.solve()
-        assert ours.status is general.status is Status.OPTIMAL
-        check(program, ours)
-        assert ours.objective == pytest.approx(general.objective, rel=1e-6, abs=1e-6)
-        iterations.append((ours.iterations, general.iterations))
-    # rounding decides of a last iterate that just passes: one a program, of some eight
-    here, there = np.sum(iterations, axis=0)
-    assert abs(here - there) <= len(iterations) < 0.15 * there
-
-
-@pytest.mark.parametrize("name", [*PRIMAL_INFEASIBLE, *DUAL_INFEASIBLE])
-def test_certificates(name):
-    program = {**PRIMAL_INFEASIBLE, **DUAL_INFEASIBLE}[name]
-    ours, other = socp.solve(program), socp.solve(program, kkt="ldl")
-    assert ours.status is other.status and ours.status.is_infeasible
+from tests.support.programs import OPTIMAL, check, planted_optimum, solve_and_check
 
 
 @pytest.fixture
@@ -56,31 +24,6 @@ def test_the_trace_is_that_of_a_sparse_factorization(program):
     for name in ("primal_objective", "dual_objective", "mu", "sigma", "alpha_affine", "alpha", "tau", "kappa"):
         np.testing.assert_allclose(ours[name][:4], other[name][:4], rtol=1e-5, atol=1e-7)
     assert np.isnan(ours["sigma"][0]) and ours["regularization"].min() > 0.0
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
-def test_bad_units(scale):
-    rng = np.random.default_rng(5)
-    program, _ = planted_optimum(rng, n=12)
-    units = scale ** rng.uniform(0.0, 1.0, program.n)
-    P = None if program.P is None else units[:, None] * program.P * units
-    scaled = ConeProgram(
-        program.c * units, program.G * units, program.h, program.cones, program.A * units, program.b, P, program.offset
-    )
-    solution = socp.solve(scaled)
-    assert solution.status is Status.OPTIMAL
-    assert solution.objective == pytest.approx(socp.solve(program).objective, rel=1e-4)
-
-
-def test_a_warm_start_that_does_not_fit_starts_cold(program):
-    solver = Solver(program)
-    solver.solve()
-    for scale in (-1.0, 30.0):
-        solver.update(c=scale * program.c)
-        cold, warm = solver.solve(), solver.solve(warm_start=True)
-        assert warm.status is cold.status
-        if cold.status is Status.OPTIMAL:
-            assert warm.objective == pytest.approx(cold.objective, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -8,6 +8,7 @@ from socp.compiled.signatures import Floats
 from socp.compiled.structures import floats, integer, integers, matrix, number
 from socp.form.standard import StandardForm
 from socp.kkt.base import KKT, factor_and_solve, solve
+from socp.kkt.policy import GOOD_ENOUGH
 from socp.linalg.ldl.factorization import LDL
 
 ROOM = 1000
@@ -116,5 +117,7 @@ def solve_precisely(kkt, rhs, out):
     """Solve precisely with the present factors, for one vector or two rows; the largest relative residual."""
     count = 1 if rhs.ndim == 1 else len(rhs)
     with kkt.precisely():
-        solve(kkt, count, rhs.reshape(-1), out.reshape(-1), True)
-    return float(np.max(kkt.residual_norm[:count] / np.maximum(kkt.rhs_norm[:count], 1e-300)))
+        left = solve(kkt, count, rhs.reshape(-1), out.reshape(-1), True)
+    relative = kkt.residual_norm[:count] / np.maximum(kkt.rhs_norm[:count], 1e-300)
+    np.testing.assert_allclose(left, np.minimum(kkt.scaled[:count], relative / GOOD_ENOUGH).max(), rtol=1e-14)
+    return float(relative.max())

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from socp.derivatives.conditions import Conditions, differentiate, find_point
+from socp.derivatives.linearization import Linearization, RowForm
 from socp.derivatives.sides import note_cones
+from socp.linalg.csc import csc_of_dense
+from socp.problem.hessian import hessian_of
 
 NO_CONES = np.zeros(1, np.int64), np.zeros(0, bool)
 
@@ -136,3 +139,28 @@ def test_what_is_degenerate_is_told():
                                   np.zeros((1, 2)), np.zeros((1, 1)), np.ones((1, 3)))  # fmt: skip
     find_point(found, 0)
     assert answer[0, -1] == 0.0 and answer[0, -2] > 0.0
+
+
+@pytest.mark.parametrize("is_dense", [True, False])
+@pytest.mark.parametrize("seed, extra", [(0, False), (1, False), (0, True), (1, True)])
+def test_of_all_multipliers_those_of_least_norm(seed, extra, is_dense):
+    """Rows with one entry are bounds to the factors, unless what they leave of the others is singular."""
+    rng = np.random.default_rng(seed)
+    n, F = 5, rng.normal(size=(5, 5))
+    P, single = F @ F.T, np.diag(rng.uniform(1.0, 2.0, n))[[0, 3]]
+    B = np.vstack(
+        [single, rng.normal(size=(1, n)), *[rng.normal(size=2) @ single] * extra]
+    )  # the last: of the first two
+    r, x = len(B), rng.normal(size=n)
+    w, active = 0.5 + rng.random(r), np.arange(r) != 2
+    w[2] = 0.0
+    limits = np.concatenate([np.full(r, -np.inf), B @ x + ~active])
+    form = RowForm(hessian_of(csc_of_dense(P), n), -P @ x - B.T @ w, (csc_of_dense(B),), limits, NO_CONES, r)
+    found = Linearization(form, (x, w), (), 0.0, is_dense)
+    assert found.differentiable != extra
+    a, b, own = rng.normal(size=n), B @ rng.normal(size=n), B[active]
+    K = np.block([[P, own.T], [own, np.zeros((len(own), len(own)))]])
+    expected = np.linalg.lstsq(K, np.concatenate([a, b[active]]), rcond=1e-12)[0]
+    u, dw = found.solve(a, b)
+    np.testing.assert_allclose(np.concatenate([u, dw[active]]), expected, rtol=1e-6, atol=1e-6)
+    assert dw[2] == 0.0

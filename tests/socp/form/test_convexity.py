@@ -20,9 +20,10 @@ from socp.problem.hessian import GLANCE, DenseHessian, hessian_of
 
 def test_the_variable_that_is_named_has_a_negative_curvature():
     # what is no more than rounding beside the largest entry is none
-    P = hessian_of(as_csc("P", np.diag([1.0, -1e-17, 0.0, -1.0, -2.0])), 5)
-    with pytest.raises(socp.ProgramError, match="eliminating variable 3 meets a negative pivot"):
-        check_semidefinite(P)
+    for others in (0, 10 * GLANCE):  # columns without entries
+        P = hessian_of(as_csc("P", sp.diags_array([1.0, -1e-17, 0.0, -1.0, -2.0, *np.zeros(others)])), 5 + others)
+        with pytest.raises(socp.ProgramError, match="eliminating variable 3 meets a negative pivot"):
+            check_semidefinite(P)
 
 
 @pytest.mark.parametrize(

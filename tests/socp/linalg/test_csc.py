@@ -1,10 +1,22 @@
-"""CSC arrays put together without scipy's checks are like scipy's own."""
+"""CSC arrays and the kernels on their parts beside scipy's own."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from socp.linalg.csc import csc, csc_of_dense
+from socp.linalg.csc import (
+    append_upper,
+    csc,
+    csc_of_dense,
+    have_entries,
+    multiply,
+    multiply_both,
+    multiply_transposed,
+    same_places,
+    scale,
+    scaled_norms,
+    transpose,
+)
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (3, 5), (0, 3), (3, 0), (1, 1)])
@@ -31,3 +43,57 @@ def test_parts_make_a_whole_array():
     assert mine.has_canonical_format and mine.copy().indices.dtype == np.int64
     mine.data[0] = 7.0
     assert parts[0][0] == 7.0  # nothing is copied
+
+
+@pytest.mark.parametrize("m, n", [(5, 7), (6, 3), (1, 4), (4, 0), (0, 4)])
+def test_kernels_are_scipys(m, n):
+    rng = np.random.default_rng(m)
+    dense = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.5)
+    M = csc_of_dense(dense)
+    parts, x, v = (M.indptr, M.indices, M.data), rng.normal(size=n), rng.normal(size=m)
+    out = [np.full(size, np.nan) for size in (m, n, m, n, M.nnz)]
+    multiply_both(*parts, x, v, out[0], out[1])
+    multiply(*parts, x, out[2])
+    multiply_transposed(*parts, v, out[3])
+    for found, expected in zip(out, (dense @ x, dense.T @ v, dense @ x, dense.T @ v)):
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+    left, right, norms = rng.random(m) + 0.5, rng.random(n) + 0.5, (np.full(m, 0.4), np.full(n, 0.3))
+    scaled_norms(*parts, left, right, *norms)
+    scaled = left[:, None] * dense * right
+    np.testing.assert_allclose(norms[0], np.abs(scaled).max(axis=1, initial=0.4), rtol=1e-14)
+    np.testing.assert_allclose(norms[1], np.abs(scaled).max(axis=0, initial=0.3), rtol=1e-14)
+    scale(*parts, left, right, 3.0, out[4])
+    np.testing.assert_allclose(csc(out[4], M.indices, M.indptr, M.shape).toarray(), 3.0 * scaled, rtol=1e-14)
+    rows = csc(*(np.full(size, -1) for size in (M.nnz, M.nnz, m + 1)), (n, m))
+    transpose(m, M.indptr, M.indices, rows.indptr, rows.indices, rows.data)
+    rows.data = M.data[rows.data]
+    np.testing.assert_array_equal(rows.toarray(), dense.T)
+    assert rows.has_sorted_indices and same_places(rows, csc_of_dense(dense.T.copy())) and same_places(M, M.copy())
+    assert M.nnz == 0 or not same_places(M, csc_of_dense(np.ones((m, n))))
+    M.data[::3], columns, marked = 0.0, rng.permutation(n)[: n // 2 + 1], rng.random(m) < 0.5
+    for chosen in (marked, np.ones(0, bool)):
+        has = np.zeros(columns.size, bool)
+        have_entries(*parts, chosen, columns, has)
+        np.testing.assert_array_equal(has, M.toarray()[chosen if chosen.size else slice(None)][:, columns].any(axis=0))
+
+
+@pytest.mark.parametrize("second", [0, 3])
+def test_upper_triangles_one_after_the_other(second):
+    """Two diagonal blocks: the columns of the later go on where those of the earlier end."""
+    rng = np.random.default_rng(second)
+    blocks, n = [np.triu(rng.normal(size=(k, k)) * (rng.random((k, k)) < 0.5)) for k in (4, second)], 4 + second
+    raised, indptr = rng.normal(size=n), np.full(n + 1, -1)
+    indices, data = np.full(n * n, -1), np.full(n * n, np.nan)
+    # of the first block both triangles are there; rows of the second one are its own
+    first, other = csc_of_dense(blocks[0] + np.triu(blocks[0], 1).T), csc_of_dense(np.zeros((n, second)))
+    append_upper(first.indptr, first.indices, first.data, raised[:4], 0, indptr, indices, data)
+    if second:
+        other = csc_of_dense(np.vstack([np.ones((4, second)), blocks[1]]))
+        append_upper(other.indptr, other.indices, other.data, raised[4:], 4, indptr, indices, data)
+    found = sp.csc_array((data[: indptr[-1]], indices[: indptr[-1]], indptr), shape=(n, n))
+    expected = np.diag(raised)
+    expected[:4, :4] += blocks[0]
+    expected[4:, 4:] += blocks[1] if second else 0.0
+    expected[:4, 4:] = 1.0
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-14)
+    assert found.has_sorted_indices and all(found.indices[found.indptr[1:] - 1] == np.arange(n))

@@ -30,18 +30,6 @@ def stored(rows):
     return sp.csr_array((rows.ravel(), np.tile(np.arange(n), m), n * np.arange(m + 1)), shape=rows.shape)
 
 
-def test_multiples_follow_the_first_one():
-    lead, ratio = leads([[1, 2, 0], [0, 1, 1], [-1, -2, 0], [0, 3, 3], [0.5, 1, 0], [1, 0, 2]])
-    np.testing.assert_array_equal(lead, [0, 1, 0, 1, 0, 5])
-    np.testing.assert_array_equal(ratio, [1, 1, -1, 3, 0.5, 1])
-
-
-def test_rows_of_one_entry():
-    lead, ratio = leads([[0, 2.0], [5.0, 0], [0, -3.0]])
-    np.testing.assert_array_equal(lead, [0, 1, 0])
-    np.testing.assert_array_equal(ratio, [1, 1, -1.5])
-
-
 def test_a_range_counts_from_its_first_row():
     lead, ratio = leads([[1, 1], [2, 2], [1, 3], [3, 3], [2, 6], [4, 4]], first=1, count=4)
     np.testing.assert_array_equal(lead, [0, 1, 0, 1])
@@ -76,6 +64,9 @@ def test_multiples_to_within_rounding():
     row, factors = rng.normal(size=40), rng.normal(size=300)
     lead, ratio = leads(np.outer(factors, row))
     assert (lead == 0).all()
+    # shares of the first on the edge of two steps, but for rounding
+    row[1:] = row[0] * rng.integers(-9, 9, 39)
+    assert (leads(np.outer(factors, row))[0] == 0).all()
     # two products and two quotients, each rounded by eps / 2 at most: 2 eps in all
     np.testing.assert_allclose(ratio, factors / factors[0], rtol=10 * np.finfo(float).eps)
 
@@ -97,16 +88,6 @@ def test_equal_keys_of_rows_that_are_not_parallel():
     lead, ratio = leads(rows + [[2.0, 2.0 + 2 * k * 1e-12] for k in range(5)])
     np.testing.assert_array_equal(lead, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4])
     np.testing.assert_array_equal(ratio, [1] * 5 + [2] * 5)
-
-
-def test_many_copies_of_a_few_rows():
-    rng = np.random.default_rng(1)
-    distinct, which, factor = rng.normal(size=(7, 5)), rng.integers(7, size=200), 2.0 ** rng.integers(-5, 6, 200)
-    factor *= rng.choice([-1.0, 1.0], 200)
-    lead, ratio = leads(factor[:, None] * distinct[which])
-    first = np.array([np.flatnonzero(which == k)[0] for k in range(7)])
-    np.testing.assert_array_equal(lead, first[which])
-    np.testing.assert_array_equal(ratio, factor / factor[lead])
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -201,9 +201,11 @@ def test_warm_start_is_inside_and_near(seed):
 
 
 @pytest.mark.parametrize("change", [1e-2, 10.0])
-def test_a_warm_start_is_moved_as_far_as_the_data_moved(change):
-    newton, point = solved(0)
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_warm_start_is_moved_as_far_as_the_data_moved(seed, change):
+    newton, point = solved(seed)
     form = newton.form
+    assert (np.abs(form.c).max() > np.abs(form.g).max()) == (seed == 5)
     form.c[0] += change * (1.0 + np.abs(form.c).max())
     size = 1.0 + max(np.abs(form.c).max(), np.abs(form.g).max())
     point.tau = 1.0

@@ -8,7 +8,16 @@ import pytest
 import scipy.sparse as sp
 
 from socp import LowRank, ProgramError
-from socp.problem.checks import as_csc, as_dense, as_number, as_symmetric, as_vector, check_finite
+from socp.problem.checks import (
+    as_csc,
+    as_dense,
+    as_number,
+    as_symmetric,
+    as_vector,
+    check_finite,
+    is_canonical,
+    is_symmetric,
+)
 
 DENSE = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
 FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
@@ -69,6 +78,46 @@ def test_stored_zeros_keep_their_place():
 def test_a_vector_is_a_row_of_a_matrix():
     np.testing.assert_array_equal(as_csc("G", [1.0, 2.0]).toarray(), [[1.0, 2.0]])
     np.testing.assert_array_equal(as_csc("G", sp.coo_array([1.0, 2.0])).toarray(), [[1.0, 2.0]])
+
+
+def test_a_matrix_for_each_program():
+    sparse = [sp.csc_array(k * DENSE) for k in range(3)]
+    for value in (sparse, tuple(sparse), np.array([k * DENSE for k in range(3)]), [k * DENSE for k in range(3)]):
+        np.testing.assert_array_equal(as_dense("A", value, (None, 3), leading=True)[2], 2.0 * DENSE)
+    for value, expected in ((DENSE, DENSE), (DENSE[0], DENSE[:1]), (sparse[1], DENSE)):
+        np.testing.assert_array_equal(as_dense("A", value, leading=True), expected)
+    for wrong in ([sparse[0], sp.csc_array(np.ones((1, 3)))], np.ones((2, 2, 2)), np.ones((2, 2, 2, 3)), np.ones(3)):
+        with pytest.raises(ProgramError):
+            as_dense("A", wrong, (2, 3), leading=True)
+
+
+def test_what_is_canonical_and_what_is_symmetric_is_known_without_a_copy():
+    """To be neither costs time, and no more: each part is spoiled by itself."""
+    M = np.array([[2.0, 1.0, 0.0, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 5.0, 0.0], [3.0, 4.0, 0.0, 0.0]])
+
+    def found(kernel, first=(), *, indptr=None, indices=None, data=None, last=()):
+        P = as_csc("P", M)
+        for part, change in ((P.indptr, indptr), (P.indices, indices), (P.data, data)):
+            if change:
+                part[change[0]] = change[1]
+        return kernel(*first, P.indptr, P.indices, P.data, *last)
+
+    canonical, symmetric = {"first": (4,)}, {"last": (np.empty(4, np.int64),)}
+    assert found(is_canonical, **canonical) and found(is_symmetric, **symmetric)
+    assert found(is_canonical, (4,), indices=(7, 3)) and not found(is_canonical, (3,)) and found(is_canonical, (9,))
+    for k in range(8):
+        for bad in (np.nan, np.inf, -np.inf):
+            assert not found(is_canonical, **canonical, data=(k, bad))
+        for bad in (-1, 4, 5):
+            assert not found(is_canonical, **canonical, indices=(k, bad))
+        diagonal = k in (0, 5)
+        assert found(is_symmetric, **symmetric, data=(k, 9.0)) == diagonal
+        assert not found(is_symmetric, **symmetric, indices=(k, 3 if k in (0, 3, 5) else 2))
+    for at, bad in ((0, 1), (0, -1), (1, 9), (1, 6), (2, 2), (4, 7), (4, 9)):
+        assert not found(is_canonical, **canonical, indptr=(at, bad)), (at, bad)
+    P = as_csc("P", M)
+    for indices, data in ((P.indices[:-1], P.data), (P.indices, P.data[:-1]), (np.append(P.indices, 0), P.data)):
+        assert not is_canonical(4, P.indptr, indices, data)
 
 
 def test_vectors():

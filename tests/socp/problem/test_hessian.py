@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from qp import KernelMatrix
 from socp import ConeProgram, LowRank, ProgramError
 from socp.problem.checks import as_csc
-from socp.problem.hessian import hessian_of
+from socp.problem.hessian import LOW_RANK_SHARE, hessian_of
 
 N = 7
 RNG = np.random.default_rng(4)
@@ -108,6 +108,24 @@ def test_new_values_are_refused_where_there_is_no_place_for_them():
     for name, message in (("none", "has no P"), ("low rank", "a LowRank P"), ("by rows", "a KernelMatrix P")):
         with pytest.raises(ProgramError, match=message):
             hessian_of(FORMS[name][0], N).with_data([1.0])
+
+
+@pytest.mark.parametrize("rank", [0, 1, 9, 10, 11])
+def test_a_low_rank_is_found_up_to_a_share_of_the_order(rank):
+    """With variables of any size, and one that is nowhere; not where entries miss F F' by 1e-9 of their size."""
+    rng, n = np.random.default_rng(rank), 40
+    F = rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-1.0, 1.0, (n, 1))
+    F[7] = 0.0
+    P = hessian_of(F @ F.T, n)
+    is_low = 0 < rank <= LOW_RANK_SHARE * n
+    with np.errstate(all="raise"):
+        assert P.find_rank() == is_low and P.rank == (rank if is_low else None)
+    if P.rank:
+        np.testing.assert_allclose(P.low_rank @ P.low_rank.T, P.source, atol=1e-12 * P.source.max())
+    wrong = F @ F.T + np.diag(np.ones(n)) * (rank == 0)
+    i, j = np.argsort(np.diag(wrong))[[5, 6]]
+    wrong[i, j] = wrong[j, i] = wrong[i, j] + 1e-9 * np.sqrt(wrong[i, i] * wrong[j, j])
+    assert not hessian_of(wrong, n).find_rank()
 
 
 def test_memory_is_given_once_and_a_factor_is_forgotten_with_its_values():

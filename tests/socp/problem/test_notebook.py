@@ -10,6 +10,7 @@ import pytest
 
 import qp
 import socp
+from socp.problem.notebook import Sheet
 from socp.problem.plot import image
 from tests.support.notebooks import handles as handles
 
@@ -45,6 +46,13 @@ def test_it_is_what_is_printed_elsewhere(handles, capsys, monkeypatch):
     heads = [line for line in capsys.readouterr().out.splitlines()]
     here = handles[0].shown[-1].splitlines()
     assert len(handles) == 1 and len(here) == len(heads) and here[:4] == heads[:4]
+
+
+def test_of_a_long_table_the_last_rows_are_shown(handles):
+    sheet = Sheet("title", "a  b", longest=2)
+    for k, shown in enumerate((["0 0"], ["0 0", "1 1"], ["...", "1 1", "2 2"], ["...", "2 2", "3 3"])):
+        sheet.add(f"{k} {k}")
+        assert repr(sheet).splitlines() == ["title", "a  b", *shown]
 
 
 @pytest.mark.parametrize("shell", [None, SimpleNamespace()], ids=["no shell", "a terminal"])

@@ -125,6 +125,12 @@ def test_what_is_odd_but_clear_is_read(form):
         np.testing.assert_array_equal(read, FULL)
 
 
+def test_an_unsigned_offset_is_no_negative_one():
+    matrix = made("dia", full=np.eye(3), data=np.ones((3, 3)), offsets=np.array([0, 2**63, 2**64 - 1], np.uint64))
+    for read in read_in_all_ways(matrix):
+        np.testing.assert_array_equal(read, np.eye(3))
+
+
 def test_flags_that_are_wrong_are_not_believed():
     expected = np.array([[0.0, -2.0, 1.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0], [4.0, 0.0, 0.5]])
     for read in read_in_all_ways(marked_canonical()):

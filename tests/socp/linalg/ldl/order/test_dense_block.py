@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socp.linalg.ldl.order import dense_block
-from socp.linalg.ldl.order.minimum_degree import amd, minimum_degree
-from socp.linalg.ldl.order.quotient_graph import QuotientGraph, adjacency, dense_degree
+from socp.linalg.ldl.order.minimum_degree import amd
+from socp.linalg.ldl.order.quotient_graph import QuotientGraph, adjacency
 from socp.linalg.ldl.symbolic.analysis import analyze
 from tests.support.sparse_matrices import (
     arrow,
@@ -69,16 +69,6 @@ def sparse_first(K, zero_diagonal=None, dense=None):
     zero_diagonal = np.zeros(n, np.bool_) if zero_diagonal is None else zero_diagonal
     perm = np.empty(n, np.int64)
     return perm if dense_block.dense_block_order(graph, dense or n, zero_diagonal, perm) else None
-
-
-def by_minimum_degree(K, zero_diagonal):
-    n = K.shape[0]
-    indptr, indices, _ = upper(K)
-    graph, perm = QuotientGraph(n=n, room=3 * len(indices) + n), np.empty(n, np.int64)
-    graph.n = n
-    adjacency(graph, indptr, indices)
-    minimum_degree(graph, dense_degree(n), zero_diagonal, perm)
-    return perm
 
 
 def counts(K, perm):

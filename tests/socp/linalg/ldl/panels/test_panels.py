@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from socp.linalg.cholesky import LOOPS
-from socp.linalg.ldl.panels.dense import PanelFactors, factor_panel, update_panel
+from socp.linalg.ldl.panels.dense import PanelFactors, factor_panel, solve_lower, solve_upper, update_panel
 from socp.linalg.ldl.symbolic.analysis import analyze
 from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree, panel_flops
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
@@ -123,7 +123,7 @@ def factors_of(first, heights, signs):
 
 @pytest.mark.parametrize("width, height", [*SIZES, (2 * LOOPS, 900), (2 * LOOPS + 1, 300), (3 * LOOPS, 0)])
 def test_panel(width, height):
-    """[F11; F21] = [L11; L21] D L11', with one pivot that has to be replaced."""
+    """[F11; F21] = [L11; L21] D L11', with one pivot that has to be replaced, and solves with it."""
     rng = np.random.default_rng(width + 1000 * height)
     length = width + height
     signs = rng.choice([-1.0, 1.0], width)
@@ -132,7 +132,7 @@ def test_panel(width, height):
     F = L @ np.diag(d) @ L[:width].T
     wrong = width // 2
     F[wrong, wrong] -= 3.0 * signs[wrong]  # the pivot comes out with the wrong sign, and |d| takes its place
-    ldl = factors_of([0, 2, 2 + width, 2 + length], [0, height, 0], [0, 0, *signs, *np.ones(height)])
+    ldl = factors_of([0, 2, 2 + width, 2 + length], [3, height, 0], [0, 0, *signs, *np.ones(height)])
     begin, end = ldl.tree.panel_start[1], ldl.tree.panel_start[2] - MARGIN
     ldl.values[begin:end] = np.where(np.tri(length, width, dtype=bool), F, np.nan).ravel(order="F")  # the rest: unread
     ldl.delta = abs(d[wrong])
@@ -141,6 +141,17 @@ def test_panel(width, height):
     ours = ldl.values[begin:end].reshape(width, length).T
     np.testing.assert_allclose(np.tril(ours), L, atol=1e-10)
     assert (ldl.values[:begin] == 7.0).all() and (ldl.values[end:] == 7.0).all()
+    columns, rows = np.arange(2, 2 + width), 2 + width + np.arange(height)[::-1]
+    ldl.tree.rows[3:], ldl.below[:], x = rows, 7.0, rng.normal(size=2 + length)
+    for solve in (solve_lower, solve_upper):
+        expected, L11, L21 = x.copy(), L[:width], L[width:]
+        if solve is solve_lower:
+            expected[columns] = np.linalg.solve(L11, x[columns])
+            expected[rows] -= L21 @ expected[columns]
+        else:
+            expected[columns] = np.linalg.solve(L11.T, x[columns] - L21.T @ x[rows])
+        solve(ldl, 1, x, ldl.below)
+        np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("width, count, columns", [(1, 7, 3), (3, 5, 5), (5, 40, 12), (20, 90, 80), (3, 300, 250)])
