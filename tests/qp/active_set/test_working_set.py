@@ -80,7 +80,7 @@ def test_rows_that_share_variables_or_alternate_are_not_for_it():
         program.P, program.q, np.array([signs * first, 2.0 * signs * ~first]), 0.0, 0.0, 0.0, 1.0
     )
     found, slopes, ends = last.rows_along_signs()
-    assert found.tolist() == [0, 1] and slopes.tolist() == [1.0, 2.0] and ends.tolist() == [0, 40, 100]
+    assert found.tolist() == [0, 1] and slopes.tolist() == [1.0, 2.0] and ends == [0, 40, 100]
     swapped = qp.QuadraticProgram(program.P, program.q, last.A[[1, 0]], 0.0, 0.0, 0.0, 1.0)
     assert swapped.rows_along_signs() is None
 
