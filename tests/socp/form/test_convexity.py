@@ -31,6 +31,7 @@ def test_the_variable_that_is_named_has_a_negative_curvature():
     [
         (np.diag([1.0, 0.0]), True), (np.ones((2, 2)), True), ([[1.0, 2.0], [2.0, 1.0]], False),
         ([[1.0, 0.0], [0.0, -1e-5]], False), ([[1.0, 0.01], [0.01, 0.0]], False), ([[0.0, 1.0], [1.0, 0.0]], False),
+        (1.0 - np.eye(3), False),
     ],
 )  # fmt: skip
 def test_at_a_glance(P, convex):

@@ -98,6 +98,13 @@ def test_the_test_of_a_program_is_these_functions():
     assert test.dual_infeasibility(array(-5)) == dual_infeasibility(LINE, array(-5)) > 0.0
 
 
+def test_rows_that_are_always_true_leave_nothing():
+    program = ConeProgram([2.0], [[-1.0], [1.0]], [-3.0, np.inf], [NonNeg(2)])
+    for slack in (7.0, np.inf):
+        found, vector = evaluate(program, array(3), array(), array(2, 0), array(1, slack))
+        assert found[:4] == (0.0, 1.0, 0.0, 0.0) and vector.tolist() == [0.0, 1.0, 0.0]
+
+
 def test_nan_is_no_residual():
     for place in range(4):
         found = Residuals(*(np.nan if k == place else 0.0 for k in range(4)), 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
