@@ -38,6 +38,11 @@ class Case:
     warm_start: bool = False  # how the updated program is solved
 
     @property
+    def chain(self) -> list[Case]:
+        """The cases from the one that a solver is set up for to this one, each an update of the one before."""
+        return [*(self.before.chain if self.before else ()), self]
+
+    @property
     def expected(self) -> bool:
         """Whether an answer is expected: something is planted in data within 1e4 of one."""
         return not self.hard and self.planted.kind != UNKNOWN

@@ -100,14 +100,12 @@ def of_update(case: Case) -> Callable[[np.random.Generator], tuple[int, str]]:
     """The trial of an update that leads to a case."""
 
     def trial(rng: np.random.Generator) -> tuple[int, str]:
-        chain = [case]
-        while chain[0].before is not None:
-            chain.insert(0, chain[0].before)
+        first, *steps = case.chain
         Solver: Any = socp.Solver if isinstance(case.program, socp.ConeProgram) else qp.Solver
-        counted, solver = Solver(chain[0].program), Solver(chain[0].program)
+        counted, solver = Solver(first.program), Solver(first.program)
         raised, why = 0, ""
         solver.solve()
-        for after in chain[1:]:
+        for after in steps:
             lines = Interrupted(partial(_go_on, counted, after)).lines
             raised += Interrupted(partial(_go_on, solver, after), int(rng.integers(1, lines + 1))).raised
             why = why or differs(solver, after.warm_start)

@@ -46,21 +46,14 @@ def solve(case: Case) -> Answer:
     """The answer to a case, of a solver that was updated to it where the case says so."""
     if case.before is None:
         return answer.solve(case.program, **case.settings)
-    steps: list[Case] = []
-    first = case
-    while first.before is not None:
-        steps.insert(0, first)
-        first = first.before
-    solver: Any = (socp.Solver if isinstance(first.program, socp.ConeProgram) else qp.Solver)(
-        first.program,  # type: ignore[arg-type]
-        **case.settings,
-    )
+    first, *steps = case.chain
+    Solver: Any = socp.Solver if isinstance(first.program, socp.ConeProgram) else qp.Solver
+    solver = Solver(first.program, **case.settings)
     solver.solve()
-    started, solution = time.perf_counter(), None
+    started = time.perf_counter()
     for step in steps:
         solver.update(**step.change)
         solution = solver.solve(warm_start=step.warm_start)
-    assert solution is not None
     return answer.from_solution(solution, time.perf_counter() - started)
 
 

@@ -21,7 +21,7 @@ import socp
 from .multiclass import check_classes_left, class_weights, predicted
 from .parameters import complete_method, fields_of, instead, parameter_names
 from .progress import History
-from .validation import ClassWeight, as_labels, as_matrix, as_targets, as_weights, check_number, feature_names
+from .validation import ClassWeight, as_labels, as_matrix, as_targets, as_weights, check_number, feature_names, warn
 
 Self = TypeVar("Self", bound="Estimator")
 Answer = TypeVar("Answer", socp.Solution, qp.Solution)
@@ -87,18 +87,20 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
     warn_unconverged(
         f"{who}: the program ended as {solution.status.value!r} after {solution.iterations} iterations, its objective "
         f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter."),
-        stacklevel=3,
     )
 
 
-def warn_unconverged(message: str, stacklevel: int) -> None:
+def warn_unconverged(message: str, stacklevel: int | None = None) -> None:
     """Warn of a fit that did not converge, by scikit-learn's own warning when loaded: its users filter by it.
 
-    `stacklevel` is that of the caller, as in `warnings.warn`.
+    `stacklevel` is that of the caller, as in `warnings.warn`; None names the line that called the package.
     """
     exceptions = sys.modules.get("sklearn.exceptions")
     category = ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
-    warnings.warn(message, category, stacklevel + 1)
+    if stacklevel is None:
+        warn(message, category)
+    else:
+        warnings.warn(message, category, stacklevel + 1)
 
 
 def _metadata_of(method: Any) -> list[str]:
@@ -362,9 +364,9 @@ class Estimator:
         fitted = getattr(self, "feature_names_in_", None)
         who = type(self).__name__
         if fitted is None and names is not None:
-            warnings.warn(f"X has feature names, but {who} was fitted without feature names", stacklevel=4)
+            warn(f"X has feature names, but {who} was fitted without feature names")
         elif fitted is not None and names is None:
-            warnings.warn(f"X does not have valid feature names, but {who} was fitted with feature names", stacklevel=4)
+            warn(f"X does not have valid feature names, but {who} was fitted with feature names")
         elif fitted is not None and names is not None and not np.array_equal(fitted, names):
             raise ValueError(_names_that_differ(fitted, names))
 

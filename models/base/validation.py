@@ -160,6 +160,14 @@ def feature_names(X: Any) -> np.ndarray | None:
     return names if kinds == {True} else None
 
 
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and name the line that called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("models."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, level)
+
+
 def _as_column(y: Any, who: str, warns: bool) -> np.ndarray:
     """Return y as a vector; of a matrix with one column, that column, with a warning if `warns`."""
     if y is None:
@@ -174,7 +182,7 @@ def _as_column(y: Any, who: str, warns: bool) -> np.ndarray:
         category = UserWarning if exceptions is None else exceptions.DataConversionWarning
         if warns:
             message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
-            warnings.warn(message, category, stacklevel=5)
+            warn(message, category)
         y = y.ravel()
     if y.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")

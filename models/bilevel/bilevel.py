@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
@@ -17,7 +16,7 @@ from ..base.bounds import Bound
 from ..base.estimator import Classifier, warn_unconverged, warn_unless_good
 from ..base.groups import EngineParameters, SeedParameters, WeightParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
-from ..base.validation import as_generator, as_labels, as_weights, check_number
+from ..base.validation import as_generator, as_labels, as_weights, check_number, warn
 from ..programs.bilevel import Constants, Samples
 from .bounds import fitted_error
 from .certificate import Certificate, certify, radii_missed
@@ -286,11 +285,10 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             ratios = variances[known] / within[known] if known.any() else np.ones(1)
             low, high = np.quantile(ratios, [0.01, 0.99], method="nearest")
             if high > UNITS * low:
-                warnings.warn(
+                warn(
                     f"{type(self).__name__}: {Sigma.name} of the prior has other units than X, or ignores them: its "
                     f"variances are from {low:.1e} to {high:.1e} times those of the features within the classes. Give "
                     "every feature its own variance, or scale the features.",
-                    stacklevel=3,
                 )
                 break
         return self.prior
@@ -324,7 +322,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
                 f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
                 f"{best.trace[-1].change:.1e} in the last of {best.rounds} rounds. Raise max_iter or tol, or lower "
                 "solver_tol.",
-                stacklevel=3,
             )
         warn_unless_good(type(self).__name__, self.solution_)
         return best.point

@@ -200,7 +200,6 @@ class ExplainedMargin:
             warn_unconverged(
                 f"ExplanationAugmentedSVC: descent ended after {answer.passes} passes, its objective "
                 f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C",
-                stacklevel=4,
             )
         return answer
 

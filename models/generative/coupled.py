@@ -110,7 +110,6 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
             warn_unconverged(
                 f"CoupledDiscriminant: L-BFGS ended after {found.nit} steps; raise max_iter or tol, or lower coupling: "
                 "where the classes can be separated and nothing holds theta, it grows without end.",
-                stacklevel=2,
             )
         self.n_iter_, self.log_likelihoods_ = max(1, int(found.nit)), np.array(history)
         both = [problem.unpack(part) for part in problem.split(found.x)]

@@ -80,7 +80,6 @@ def warn_unless_converged(who: str, converged: bool, max_iter: int) -> None:
     if not converged:
         warn_unconverged(
             f"{who}: expectation maximization did not converge in {max_iter} steps; raise max_iter or tol.",
-            stacklevel=3,
         )
 
 

@@ -36,6 +36,5 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
     C = 1.0 / loss.penalty
     warn_unconverged(
         f"{type(model).__name__}: {what}; the answer of C = {C:.3g} is given.  Set C.",
-        stacklevel=4,
     )
     return minimize(), C

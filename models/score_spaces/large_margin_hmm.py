@@ -180,7 +180,6 @@ class LargeMarginHMM(SequenceClassifier):
             warn_unconverged(
                 f"LargeMarginHMM: {CUTS} cutting planes leave the objective {objectives[-1]:.6g} of an alignment known "
                 f"to {gap:.1e} only. Lower C.",
-                stacklevel=3,
             )
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -342,7 +342,6 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
                 f"MEDClassifier: after {found[worst].iterations} quadratic programs the dual's objective "
                 f"{self.objective_[worst]:.6g} is known to {self.gap_[worst]:.1e} only. Scale the features, "
                 'raise tol or max_iter, or use method="newton".',
-                stacklevel=3,
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import qp
 from ..base.estimator import Estimator
 from ..base.groups import EngineParameters
 from ..base.parameters import Share, fitted, parameters
-from ..base.validation import as_weights
+from ..base.validation import as_weights, warn
 from ..programs.margins import one_class
 from .groups import KernelParameters
 from .kernel_expansion import PAIRWISE, KernelExpansion
@@ -96,7 +95,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
         rho = -float(self.solution_.y[0])
         alpha, self.offset_ = np.zeros(rows.size), 0.0
         if rho <= settings["tol"] * K.diagonal().max() * c.sum():
-            warnings.warn(NO_SIDE, UserWarning, stacklevel=2)
+            warn(NO_SIDE)
         else:
             # without b, alpha / rho is that of the margin w'phi(x_i) >= 1 with C = c / rho
             kinds, alpha, values = dual.sort_out(self.solution_.x, self.solution_.z_bounds / rho, self.solution_)

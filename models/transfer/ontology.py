@@ -97,9 +97,7 @@ def label_words(label: Any) -> list[Any]:
 def undirected_links(nodes: int, ends: np.ndarray) -> sp.csr_array:
     """The adjacency matrix of links between pairs of nodes, rows of `ends`."""
     both = np.vstack([ends, ends[:, ::-1]])
-    links = sp.csr_array((np.ones(len(both), dtype=np.int8), (both[:, 0], both[:, 1])), shape=(nodes, nodes))
-    links.sum_duplicates()
-    return links
+    return sp.csr_array((np.ones(len(both), dtype=np.int8), (both[:, 0], both[:, 1])), shape=(nodes, nodes))
 
 
 def links_from(links: sp.csr_array, sources: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+import qp
 from bench import counts
 from bench.__main__ import main
 from bench.programs.sets import DATA_VARIABLE
@@ -34,6 +35,29 @@ def test_what_moved_is_told(change):
     (line,) = counts.moved({"a": one._replace(**change)}, {"a": one})
     assert line.startswith("a: ") and str(next(iter(change.values()))) in line
     assert counts.moved({"b": one}, {"a": one})
+
+
+def test_programs_of_sets_are_counted_where_they_are_there_and_kept_where_they_are_quick(folder, tmp_path, monkeypatch):
+    (folder / "netlib_infeasible" / "lpi_tiny.mat").unlink()
+    found = dict(counts.of_sets(None, str(folder)))
+    assert [*found] == ["maros_meszaros/CVXQP1_S", "maros_meszaros/CVXQP2_S", "maros_meszaros/HS21", "cblib/disk"]
+    assert [*dict(counts.of_sets({"cblib/disk", "tiny/box"}, str(folder)))] == ["cblib/disk"]
+    assert found["cblib/disk"]().status == "optimal"
+    refused = counts.solve(qp.QuadraticProgram([[-1.0]], [0.0]))
+    assert refused == counts.Counts("refused", 0, 0, 0, 0, "")
+    now, one = [50.0], counts.Counts("optimal", 12, 10, 0, 0, "")
+    monkeypatch.setattr(counts.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(counts, "KEPT", tmp_path / "counts.tsv")
+    counts.keep({"cblib/old": one})
+
+    def taking(seconds):
+        return lambda: now.__setitem__(0, now[0] + seconds) or one
+
+    monkeypatch.setattr(counts, "generated", lambda: [("tiny/a", taking(3.0))])
+    names = {"cblib/old": 3.0, "cblib/slow": 0.25, "cblib/quick": 0.125}
+    monkeypatch.setattr(counts, "of_sets", lambda *_: [(name, taking(seconds)) for name, seconds in names.items()])
+    assert [line.split(":")[0] for line in counts.update()] == ["tiny/a", "cblib/quick"]
+    assert [*counts.kept()] == ["tiny/a", "cblib/old", "cblib/quick"] and counts.kept()["tiny/a"] == one
 
 
 def test_the_command_compares_and_updates(tmp_path, monkeypatch, capsys):

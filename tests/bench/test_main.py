@@ -328,9 +328,50 @@ def test_the_tour_fails_when_our_answer_does_not_verify(capsys, monkeypatch):
     assert "WRONG" in capsys.readouterr().out
 
 
+def test_commands_end_with_the_code_of_what_they_found(tmp_path, monkeypatch, capsys):
+    warm, out = [], tmp_path / "c.json"
+    monkeypatch.setattr(qp, "warmup", lambda: warm.append(1))
+    for good in (True, False):
+        monkeypatch.setattr(command, "tour", lambda good=good: good)
+        assert command.main([]) == (0 if good else 1)
+        words = [] if good else ["of cone updates"]
+        monkeypatch.setattr(command.interrupts, "run", lambda *_, words=words: ({"fits": 3}, words))
+        assert command.main(["fuzz", "--interrupts", "3"]) == (0 if good else 1)
+    assert capsys.readouterr().out.endswith("of cone updates\n3 interrupts of fits\n") and len(warm) == 2
+    monkeypatch.setattr(command.anatomy, "table", " and ".join)
+    assert command.main(["anatomy", "--programs", "lasso_5,mpc_3"]) == 0 and len(warm) == 3
+    assert capsys.readouterr().out == "lasso_5 and mpc_3\n"
+    rates = [command.calibrate.Rate("one", "bytes", 1.0, (2.0,)), command.calibrate.Rate("two", "flops", 3.0, (4.0,))]
+    monkeypatch.setattr(command.calibrate, "rates", lambda: iter(rates))
+    assert command.main(["calibrate", "--out", str(out)]) == 0
+    assert [row["rate"] for row in json.loads(out.read_text())["rates"]] == ["one", "two"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["rate", "one", "two", "written:"]
+
+
+def test_figures_are_written_where_they_differ_and_measured_where_that_is_asked(tmp_path, monkeypatch, capsys):
+    same, other, new, table = (tmp_path / name for name in ("same", "other", "new", "docs/results/anatomy/table.md"))
+    same.write_text("a"), other.write_text("b"), table.parent.mkdir(parents=True)
+    asked, real, codes = [], command.main, {"small": 1, "netlib": 130}
+    monkeypatch.setattr(command.figures, "written", lambda root: {same: "a", other: "c", new: "d"})
+    monkeypatch.setattr(command.figures, "commands", lambda root, names: [["compare", name] for name in names])
+    monkeypatch.setattr(command, "main", lambda words: asked.append(words[1]) or codes.get(words[1], 0))
+    monkeypatch.setattr(command.anatomy, "table", lambda names: f"{len(names)} rows")
+    assert real(["figures", str(tmp_path)]) == 0 and not asked and not table.exists()
+    assert capsys.readouterr().out.splitlines() == [f"written: {other}", f"written: {new}"] and other.read_text() == "c"
+    assert real(["figures", str(tmp_path), "--measure", "tiny", "anatomy", "small"]) == 0
+    assert asked == ["tiny", "small"] and table.read_text() == f"{len(anatomy.PROGRAMS)} rows\n"
+    table.unlink(), asked.clear()
+    assert real(["figures", str(tmp_path), "--measure"]) == 130  # as after Ctrl-C
+    sets_ = list(command.figures.SETS)
+    assert asked == sets_[: sets_.index("netlib") + 1] and not table.exists()
+    del codes["netlib"]
+    assert real(["figures", str(tmp_path), "--measure"]) == 0 and table.exists()
+
+
 def test_help_names_the_commands(capsys):
     for arguments, code, words in (
         (["--help"], 0, ("solve", "suite")),
+        (["suite", "--help"], 0, ("relative tolerance (default 1e-08)", "1e-08)\n  --limit")),
         (["suite", "no_such_set"], 2, ("no_such_set",)),
     ):
         with pytest.raises(SystemExit) as ended:

@@ -76,6 +76,7 @@ def test_coverage_by_brute_force():
 def test_samples_of_equal_confidence_come_together():
     """What lies between is the mean over all orders of theirs."""
     right, confidence = np.array([True, False, True, False]), np.array([0.9, 0.5, 0.5, 0.5])
+    assert accuracy_at(0.125, right, confidence) == 1.0  # of half a sample
     orders = [np.array([0, *rest]) for rest in itertools.permutations([1, 2, 3])]
     for n in (1, 2, 3, 4):
         expected = np.mean([right[order[:n]].mean() for order in orders])

@@ -11,6 +11,8 @@ import pytest
 import models
 import qp
 import socp
+from models.programs import explanations, margins, moments
+from models.programs.logistic import separation_program
 from tests.support.svm_data import two_classes
 
 FOLDER = Path(models.__file__).parent / "programs"
@@ -111,3 +113,44 @@ def dense(value):
     if isinstance(value, qp.LowRank):
         return value.F @ value.F.T + np.diag(value.d)
     return value.toarray() if hasattr(value, "toarray") else value
+
+
+def test_programs_that_no_estimator_solves_are_those_of_their_lines():
+    rng = np.random.default_rng(0)
+    X, y, C, owner = rng.normal(size=(4, 3)), np.array([1.0, -1.0, -1.0, 1.0]), rng.random(4) + 1.0, np.array([2, 0])
+    V, Q, w, b, xi, zeta = (
+        rng.normal(size=(2, 3)),
+        rng.random(2) + 1.0,
+        rng.normal(size=3),
+        0.7,
+        rng.random(4),
+        [0.2, 0.3],
+    )
+    p, x = explanations.rationale_program(X, y, C, V, owner, Q, 0.6).program(), np.r_[w, b, xi, zeta]
+    assert 0.5 * x @ (p.P @ x) + p.q @ x == pytest.approx(0.5 * w @ w + C @ xi + Q @ zeta)
+    rows = np.r_[y * (X @ w + b) - 1.0 + xi, y[owner] * ((X[owner] - V) @ w) - 0.6 * (1.0 - np.array(zeta))]
+    np.testing.assert_allclose(p.A @ x - p.l, rows, atol=1e-12)
+    assert (p.u == np.inf).all() and p.lb.tolist() == [-np.inf] * 4 + [0.0] * 6 and (p.ub == np.inf).all()
+    P = X @ X.T
+    p = margins.adaptive_dual(P, y, C, w := rng.normal(size=4))
+    assert np.array_equal(p.P, P) and np.array_equal(p.q, y * w - 1.0) and p.m == 0
+    assert not p.lb.any() and np.array_equal(p.ub, C)
+    roots, d, x = rng.normal(size=(2, 3, 3)), rng.normal(size=3), rng.normal(size=4)
+    p = moments.biased_minimax_program(d, roots, 0.4).program()
+    assert p.c @ x == pytest.approx(0.4 * x[3] - d @ x[:3]) and [cone.dim for cone in p.cones] == [4, 4]
+    np.testing.assert_allclose(p.h - p.G @ x, np.r_[1.0, roots[0] @ x[:3], x[3], roots[1] @ x[:3]], atol=1e-12)
+
+
+def test_a_price_of_nothing_or_of_everything_is_not_squared():
+    Q, P, one = np.array([0.0, 2.0, np.inf]), np.ones((4, 4)), np.ones(1)
+    for form in (P, qp.LowRank(np.ones((4, 1)), 0.0)):
+        p = explanations.explained_dual(form, one, one, Q, "l2", False)
+        assert np.array_equal(dense(p.P), P + np.diag([0.0, 0.0, 0.25, 0.0]))
+        assert p.ub.tolist() == [1.0, 0.0, np.inf, np.inf] and p.lb.tolist() == [0.0, 0.0, -np.inf, -np.inf]
+
+
+def test_the_separation_of_classes_knows_no_units():
+    M = np.random.default_rng(0).normal(size=(5, 3)) * [1.0, 1.0, 0.0]
+    p, other = (separation_program(M * units) for units in ([1.0, 1.0, 1.0], [1e-9, 1e9, 1.0]))
+    np.testing.assert_allclose(p.A.toarray(), other.A.toarray(), rtol=1e-12)
+    assert np.abs(p.A.toarray()[:, :3]).max(axis=0).tolist() == [1.0, 1.0, 0.0]

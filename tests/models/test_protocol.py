@@ -1,6 +1,7 @@
 """scikit-learn's protocol, of every public estimator."""
 
 import inspect
+import pickle
 import warnings
 
 import numpy as np
@@ -149,7 +150,7 @@ def test_what_the_checks_of_scikit_learn_ask_holds_for_sequences(estimator):
     fitted = clone(estimator).fit(X, y)
     assert fitted.get_params().keys() == estimator.get_params().keys()
     methods = [name for name in ("predict", "decision_function", "transform", "score_samples") if hasattr(fitted, name)]
-    again = clone(estimator).fit(pd.Series(X), y)
+    again = pickle.loads(pickle.dumps(clone(estimator).fit(pd.Series(X), y)))
     order = np.random.default_rng(0).permutation(len(X))
     for name in methods:
         values = getattr(fitted, name)(X)

@@ -3,10 +3,13 @@
 import itertools
 import json
 import math
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import qp
 import socp
@@ -17,9 +20,10 @@ from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
 from bench.compare.summary import Results, shifted_geometric_mean
-from bench.programs import generate, tiny
+from bench.programs import generate, many, tiny
 from bench.programs.catalogue import Case
 from bench.programs.repeated import with_objective
+from bench.programs.sets import DataError
 from socp import Status
 from socp.plan.costs import COSTS, SOLVES, method_seconds
 from tests.bench.fuzz.test_numbers import size
@@ -104,6 +108,52 @@ def test_what_is_told_of_measurements_made_by_hand(part):
     assert printed()[part] == EXPECTED[part]
 
 
+def replace_measurements(kept, times):
+    """A record like another one, with times of ours and of a peer by program."""
+    other = Record(kept.settings, kept.versions, kept.machine)
+    for program, both in times.items():
+        for solver, seconds in zip(("centralpath", "clarabel"), both):
+            other.add(Measurement(program, "", 1, solver, "", "optimal", "solved", seconds))
+    return other
+
+
+def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "SETS", {"learning": "learning", "tiny": "ten variables"})
+    kept, other, results = by_hand(), by_hand(), tmp_path / "docs" / "results"
+    other.settings |= {"set": "tiny", "sizes": "all", "tol": 1e-6}
+    other.versions |= {"ecos": "2", "date": "2026-01-02", "commit": "abc+"}
+    for name, record in (("learning", kept), ("tiny", other)):
+        (results / name).mkdir(parents=True)
+        record.save(results / name / "measurements.json")
+    words = ["--solvers", "centralpath,clarabel,ecos,a:solver", "--tol", "1e-08", "--limit", "10", "--sizes", "small"]
+    first, second = figures.commands(tmp_path, ["learning", "tiny"])
+    assert first == ["compare", "learning", *words, "--out", str(results / "learning"), "--fresh"]
+    assert second == ["compare", "tiny", *words[:3], "1e-06", *words[4:6], "--out", str(results / "tiny"), "--fresh"]
+    with pytest.raises(DataError, match="no report of 'large'; there are learning, tiny"):
+        figures.commands(tmp_path, ["tiny", "large"])
+    many_ = replace_measurements(
+        kept, {f"p*{k}": (t, 1.0) for k, t in enumerate((7.0, 1.05, 1.04, 3.0, 4.0, 5.0, 6.0))}
+    )
+    assert figures.faster({"learning": many_}).splitlines()[-1] == (
+        r"| learning | Clarabel | 6 of 7 | p\*0 7, p\*6 6, p\*5 5, p\*4 4, p\*3 3 |"
+    )
+    readme, records = tmp_path / "README.md", {"learning": kept, "tiny": other}
+    for text in ("before\n", f"before\n{figures.BEGIN}old\n", f"{figures.END}{figures.BEGIN}"):
+        readme.write_text(text)
+        with pytest.raises(DataError, match="has no lines"):
+            figures.written(tmp_path)
+    readme.write_text(f"before\n{figures.BEGIN}old\n{figures.END}after\n")
+    found = figures.written(tmp_path)
+    table = figures.table(records)
+    assert found.pop(readme) == f"before\n{figures.BEGIN}{table}{figures.END}after\n"
+    assert table.splitlines()[-1].endswith("| 2026-01-02, abc+ |") and "| sources abc |" in table
+    assert found.pop(results / "faster.md") == figures.faster(records)
+    machine = "Machine: A <fast> one, 2, 8, Linux, 3.11 (processor, cores, GB, system, Python).\n"
+    versions = "Versions: clarabel 1.2, ecos 2, numba 0, numpy 2, scipy 1.\n"
+    assert found.pop(results / "figures.md") == f"{table}\n{machine}{versions}"
+    assert found == {results / name / "tables.txt": report.terminal(records[name]) + "\n" for name in records}
+
+
 class Clock:
     """Each look at it is so much later than the last one."""
 
@@ -154,6 +204,7 @@ def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
         whole = upper + np.triu(upper, 1).T  # each a Laplacian and the identity
         np.testing.assert_allclose(whole.sum(axis=1), 1.0, atol=1e-12)
     assert [np.count_nonzero(upper) for upper in shapes[:2]] == [399, 40]
+    assert np.count_nonzero(shapes[2]) > 40 + 0.75 * 160  # of 160 entries on both sides of the diagonal
 
     class Counted(calibrate.LDL):
         solves = 0
@@ -176,6 +227,20 @@ def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
 
 
 def test_a_row_of_the_anatomy_by_hand(monkeypatch):
+    solved, times = [], iter([(1.0, 5.0), (2.0, 2.0), (9.0, 1.0)])
+
+    class Solver(qp.Solver):
+        def solve(self):
+            solution = super().solve()
+            solution.setup_time, solution.solve_time = next(times)
+            solved.append((self.program, solution))
+            return solution
+
+    with monkeypatch.context() as patch:
+        patch.setattr(qp, "Solver", Solver)
+        found, solver = anatomy.measured("svm_dual_rbf_7")
+    assert found is solved[0][1] and isinstance(solver, Solver)  # with the median time
+    assert all(np.array_equal(program.P, generate.svm_dual_rbf(7, 0).P) for program, _ in solved)
     solution = socp.solve(socp.ConeProgram([1.0], [[-1.0]], [0.0], [socp.NonNeg(1)]))
     solution.setup_time, solution.solve_time, solution.iterations = 0.25, 0.75, 9
     solution.timings = dict.fromkeys(anatomy.TIMINGS, 0.1)
@@ -195,11 +260,13 @@ def test_a_row_of_the_anatomy_by_hand(monkeypatch):
 def test_slopes_by_differences_are_those_of_a_box():
     program = qp.QuadraticProgram(2.0 * np.eye(3), np.zeros(3), lb=-1.0, ub=1.0)  # x = clip(-q / 2)
     weights, direction = np.array([1.0, 2.0, -3.0]), np.array([0.5, 1.0, 2.0])
-    objectives = np.array([[0.3, -0.4, 0.1], [5.0, -0.4, 0.1], [2.0 - 7e-5, -0.4, 0.1], [5.0, -5.0, 0.2]])
+    objectives = np.array(
+        [[0.3, -0.4, 0.1], [5.0, -0.4, 0.1], [2.0 - 7e-5, -0.4, 0.1], [5.0, -5.0, 0.2], [5.0, 5.0, -5.0]]
+    )
     found, usable = derivatives._differences(program, objectives, weights, direction)
-    assert usable.tolist() == [0, 1, 3]  # of the third a bound begins to hold
+    assert usable.tolist() == [0, 1, 3, 4]  # of the third a bound begins to hold; in the last all do
     inside = np.abs(objectives[usable]) < 2.0
-    np.testing.assert_allclose(found, (inside * -0.5 * direction) @ weights, rtol=1e-6)
+    np.testing.assert_allclose(found, (inside * -0.5 * direction) @ weights, rtol=1e-6, atol=1e-12)
     row = derivatives.Row("p", 3, 1, "centralpath", 1.0, 2.0, math.nan, 1e-3)
     assert (row.verdict, row.is_wrong) == ("WRONG", True)
     rows = [row, *(derivatives.Row("p", 3, 1, "diffcp", 1.0, 2.0, share, error)
@@ -240,6 +307,83 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
     assert [*derivatives.run()] == [("a", 1), *derivatives.run("b")] == [("a", 1), ("b", 1), ("b", 7)]
 
 
+def packages(monkeypatch):
+    """Moreau and diffcp made by hand, as far as they are called: the engine in place of theirs."""
+
+    def program(c, A, b, p, cones, P=None):
+        return socp.ConeProgram(c, A[p:], b[p:], cones, A[:p], b[:p], P)
+
+    class Solver:
+        def __init__(self, n, m, *given):
+            (*self.patterns, self.cones, self.settings), self.n, self.m = given, n, m
+
+        def setup(self, P, A):
+            assert len(P) == len(A) == self.settings["batch_size"] and self.settings["device"] == "cpu"
+            sizes = (self.n, self.n), (self.m, self.n)
+            indptr, indices = self.patterns[::2], self.patterns[1::2]
+            self.P, self.A = ([sp.csr_array((row, indices[k], indptr[k]), sizes[k]) for row in given]
+                              for k, given in enumerate((P, A)))  # fmt: skip
+
+        def solve(self, objectives, sides):
+            p, nonneg, dims = self.cones
+            cones = [socp.NonNeg(nonneg), *map(socp.SecondOrder, dims)]
+            self.found = [socp.solve(program(c, A, b, p, cones, P), tol=self.settings["ipm_settings"]["tol_feas"])
+                          for c, b, A, P in zip(objectives, sides, self.A, self.P, strict=True)]  # fmt: skip
+            return SimpleNamespace(x=[f.x for f in self.found], z=[np.append(f.y, f.z) for f in self.found])
+
+        def backward(self, upstream):
+            assert self.settings["enable_grad"] is True
+            return {"dq": [found.vjp(dx=row).c for found, row in zip(self.found, upstream, strict=True)]}
+
+    def solve_and_derivative(A, b, c, cones, solve_method, mode):
+        blocks = [socp.NonNeg(cones["l"]), *map(socp.SecondOrder, cones["q"])]
+        found = socp.solve(program(c, A, b, cones["z"], blocks), tol=1e-13)  # at a cone's boundary its root counts
+        none = np.zeros(len(b))
+        return found.x, found.y, found.s, None, lambda dx, dy, ds: (
+            None, None, found.vjp(dx=dx).c if np.array_equal([dy, ds], [none, none]) else None
+        )  # fmt: skip
+
+    cones = lambda num_zero_cones, num_nonneg_cones, so_cone_dims: (num_zero_cones, num_nonneg_cones, so_cone_dims)  # noqa: E731
+    moreau = {"Cones": cones, "CompiledSolver": Solver, **dict.fromkeys(("Settings", "IPMSettings"), dict)}
+    monkeypatch.setitem(sys.modules, "moreau", SimpleNamespace(ActiveSetSettings=dict, **moreau))
+    diffcp = {"ZERO": "z", "POS": "l", "SOC": "q", "solve_and_derivative": solve_and_derivative}
+    monkeypatch.setitem(sys.modules, "diffcp", SimpleNamespace(**diffcp))
+
+
+@pytest.mark.parametrize("name", ["box_10", "rows_10", "ball_10", "group_lasso_50", "portfolio_500"])
+def test_gradients_of_all_are_those_of_differences(name, monkeypatch):
+    packages(monkeypatch)
+    made = derivatives.PROGRAMS[name]
+    program, rng = made.func(20 if name == "portfolio_500" else 10), np.random.default_rng(0)
+    weights, direction = rng.normal(size=(2, program.n))
+    for count in (1, 3) if name in derivatives.BATCHES else (1,):
+        objectives = np.tile(derivatives._objective(program), (count, 1))
+        objectives += (count > 1) * 0.1 * rng.normal(size=objectives.shape)
+        expected, usable = derivatives._differences(program, objectives, weights, direction)
+        for solver in ("centralpath", "moreau", "diffcp"):
+            prepared = derivatives.SOLVERS[solver](program, objectives, weights)
+            if prepared is None:  # what they do not take
+                assert (solver, count) == ("diffcp", 3) or (solver, name) == ("moreau", "portfolio_500")
+                continue
+            solve, gradient = prepared
+            solve()
+            slopes = np.asarray(gradient()) @ direction
+            if solver == "centralpath":  # the first
+                ours = slopes
+            size = np.abs(ours).max()
+            np.testing.assert_allclose(slopes, ours, rtol=1e-5, atol=1e-5 * size)
+            np.testing.assert_allclose(slopes[usable], expected, rtol=2e-3, atol=1e-4 * size)
+
+
+@pytest.mark.parametrize("group", list(many.CLASSES))
+def test_a_batch_of_a_package_made_by_hand(group, monkeypatch):
+    packages(monkeypatch)
+    for name, value in {"LEAST": 3, "MOST": 3, "RUNS": 1}.items():
+        monkeypatch.setattr(many, name, value)
+    found, asked, size = many.measure("moreau", many.CLASSES[group](8, 0), 1e-8)
+    assert size == 3 and verify(asked, found.x, found.y, found.z).solved(1e-6)
+
+
 def test_rows_of_machines_by_hand():
     for name, (make, _) in kernel_machines.data_sets().items():
         assert name == "digits" or make.args == (int(name.split()[-1]),)
@@ -252,6 +396,48 @@ def test_rows_of_machines_by_hand():
     assert linear.summary([row, linear.Row("d", "m", 4, 3, 1.0, 8.0, 0, 0, "", 1.0, 0)]) == (
         "0.50 of the others' time in the geometric mean, 2.00 at most"
     )
+
+
+@pytest.mark.parametrize("features, exact, expected", [
+    (2, 3e-7, (6.0, 4.0, 3e-7, 2e-7, "newton-cholesky, 1e-06")), (2001, 3e-7, (6.0, 5.0, 3e-7, 1e-7, "lbfgs, 1e-08")),
+    (2, 1e-9, (7.0, 8.0, 1e-9, 3e-8, "newton-cholesky, 1e-08")),
+    (2, 1e-5, (5.0, 1.5, 5e-6, 5e-6, "newton-cholesky, 0.0001"))
+])  # fmt: skip
+def test_logistic_regressions_are_compared_at_equal_gradient(features, exact, expected, monkeypatch):
+    """The fastest of ours that is as near as the nearest of theirs, or as our default; of theirs as near as it."""
+    theirs = {(solver, tol): (t, g) for solver, all_ in {
+        "lbfgs": ((1.0, 1e-4), (2.0, 2e-6), (5.0, 1e-7)), "newton-cg": ((9.0, 1e-3), (9.0, 1e-5), (9.0, 1e-7)),
+        "newton-cholesky": ((1.5, 5e-6), (4.0, 2e-7), (8.0, 3e-8)),
+    }.items() for tol, (t, g) in zip(linear.TOLS, all_)}  # fmt: skip
+    ours = {1e-4: (3.0, 1e-3), 1e-6: (5.0, 5e-6), 1e-9: (6.0, 4e-8 if exact == 1e-9 else 3e-7), 1e-12: (7.0, exact)}
+    gradients, shape = {}, (9, features)
+
+    def shortest_(fit, least):
+        assert least == 2
+        model = fit()
+        seconds, gradients[id(model)] = ours[model.tol] if model.C_ else theirs[model.solver, model.tol]
+        return seconds, model
+
+    class Ours:
+        C_, objective_, dual_objective_ = True, 3.0, 1.0
+
+        def __init__(self, tol=1e-12, **rest):
+            self.tol = tol
+            assert set(rest) <= {"solver", "max_iter"}
+            self.solver = rest.get("solver")
+
+        def fit(self, X, y):
+            kept.append(self)
+            return self
+
+    kept = []
+    monkeypatch.setattr("sklearn.linear_model.LogisticRegression", type("Theirs", (Ours,), {"C_": False}))
+    monkeypatch.setattr(linear, "LogisticRegression", Ours)
+    monkeypatch.setattr(linear, "shortest", shortest_)
+    monkeypatch.setattr(linear, "_gradient", lambda model, X, y: gradients[id(model)])
+    row = linear._logistic("d", np.zeros(shape), np.arange(9) % 2)
+    assert (row.seconds, row.other_seconds, row.error, row.other_error, row.other) == expected
+    assert (row.samples, row.features, row.default_seconds, row.default_gap) == (*shape, 7.0, 0.5)
 
 
 def test_samples_are_those_of_the_versions_before():

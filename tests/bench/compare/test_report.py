@@ -1,34 +1,17 @@
 """The report of a record made by hand: tables, page, pictures, and the file that it is read from."""
 
 import json
+import os
+import platform
+import subprocess
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from bench.compare import measurement, report, tables
-from bench.compare.measurement import Measurement, Record
 from bench.programs.sets import DataError
-
-
-def record(**settings):
-    kept = Record(
-        {"set": "learning", "sizes": "small", "tol": 1e-8, "limit": 10.0, "threads": 1, **settings},
-        {"centralpath": "0.1.0 (abc)", "peer": "1.2", "numpy": "2", "scipy": "1", "numba": "0"},
-        {"processor": "A <fast> one", "cores": 2, "memory_gigabytes": 8, "system": "Linux", "python": "3.11"},
-        ["absent"],
-        {"gone": "ImportError"},
-    )
-    common = {"n": 5, "m": 3, "nnz": 9, "iterations": 7, "peak_megabytes": 80.0}
-    for name, solver, seconds, verdict, status in [
-        ("easy_10", "centralpath", 0.002, "solved", "optimal"),
-        ("easy_10", "peer", 0.001, "solved", "optimal"),
-        ("hard_10", "centralpath", 0.5, "certified", "primal_infeasible"),
-        ("hard_10", "peer", 0.1, "WRONG", "optimal"),
-        ("hard_10", "other:solver", 1.0, "failed", "crashed"),
-    ]:
-        group = name.split("_")[0]
-        note = "the process ended by SIGSEGV" if status == "crashed" else ""
-        kept.add(Measurement(name, group, 10, solver, "", status, verdict, seconds, note=note, **common))
-    return kept
+from tests.bench.compare.test_by_hand import by_hand as record
 
 
 def test_the_page_without_pictures_says_why():
@@ -68,9 +51,9 @@ def test_a_record_is_read_as_it_was_saved(tmp_path):
     kept = record()
     kept.save(path)
     again = measurement.read(path)
-    assert again.settings == kept.settings and again.sessions == 1
+    assert again.settings == kept.settings and again.sessions == 2
     assert repr(list(again.measurements.values())) == repr(list(kept.measurements.values()))  # NaN too
-    assert json.loads(path.read_text())["measurements"][0]["gap"] is None
+    assert json.loads(path.read_text())["measurements"][0]["certificate"] is None
     assert [found.name for found in tmp_path.iterdir()] == ["measurements.json"]
 
 
@@ -79,10 +62,10 @@ def test_resume_keeps_what_is_measured_except_of_changed_solvers(tmp_path):
     record().save(path)
     new = record()
     new.measurements.clear()
-    new.versions["peer"] = "1.3"
+    new.versions["clarabel"] = "1.3"
     again = measurement.resume(path, new)
-    assert {m.solver for m in again.measurements.values()} == {"centralpath", "other:solver"}
-    assert again.sessions == 2
+    assert {m.solver for m in again.measurements.values()} == {"centralpath", "ecos", "a:solver"}
+    assert again.sessions == 3
     assert measurement.resume(path, new, fresh=True) is new
     assert measurement.resume(tmp_path / "none.json", new) is new
 
@@ -91,18 +74,36 @@ def test_resume_refuses_other_settings_and_what_is_no_record(tmp_path):
     path = tmp_path / "measurements.json"
     record().save(path)
     with pytest.raises(DataError, match=r"other settings \(tol\).*--fresh"):
-        measurement.resume(path, record(tol=1e-6))
+        measurement.resume(path, replace(record(), settings=record().settings | {"tol": 1e-6}))
     path.write_text("{}")
     with pytest.raises(DataError, match="not the record"):
         measurement.resume(path, record())
 
 
 def test_the_machine_is_described_without_its_name():
-    import platform
-
     found = measurement.hardware()
     assert found["cores"] >= 1 and found["processor"]
     assert platform.node() not in found.values()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    assert found["memory_gigabytes"] == round(memory) and found["system"].split() == [
+        os.uname().sysname,
+        os.uname().machine,
+    ]
+
+
+@pytest.mark.parametrize("changed, there, expected", [
+    ("", True, "1a2b"), (" M qp/solver.py\n", True, "1a2b+"), ("", False, None), (None, True, None),
+])  # fmt: skip
+def test_the_commit_is_that_of_a_checkout(changed, there, expected, monkeypatch):
+    def run(words, cwd, capture_output, text, check):
+        assert capture_output and text and check and (cwd / "bench").is_dir()
+        if changed is None:
+            raise subprocess.CalledProcessError(128, words)
+        return SimpleNamespace(stdout=changed if words[1] == "status" else "1a2b\n")
+
+    monkeypatch.setattr(measurement.subprocess, "run", run)
+    monkeypatch.setattr(measurement.Path, "exists", lambda path: there)
+    assert measurement._commit() == expected
 
 
 @pytest.mark.parametrize(

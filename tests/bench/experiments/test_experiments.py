@@ -20,8 +20,6 @@ from bench.programs.sets import DataError
 from socp.version import __version__
 from tests.support.data import data_folder
 
-pytestmark = pytest.mark.full  # whole experiments, some on real data
-
 
 class Dice(Experiment):
     name, title, source = "dice", "Throwing dice", "folklore"
@@ -102,10 +100,12 @@ def test_runs_of_another_form_are_not_mixed(tmp_path, dice):
         conduct.conduct(dice, tmp_path, repeats=1)
 
 
+@pytest.mark.full
 def test_processes_give_the_same_numbers(tmp_path, dice):
     assert numbers(conduct.conduct(dice, tmp_path / "two", jobs=2)) == numbers(conduct.conduct(dice, tmp_path / "one"))
 
 
+@pytest.mark.full
 def test_a_dask_cluster_gives_the_same_numbers(tmp_path, dice):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         there = conduct.conduct(dice, tmp_path / "there", dask=cluster.scheduler_address)
@@ -190,6 +190,7 @@ def test_a_number_is_on_one_side_of_its_bound_and_no_number_on_none():
 KEPT = sorted((Path(__file__).parents[3] / "docs" / "results" / "experiments").glob("*/summary.json"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
 def test_every_page_follows_from_the_runs_that_are_kept(path):
     summary = json.loads(path.read_text())
@@ -207,6 +208,7 @@ def test_every_page_follows_from_the_runs_that_are_kept(path):
     assert all(np.isfinite(np.asarray(part, dtype=float)).any() for part in lines + points) and lines + points
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
 def test_the_quickest_run_of_every_page_comes_out_again(path):
     """As the page has it, on the real data, and with every number that its tables are made of."""
@@ -220,6 +222,7 @@ def test_the_quickest_run_of_every_page_comes_out_again(path):
     assert list(confirm.differences(found, kept)) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
 def test_a_verdict_changes_with_the_runs(path):
     """Each part is decided by the runs: with all numbers of the machines exchanged or spoiled some part changes."""
@@ -334,6 +337,7 @@ def test_a_page_whose_runs_are_all_beyond_the_budget_is_not_confirmed(tmp_path, 
     assert check(tmp_path, capsys, "--budget", "250")[0] == 0  # one of each number of sides
 
 
+@pytest.mark.full
 def test_spoiled_models_do_not_confirm_a_page(tmp_path):
     """A copy of the packages, whose EA-SVM is changed in its words, and then in what it answers."""
     root, page = Path(__file__).parents[3], Path("docs") / "results" / "experiments" / "easvm-digits"
@@ -365,6 +369,7 @@ def test_a_page_leaves_no_run_out_that_stands_apart(tmp_path, dice, monkeypatch)
     assert {(run["sides"], run["seed"]) for run in runs[4:]} == {(6, 2), (20, 2)}
 
 
+@pytest.mark.full
 def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch):
     packages = tmp_path / "checkout"
     for name in ("bench", "models"):

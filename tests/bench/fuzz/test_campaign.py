@@ -1,6 +1,7 @@
 """Trials counted, failures kept, processes that end replaced; and the command."""
 
 import os
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -32,17 +33,20 @@ def test_a_wrong_answer_and_an_exception_are_seen(answers_beside_the_point, monk
 
 
 PROCESS = """
-import json, sys, time
+import sys, time
+from bench.compare.process import serve
 TRUTH = {"over_tol": 0.5, "told": 1.0, "excused": False, "residuals": [1.0, 2.0, 3.0], "faults": []}
-print(json.dumps({}), flush=True)
-for line in sys.stdin:
-    asked = json.loads(line)
+
+def answer(asked, reply):
+    print("what is printed goes nowhere", flush=True)
     if asked["number"] == 3:
         sys.exit(5)
     time.sleep(99.0 * (asked["number"] == 4))
     truth = None if asked["number"] else TRUTH
-    reply = {"name": "optimal", "why": f"{asked['family']} of {sys.argv[1]}", "expected": True, "truth": truth}
-    print(json.dumps({"opinions": "none"} if asked["ask"] == "opinions" else reply), flush=True)
+    found = {"name": "optimal", "why": f"{asked['family']} of {sys.argv[1]}", "expected": True, "truth": truth}
+    return {"opinions": "none"} if asked["ask"] == "opinions" else found
+
+serve(dict, answer)
 """
 
 
@@ -54,7 +58,8 @@ def test_a_process_answers_and_one_that_ends_or_hangs_is_a_crash_and_is_replaced
         def __init__(self, *command, environment):
             assert command == ("bench.fuzz.worker", "7")
             assert environment.keys() >= os.environ.keys() and "OPENBLAS_NUM_THREADS" in environment
-            super().__init__(module.stem, *command[1:], environment=environment | {"PYTHONPATH": str(tmp_path)})
+            path = os.pathsep.join([str(tmp_path), *sys.path])
+            super().__init__(module.stem, *command[1:], environment=environment | {"PYTHONPATH": path})
             starts.append(self)
 
     monkeypatch.setattr(campaign, "Process", Fake)

@@ -1,4 +1,4 @@
-"""Programs drawn by a seed: a number that a report or an issue names is the same program tomorrow.
+"""Programs of classes drawn by a seed: a name that a report or an issue tells is the same program tomorrow.
 
 `python -m tests.bench.programs.test_drawn` writes the file anew where other programs are wanted.
 """
@@ -11,14 +11,12 @@ import pytest
 import scipy.sparse as sp
 
 import socp
-from bench.fuzz import catalogue
-from bench.fuzz.case import Case
 from bench.programs import generate, large, learning, many, small, tiny
 
 KEPT = Path(__file__).with_name("drawn.tsv")
 CLASSES = {"generated": generate.CLASSES, "learning": learning.CLASSES, "large": large.CLASSES, "many": many.CLASSES}
 CLASSES |= {"small": small.FUNCTIONS, "tiny": tiny.CLASSES}
-NUMBERS, SIZES = 12, {"large": (40, 130)}
+SIZES = {"large": (40, 130)}
 
 
 def said(name, value):
@@ -43,19 +41,8 @@ def program_said(program):
     return " ".join(said(name, value) for name, value in vars(program).items() if name[0] != "_")
 
 
-def case_said(case):
-    if not isinstance(case, Case):
-        return case.what
-    planted = " ".join(said(name, value) for name, value in vars(case.planted).items())
-    settings = [f"{name} {value if isinstance(value, (bool, float, int, str)) else type(value)}" for name, value in
-                sorted(case.settings.items())]  # fmt: skip
-    return f"{program_said(case.program)} {planted} {case.hard} {settings}"
-
-
 def drawn():
-    """(name, digits of all that is said of its programs) of each family and class."""
-    for family in catalogue.FAMILIES:
-        yield f"fuzz/{family}", [case_said(catalogue.case(family, 0, number)) for number in range(NUMBERS)]
+    """(name, digits of all that is said of its programs) of each class."""
     for group, classes in CLASSES.items():
         for name, made in classes.items():
             yield f"{group}/{name}", [program_said(made(size, 3)) for size in SIZES.get(group, (10, 33))]

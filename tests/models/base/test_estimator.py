@@ -19,7 +19,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import models
 import qp
-from models.base.estimator import Classifier, Regressor, not_fitted_error, warn_unless_optimal
+from models.base.estimator import (
+    Classifier,
+    Regressor,
+    _names_that_differ,
+    not_fitted_error,
+    warn_unless_optimal,
+)
 from models.base.parameters import parameters
 from models.base.transformer import Transformer
 from models.base.validation import as_labels, as_matrix, as_targets, as_weights, check_choice, check_number
@@ -181,6 +187,44 @@ def test_an_engine_that_stops_early_is_told_of_with_a_remedy():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_unless_optimal("E", qp.solve(np.eye(2), [-1.0, -2.0], ub=1.5))
+
+
+POINTS, HALVES = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+COUNTS, GAPS = np.abs(POINTS).round(), np.where(POINTS > 1.5, np.nan, POINTS)
+WARNED = {
+    "an intercept alone": lambda: models.LogisticRegression(max_iter=1).fit(POINTS, HALVES),
+    "separable": lambda: models.LogisticRegression(C=np.inf).fit([[0.0], [1.0]], [0, 1]),
+    "hybrid": lambda: models.HybridNaiveBayes(C=1.0, max_iter=1).fit(COUNTS, HALVES),
+    "separable hybrid": lambda: models.HybridNaiveBayes().fit(100 * np.eye(4)[[0, 0, 1, 1]] + 1, [0, 0, 1, 1]),
+    "EM": lambda: models.LinearDiscriminant(max_iter=1, tol=0.0).fit(GAPS, HALVES),
+    "EM of counts": lambda: models.MultinomialNaiveBayes(max_iter=1, tol=0.0).fit(COUNTS, HALVES, X_unlabelled=COUNTS),
+    "a new class": lambda: models.LinearDiscriminant(max_iter=1, tol=0.0).fit(GAPS, HALVES).add_class(GAPS, 2),
+    "coupled": lambda: models.CoupledDiscriminant(max_iter=1).fit(POINTS, HALVES),
+    "rounds": lambda: models.BilevelClassifier(PRIOR, max_iter=1, tol=0.0, solver_tol=1e-4).fit(POINTS, HALVES),
+    "units": lambda: models.BilevelClassifier(PRIOR).fit(POINTS * [1e-9, 1.0, 1e9], HALVES),
+    "MED": lambda: models.MEDClassifier(method="alternation", max_iter=1).fit(POINTS, HALVES),
+    "SVC": lambda: models.SVC(kernel="linear", max_iter=2).fit(POINTS, HALVES),
+    "no side": lambda: models.OneClassSVM(1.0, "linear").fit([[1.0], [-1.0]]),
+    "a column": lambda: models.LinearDiscriminant().fit(POINTS, HALVES[:, None]),
+    "names": lambda: models.LinearDiscriminant().fit(POINTS, HALVES).predict(pd.DataFrame(POINTS, columns=[*"abc"])),
+    "no names": lambda: models.LinearDiscriminant().fit(pd.DataFrame(POINTS, columns=[*"abc"]), HALVES).predict(POINTS),
+}
+PRIOR = models.GenerativePrior((np.zeros(3), np.ones(3)), (1.0, 1.0))
+
+
+@pytest.mark.parametrize("what", WARNED)
+def test_a_warning_names_the_line_of_the_caller(what):
+    with pytest.warns(UserWarning) as caught:
+        WARNED[what]()
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_names_that_differ_are_told_up_to_five_of_a_kind():
+    told = _names_that_differ(np.array([*"abcdefg"]), np.array([*"aBCDEFG"])).splitlines()
+    unseen, missing = (["Feature names unseen at fit time:"], ["Feature names seen at fit time, yet now missing:"])
+    assert told[1:] == [*unseen, *(f"- {c}" for c in "BCDEF"), "- ...", *missing, *(f"- {c}" for c in "bcdef"), "- ..."]
+    told = _names_that_differ(np.array([*"abcdef"]), np.array([*"aBCDEF"])).splitlines()
+    assert told[1:] == [*unseen, *(f"- {c}" for c in "BCDEF"), *missing, *(f"- {c}" for c in "bcdef")]
 
 
 def test_transformed_samples_come_in_the_container_that_is_asked_for():

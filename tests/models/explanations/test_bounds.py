@@ -33,6 +33,8 @@ def test_wrong_arguments_are_named():
     for call, words in (
         (lambda: bounds.explained_error(10, 1.0, 1.0, -1.0, 0.1), "deviation must be"),
         (lambda: bounds.explained_error(10, 1.0, 1.0, 1.0, 0.1, 0.0), "Delta must be"),
+        (lambda: bounds.explained_error(10, 0.0, 1.0, 1.0, 0.1), "gamma must be"),
+        (lambda: bounds.explained_error(10, 1.0, 0.0, 1.0, 0.1), "explained_radius must be"),
     ):
         with pytest.raises(ValueError, match=words):
             call()
@@ -83,6 +85,8 @@ def test_the_bound_of_a_machine_says_what_fails():
     machine = ExplanationAugmentedSVC(C=1.0, Q=1.0).fit(X, y, explanations=mask)
     bound = error_bound(machine, X, 1 - y, mask)
     assert bound.value == np.inf and bound.failing[0].startswith("all samples must be on their side")
+    nothing = ExplanationAugmentedSVC(C=1.0, Q=1.0).fit(0.0 * X, y, explanations=[None] * 40)
+    assert error_bound(nothing, 0.0 * X, y, [None] * 40).failing == ("w must not be zero",)
     with pytest.raises(ValueError, match="explanations must be those of fit"):
         error_bound(machine, X, y, [None] * 40)
     with pytest.raises(ValueError, match="y must hold a label"):

@@ -1,6 +1,5 @@
 """The explanation-augmented SVM: its limits, its three forms, explanations, the choice of Q, the protocol."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -141,6 +140,10 @@ def test_more_classes_and_weights_as_copies(multi_class):
     assert machine.decision_function(X).shape == (y.size, 3)
     np.testing.assert_allclose(machine.decision_function(X), copied.decision_function(X), atol=1e-6)
     assert machine.score(X, y) > 0.8
+    if multi_class == "ovo":
+        pairs = [y != c for c in machine.classes_]
+        alone = [clone(machine).fit(X[k], y[k], weights[k], explanations=mask[k]).n_iter_ for k in pairs]
+        assert machine.n_iter_ == max(alone)
 
 
 def test_cross_validation_is_the_rule_of_the_paper():
@@ -248,7 +251,7 @@ def test_good_explanations_help_when_there_are_few_examples():
     assert told > plain + 0.1
 
 
-def test_grid_search_pipeline_clone_and_pickle():
+def test_grid_search_and_pipeline():
     X, y = two_classes(60, 4)
     pipeline = make_pipeline(StandardScaler(), ExplanationAugmentedSVC(explain=first_features))
     name = "explanationaugmentedsvc__"
@@ -258,10 +261,6 @@ def test_grid_search_pipeline_clone_and_pickle():
     GridSearchCV(ExplanationAugmentedSVC(), {"Q": [0.1, 1.0]}, cv=3, error_score="raise").fit(
         X, y, explanations=explained(X)
     )
-    machine = ExplanationAugmentedSVC(explain=first_features, kernel="rbf").fit(X, y)
-    again = pickle.loads(pickle.dumps(machine))
-    np.testing.assert_array_equal(again.decision_function(X), machine.decision_function(X))
-    assert clone(machine).get_params() == machine.get_params()
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from models import LogisticRegression
+from models.logistic import logistic
 from models.numerics.logistic_loss import LogisticLoss, LogisticPoint
 from models.numerics.newton_minimizer import (
+    Minimum,
     factored,
     minimize,
     minimize_sampled,
@@ -284,6 +286,26 @@ def test_some_samples_tell_the_hessian_of_many(classes, order):
     assert model.minimum_.value == pytest.approx(exact.value, rel=1e-11)
     assert model.objective_ - model.dual_objective_ <= 1e-7 * model.objective_
     np.testing.assert_allclose(model.coef_, loss.split(exact.theta)[0], atol=1e-5)
+
+
+def test_steps_of_both_methods_are_counted_together(monkeypatch):
+    X, codes = samples(2, 9000, 6)
+    asked, newton = [], logistic.minimize
+
+    def ended(at, inverse, theta, tol, max_iter, history):
+        asked.append(max_iter)
+        return Minimum(theta, 1.0, 3, False, 1.0)
+
+    monkeypatch.setattr(logistic, "minimize_sampled", ended)
+    monkeypatch.setattr(
+        logistic, "minimize", lambda at, theta, tol, most, _: asked.append(most) or newton(at, theta, tol, 2)
+    )
+    with pytest.warns(UserWarning, match="ended after 5 iterations"):
+        assert LogisticRegression(0.01, max_iter=20).fit(X, codes).n_iter_ == 5
+    assert asked == [20, 17]
+    with pytest.warns(UserWarning, match="ended after 3 iterations"):  # which were all
+        LogisticRegression(0.01, max_iter=3).fit(X, codes)
+    assert asked == [20, 17, 3]
 
 
 class Valley:

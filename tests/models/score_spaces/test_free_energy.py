@@ -1,7 +1,5 @@
 """The free energy test: Bayes' rule by enumeration, the bound of topics, priors, what nothing can have made."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -62,15 +60,13 @@ def test_it_is_a_linear_rule_on_the_free_energy_terms(kind):
     assert equal.predict(X)[clear].tolist() == expected[clear].tolist()
 
 
-def test_samples_of_two_chains_are_told_apart_and_models_pickled():
+def test_samples_of_two_chains_are_told_apart():
     rng = np.random.default_rng(7)
     one, two = random_discrete(rng), random_discrete(rng)
     X = one.sample([25] * 40, random_state=0)[0] + two.sample([25] * 40, random_state=1)[0]
     y = np.repeat(["one", "two"], 40)
     classifier = FreeEnergyClassifier(DiscreteHMM(3, random_state=0)).fit(X[::2], y[::2])
     assert classifier.score(X[1::2], y[1::2]) > 0.8
-    again = pickle.loads(pickle.dumps(classifier))
-    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
     np.testing.assert_allclose(classifier.predict_proba(X).sum(axis=1), 1.0)
 
 

@@ -51,7 +51,7 @@ def parameters_of(model):
     return [getattr(model, name) for name in ["startprob_", "transmat_", *emissions]]
 
 
-@pytest.mark.parametrize("pseudocount", [0.0, 0.3])
+@pytest.mark.parametrize("pseudocount", [0.0, 1.0])
 @pytest.mark.parametrize("kind", ["discrete", "gaussian"])
 def test_a_step_is_that_of_the_sums_over_all_paths(kind, pseudocount):
     rng = np.random.default_rng(4)
@@ -98,7 +98,7 @@ def test_potentials_times_features_are_the_log_emissions(kind):
 
 def test_starts_are_what_they_say():
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(30, 8, 2)) * [1.0, 50.0] + [3.0, -7.0]
+    X = rng.normal(size=(30, 8, 2)) * [1.0, 50.0] + [30.0, -700.0]
     X[rng.random(X.shape) < 0.1] = NAN
     values = X.reshape(-1, 2)
     model = GaussianHMM(3, max_iter=0, random_state=0, min_variance=0.05).fit(X)
@@ -131,6 +131,10 @@ def test_no_parameter_of_an_earlier_fit_is_left():
         if shape:
             with pytest.raises(ValueError, match=shape):
                 model.set_model([0.5, 0.5], np.full((2, 2), 0.5), np.full((2, 2), 0.5))
+    start = np.array([0.5, 0.5])
+    model.set_model(start + 4e-9, np.full((2, 2), 0.5), np.full((2, 2), 0.5))
+    with pytest.raises(ValueError, match="startprob must be nonnegative with rows that sum to one"):
+        model.set_model(start + 6e-9, np.full((2, 2), 0.5), np.full((2, 2), 0.5))
     gaussian = GaussianHMM(2)
     with pytest.raises(ValueError, match=r"means must have shape \(2, features\)"):
         gaussian.set_model([0.5, 0.5], np.full((2, 2), 0.5), [0.0, 1.0], np.ones((2, 2)))

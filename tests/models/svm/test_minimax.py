@@ -69,6 +69,10 @@ def test_without_variance_between_the_classes_nothing_can_go_wrong():
     assert np.isinf(machine.kappa_[0]) and machine.worst_case_error_[0] == 0.0
     points = MinimaxProbabilityClassifier().fit([[0.0], [2.0]], [0, 1])
     assert points.decision_function([[1.0]]) == pytest.approx(0.0)
+    means = np.array([[0.0, 1.0], [2.0, 1e3]])
+    points = MinimaxProbabilityClassifier(rho=0.0).fit(means, [0, 1])
+    assert points.decision_function(means) == pytest.approx([-0.5, 0.5])
+    assert np.isinf(points.kappa_[0]) and points.coef_[0] == pytest.approx([0.25, 0.5 / 999.0])
 
 
 @pytest.mark.parametrize("rho", [0.0, 1e-6, 1e-2])
