@@ -88,7 +88,8 @@ class DualActiveSet:
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
         found = self._find(room, is_warm) if room.factor else None
-        if found is None and room.factor:  # sides that come together may depend on each other all but rounding
+        # sides that come together may depend on each other all but rounding
+        if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE:
             room.work.beside = np.inf
             found = self._find(room, False)
             room.work.beside = BESIDE
@@ -149,7 +150,7 @@ def small_method(
         return None
     dual = DualActiveSet(program, settings, before)
     P.is_definite = dual.is_definite
-    if dual.is_definite or (dual.is_proximal and is_quick(dual.plan)):
+    if dual.is_definite or (dual.is_proximal and choose_method(program, settings, False) == dual.plan.method):
         if dual._room is not None and not settings.verbose:
             dual._room.serve(program, settings)
         return dual
@@ -244,7 +245,9 @@ class Room:
         self.test = test = verifier_for(batch, np.zeros(m), settings)
         self.work = DualSet(m=m, n=n, batch=batch, test=test)
         self.work.max_steps, self.work.beside = most_steps, BESIDE
-        self.work.may_be_proximal = "proximal steps" in method_seconds(n, m, 0, 0)
+        small, full = method_seconds(n, m, 0, 0), method_seconds(n, m, m * n, n**2)
+        pays = full.get("proximal steps", np.inf) <= full["interior point"]
+        self.work.may_be_proximal = pays or "proximal steps" in small
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = EXACT * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
         self.code, self.iterations = batch.code, batch.iterations

@@ -27,25 +27,24 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
         return "interior point"
     if isinstance(P, KernelMatrix):
         return "working set" if _suits_working_set(program, P, settings) else "interior point"
-    seconds = method_seconds(program.n, program.m, program.A.data.size, P.order**2 if P.is_full else P.entries)
+    P_entries = P.order**2 if P.is_full else P.entries
+    seconds = method_seconds(program.n, program.m, program.A.data.size, P_entries, P.rank)
     best = "interior point"
     if P.is_full and seconds["active set"] <= seconds[best] and _suits_active_set(program, settings):
         best = "active set"
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
     if settings.active_set and has_defaults and program.n > 0 and _has_time(settings):
         dual = "dual active set" if may_be_definite and P.entries >= program.n else "proximal steps"
-        has_no_rival = P.rank is None or program.n * (program.n + program.m) <= COSTS.cache  # whose factor is known
-        if has_no_rival and seconds.get(dual, np.inf) <= seconds[best]:
+        if seconds.get(dual, np.inf) <= seconds[best]:
             return "dual active set"
     return best
 
 
 def _suits_working_set(program: QuadraticProgram, P: KernelMatrix, settings: Settings) -> bool:
-    """Whether all variables have two bounds and one row at most has sides, along the signs of the samples."""
+    """Whether all variables have two bounds, and rows with sides are along the signs of the samples."""
     if not settings.active_set:
         return False
-    suits = program.sided_rows.size == 0 or program.row_along_signs()[0] is not None
-    suits = suits and (P.is_semidefinite or not settings.check_convexity)
+    suits = program.rows_along_signs() is not None and (P.is_semidefinite or not settings.check_convexity)
     return bool(suits and np.isfinite(program.lb).all() and np.isfinite(program.ub).all())
 
 

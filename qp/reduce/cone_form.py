@@ -32,6 +32,7 @@ from socp.problem.checks import INT
 from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
 from socp.problem.settings import Settings
+from socp.verify.distances import Entries
 from socp.verify.stopping import LOST
 
 from ..problem.program import QuadraticProgram
@@ -66,7 +67,7 @@ class ConeForm:
         self.places = np.empty(2 * (l.size + lb.size), INT)
         classify(A.indptr, A.indices, l, program.u, lb, program.ub, self.places, counts)
         self.n, self.p, self.m, self._entries = counts.tolist()
-        self.has_fixed, self.is_presolved = self.n < lb.size, is_presolved
+        self._rows, self.has_fixed, self.is_presolved = l.size, self.n < lb.size, is_presolved
 
     def fits(self, program: QuadraticProgram) -> bool:
         """Return True if `program` has the same equalities, fixed variables and finite sides."""
@@ -76,6 +77,14 @@ class ConeForm:
     def is_free(self, program: QuadraticProgram) -> np.ndarray:
         """Return the mask of the variables of `program` that are not fixed."""
         return self.places[program.m : program.m + program.n] != FIXED
+
+    @functools.cached_property
+    def bounds(self) -> Entries:
+        """(row, variable, sign) of the finite bounds of the free variables, in G."""
+        upper, lower = self.places.reshape(2, -1)[:, self._rows :]
+        rows = np.append(upper[upper != FIXED], lower[upper != FIXED]) - self.p
+        found = np.flatnonzero(rows >= 0)
+        return rows[found], found % self.n, np.where(found < self.n, 1.0, -1.0)
 
     @property
     def sizes(self) -> Sizes:
@@ -181,6 +190,10 @@ class SidesProgram(StackedProgram):
         Pv = program.hessian.product(value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
         return (q + Pv)[free], l, u
+
+    def bounds(self) -> Entries:
+        """See `socp.ConeProgram`; presolve leaves no row with one entry."""
+        return self._form.bounds if self._form.is_presolved else super().bounds()
 
     def stack(self, form: StandardForm) -> None:
         """See `StackedProgram`."""

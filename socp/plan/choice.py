@@ -6,10 +6,9 @@ from ..form.standard import StandardForm
 from ..problem.checks import ProgramError
 from ..problem.hessian import GLANCE
 from ..problem.settings import Settings
-from .costs import COSTS, dense_seconds, low_rank_seconds, sparse_seconds
+from .costs import COSTS, NEW_PATTERNS, dense_seconds, low_rank_seconds, sparse_seconds
 from .plan import Backend, Plan
 
-NEW_PATTERNS = 0.4  # share of the sparse programs that are analyzed: the others have a pattern that was seen before
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
 
 

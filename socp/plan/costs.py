@@ -23,11 +23,11 @@ class Costs(NamedTuple):
     bandwidth : float
         Bytes a second that a solve reads of a factor in main memory (one in the cache is read several times faster).
     cache : int
-        Numbers in the first cache, beyond which a dual active set is slow where P is only semidefinite.
+        Numbers in the first cache, beyond which a dual active set is slow where P is sparse and only semidefinite.
     iterations : int
         Of an interior-point method, as a rule.
     interior_point : float
-        What its set-up takes.
+        What it takes beside its iterations: set-up, the way there and back, and the test of its answer.
     analysis, analysis_of_entry : float
         The share of an iteration in the ordering and the analysis of a sparse matrix, and in those of one entry.
     active_set : float
@@ -41,26 +41,28 @@ class Costs(NamedTuple):
     dual_size : int
         Numbers in its rows at most.
     proximal : float
-        Times that it takes as long where P is only semidefinite.
+        Times that it takes as long where P is only semidefinite, without rows; with n full ones and more three times
+        that.
     """
 
     flops: float = 4e10
     bandwidth: float = 8e9
     cache: int = 4000
     iterations: int = 9
-    interior_point: float = 5.5e-5
+    interior_point: float = 1e-4
     analysis: float = 3e-5
     analysis_of_entry: float = 2.4e-9
-    active_set: float = 1.88e-4
+    active_set: float = 2.33e-4
     passes: int = 12
     round: float = 1.0
     dual: float = 1.8e-5
-    dual_flops: float = 1.2e10
+    dual_flops: float = 1.1e10
     dual_size: int = 100_000
-    proximal: float = 8.0
+    proximal: float = 5.0
 
 
 COSTS = Costs()
+NEW_PATTERNS = 0.4  # share of the sparse programs that are analyzed: the others have a pattern that was seen before
 SOLVES = 3  # of an iteration, refinement left aside
 PAYING_SOLVES = (5.0, 10.0, 20.0)  # that a factorization must cost for one, two, three centrality correctors
 
@@ -89,13 +91,18 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
 
 
 @functools.lru_cache(maxsize=64)
-def method_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> dict[str, float]:
+def method_seconds(
+    n: int, m: int, entries: int, P_entries: int, rank: int | None = None, costs: Costs = COSTS
+) -> dict[str, float]:
     """A program with m rows of so many entries and a P of order n, by each method, from data to answer.
 
     Zeros cost active sets as much as other entries.  The dual one takes half of the variables to their bounds, in ten
-    rounds; proximal steps, where P is only semidefinite, are for what the cache holds.
+    rounds; proximal steps, where P is only semidefinite, are for what the cache holds, or a P without zeros.
     """
-    iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, costs, P_entries=P_entries))
+    seen = costs._replace(analysis=NEW_PATTERNS * costs.analysis)
+    iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, seen, P_entries=P_entries))
+    if rank is not None:
+        iteration = min(iteration, low_rank_seconds(n, rank + m, costs))
     found = {
         "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
         "interior point": costs.interior_point + costs.iterations * iteration,
@@ -103,8 +110,8 @@ def method_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = 
     work = (1.5 * n**3 + m * n**2 + 20 * n * (n + m)) / costs.dual_flops
     if n * (n + m) <= costs.dual_size:
         found["dual active set"] = costs.dual + work
-    if n * (n + m) <= costs.cache:
-        found["proximal steps"] = costs.dual + costs.proximal * work
+    if "dual active set" in found and (n * (n + m) <= costs.cache or P_entries >= n**2):
+        found["proximal steps"] = costs.dual + costs.proximal * (1.0 + 2.0 * min(entries / max(n, 1) ** 2, 1.0)) * work
     return found
 
 

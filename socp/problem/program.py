@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from ..linalg.csc import csc
 from ..linalg.vectors import NO_VALUES
+from ..verify.distances import Entries, single_entries
 from ..verify.stopping import Sides, SlackRows
 from .checks import (
     INT,
@@ -175,6 +176,10 @@ class ConeProgram(WithHessian):
         if self._cone_layout is None:
             self._cone_layout = layout_of(self.cones)
         return self._cone_layout
+
+    def bounds(self) -> Entries:
+        """(i, j, entry) of the bounds: the rows of the orthant that have one entry in G."""
+        return single_entries(self.G, self.cone_layout)
 
     @property
     def cost(self) -> np.ndarray:

@@ -15,6 +15,7 @@ from ..linalg.vectors import NO_VALUES, norm_tail
 
 NEAR = math.sqrt(np.finfo(np.float64).eps)  # the share of a cone's vector up to which the first of these is all
 SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # squares and their errors can be had
+Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # (row, column, value) of entries of a matrix
 NO_CONES = np.zeros(1, np.int64)  # where cones begin and end
 
 
@@ -101,24 +102,27 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
 
 
 def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
-    """Move x to the bounds that it misses, rows of the orthant with one entry, and give these their slacks in s.
+    """Move x to the bounds that it misses, a x_j <= h_i, and give these their slacks in s.
 
     Returns the most by which one was missed.
     """
-    G, h = program.G, program.h
-    is_bound = bounds_among(G, program.cone_layout) == 1.0
-    if not is_bound.any():
-        return 0.0
-    chosen = is_bound[G.indices] & (G.data != 0.0)
-    i, j, a = G.indices[chosen], np.repeat(np.arange(x.size), np.diff(G.indptr))[chosen], G.data[chosen]
-    missed = 0.0
+    (i, j, a), missed = program.bounds(), 0.0
+    sides = program.h[i]
     for of_side, nearest in ((a > 0.0, np.minimum), (a < 0.0, np.maximum)):
-        beyond_it = np.where(of_side, a * x[j] - h[i], 0.0)
-        where = beyond_it > 0.0
-        nearest.at(x, j[where], (h[i] / a)[where])
-        missed = max(missed, beyond_it[where].max(initial=0.0))
-    s[i] = np.maximum(h[i] - a * x[j], 0.0)
-    return float(missed)
+        beyond_it = a * x[j] - sides
+        where = np.flatnonzero((beyond_it > 0.0) & of_side)
+        if where.size:
+            nearest.at(x, j[where], sides[where] / a[where])
+            missed = max(missed, float(beyond_it[where].max()))
+    s[i] = np.maximum(sides - a * x[j], 0.0)
+    return missed
+
+
+def single_entries(matrix: sp.csc_array, layout: tuple[np.ndarray, np.ndarray]) -> Entries:
+    """(i, j, entry) of the rows of the orthant that have one entry."""
+    is_bound = bounds_among(matrix, layout) == 1.0
+    where = np.flatnonzero(is_bound[matrix.indices] & (matrix.data != 0.0)) if is_bound.any() else NO_CONES[:0]
+    return matrix.indices[where], np.searchsorted(matrix.indptr, where, side="right") - 1, matrix.data[where]
 
 
 def bounds_among(

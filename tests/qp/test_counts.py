@@ -26,7 +26,7 @@ COUNTS = {
     "generate.mpc(6)": "dual active set 4, sparse 8+7, sparse 8+7, dense 8, sparse 8+2",
     "learning.ea_svm_cubic(60)": "active set 1+361, dense 10, sparse 10, dense 10, sparse 10",
     "learning.ea_svm_linear(40)": "low rank 8, low rank 8, sparse 8, dense 8, sparse 9",
-    "learning.med_dual(60)": "dense 9, dense 9, sparse 9, dense 8, sparse 10",
+    "learning.med_dual(60)": "dual active set 16, dense 9, sparse 9, dense 8, sparse 10",
     "learning.med_dual(150)": "low rank 11, low rank 11, sparse 11, dense 11, sparse 12",
     "small.random(20)": "dual active set 12, dense 8, sparse 8, dense 8, sparse 9",
     "small.equalities(30)": "dual active set 0, dense 0, sparse 0, dense 0, sparse 0",

@@ -11,7 +11,7 @@ from qp import KernelMatrix, QuadraticProgram, Solver
 from qp.plan import choice
 from qp.plan.choice import choose_method
 from socp import LowRank, Settings
-from socp.plan.costs import COSTS
+from socp.plan.costs import COSTS, method_seconds
 
 N = 160
 P = np.full((N, N), 0.5) + np.eye(N)
@@ -29,7 +29,8 @@ PROGRAMS = {
     "no bounds": (QuadraticProgram(P, np.ones(N)), "dual active set"),
     "fewer variables": (QuadraticProgram(P[:70, :70], np.ones(70), np.ones((50, 70)), 0, **BOX), "dual active set"),
     "a sparse P": (QuadraticProgram(np.eye(100), np.ones(100), **BOX), "dual active set"),
-    "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "interior point"),
+    "a low rank": (QuadraticProgram(LowRank(P[:, :10]), np.ones(N), **BOX), "interior point"),
+    "as many factors as variables": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "dual active set"),
     "no P": (QuadraticProgram(None, np.ones(N), **BOX), "interior point"),
     "a negative P": (QuadraticProgram(-P, np.ones(N), **BOX), "dual active set"),
     "a variable without curvature": (
@@ -63,18 +64,23 @@ def test_the_quickest_of_those_that_can(seconds, monkeypatch):
         if key and key <= (active if expected == "active set" else 2.0):
             expected = "dual active set"
         assert choose_method(program, Settings(), may_be) == expected
-    assert asked == [(3, 1, 2, 9), (3, 1, 2, 9), (3, 1, 2, 2)]
+    assert asked == [(3, 1, 2, 9, None), (3, 1, 2, 9, None), (3, 1, 2, 2, None)]
     for share, method in ((0.999, "interior point"), (1.0, expected)):
         assert choose_method(thin, Settings(time_limit=share * COSTS.round)) == method
 
 
-def test_a_known_low_rank_is_for_what_the_cache_holds():
-    F = np.random.default_rng(0).normal(size=(80, 4))
-    for n, m, method in ((40, 0, "dual active set"), (50, 30, "dual active set"), (50, 31, "interior point")):
-        program = QuadraticProgram(F[:n] @ F[:n].T, np.ones(n), np.ones((m, n)) if m else None, -1 if m else None)
-        assert n * (n + m) <= COSTS.cache or method == "interior point"
+def test_a_known_low_rank_counts_with_the_iterations_that_use_it():
+    F = np.random.default_rng(0).normal(size=(90, 80))
+    for n, m, rank, method in (
+        (80, 0, 4, "dual active set"), (90, 0, 4, "interior point"), (90, 0, 80, "dual active set"),
+        (87, 0, 4, "interior point"), (87, 5, 4, "dual active set"), (87, 40, 4, "dual active set"),
+    ):  # fmt: skip
+        program = QuadraticProgram(F[:n, :rank] @ F[:n, :rank].T, np.ones(n), np.ones((m, n)), -1 if m else [])
+        seconds = method_seconds(n, m, n * m, n**2, rank)
+        assert (seconds["dual active set"] <= seconds["interior point"]) == (method == "dual active set")
         assert choose_method(program, Settings()) == "dual active set"  # nobody has looked yet
-        assert program.hessian.find_rank() and choose_method(program, Settings()) == method
+        program.hessian.find_rank()
+        assert choose_method(program, Settings()) == (method if program.hessian.rank == rank else "dual active set")
 
 
 def test_where_rows_of_a_kernel_are_enough():
@@ -111,12 +117,12 @@ def test_small_programs(make):
     program = make(30)
     assert choose_method(program, Settings()) == "dual active set"
     assert choose_method(make(45), Settings()) == "dual active set"
-    assert choose_method(make(45), Settings(), may_be_definite=False) == "interior point"
+    assert choose_method(make(75), Settings(), may_be_definite=False) == "interior point"
     assert choose_method(program, Settings(active_set=False)) == "interior point"
     assert (
         choose_method(program, Settings(max_iter=9)) == choose_method(program, Settings(kkt="ldl")) == "interior point"
     )
-    for n, method in ((30, "dual active set"), (45, "interior point")):
+    for n, method in ((30, "dual active set"), (64, "interior point")):
         linear = QuadraticProgram(None, make(n).q, make(n).A, make(n).l, make(n).u, -1.0, 1.0)
         assert choose_method(linear, Settings()) == method
 

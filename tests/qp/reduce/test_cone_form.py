@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from qp import QuadraticProgram, Solver
-from qp.reduce.cone_form import ConeForm
-from socp import ConeProgram, LowRank, NonNeg
+from qp.reduce.cone_form import ConeForm, reduced
+from socp import ConeProgram, LowRank, NonNeg, Settings
 from socp.form.standard import StandardForm
 from tests.support.programs import planted_quadratic, times
 
@@ -180,6 +180,21 @@ def test_what_stacks_itself_is_stacked_as_its_matrices_are(seed):
     standard.refresh(other)
     plain.refresh(with_matrices(other))
     check_same_form(standard, plain)
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_bounds_are_the_rows_with_one_entry(presolve):
+    """As the places tell them where presolve has left no other, of all kinds, with fixed variables or none."""
+    inf = np.inf
+    for lb, ub in (([0, -inf, 1, -inf, 2], [1, 3, 1, inf, inf]), (-inf, [4.0, inf, 5, 6, inf]), (None, None), (1, 1)):
+        rows = [[1.0, 1, 0, 2, 0], [0, 0, 0, 3, 0], [0, 1, 1, 0, 1]]
+        program = QuadraticProgram(np.eye(5), np.ones(5), rows, [-1, -inf, 0], [1, 2, 0], lb, ub)
+        presolved, form = reduced(program, Settings(presolve=presolve))
+        cone_program = form.program(presolved.program)
+        G, told = cone_program.G.toarray(), [part.tolist() for part in cone_program.bounds()]
+        alone = np.flatnonzero(np.count_nonzero(G, axis=1) == 1)
+        j = [int(np.flatnonzero(G[i])[0]) for i in alone]
+        assert sorted(zip(*told, strict=True)) == list(zip(alone.tolist(), j, G[alone, j].tolist(), strict=True))
 
 
 def test_the_solver_of_the_cone_program_may_be_updated_by_itself():

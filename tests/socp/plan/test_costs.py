@@ -38,17 +38,22 @@ def test_the_nanoseconds_of_panels_and_strips():
     assert min(parts) > 0.0 and sum(parts[:3]) == pytest.approx(parts[3])
 
 
-@pytest.mark.parametrize("n, m, has_dual, has_proximal", [
-    (10, 0, True, True), (10, 1, True, False), (10, 10, True, False), (10, 11, False, False),
+@pytest.mark.parametrize("n, m, P_entries, has_dual, has_proximal", [
+    (10, 0, 99, True, True), (10, 1, 99, True, False), (10, 1, 100, True, True), (10, 10, 100, True, True),
+    (10, 11, 100, False, False), (5, 12, 0, True, True), (4, 12, 0, True, True),
 ])  # fmt: skip
-def test_the_seconds_of_methods(n, m, has_dual, has_proximal):
-    found = method_seconds(n, m, 20, n * n, TABLE)
-    one = min(dense_seconds(n, m, TABLE), sparse_seconds(n, m, 20, TABLE, P_entries=n * n))
-    steps = (1500 + m * 100 + 200 * (10 + m)) / 2e9
-    assert found["active set"] == pytest.approx(4e-5 + 5 * 8 * 100 / 4e9)
+def test_the_seconds_of_methods(n, m, P_entries, has_dual, has_proximal):
+    found = method_seconds(n, m, 20, P_entries, costs=TABLE)
+    seen = TABLE._replace(analysis=0.4 * TABLE.analysis)
+    one = min(dense_seconds(n, m, TABLE), sparse_seconds(n, m, 20, seen, P_entries=P_entries))
+    steps = (1.5 * n**3 + m * n**2 + 20 * n * (n + m)) / 2e9
+    assert found["active set"] == pytest.approx(4e-5 + 5 * 8 * n**2 / 4e9)
     assert found["interior point"] == pytest.approx(1e-5 + 7 * one)
+    of_rank = method_seconds(n, m, 20, P_entries, 1, TABLE)["interior point"]
+    assert of_rank == pytest.approx(1e-5 + 7 * min(one, low_rank_seconds(n, 1 + m, TABLE)))
     assert found.get("dual active set") == (pytest.approx(6e-6 + steps) if has_dual else None)
-    assert found.get("proximal steps") == (pytest.approx(6e-6 + 4.0 * steps) if has_proximal else None)
+    proximal = 6e-6 + 4.0 * (1.0 + 2.0 * min(20 / n**2, 1.0)) * steps
+    assert found.get("proximal steps") == (pytest.approx(proximal) if has_proximal else None)
 
 
 def test_correctors_pay_from_so_many_solves_on():
