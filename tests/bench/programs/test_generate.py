@@ -158,19 +158,6 @@ def test_the_smallest_ball_around_two_balls():
     assert x[10] == pytest.approx(objective)
 
 
-def test_the_primal_and_the_dual_of_the_same_machine_have_the_same_value():
-    assert solve(generate.svm_primal(30, 5))[1] == pytest.approx(-solve(generate.svm_dual_linear(30, 5))[1], rel=1e-6)
-
-
-def test_low_rank_classes_equal_their_dense_forms():
-    import qp
-
-    for function in (generate.portfolio, generate.svm_dual_linear):
-        low = function(20, 2)
-        dense = qp.QuadraticProgram(low.P.toarray(), low.q, low.A, low.l, low.u, low.lb, low.ub)
-        assert solve(low)[1] == pytest.approx(solve(dense)[1], rel=1e-6)
-
-
 def test_mpc_follows_its_dynamics_and_reaches_its_input_bounds():
     size = 10
     program = generate.mpc(size, 0)
