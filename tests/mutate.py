@@ -319,8 +319,13 @@ class Trial:
         said = self.output.read_text(errors="replace").splitlines()
         if any(line.strip("+ ") == "Timeout" for line in said):  # as pytest-timeout says before it ends the process
             return "no end"
-        failed = [line for line in said if line.startswith(("FAILED", "ERROR"))]
-        return failed[0].split(" - ")[0] if failed else f"the tests could not be run ({code})"
+        failed = failures(said)
+        return failed[0] if failed else f"the tests could not be run ({code})"
+
+
+def failures(said: list[str]) -> list[str]:
+    """The lines in which pytest sums up what failed; lines of a log have more blanks behind "ERROR"."""
+    return [line.split(" - ")[0] for line in said if re.match(r"(FAILED|ERROR) \S", line)]
 
 
 def tried(
@@ -346,7 +351,7 @@ def failing(copy: Path, tests: list[str]) -> set[str]:
         run_tests(copy, [tests], copy / "output.txt", (), first=False)
     os.waitpid(process, 0)
     said = (copy / "output.txt").read_text(errors="replace").splitlines()
-    found = {line.split(" - ")[0].split(" ", 1)[1] for line in said if line.startswith(("FAILED", "ERROR"))}
+    found = {line.split(" ", 1)[1] for line in failures(said)}
     for name in sorted(found):
         print(f"without a fault, too: {name}", flush=True)
     return found

@@ -49,7 +49,7 @@ def test_a_seed_draws_the_same_faults_of_each_room_again():
 
 
 @pytest.mark.parametrize("test, verdict", [
-    ("assert excess(3.0) == 9.0", "FAILED tests/qp/room/test_code.py::test_it"),
+    ("import logging; logging.error(7); assert excess(3.0) == 9.0", "FAILED tests/qp/room/test_code.py::test_it"),
     ("assert excess(0.0) == 0.0", "survived"),
     ("while excess(3.0) != 9.0: pass", "no end"),
 ])  # fmt: skip

@@ -35,7 +35,7 @@ def is_svm_dual(program: Any) -> bool:
         and (np.abs(labels) == 1.0).all()
         and (program.q == -1.0).all()
         and (program.lb == 0.0).all()
-        and np.isfinite(program.ub).all()
+        and np.isfinite(program.ub[0])
         and (program.ub == program.ub[0]).all()
         and (not isinstance(program.P, socp.LowRank) or not program.P.d.any())
     )

@@ -55,7 +55,5 @@ class LinearClassifier(Classifier):
 
     def signed_distance(self, X: Any) -> np.ndarray:
         """(w'x + b) / |w|: how far a sample is from the hyperplane, positive on the side of the class."""
-        values = self.decision_function(X)
         lengths = np.linalg.norm(self.coef_, axis=1)
-        lengths = np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane
-        return values / (lengths[0] if values.ndim == 1 else lengths)
+        return self.decision_function(X) / np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane

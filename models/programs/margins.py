@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 
 import qp
-from socp.problem.blocks import Rows
 
 
 def primal_program(
@@ -71,35 +70,22 @@ def linear_dual(F: Any, damping: np.ndarray, q: np.ndarray, low: np.ndarray, hig
     return p.program()
 
 
-def nu_classifier(G: Any, y: np.ndarray, c: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
-    """Return the dual of the nu classifier (Schölkopf and others 2000) and its row 1'alpha, whose multiplier is -rho.
+def nu_dual(P: Any, s: np.ndarray, C: np.ndarray, total: float, q: np.ndarray | float = 0.0) -> qp.QuadraticProgram:
+    """Return the dual of the nu classifier or the nu regression (Schölkopf and others 2000).
 
-    min  1/2 |w|^2 - nu rho 1'c + c'xi   s.t.   y_i (w'phi(x_i) + b) >= rho - xi_i,   xi, rho >= 0
-    min  1/2 alpha'G alpha   s.t.   y'alpha = 0,   1'alpha = nu 1'c,   0 <= alpha <= c
+    min  1/2 |w|^2 - total rho + C'xi   s.t.   s_k (w'phi(x_k) + b) >= rho - q_k - xi_k,   xi >= 0
+    min  1/2 v'P v + q'v   s.t.   sum of v_k with s_k = 1  =  sum of v_k with s_k = -1  =  total / 2,   0 <= v <= C
 
-    Divided by rho, w, b and alpha are those of the machine with C = c / rho.
+    A classifier has s = y, q = 0 and total = nu 1'C; divided by rho, its w, b and v are those of the machine with the
+    prices C / rho.  A regression has q = -s y, a total of nu times the sum of the samples' prices, and epsilon = -rho.
+    The rows have the multipliers b - rho and b + rho.
     """
-    p = qp.Blocks(alpha=y.size)
-    p.minimize(quadratic={"alpha": G})
-    p.equal(0.0, alpha=y)
-    share = p.equal(nu * c.sum(), alpha=np.ones(y.size))
-    p.bounds(alpha=(0.0, c))
-    return p, share
-
-
-def nu_regression(P: Any, y: np.ndarray, C: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
-    """Return the dual of the nu regression in (alpha, alpha*) and its row of the width, whose multiplier is epsilon.
-
-    min  1/2 |w|^2 + nu epsilon 1'C + C'(xi + xi*)   s.t.   -epsilon - xi* <= y - w'phi(x) - b <= epsilon + xi
-    min  1/2 |w|^2 - y'(alpha - alpha*)   s.t.   1'(alpha - alpha*) = 0,   1'(alpha + alpha*) <= nu 1'C,
-                                                 0 <= alpha, alpha* <= C
-    """
-    p = qp.Blocks(alpha=2 * y.size)
-    p.minimize(quadratic={"alpha": P}, alpha=np.concatenate([-y, y]))
-    p.equal(0.0, alpha=np.repeat([1.0, -1.0], y.size))
-    width = p.at_most(nu * C.sum(), alpha=np.ones(2 * y.size))
-    p.bounds(alpha=(0.0, np.concatenate([C, C])))
-    return p, width
+    p = qp.Blocks(v=s.size)
+    p.minimize(v=q, quadratic={"v": P})
+    rows = sp.csr_array((s, ((s < 0.0).astype(np.int64), np.arange(s.size))), shape=(2, s.size))
+    p.equal(np.array([0.5, -0.5]) * total, v=rows)
+    p.bounds(v=(0.0, C))
+    return p.program()
 
 
 def one_class(K: Any, c: np.ndarray, nu: float) -> qp.QuadraticProgram:

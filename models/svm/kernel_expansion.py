@@ -57,7 +57,7 @@ class KernelExpansion:
 
     def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
         """The samples of one machine; of a precomputed kernel its matrix between them."""
-        if rows.size == X.shape[0]:
+        if np.array_equal(rows, np.arange(X.shape[0])):
             return X
         if self.kernel_.is_precomputed:
             return X[rows][:, rows] if sp.issparse(X) else X[np.ix_(rows, rows)]

@@ -194,7 +194,9 @@ def inner_products(A: Any, B: Any) -> np.ndarray:
 def squares(A: Any) -> np.ndarray:
     """|a|^2 of every row a of A."""
     if sp.issparse(A):
-        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+        A = A.tocsr()
+        sums = np.add.reduceat(np.append(A.data * A.data, 0.0), A.indptr[:-1])
+        return np.where(np.diff(A.indptr) > 0, sums, 0.0)
     return np.einsum("ij,ij->i", A, A)
 
 

@@ -114,6 +114,8 @@ class Machine:
         1 / |w|, the distance of the supporting hyperplanes from the separating one.
     program, solution
         What was solved, and the engine's answer.
+    rho : float
+        What a machine with nu was divided by.
     """
 
     coefficients: np.ndarray
@@ -122,6 +124,7 @@ class Machine:
     margin: float
     program: qp.QuadraticProgram
     solution: qp.Solution
+    rho: float = 1.0
 
 
 class MarginDual:

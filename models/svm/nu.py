@@ -13,12 +13,11 @@ import qp
 from ..base.estimator import warn_unless_good
 from ..base.groups import EngineParameters
 from ..base.parameters import Positive, Share, fitted, parameters
-from ..programs.margins import dual_program, nu_classifier, nu_regression
+from ..programs.margins import dual_program, nu_dual
 from .groups import KernelParameters, MachineParameters
 from .kernels import KernelChoice
 from .margin import Machine, Margin, MarginDual, machine_of
-from .series import Problem
-from .share import solve_share
+from .series import Machines, Problem
 from .svc import MarginClassifier
 from .svr import TubeRegressor
 
@@ -83,40 +82,33 @@ class NuSVC(MarginClassifier, MachineParameters):
 
     rho_: np.ndarray = fitted()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
-        """Solve the programs of all machines."""
-        self._rhos: list[float] = []
-        super().fit(X, y, sample_weight)
-        self.rho_ = np.array(self._rhos)
-        del self._rhos
-        return self
-
-    def _in_series(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> None:
-        """The programs have two rows."""
-
-    def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
-        """The machine divided by rho, which is kept."""
-        y, C = problem.signs, problem.C
-        most = 2.0 * min(C[y > 0.0].sum(), C[y < 0.0].sum()) / C.sum()
+    def _problem(self, rows: np.ndarray, signs: np.ndarray, C: np.ndarray) -> Problem:
+        most = 2.0 * min(C[signs > 0.0].sum(), C[signs < 0.0].sum()) / C.sum()
         if self.nu > most * (1.0 + 1e-12):
             raise ValueError(f"{TOO_LARGE.format(most)}, but {self.nu!r} came")
+        order = np.argsort(-signs, kind="stable")
+        return Problem(rows[order], signs[order], C[order], float(min(self.nu, most) * C.sum()))
+
+    def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
+        """The machine divided by rho."""
+        y, C = problem.signs, problem.C
         margin = self._margin(X, problem, True)
         P = margin.hessian(self.cache_size)
-        p, share = nu_classifier(P, y, C, min(float(self.nu), most))
-        program = p.program()
-        solution = solve_share(replace(margin, q=np.zeros(y.size)), program, False, settings, self.cache_size)
-        if solution is None:
-            solution = MarginDual(program, settings, self.kernel_.is_semidefinite).solve()
+        assert problem.total is not None
+        program = nu_dual(P, y, C, problem.total)
+        solution = MarginDual(program, settings, self.kernel_.is_semidefinite).solve()
         warn_unless_good("NuSVC", solution)
-        rho = -float(solution.y[share.rows][0])
+        rho = 0.5 * float(solution.y[1] - solution.y[0])
         size = np.sqrt(P.diagonal())
         if rho <= ZERO * float(size.max() * (size @ C)) and rho <= ZERO * np.abs(P @ C).max():
             warnings.warn(TOO_SMALL, UserWarning, stacklevel=4)
-            self._rhos.append(0.0)
             larger = float(np.sign(C @ y))
-            return Machine(np.zeros(y.size), larger, np.zeros(y.size, np.int64), np.inf, program, solution)
-        self._rhos.append(rho)
+            return Machine(np.zeros(y.size), larger, np.zeros(y.size, np.int64), np.inf, program, solution, 0.0)
         return divided(margin, P, program, solution, rho)
+
+    def _keep(self, X: Any, codes: np.ndarray, machines: Machines) -> None:
+        super()._keep(X, codes, machines)
+        self.rho_ = machines.rhos
 
 
 @parameters
@@ -171,18 +163,18 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
         sides, both = np.repeat([1.0, -1.0], y.size), np.concatenate([C, C])
         margin = Margin(X, self.kernel_, sides, np.concatenate([-y, y]), both, True)
         P = margin.hessian(self.cache_size)
-        p, width = nu_regression(P, y, C, float(self.nu))
-        program = p.program()
-        solution = solve_share(margin, program, True, settings, self.cache_size)
-        if solution is None:
-            solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
-        self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
+        program = nu_dual(P, sides, both, float(self.nu * C.sum()), margin.q)
+        if self.nu == 1.0:  # no tube is worth its price
+            program = dual_program(P, sides, both, True, margin.q)
+        solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
+        self.epsilon_ = max(0.5 * float(solution.y[0] - solution.y[-1]), 0.0)
         return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)
 
 
 def divided(margin: Margin, P: Any, program: qp.QuadraticProgram, solution: qp.Solution, rho: float = 1.0) -> Machine:
     """The machine of a margin with prices C / rho, from a program's answer divided by rho."""
     dual = MarginDual(dual_program(P, margin.signs, margin.C / rho, margin.bias, margin.q), {}, semidefinite=True)
-    answer = replace(solution, x=solution.x / rho, y=solution.y[:1] / rho, z_bounds=solution.z_bounds / rho)
+    y = solution.y.mean(keepdims=True) / rho
+    answer = replace(solution, x=solution.x / rho, y=y, z_bounds=solution.z_bounds / rho)
     machine = machine_of(replace(margin, C=margin.C / rho), dual, dual.program, answer, answer.x, answer.z_bounds)
-    return replace(machine, program=program, solution=solution)
+    return replace(machine, program=program, solution=solution, rho=rho)

@@ -100,7 +100,8 @@ class Path:
         ratios = np.concatenate([[0.0], Cs[1:] / Cs[:-1]])
         found = qp.solve_series(
             self.K, part, begins[:2], -signs, np.minimum(signs * C, 0.0), np.maximum(signs * C, 0.0),
-            row=samples.bias, tol=self.settings["tol"], parts=np.zeros(count, int), ratios=ratios,
+            sides=np.zeros((count, int(samples.bias))), tol=self.settings["tol"], parts=np.zeros(count, int),
+            ratios=ratios,
         )  # fmt: skip
         if not is_settled(found, self.settings):
             return None

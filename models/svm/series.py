@@ -5,13 +5,15 @@ In u_i = alpha_i y_i the dual of every machine has the same kernel matrix, of wh
     minimize    1/2 u'Ku - y'u
     subject to  1'u = 0,   u_i between 0 and y_i C_i
 
-What follows from the answers is worked out for all machines together, as `margin.Machine` does for one.
+With nu in place of C the linear term is gone and the u of each class have a sum; divided by rho the answer is that of a
+machine with the prices C / rho.  What follows from the answers is worked out for all machines together, as
+`margin.Machine` does for one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ import scipy.sparse as sp
 
 import qp
 
-from ..programs.margins import dual_program
+from ..programs.margins import dual_program, nu_dual
 from .kernels import Kernel
 from .margin import intercept_of, low_rank_pays
 from .multipliers import SETTLED, tell_apart
@@ -27,15 +29,20 @@ from .multipliers import SETTLED, tell_apart
 MOST_SAMPLES = 2500  # of a machine: more of them move less memory with rows in single precision (`qp.KernelMatrix`)
 RANKS = 3  # times the share of features from which a low rank pays for one machine of a linear kernel, for several
 MEGABYTE = 2.0**20
+LEAST = 1e-6  # the share of the values of f below which machines with nu ask for more care: there may be no margin
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One machine: its samples, as places among all, their signs, and the bounds C_i of the alpha_i."""
+    """One machine: its samples, as places among all, their signs, and the bounds C_i of the alpha_i.
+
+    With nu the alpha_i have the sum `total`, and the first samples are those with the sign 1.
+    """
 
     rows: np.ndarray
     signs: np.ndarray
     C: np.ndarray
+    total: float | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,8 @@ class Machines:
     Attributes
     ----------
     coefficients, kinds : arrays, shape (machines, samples)
-    intercepts, margins : arrays, shape (machines,)
+    intercepts, margins, rhos : arrays, shape (machines,)
+        By rho a machine with nu was divided.
     iterations : int
         The most of any.
     answer : function
@@ -56,6 +64,7 @@ class Machines:
     kinds: np.ndarray
     intercepts: np.ndarray
     margins: np.ndarray
+    rhos: np.ndarray
     iterations: int
     answer: Callable[[], tuple[qp.QuadraticProgram, qp.Solution]]
 
@@ -80,37 +89,50 @@ def solve_in_series(
     assert matrix is not None
     begins = np.concatenate([[0], np.cumsum([problem.rows.size for problem in problems])])
     which, signs, C = (np.concatenate([getattr(one, name) for one in problems]) for name in ("rows", "signs", "C"))
-    bounds = signs * C
+    bounds, last, rhos = signs * C, problems[-1], np.ones(len(problems))
+    sides, splits, q = np.zeros((len(problems), int(bias))), None, -signs
+    if last.total is not None:
+        sides, q = np.outer([one.total for one in problems], [0.5, -0.5]), np.zeros(signs.size)
+        splits = np.array([np.count_nonzero(one.signs > 0.0) for one in problems])
     found = qp.solve_series(
-        matrix, which, begins, -signs, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0),
-        row=bias, tol=settings["tol"], verbose=settings.get("verbose", False),
+        matrix, which, begins, q, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), sides=sides, splits=splits,
+        tol=settings["tol"], verbose=settings.get("verbose", False),
     )  # fmt: skip
-    if not is_settled(found, settings):
+    machine, scaled = np.repeat(np.arange(len(problems)), np.diff(begins)), found
+    if last.total is not None:
+        rhos = 0.5 * (found.multipliers[:, 1] - found.multipliers[:, 0])
+        if not (rhos > LEAST * found.residuals[:, 6]).all():
+            return None
+        own = rhos[machine]
+        x, gradient, b = found.x / own, found.gradient / own - signs, found.multipliers.mean(axis=1) / rhos
+        scaled, C = replace(found, x=x, gradient=gradient, multipliers=b[:, None]), C / own
+    if not is_settled(found, settings, np.minimum(rhos, 1.0)):
         return None
-    kinds, alpha, intercepts = sort_out_series(found, begins, signs, C, bias)
-    if (alpha != signs * found.x).any():
+    kinds, alpha, intercepts = sort_out_series(scaled, begins, signs, C, bias)
+    if (alpha != signs * scaled.x).any():
         return None
-    squared = np.add.reduceat(found.x * (found.gradient + signs), begins[:-1])
-    shape, machine = (len(problems), X.shape[0]), np.repeat(np.arange(len(problems)), np.diff(begins))
+    squared = np.add.reduceat(scaled.x * (scaled.gradient + signs), begins[:-1])
+    shape = (len(problems), X.shape[0])
     coefficients, all_kinds = np.zeros(shape), np.zeros(shape, kinds.dtype)
-    coefficients[machine, which], all_kinds[machine, which] = found.x, kinds
-    last = problems[-1]
+    coefficients[machine, which], all_kinds[machine, which] = scaled.x, kinds
 
     def answer() -> tuple[qp.QuadraticProgram, qp.Solution]:
-        part = X if last.rows.size == X.shape[0] else X[last.rows]
-        program = dual_program(kernel.matrix(part, last.signs, cache_size), last.signs, last.C, bias)
+        P = kernel.matrix(X[last.rows], last.signs, cache_size)
+        program = dual_program(P, last.signs, last.C, bias)
+        if last.total is not None:
+            program = nu_dual(P, last.signs, last.C, last.total)
         return program, found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
 
     with np.errstate(divide="ignore"):
         margins = 1.0 / np.sqrt(np.maximum(squared, 0.0))
-    return Machines(coefficients, all_kinds, intercepts, margins, int(found.rounds.max()), answer)
+    return Machines(coefficients, all_kinds, intercepts, margins, rhos, int(found.rounds.max()), answer)
 
 
-def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any]) -> bool:
-    """Whether all programs are solved, and what is on the margin is there."""
+def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any], unit: np.ndarray | float = 1.0) -> bool:
+    """Whether all programs are solved, and what is on the margin is there, which is so large."""
     slopes, scales = found.residuals[:, 2], found.residuals[:, 6]
     solved = (found.rounds > 0) & (found.rounds <= settings["max_iter"])
-    return bool((solved & (slopes <= max(SETTLED, settings["tol"]) * scales)).all())
+    return bool((solved & (slopes <= max(SETTLED, settings["tol"]) * scales * unit)).all())
 
 
 def sort_out_series(
@@ -121,7 +143,7 @@ def sort_out_series(
     -g_i = y_i - (f(x_i) - b), and b is the multiplier.
     """
     machine, alpha = np.repeat(np.arange(begins.size - 1), np.diff(begins)), signs * found.x
-    violation = -signs * (found.gradient + found.multipliers[machine])
+    violation = -signs * (found.gradient + found.multipliers.sum(axis=1)[machine])
     kinds, alpha = tell_apart(alpha, C, violation, np.maximum.reduceat(alpha, begins[:-1])[machine])
     intercepts = np.zeros(begins.size - 1)
     for k in range(intercepts.size if bias else 0):

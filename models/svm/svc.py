@@ -67,12 +67,16 @@ class MarginClassifier(KernelClassifier):
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         used = self._kernel_to_fit(X, weights)
         problems = [
-            Problem(used[rows], signs, C[used[rows]])
+            self._problem(used[rows], signs, C[used[rows]])
             for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class)
         ]
         found = self._in_series(X, problems, settings)
         self._keep(X, codes, self._one_by_one(X, problems, settings) if found is None else found)
         return self
+
+    def _problem(self, rows: np.ndarray, signs: np.ndarray, C: np.ndarray) -> Problem:
+        """The problem of one machine."""
+        return Problem(rows, signs, C)
 
     def _in_series(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines | None:
         """All machines in one call, where that will do."""
@@ -95,7 +99,8 @@ class MarginClassifier(KernelClassifier):
             np.array([spread(one.coefficients, problem.rows, shape) for one, problem in pairs]),
             np.array([spread(one.kinds, problem.rows, shape) for one, problem in pairs]),
             np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
-            max(one.solution.iterations for one in machines), lambda: (last.program, last.solution),
+            np.array([one.rho for one in machines]), max(one.solution.iterations for one in machines),
+            lambda: (last.program, last.solution),
         )  # fmt: skip
 
     def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:

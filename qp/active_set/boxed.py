@@ -2,10 +2,13 @@
 
     minimize 1/2 x'Px + q'x   subject to   a'x = side,  lb <= x <= ub,     g = Px + q,  v = g + a y
 
-A variable x_k is free to move where its slope v_k does not push it against a bound that it is at.
+A variable x_k is free to move where its slope v_k does not push it against a bound that it is at.  There may be two
+rows without a variable in common, of the first variables and of the last: v = g + a y with the y of the variable's own.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +43,12 @@ class BoxedProgram(Box):
     made, wanted = integers("size"), integers("size")
     diagonal = floats("size")  # of P, and a curvature in place of that of the row's value
     largest = number()  # of the diagonal
-    side = number()  # what a'x is to be
+    ends = integers("3")  # row r has the entries of a from ends[r] to ends[r + 1]; without a second row it has none
+    sides = floats("2")  # what a'x is to be
     q = floats("size")
     max_work = number()  # the multiplications of factorizations that are allowed
 
-    multiplier = number()  # y
+    multipliers = floats("2")  # y
     objective, scale = number(), number()  # what the dual residual of a round is relative to
     gain, first_gain = number(), number()  # the largest of a variable alone, as the last descent saw it, and at first
     share = number()  # of the first gain, to which the next descent goes
@@ -53,6 +57,10 @@ class BoxedProgram(Box):
     rows_read = integer()  # rows of P, by all descents
     wrong_slope = number()  # the largest, see `wrong_slope`
     work = number()  # the multiplications of factorizations so far
+
+    def __init__(self, size: int, **parts: Any) -> None:
+        super().__init__(size=size, **parts)
+        self.ends[1:] = size
 
 
 class Block(Box):
@@ -80,12 +88,12 @@ class Face(Structure):
     between = integer()  # how many of them are variables of P
     shift = number()  # of the diagonal of P_FF, as a share of it
     factor = floats()  # of P_FF
-    rhs = floats("size")  # -g_F - P_FC e_C
+    rhs = floats("size")  # -v_F - P_FC e_C
     step = floats("size")  # d
     moves = floats("size")  # of all variables, free or not
-    missing = number()  # what the free variables are to add to a'x
+    missing = floats("2")  # what the free variables are to add to a'x
     value_is_free = flag()  # whether the row's own value is a free variable, so that the row has no multiplier
-    multiplier = number()  # y on the face
+    multipliers = floats("2")  # y on the face, less y before
 
 
 @inner
@@ -110,14 +118,14 @@ def wrong_slope(lower: float, upper: float, x: float, v: float) -> float:
 
 
 @inner
-def extremes(box: Box, count: int) -> tuple[int, int, float, float]:
+def extremes(box: Box, first: int, last: int) -> tuple[int, int, float, float]:
     """(i, j, g_i / a_i, g_j / a_j): x_i may rise along the row with the smallest slope, x_j fall with the largest.
 
-    i or j is -1, and its slope infinite, where there is none.
+    The row is that of the variables from `first` to `last`; i or j is -1, and its slope infinite, where there is none.
     """
     a, lb, ub, x, g = box.a, box.lb, box.ub, box.x, box.g
     i, j, low, high = -1, -1, np.inf, -np.inf
-    for k in range(count):
+    for k in range(first, last):
         if a[k] == 0.0:
             continue
         slope = g[k] if a[k] == 1.0 else g[k] / a[k]

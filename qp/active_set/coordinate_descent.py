@@ -22,7 +22,7 @@ SHARE = 0.1  # a block is worked on until the gains are this share of what they 
 @inner
 def best_pair(block: Block, least: float) -> tuple[int, int, float, float]:
     """(i, j, t, the gain) of the best pair; i = -1 when there is none."""
-    i, _, low, high = extremes(block, block.count)
+    i, _, low, high = extremes(block, 0, block.count)
     if not high > low:
         return -1, -1, 0.0, 0.0
     K, a, lb, ub, x, g = block.K, block.a, block.lb, block.ub, block.x, block.g
@@ -95,13 +95,13 @@ def insert(block: Block, side: int, k: int, gain: float) -> None:
 
 
 @inner
-def choose_block(program: BoxedProgram, block: Block, least: float, tol: float) -> None:
+def choose_block(program: BoxedProgram, block: Block, row: int, least: float, tol: float) -> None:
     """Take into the block the variables that gain most, more than tol, on each side of the row and outside it."""
     a, lb, ub, x, g, diagonal = program.a, program.lb, program.ub, program.x, program.g, program.diagonal
-    y, n, gains, counts = program.multiplier, x.size, block.gains, block.counts
+    y, gains, counts = program.multipliers[row], block.gains, block.counts
     for side in range(SIDES):
         counts[side] = 0
-    for k in range(n):
+    for k in range(program.ends[row], program.ends[row + 1]):
         v = g[k] + a[k] * y
         if (v < 0.0 and x[k] < ub[k]) or (v > 0.0 and x[k] > lb[k]):
             curvature = max(diagonal[k], least)
@@ -109,7 +109,7 @@ def choose_block(program: BoxedProgram, block: Block, least: float, tol: float) 
             enough = tol if counts[side] < BLOCK else gains[side * BLOCK + BLOCK - 1]
             if v * v > enough * curvature:
                 insert(block, side, k, v * v / curvature)
-    block.count, program.gain = 0, 0.0
+    block.count = 0
     for side in range(SIDES):
         for r in range(side * BLOCK, side * BLOCK + block.counts[side]):
             block.which[block.count] = block.chosen[r]
@@ -179,18 +179,20 @@ def add_rows(P: Matrix, which: Ints, d: Floats, count: int, g: Floats) -> None:
 @kernel
 def descend_in_blocks(program: BoxedProgram, block: Block, tol: float, max_read: float) -> None:
     """Blocks until no gain is above tol, or `max_read` rows of P were read; g follows x."""
-    least, n = TINY * program.largest, program.x.size
+    least = TINY * program.largest
     while program.rows_read < max_read:
-        i, j, low, high = extremes(program, n)
-        program.multiplier = row_multiplier(i, j, low, high)
-        choose_block(program, block, least, tol)
-        if block.count == 0:
-            return
-        add_to_block(block, i)  # without these no pair of the block may be one that gains
-        add_to_block(block, j)
-        load_block(program, block)
-        descend(block, least, tol, 10 * block.count)
-        moved = unload_block(program, block)
+        moved, program.gain = 0, 0.0
+        for row in range(2):
+            i, j, low, high = extremes(program, program.ends[row], program.ends[row + 1])
+            program.multipliers[row] = row_multiplier(i, j, low, high)
+            choose_block(program, block, row, least, tol)
+            if block.count == 0:
+                continue
+            add_to_block(block, i)  # without these no pair of the block may be one that gains
+            add_to_block(block, j)
+            load_block(program, block)
+            descend(block, least, tol, 10 * block.count)
+            moved += unload_block(program, block)
         if moved == 0:
-            return  # the middle multiplier sees a gain where no pair has it, or rounding takes it
+            return  # there is no gain, only the middle multiplier sees one where no pair has it, or rounding takes it
         program.rows_read += moved

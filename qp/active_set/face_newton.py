@@ -32,22 +32,24 @@ TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT = range(5)
 @inner
 def largest_wrong_slope(program: BoxedProgram) -> float:
     """The largest `wrong_slope`."""
-    a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multiplier
+    a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multipliers
     largest = 0.0
-    for k in range(x.size):
-        largest = max(largest, wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y))
+    for row in range(2):
+        for k in range(program.ends[row], program.ends[row + 1]):
+            largest = max(largest, wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y[row]))
     return largest
 
 
 @kernel
 def find_free(program: BoxedProgram, face: Face, tol: float) -> int:
     """Put the variables on the face that are free; their number."""
-    a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multiplier
+    a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multipliers
     free, count = face.free, 0
-    for k in range(x.size):
-        if (lb[k] < x[k] < ub[k]) or wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y) > tol:
-            free[count] = k
-            count += 1
+    for row in range(2):
+        for k in range(program.ends[row], program.ends[row + 1]):
+            if (lb[k] < x[k] < ub[k]) or wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y[row]) > tol:
+                free[count] = k
+                count += 1
     need_rows(program, free, count)
     face.count = count
     return count
@@ -67,37 +69,44 @@ def factor_free(program: BoxedProgram, face: Face) -> int:
 
 @inner
 def solve_on_face(program: BoxedProgram, face: Face) -> int:
-    """The step t - y v to the minimum on the face that keeps the row, and its y, with the factor that is there.
+    """The step t - V d to the minimum on the face that keeps the rows, with the factor that is there; y moves by d.
 
-    t = P_FF^-1 (-g_F - P_FC e_C) and v = P_FF^-1 a_F; `NO_DESCENT` where the row cannot be kept.
+    t = P_FF^-1 (-v_F - P_FC e_C) and V = P_FF^-1 A_F'; `NO_DESCENT` where a row cannot be kept.
     """
-    size, X = face.count, np.empty(2 * face.count)
-    t, v = X[:size], X[size:]
+    size, rows, n, y = face.count, 1 + int(program.ends[1] < program.ends[2]), program.P.shape[0], face.multipliers
+    X = np.zeros((1 + rows) * size)
     for i in range(size):
-        t[i], v[i] = face.rhs[i], program.a[face.free[i]]
+        row = int(face.free[i] >= program.ends[1])
+        X[i], X[(1 + row) * size + i] = face.rhs[i], program.a[face.free[i]]
     if size > 0:
-        solve_lower(size, face.factor, 2, X)
-        solve_lower_transposed(size, face.factor, 2, X)
-    product, curvature, has_row, n = 0.0, 0.0, False, program.P.shape[0]
+        solve_lower(size, face.factor, 1 + rows, X)
+        solve_lower_transposed(size, face.factor, 1 + rows, X)
+    found = np.zeros((2, 3))  # A_F (t, V)
     for i in range(size):
-        a = program.a[face.free[i]]
-        product += a * t[i]
-        curvature += a * v[i]
-        has_row |= a != 0.0
+        row = int(face.free[i] >= program.ends[1])
+        for c in range(1 + rows):
+            found[row, c] += program.a[face.free[i]] * X[c * size + i]
     if face.value_is_free:
-        way = product - face.missing
+        way = found[0, 0] - face.missing[0]
         end = min(max(way, program.lb[n] - program.x[n]), program.ub[n] - program.x[n])
         face.moves[n] = end
         face.value_is_free = end == way
         if end != way:
-            face.missing += end
-    face.multiplier = 0.0
-    if has_row and not face.value_is_free:
-        face.multiplier = (product - face.missing) / curvature
-    elif not face.value_is_free and abs(product - face.missing) > ROUNDING * (1.0 + abs(program.side)):
+            face.missing[0] += end
+    own, both, other, y[0], y[1] = found[0, 1], found[0, 2], found[1, 2], 0.0, 0.0
+    left, other_left = found[0, 0] - face.missing[0], found[1, 0] - face.missing[1]
+    if own > 0.0 and other > 0.0:
+        y[1] = (other_left - both / own * left) / (other - both / own * both)
+    elif other > 0.0:
+        y[1] = other_left / other
+    elif abs(other_left) > ROUNDING * (1.0 + abs(program.sides[1])):
+        return NO_DESCENT
+    if own > 0.0 and not face.value_is_free:
+        y[0] = (left - both * y[1]) / own
+    elif not face.value_is_free and abs(left) > ROUNDING * (1.0 + abs(program.sides[0])):
         return NO_DESCENT
     for i in range(size):
-        face.step[i] = t[i] - face.multiplier * v[i]
+        face.step[i] = X[i] - y[0] * X[size + i] - (y[1] * X[2 * size + i] if rows > 1 else 0.0)
     return TAKEN
 
 
@@ -114,7 +123,7 @@ def reduce_face(program: BoxedProgram, face: Face) -> int:
             left += 1
         else:
             face.moves[k] = (lb[k] if end <= lb[k] else ub[k]) - x[k]
-            face.missing -= program.a[k] * face.moves[k]
+            face.missing[int(k >= program.ends[1])] -= program.a[k] * face.moves[k]
             gone[count] = k
             count += 1
     face.count = left
@@ -130,12 +139,16 @@ def step_on_face(program: BoxedProgram, face: Face) -> int:
     n, x, a = program.P.shape[0], program.x, program.a
     face.value_is_free = x.size > n and face.count > 0 and face.free[face.count - 1] == n  # then there is no multiplier
     face.count -= int(face.value_is_free)
+    if face.value_is_free:
+        program.multipliers[0] = 0.0
     for i in range(face.count):
-        face.rhs[i] = -program.g[face.free[i]]
-    face.missing = program.side
-    for k in range(x.size):
-        face.moves[k] = 0.0
-        face.missing -= a[k] * x[k]
+        k = face.free[i]
+        face.rhs[i] = -program.g[k] - a[k] * program.multipliers[int(k >= program.ends[1])]
+    for row in range(2):
+        face.missing[row] = program.sides[row]
+        for k in range(program.ends[row], program.ends[row + 1]):
+            face.moves[k] = 0.0
+            face.missing[row] -= a[k] * x[k]
     for _ in range(PASSES):
         program.work += float(face.count) ** 3 / 3.0
         if program.work > program.max_work:
@@ -153,10 +166,12 @@ def step_on_face(program: BoxedProgram, face: Face) -> int:
 def line_search(program: BoxedProgram, face: Face) -> int:
     """x += the step and g with it, or as large a share of the step as the objective falls by."""
     a, lb, ub, x, g, moves, n = program.a, program.lb, program.ub, program.x, program.g, face.moves, program.P.shape[0]
-    knows_multiplier = face.value_is_free
+    knows_multiplier, knows_other = face.value_is_free, False
     for i in range(face.count):
-        moves[face.free[i]] = face.step[i]
-        knows_multiplier |= a[face.free[i]] != 0.0
+        k = face.free[i]
+        moves[k] = face.step[i]
+        knows_multiplier |= a[k] != 0.0 and k < program.ends[1]
+        knows_other |= a[k] != 0.0 and k >= program.ends[1]
     which, d, change, count = np.empty(n, np.int64), np.empty(n), np.zeros(n), 0
     for k in range(n):
         if moves[k] != 0.0:
@@ -165,7 +180,8 @@ def line_search(program: BoxedProgram, face: Face) -> int:
     add_rows(program.P, which, d, count, change)
     slope, curvature, size, share = 0.0, 0.0, 0.0, 1.0
     for k in range(x.size):
-        slope += moves[k] * (g[k] + a[k] * program.multiplier)  # what rounding took from the row counts for nothing
+        y = program.multipliers[int(k >= program.ends[1])]
+        slope += moves[k] * (g[k] + a[k] * y)  # what rounding took from the row counts for nothing
         size += abs(moves[k] * g[k])
     for k in range(n):
         curvature += moves[k] * change[k]
@@ -178,9 +194,10 @@ def line_search(program: BoxedProgram, face: Face) -> int:
         x[k] = lb[k] if way == lb[k] - x[k] else ub[k] if way == ub[k] - x[k] else x[k] + way
         if k < n:
             g[k] += share * change[k]
-    program.multiplier = face.multiplier
-    if not knows_multiplier or share < 1.0:
-        i, j, low, high = extremes(program, x.size)
-        program.multiplier = row_multiplier(i, j, low, high)
+    for row in range(2):
+        program.multipliers[row] += face.multipliers[row]
+        if share < 1.0 or not (knows_other if row == 1 else knows_multiplier):
+            i, j, low, high = extremes(program, program.ends[row], program.ends[row + 1])
+            program.multipliers[row] = row_multiplier(i, j, low, high)
     program.wrong_slope = largest_wrong_slope(program)
     return TAKEN if share == 1.0 else SHORTENED

@@ -202,7 +202,7 @@ class Rounds:
         self.face = Face(size=size)
         program, self.face.factor = self.program, np.empty(n * n)  # of which only what is used takes memory
         program.count, program.q[:n] = n, method.program.q
-        program.P, program.largest, program.side = method.P, method.largest, method.side
+        program.P, program.largest, program.sides[0] = method.P, method.largest, method.side
         program.a, program.lb, program.ub, program.diagonal = method.a, method.lb, method.ub, method.diagonal
         program.x[:n] = np.clip(0.0 if last is None else last, method.lb[:n], method.ub[:n])
 
@@ -255,7 +255,7 @@ class Rounds:
         program, n, x = self.method.program, self.n, self.program.x[: self.n].copy()
         y, z = np.zeros(program.m), np.zeros(n)
         if self.knows_gradient:
-            multiplier = self.program.multiplier
+            multiplier = self.program.multipliers[0]
             if self.method.row is not None:
                 y[self.method.row] = multiplier
             z = -(self.program.g[:n] + self.program.a[:n] * multiplier)

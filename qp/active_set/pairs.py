@@ -4,7 +4,8 @@
 
 K repeats the kernel of the samples: variable k is one of sample k modulo their number.  u_i rises and u_j falls by the
 same: i has the largest F of those that may rise, j the largest gain with it (Fan, Chen and Lin 2005).  Without the row
-one variable moves at a time.  As long as the largest F that may rise is above the smallest that may fall, there is a
+one variable moves at a time.  There may be two rows, of the first variables and of the last: then both variables are of
+the one with the larger gap.  As long as the largest F that may rise is above the smallest that may fall, there is a
 gain.
 
 Masks with 0 for what may rise and minus a huge number for what may not let the loops over all variables work on several
@@ -33,8 +34,8 @@ DONE, ROWS_WANTED, ROOM_WANTED, PAUSED = range(4)  # why `descend_in_pairs` came
 class Pairs(Structure):
     """The variables, and what choosing the next pair asks of them.
 
-    `size` variables of `count` samples, in so many `tiles` for each time that a sample comes; `most` rows are made at
-    once.
+    `size` variables of `count` samples in so many `tiles`, each with variables of one row and samples that follow each
+    other; `most` rows are made at once.
     """
 
     size, count, tiles, most = (
@@ -42,14 +43,15 @@ class Pairs(Structure):
         dimension(),
         dimension(),
         dimension(),
-    )  # variables, samples, of a side, wanted
+    )  # variables, samples, tiles, wanted
     has_row = flag()
+    begins, second = integers("tiles + 1"), integer()  # of the tiles, and the first one of the second row
     u, F, lower, upper = floats("size"), floats("size"), floats("size"), floats("size")
     may_rise, may_fall = floats("size"), floats("size")  # 0, or -FAR, or FAR where it may not
     diagonal = floats("count")  # of the kernel
-    tops, bottoms = floats("tiles * size // count"), floats("tiles * size // count")
+    tops, bottoms = floats("tiles"), floats("tiles")
     least = number()  # a curvature below it counts as this
-    top, bottom = number(), number()  # the largest F that may rise, the smallest that may fall
+    top, bottom = floats("2"), floats("2")  # of each row the largest F that may rise, the smallest that may fall
     steps, made = integer(), integer()  # pairs that moved, rows that were made
 
     wanted, gains, places = integers("most"), floats("most"), integers("most")
@@ -99,13 +101,12 @@ def new_place(store: RowStore, sample: int) -> int:
 @inner
 def want(pairs: Pairs, store: RowStore, sample: int) -> None:
     """List the sample as missing a row, and others whose variables slope most and have none."""
-    n, middle, found = pairs.count, 0.5 * (pairs.top + pairs.bottom), 1
+    n, found, split = pairs.count, 1, pairs.begins[pairs.second]
     F, rise, fall, wanted, gains, most = pairs.F, pairs.may_rise, pairs.may_fall, pairs.wanted, pairs.gains, pairs.most
-    if not pairs.has_row:
-        middle = 0.0
     wanted[0] = sample
     for k in range(pairs.size if most > 1 else 0):
-        slope = F[k] - middle
+        row = int(k >= split)
+        slope = F[k] - (0.5 * (pairs.top[row] + pairs.bottom[row]) if pairs.has_row else 0.0)
         if (slope <= 0.0 or rise[k] != 0.0) and (slope >= 0.0 or fall[k] != 0.0):
             continue
         slope, other = abs(slope), k % n
@@ -185,16 +186,15 @@ def note_masks(pairs: Pairs, k: int) -> None:
 @inner
 def move_gradient(pairs: Pairs, t: float, Ki: Singles, Kj: Singles) -> None:
     """F -= t (K_i - K_j) for all variables, and the extremes after it."""
-    n, tiles, F, rise, fall = pairs.count, pairs.tiles, pairs.F, pairs.may_rise, pairs.may_fall
-    pairs.top, pairs.bottom = -FAR, FAR
+    F, rise, fall = pairs.F, pairs.may_rise, pairs.may_fall
+    for row in range(2):
+        pairs.top[row], pairs.bottom[row] = -FAR, FAR
     for tile in range(pairs.tops.size):
-        a, first = tile % tiles * TILE, tile // tiles * n
-        b = min(a + TILE, n)
-        top, bottom = move_tile(
-            F[first + a : first + b], rise[first + a : first + b], fall[first + a : first + b], Ki[a:b], Kj[a:b], t
-        )
+        a, b, row = pairs.begins[tile], pairs.begins[tile + 1], int(tile >= pairs.second)
+        i, j = a % pairs.count, a % pairs.count + b - a
+        top, bottom = move_tile(F[a:b], rise[a:b], fall[a:b], Ki[i:j], Kj[i:j], t)
         pairs.tops[tile], pairs.bottoms[tile] = top, bottom
-        pairs.top, pairs.bottom = max(pairs.top, top), min(pairs.bottom, bottom)
+        pairs.top[row], pairs.bottom[row] = max(pairs.top[row], top), min(pairs.bottom[row], bottom)
 
 
 @kernel
@@ -206,38 +206,34 @@ def note_extremes(pairs: Pairs, none: Singles) -> None:
 
 
 @inner
-def first_variable(pairs: Pairs) -> int:
+def first_variable(pairs: Pairs, row: int) -> int:
     """The variable with the largest F that may rise; without a row also one that falls, where that slopes more."""
-    n, tiles, falls = pairs.count, pairs.tiles, not pairs.has_row and -pairs.bottom > pairs.top
-    tile = 0
-    while pairs.bottoms[tile] > pairs.bottom if falls else pairs.tops[tile] < pairs.top:
+    top, bottom = pairs.top[row], pairs.bottom[row]
+    falls, tile = not pairs.has_row and -bottom > top, pairs.second * row
+    while pairs.bottoms[tile] > bottom if falls else pairs.tops[tile] < top:
         tile += 1
-    k = tile // tiles * n + tile % tiles * TILE
-    while pairs.F[k] + pairs.may_fall[k] > pairs.bottom if falls else pairs.F[k] + pairs.may_rise[k] < pairs.top:
+    k = pairs.begins[tile]
+    while pairs.F[k] + pairs.may_fall[k] > bottom if falls else pairs.F[k] + pairs.may_rise[k] < top:
         k += 1
     return k
 
 
 @inner
-def second_variable(pairs: Pairs, i: int, Ki: Singles) -> int:
-    """The variable that gains most by falling where i rises."""
-    n, tiles, own, top, best, at = pairs.count, pairs.tiles, pairs.diagonal[i % pairs.count], pairs.top, 0.0, -1
+def second_variable(pairs: Pairs, row: int, i: int, Ki: Singles) -> int:
+    """The variable of the row that gains most by falling where i rises."""
+    n, begins, own, top, best, at = pairs.count, pairs.begins, pairs.diagonal[i % pairs.count], pairs.top[row], 0.0, -1
     F, fall, diagonal, least = pairs.F, pairs.may_fall, pairs.diagonal, pairs.least
-    for tile in range(pairs.tops.size):
-        a, first = tile % tiles * TILE, tile // tiles * n
-        b = min(a + TILE, n)
-        gain = gain_in_tile(
-            F[first + a : first + b], fall[first + a : first + b], Ki[a:b], diagonal[a:b], own, top, least
-        )
+    for tile in range(pairs.second * row, pairs.tops.size if row == 1 else pairs.second):
+        a, b = begins[tile], begins[tile + 1]
+        j = a % n
+        gain = gain_in_tile(F[a:b], fall[a:b], Ki[j : j + b - a], diagonal[j : j + b - a], own, top, least)
         if gain > best:
             best, at = gain, tile
     if at < 0:
         return -1
-    a, first = at % tiles * TILE, at // tiles * n
-    b = min(a + TILE, n)
-    return first + a + where_gain_is(
-        F[first + a : first + b], fall[first + a : first + b], Ki[a:b], diagonal[a:b], own, top, least
-    )  # fmt: skip
+    a, b = begins[at], begins[at + 1]
+    j = a % n
+    return a + where_gain_is(F[a:b], fall[a:b], Ki[j : j + b - a], diagonal[j : j + b - a], own, top, least)  # type: ignore[no-any-return]
 
 
 @inner
@@ -259,19 +255,21 @@ def descend_in_pairs(pairs: Pairs, store: RowStore, samples: Samples, tol: float
     """Steps until no slope is above tol, rows or room are wanted, or `most` entries were worked on; which of these."""
     n, work = pairs.count, 0
     while work < most:
-        if (pairs.top - pairs.bottom if pairs.has_row else max(pairs.top, -pairs.bottom)) <= tol:
+        top, bottom = pairs.top, pairs.bottom
+        row = int(top[1] - bottom[1] > top[0] - bottom[0])
+        if (top[row] - bottom[row] if pairs.has_row else max(top[0], -bottom[0])) <= tol:
             return DONE
         if store.room < store.slots and pairs.made - store.used >= store.patience:
             return ROOM_WANTED
         made = pairs.made
-        i = first_variable(pairs)
+        i = first_variable(pairs, row)
         if not has_row_of(pairs, store, samples, i % n):
             return ROWS_WANTED
         place = store.place_of[i % n]
         Ki = store.rows[place * n : place * n + n]
         u, lower, upper = pairs.u, pairs.lower, pairs.upper
         if pairs.has_row:
-            j = second_variable(pairs, i, Ki)
+            j = second_variable(pairs, row, i, Ki)
             if j < 0:
                 return DONE
             if not has_row_of(pairs, store, samples, j % n):
@@ -279,7 +277,7 @@ def descend_in_pairs(pairs: Pairs, store: RowStore, samples: Samples, tol: float
             place = store.place_of[j % n]
             Kj = store.rows[place * n : place * n + n]
             curvature = pairs.diagonal[i % n] + pairs.diagonal[j % n] - 2.0 * Ki[j % n]
-            t = min((pairs.top - pairs.F[j]) / max(curvature, pairs.least), upper[i] - u[i], u[j] - lower[j])
+            t = min((top[row] - pairs.F[j]) / max(curvature, pairs.least), upper[i] - u[i], u[j] - lower[j])
             move(pairs, i, j, t, Ki, Kj)
         else:
             t = pairs.F[i] / max(pairs.diagonal[i % n], pairs.least)

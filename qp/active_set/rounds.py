@@ -10,7 +10,7 @@ import numpy as np
 
 from socp.compiled.kernels import inner, kernel
 
-from .boxed import Block, BoxedProgram, Face, need_rows
+from .boxed import Block, BoxedProgram, Face, extremes, need_rows, row_multiplier
 from .coordinate_descent import TINY, add_rows, descend_in_blocks
 from .face_newton import (
     NO_DESCENT,
@@ -53,10 +53,13 @@ def begin(program: BoxedProgram, face: Face, exact: float, max_share: float) -> 
     program.newton, program.exact, program.share, face.shift = 0, exact, FIRST_TOL, SHIFTS[0]
     program.outcome, program.rows_read, program.work, program.first_gain = TAKEN, 0, 0.0, 0.0
     program.max_work = max_share * float(program.count) ** 3 / 3.0
-    for k in range(program.count):
-        if program.lb[k] < program.ub[k]:
-            own = max(program.diagonal[k], TINY * program.largest)
-            program.first_gain = max(program.first_gain, program.g[k] * program.g[k] / own)
+    for row in range(2):
+        i, j, low, high = extremes(program, program.ends[row], program.ends[row + 1])
+        y = row_multiplier(i, j, low, high) if program.ends[1] < program.ends[2] else 0.0
+        for k in range(program.ends[row], min(program.ends[row + 1], program.count)):
+            if program.lb[k] < program.ub[k]:
+                own = max(program.diagonal[k], TINY * program.largest)
+                program.first_gain = max(program.first_gain, (program.g[k] + program.a[k] * y) ** 2 / own)
     program.gain = program.first_gain
 
 

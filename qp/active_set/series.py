@@ -1,8 +1,9 @@
 """Many programs over samples of one kernel, one after another, without a Python object for each.
 
-    minimize 1/2 u'K_w u + q'u   subject to   1'u = 0 (or nothing),   lower <= u <= upper,    K_w = k(x_w, x_w)
+    minimize 1/2 u'K_w u + q'u   subject to   Au = b,   lower <= u <= upper,    K_w = k(x_w, x_w)
 
-These are the machines of one class against another, of folds, of one C after another.  Programs that follow each other
+where Au are the sum of all u, those of the first and of the last variables, or nothing.  These are the machines of one
+class against another, of folds, of one C after another, and with nu in place of C.  Programs that follow each other
 with the same samples w share the rows of K_w that were made.  Each goes the way of `method`, in one compiled call for
 many, and its answer passes the same test on the same data.
 """
@@ -17,7 +18,7 @@ import numpy as np
 
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.memory import keep_freed_memory
-from socp.compiled.structures import Structure, flag, floats, integers, matrix, number, structure
+from socp.compiled.structures import Structure, floats, integers, matrix, number, structure
 from socp.compiled.vec import LANES
 from socp.linalg.accurate import add_both
 from socp.plan.plan import Plan
@@ -42,7 +43,8 @@ class Series(Structure):
     """The programs: k has the samples which[begins[p] : begins[p + 1]] of its part p, its vectors begin at places[k].
 
     Where ratios[k] is not zero, it begins at so many times the answer before, what is at a bound again there; x is the
-    answer, g = K_w x + q there, y the multiplier of the row, and `found` the residuals.  Where it has rows, `log` gets
+    answer, g = K_w x + q there, y[k] the multipliers of the rows, and `found` the residuals.  sides[k] is b, and of two
+    rows the first has the first splits[p] variables.  Where it has rows, `log` gets
     `MAX_ROUNDS` for each program: the objective, the relative slope and how many variables are between their bounds.
     """
 
@@ -50,8 +52,8 @@ class Series(Structure):
     which, begins = integers(), integers()
     parts, places, ratios = integers(), integers(), floats()
     q, lower, upper, x, g = floats(), floats(), floats(), floats(), floats()
-    y, found, rounds, log = floats(), matrix(), integers(), matrix()
-    has_row = flag()  # whether there is 1'u = 0
+    splits, sides = integers(), matrix()
+    y, found, rounds, log = matrix(), matrix(), integers(), matrix()
     tol = number()
 
 
@@ -59,7 +61,8 @@ class Series(Structure):
 def load_part(series: Series, p: int, program: BoxedProgram) -> None:
     """The samples of part p, of whose kernel no row is there."""
     first, samples, part, d = series.begins[p], series.samples, program.samples, series.samples.features
-    program.count, program.largest = series.begins[p + 1] - first, 0.0
+    program.count, program.largest, rows = series.begins[p + 1] - first, 0.0, series.sides.shape[1]
+    program.ends[1] = series.splits[p] if rows == 2 else program.x.size
     for r in range(0, program.count, LANES):
         for lane in range(LANES):  # those behind the last sample repeat it
             k = series.which[first + min(r + lane, program.count - 1)]
@@ -74,15 +77,14 @@ def load_part(series: Series, p: int, program: BoxedProgram) -> None:
             own = (samples.gamma * own + samples.coef0) ** samples.degree
         elif samples.name != LINEAR:
             own = 1.0
-        program.a[r], program.diagonal[r] = 1.0 if series.has_row else 0.0, own
+        program.a[r], program.diagonal[r] = 1.0 if rows > 0 else 0.0, own
         program.largest = max(program.largest, own)
 
 
 @inner
 def load_program(series: Series, k: int, program: BoxedProgram) -> None:
-    """Program k at its start; what is beyond its size is held at zero."""
+    """Program k at its start, where its rows hold; what is beyond its size is held at zero."""
     place, ratio, size = series.places[k], series.ratios[k], program.count
-    program.side, program.multiplier = 0.0, 0.0
     for r in range(program.x.size):
         if r >= size:
             program.lb[r], program.ub[r], program.x[r], program.g[r], program.q[r] = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -92,27 +94,36 @@ def load_program(series: Series, k: int, program: BoxedProgram) -> None:
         if ratio != 0.0 and (before == program.lb[r] or before == program.ub[r]):
             x = lower if before == program.lb[r] else upper
         program.lb[r], program.ub[r], program.x[r], program.q[r] = lower, upper, x, series.q[place + r]
+    for row in range(2):
+        has_row, first, last = row < series.sides.shape[1], program.ends[row], program.ends[row + 1]
+        program.sides[row], program.multipliers[row] = series.sides[k, row] if has_row else 0.0, 0.0
+        missing = program.sides[row] - program.x[first:last].sum()
+        for r in range(first, last if has_row and ratio == 0.0 else first):
+            move = min(max(missing, program.lb[r] - program.x[r]), program.ub[r] - program.x[r])
+            program.x[r] += move
+            missing -= move
 
 
 @inner
 def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
-    """found[k] := the residuals at x, g and the multiplier; whether the stopping test holds."""
-    size, m, found = program.count, 1 if series.has_row else 0, series.found[k]
+    """found[k] := the residuals at x, g and the multipliers; whether the stopping test holds."""
+    size, m, found = program.count, series.sides.shape[1], series.found[k]
     q, lb, ub, x = program.q[:size], program.lb[:size], program.ub[:size], program.x[:size]
-    y, sides, is_bound, lost = np.empty(m), np.zeros(m), np.empty(m), np.zeros(0)
+    y, sides, lost = program.multipliers[:m], program.sides[:m], np.zeros(0)
+    is_bound, rows = np.zeros(m), np.zeros(size, np.int64)
     indptr, Px, Ax, dual = np.empty(size + 1, np.int64), np.zeros(2 * size), np.zeros(2 * m), np.zeros(2 * size)
     for i in range(m):
-        y[i], is_bound[i] = program.multiplier, 1.0 if size == 1 else 0.0
+        is_bound[i] = 1.0 if min(program.ends[i + 1], size) - program.ends[i] == 1 else 0.0
     for r in range(size):
-        indptr[r], Px[r] = m * r, program.g[r] - q[r]
-        slope = -(program.g[r] + program.a[r] * program.multiplier)
+        rows[r] = int(r >= program.ends[1])
+        indptr[r], Px[r] = min(m, 1) * r, program.g[r] - q[r]
+        slope = -(program.g[r] + program.a[r] * program.multipliers[rows[r]])
         dual[r] = 0.0 if (slope < 0.0 and x[r] > lb[r]) or (slope > 0.0 and x[r] < ub[r]) else slope
-    indptr[size] = m * size
+    indptr[size] = min(m, 1) * size
     for i in range(RESIDUALS):
         found[i] = 0.0
     measure_sides(lb, ub, x, dual[:size], lost, lost, CONE, found)
-    ones, rows = np.ones(m * size), np.zeros(m * size, np.int64)
-    add_both(indptr, rows, ones, x, y, Ax, dual)
+    add_both(indptr, rows, np.ones(size), x, y, Ax, dual)
     measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)
     measure_gradient(Px, q, x, lost, dual, found)
     return meets(found, series.tol, np.inf)
@@ -141,7 +152,7 @@ def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, f
 def solve_in_turn(series: Series, program: BoxedProgram, block: Block, face: Face, first: int, most: float) -> int:
     """The programs from `first` on, as many as take `most` multiplications or so; the next."""
     work = 0.0
-    for k in range(first, series.y.size):
+    for k in range(first, series.rounds.size):
         if work > most:
             return k
         p = series.parts[k]
@@ -150,11 +161,12 @@ def solve_in_turn(series: Series, program: BoxedProgram, block: Block, face: Fac
         load_program(series, k, program)
         series.rounds[k] = solve_program(series, k, program, block, face)
         place, size = series.places[k], program.count
-        series.y[k] = program.multiplier
+        for row in range(series.y.shape[1]):
+            series.y[k, row] = program.multipliers[row]
         for r in range(size):
             series.x[place + r], series.g[place + r] = program.x[r], program.g[r]
         work += program.work + float(size) * float(size + program.rows_read)
-    return series.y.size
+    return series.rounds.size
 
 
 @dataclass(frozen=True)
@@ -165,8 +177,8 @@ class SeriesSolutions:
     ----------
     x, gradient : arrays
         u and K_w u + q of the programs, one behind the other.
-    multipliers : array, shape (programs,)
-        y: K_w u + q + y is zero where u is between its bounds.
+    multipliers : array, shape (programs, rows)
+        y: K_w u + q + y is zero where u is between its bounds, with the y of its row.
     residuals : array, shape (programs, fields of `Residuals`)
     rounds : array of int, shape (programs,)
         `UNSOLVED` where the test does not hold; such a program is to be solved otherwise.
@@ -177,7 +189,8 @@ class SeriesSolutions:
     --------
     >>> import numpy as np
     >>> kernel, which, q = KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
-    >>> found = solve_series(kernel, which, np.array([0, 2]), q, -9.0 * (q > 0), 9.0 * (q < 0), row=True, tol=1e-10)
+    >>> lower, upper = -9.0 * (q > 0), 9.0 * (q < 0)
+    >>> found = solve_series(kernel, which, np.array([0, 2]), q, lower, upper, sides=[[0.0]], tol=1e-10)
     >>> program = QuadraticProgram(KernelMatrix(np.eye(2), "linear", signs=-q), [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0)
     >>> found.solution(0, slice(0, 2), program).x
     array([1., 1.])
@@ -193,8 +206,8 @@ class SeriesSolutions:
     def solution(self, k: int, at: slice, program: QuadraticProgram) -> Solution:
         """The answer of program k, which is at these places, as that of the same program with signs, x = s * u."""
         P: Any = program.P
-        signs, y = P.signs, self.multipliers[k : k + 1] if program.m else np.zeros(0)
-        x, slopes = signs * self.x[at], self.gradient[at] + y.sum()
+        signs, y = P.signs, self.multipliers[k]
+        x, slopes = signs * self.x[at], self.gradient[at] + signs * (y @ program.A)
         x, z = np.where(x == 0.0, 0.0, x), -signs * slopes
         z[((x > program.lb) & (z < 0.0)) | ((x < program.ub) & (z > 0.0))] = 0.0
         found = residuals(program, x, y, z, Px=signs * self.gradient[at] - program.q)
@@ -212,7 +225,8 @@ class SeriesSolutions:
 
 def solve_series(
     kernel: KernelMatrix, which: np.ndarray, begins: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray,
-    *, row: bool, tol: float, parts: np.ndarray | None = None, ratios: np.ndarray | None = None, verbose: bool = False,
+    *, tol: float, sides: np.ndarray | None = None, splits: np.ndarray | None = None, parts: np.ndarray | None = None,
+    ratios: np.ndarray | None = None, verbose: bool = False,
 ) -> SeriesSolutions:  # fmt: skip
     """The minima of all programs.
 
@@ -224,10 +238,12 @@ def solve_series(
         The samples of part p are which[begins[p] : begins[p + 1]].
     q, lower, upper : arrays
         Of all programs, one behind the other; the bounds are finite.
-    row : bool
-        Whether 1'u = 0 is asked for.
     tol : float
         Of the stopping test.
+    sides : array, shape (programs, 1) or (programs, 2), optional
+        What the u of each program are to sum to; or with `splits` those of the first and of the last samples.
+    splits : array of int, optional
+        For two sides: how many samples of each part are the first.
     parts : array of int, optional
         The part of each program; one program for every part by default.
     ratios : array, optional
@@ -241,7 +257,7 @@ def solve_series(
     >>> kernel = KernelMatrix(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), "linear")
     >>> which, begins = np.array([0, 1, 0, 2]), np.array([0, 2, 4])
     >>> q, upper = np.array([-1.0, 1.0, -1.0, 1.0]), np.array([9.0, 0.0, 0.25, 0.0])
-    >>> solve_series(kernel, which, begins, q, upper - 9.0, upper, row=True, tol=1e-10).x
+    >>> solve_series(kernel, which, begins, q, upper - 9.0, upper, sides=np.zeros((2, 1)), tol=1e-10).x
     array([ 1.  , -1.  ,  0.25, -0.25])
     """
     samples = kernel.compiled()
@@ -251,13 +267,15 @@ def solve_series(
     sizes = np.diff(begins)
     parts = np.arange(sizes.size) if parts is None else parts
     count, size, most = parts.size, int(sizes.max(initial=0)), int(sizes[parts].sum())
+    sides = np.empty((count, 0)) if sides is None else np.asarray(sides, dtype=np.float64)
     series = Series(
         samples=samples, which=which, begins=begins, parts=parts, ratios=np.zeros(count) if ratios is None else ratios,
         places=np.cumsum(sizes[parts]) - sizes[parts], q=q, lower=lower, upper=upper, x=np.empty(most),
-        g=np.empty(most), y=np.zeros(count), found=np.full((count, RESIDUALS), np.nan), rounds=np.zeros(count, int),
-        log=np.full((count * MAX_ROUNDS if verbose else 0, 3), np.nan),
+        g=np.empty(most), y=np.zeros(sides.shape), found=np.full((count, RESIDUALS), np.nan),
+        rounds=np.zeros(count, int), log=np.full((count * MAX_ROUNDS if verbose else 0, 3), np.nan), sides=sides,
+        splits=sizes if splits is None else splits,
     )  # fmt: skip
-    series.has_row, series.tol = row, tol
+    series.tol = tol
     part = samples_of(
         np.zeros((size, samples.features)),
         str(kernel.kernel),
@@ -280,9 +298,9 @@ def solve_series(
 
 def _show(series: Series, seconds: float) -> None:
     """Print the rounds of all programs, which are over."""
-    count, size, solved = series.y.size, series.x.size, np.count_nonzero(series.rounds > 0)
+    (count, rows), size, solved = series.y.shape, series.x.size, np.count_nonzero(series.rounds > 0)
     plan = Plan("dense", ROWS_MADE, method="working set", what=f"active set, {count} programs over samples of a kernel")
-    printing.header(plan, series.tol, size, count * int(series.has_row), 2 * size, (), (0, size * int(series.has_row)))
+    printing.header(plan, series.tol, size, count * rows, 2 * size, (), (0, size * min(rows, 1)))
     for log in series.log.reshape(count, MAX_ROUNDS, 3):
         rounds = log[~np.isnan(log[:, 0])]
         for record in trace_of(np.column_stack([rounds, np.full(len(rounds), np.nan)]), 0.0):

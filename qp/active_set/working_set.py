@@ -5,7 +5,8 @@
     Newton      the program of the variables that are between their bounds, or held there with the wrong sign, while all
                 others stay: `face_newton` solves it, and only this part of P is made
 
-in turn.  In u = s * x the signs of P are gone, and a row c s'x = side is 1'u = side / c.
+in turn.  In u = s * x the signs of P are gone, and a row c s'x = side is 1'u = side / c; likewise each of two rows, of
+the first variables and of the last.
 """
 
 from __future__ import annotations
@@ -69,8 +70,10 @@ class WorkingSet(ActiveSet):
             "dense", "rows of P are made as they are read", method="working set",
             what=f"working set, {program.n} variables with a kernel matrix P",
         )  # fmt: skip
-        self.row, self.slope = program.row_along_signs()
-        self.side = 0.0 if self.row is None else float(program.l[self.row]) / self.slope
+        along = program.rows_along_signs()
+        assert along is not None
+        self.rows, self.slopes, self.ends = along
+        self.sides = program.l[self.rows] / self.slopes
         rises = self.signs > 0.0
         self.lower = np.where(rises, program.lb, -program.ub)
         self.upper = np.where(rises, program.ub, -program.lb)
@@ -92,6 +95,10 @@ class WorkingSet(ActiveSet):
             if not run.descend(target, settings.time_limit):
                 return Status.TIME_LIMIT
             run.find_gradient()
+            if k == 0 and self.rows.size == 2:  # the unit of slopes, twice rho, is not known before
+                if not run.descend(FIRST_SHARE * run.gap(), settings.time_limit):
+                    return Status.TIME_LIMIT
+                run.find_gradient()
             for _ in range(ROUNDS_AT_ONCE):
                 tol = exact * min(settings.tol * run.size_of_gradient(), settings.tol_abs or np.inf)
                 if run.slope() <= tol:
@@ -130,10 +137,14 @@ class WorkingRounds(Rounds):
         self.records: list[tuple[float, float, int, float]] = []
         count, compiled = kernel.count, kernel.compiled()
         batch = BATCH if compiled is not None and compiled.features <= FEW_FEATURES else AT_ONCE
-        self.pairs = pairs = Pairs(size=self.n, count=count, tiles=-(-count // TILE), most=batch)
+        tiles = sorted(
+            {first + at for first in range(0, self.n, count) for at in range(0, count, TILE)} | set(method.ends)
+        )
+        self.pairs = pairs = Pairs(size=self.n, count=count, tiles=len(tiles) - 1, most=batch)
+        pairs.begins, pairs.second = np.array(tiles), tiles.index(method.ends[1])
         pairs.lower, pairs.upper, pairs.diagonal = method.lower, method.upper, kernel.kernel_diagonal()
         pairs.least = LEAST * float(pairs.diagonal.max(initial=0.0)) or 1.0
-        pairs.has_row, pairs.exact = method.row is not None, compiled is not None
+        pairs.has_row, pairs.exact = method.rows.size > 0, compiled is not None
         if compiled is not None and method.store is None:
             add_singles(compiled)
         self.samples = Samples(count=count, features=0) if compiled is None else compiled
@@ -161,21 +172,21 @@ class WorkingRounds(Rounds):
         store.place_of[:] = -1
 
     def meet_row(self) -> bool:
-        """Move the point until the row holds, the variables in their order; False where it cannot be met."""
-        method, u = self.method, self.pairs.u
-        missing = method.side - float(u.sum())
-        if method.row is None or missing == 0.0:
-            return True
-        room = np.abs((method.upper if missing > 0.0 else method.lower) - u)
-        order = np.argsort(
-            (u == method.lower) | (u == method.upper), kind="stable"
-        )  # those at a bound stay if they can
-        before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
-        moves = np.zeros(self.n)
-        moves[order] = np.clip(abs(missing) - before, 0.0, room[order])
-        u += np.copysign(moves, missing)
-        np.clip(u, method.lower, method.upper, out=u)
-        return float(moves.sum()) >= (1.0 - 1e-12) * abs(missing)
+        """Move the point until the rows hold, the variables in their order; False where one cannot be met."""
+        method = self.method
+        for side, first, last in zip(method.sides, method.ends, method.ends[1:]):
+            u, lower, upper = (data[first:last] for data in (self.pairs.u, method.lower, method.upper))
+            missing = float(side - u.sum())
+            room = np.abs((upper if missing > 0.0 else lower) - u)
+            order = np.argsort((u == lower) | (u == upper), kind="stable")  # those at a bound stay if they can
+            before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
+            moves = np.zeros(u.size)
+            moves[order] = np.clip(abs(missing) - before, 0.0, room[order])
+            u += np.copysign(moves, missing)
+            np.clip(u, lower, upper, out=u)
+            if float(moves.sum()) < (1.0 - 1e-12) * abs(missing):
+                return False
+        return True
 
     def find_gradient(self) -> None:
         """F := -s * q - K u in float64, from the samples, and what follows from it.
@@ -207,19 +218,25 @@ class WorkingRounds(Rounds):
 
     def slope(self) -> float:
         """The largest gap between what may rise and what may fall; without a row between those and zero."""
-        pairs = self.pairs
-        if pairs.has_row:
-            return pairs.top - pairs.bottom if pairs.top > -FAR and pairs.bottom < FAR else 0.0
-        return max(pairs.top, -pairs.bottom, 0.0)
-
-    def multiplier(self) -> float:
-        """b, which F is where variables are between their bounds: the middle; zero without a row."""
         top, bottom = self.pairs.top, self.pairs.bottom
-        if not self.pairs.has_row:
-            return 0.0
-        if top > -FAR and bottom < FAR:
-            return 0.5 * (top + bottom)
-        return bottom if top == -FAR else top
+        if self.pairs.has_row:
+            return max(float(t - b) if t > -FAR and b < FAR else 0.0 for t, b in zip(top, bottom))
+        return max(float(top[0]), -float(bottom[0]), 0.0)
+
+    def multipliers(self) -> np.ndarray:
+        """b, which F is where variables of a row are between their bounds: the middle; zero without a row."""
+        top, bottom = self.pairs.top, self.pairs.bottom
+        ends = np.where(top == -FAR, bottom, top), np.where(bottom == FAR, top, bottom)
+        return 0.5 * (ends[0] + ends[1]) * self.pairs.has_row  # type: ignore[no-any-return]
+
+    def gap(self) -> float:
+        """How far the multipliers of two rows are apart, or what q asks for where that is more."""
+        b, target = self.multipliers(), -self.method.signs * self.method.program.q
+        return max(abs(float(b[0] - b[1])), float(target.max() - target.min()))
+
+    def slopes(self) -> np.ndarray:
+        """F less the multiplier of each variable's row."""
+        return self.pairs.F - np.repeat(self.multipliers(), np.diff(self.method.ends))
 
     def Px(self) -> np.ndarray:
         return -self.method.signs * self.pairs.F - self.method.program.q
@@ -251,8 +268,7 @@ class WorkingRounds(Rounds):
     def step(self, tol: float) -> bool:  # type: ignore[override]
         """Newton's method on the working set; whether it gained something."""
         kernel, pairs, n = self.method.kernel, self.pairs, self.method.kernel.count
-        before, b = self.slope(), self.multiplier()
-        slopes = pairs.F - b
+        before, slopes = self.slope(), self.slopes()
         wrong = max(0.25 * tol, WRONG * before)
         rises, falls = pairs.u < pairs.upper, pairs.u > pairs.lower
         members = np.flatnonzero((rises & falls) | (rises & (slopes > wrong)) | (falls & (slopes < -wrong)))
@@ -264,7 +280,11 @@ class WorkingRounds(Rounds):
         part.diagonal, part.a = part.P.diagonal().copy(), np.full(members.size, float(pairs.has_row))
         part.lb, part.ub, part.largest = pairs.lower[members], pairs.upper[members], float(part.diagonal.max())
         part.x, part.g = pairs.u[members], -pairs.F[members]
-        part.side, part.multiplier, part.max_work = float(part.a @ part.x), -b, np.inf
+        part.ends[1] = np.searchsorted(members, self.method.ends[1])
+        rows = list(zip(self.method.sides, self.method.ends, self.method.ends[1:], part.ends, part.ends[1:]))
+        for r, (side, first, last, a, b) in enumerate(rows):  # what rounding took from the rows is given back
+            part.sides[r] = side - (pairs.u[first:last].sum() - part.x[a:b].sum())
+        part.multipliers, part.max_work = -self.multipliers(), np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
         for _ in range(MAX_ROUNDS):
             if newton_round(part, face, tol) != ONGOING:
@@ -290,10 +310,8 @@ class WorkingRounds(Rounds):
         y, z = np.zeros(program.m), np.zeros(self.n)
         x = np.where(x == 0.0, 0.0, x)
         if self.knows_gradient:
-            b = self.multiplier()
-            if self.method.row is not None:
-                y[self.method.row] = b / self.method.slope
-            z = signs * (self.pairs.F - b)
+            y[self.method.rows] = self.multipliers()[: self.method.rows.size] / self.method.slopes
+            z = signs * self.slopes()
             z[(x > program.lb) & (z < 0.0)] = 0.0
             z[(x < program.ub) & (z > 0.0)] = 0.0
         return x, y, z

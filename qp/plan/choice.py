@@ -41,11 +41,10 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
 
 
 def _suits_working_set(program: QuadraticProgram, P: KernelMatrix, settings: Settings) -> bool:
-    """Whether all variables have two bounds and one row at most has sides, along the signs of the samples."""
+    """Whether all variables have two bounds, and rows with sides are along the signs of the samples."""
     if not settings.active_set:
         return False
-    suits = program.sided_rows.size == 0 or program.row_along_signs()[0] is not None
-    suits = suits and (P.is_semidefinite or not settings.check_convexity)
+    suits = program.rows_along_signs() is not None and (P.is_semidefinite or not settings.check_convexity)
     return bool(suits and np.isfinite(program.lb).all() and np.isfinite(program.ub).all())
 
 

@@ -152,16 +152,30 @@ class QuadraticProgram(WithHessian):
         """The rows with a finite side."""
         return np.flatnonzero(np.isfinite(self.l) | np.isfinite(self.u))
 
-    def row_along_signs(self) -> tuple[int | None, float]:
-        """(the one row with sides, the c with which it is c times the signs of a `KernelMatrix`); None where not so."""
+    def rows_along_signs(self) -> tuple[np.ndarray, np.ndarray, list[int]] | None:
+        """Return the rows with sides where each is c times the signs of a `KernelMatrix`, else None.
+
+        Of two rows the first has the first variables, the second the last.
+
+        Returns
+        -------
+        rows, slopes : arrays, shape (rows,)
+            Their places, and c.
+        ends : list of int
+            Row r has the variables from ends[r] to ends[r + 1].
+        """
         rows = self.sided_rows
-        if rows.size != 1 or self.l[rows[0]] != self.u[rows[0]]:
-            return None, 0.0
-        a = self.A.data if self.m == 1 else self.A[[int(rows[0])], :].toarray()[0]
-        if a.size != self.n:
-            return None, 0.0
-        along = a * self.P.signs
-        return (int(rows[0]), float(along[0])) if along[0] != 0.0 and (along == along[0]).all() else (None, 0.0)
+        if rows.size == 0:
+            return rows, np.zeros(0), [0, self.n, self.n]
+        A = self.A if rows.size == self.m else self.A[rows]
+        if rows.size > 2 or A.data.size != self.n or (self.l[rows] != self.u[rows]).any():
+            return None
+        along, count = A.data * self.P.signs, self.n - int(A.indices.sum())  # of variables in the first row
+        slopes = along[[0, min(count, self.n - 1)][: rows.size]]
+        is_along = slopes.all() and (along[:count] == slopes[0]).all() and (along[count:] == slopes[-1]).all()
+        if not is_along or A.indices[:count].any() or (A.indptr != np.arange(self.n + 1)).any():
+            return None
+        return rows, slopes, [0, count, self.n]
 
     def __repr__(self) -> str:
         return f"QuadraticProgram(n={self.n}, m={self.m})"

@@ -35,7 +35,9 @@ def updated():
 
 def machine():
     kernel, which, q = qp.KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
-    found = solve_series(kernel, which, np.array([0, 2]), q, -9.0 * (q > 0), 9.0 * (q < 0), row=True, tol=1e-10)
+    found = solve_series(
+        kernel, which, np.array([0, 2]), q, -9.0 * (q > 0), 9.0 * (q < 0), sides=np.zeros((1, 1)), tol=1e-10
+    )
     signed = qp.KernelMatrix(np.eye(2), "linear", signs=-q)
     return found.solution(0, slice(0, 2), qp.QuadraticProgram(signed, [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0))
 

@@ -1,17 +1,19 @@
-"""`python -m socp` and `python -m qp`."""
+"""`python -m socp` and `python -m qp`, and the kernels that a program needs."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import scipy.sparse as sp
 
 import qp
 import socp
 from qp import __main__ as quadratic_command
 from qp.files.mat import write
-from socp import Settings
+from socp import Settings, commandline, kernel_groups
 from socp import __main__ as command
 from socp.compiled.kernels import kernels
 from socp.files import cbf
@@ -98,3 +100,55 @@ def test_every_setting_is_an_option_with_its_default_and_its_words(made, left_ou
     for name in Settings.__dataclass_fields__:
         assert (f"--{name.replace('_', '-')} " in shown) == (name not in (*left_out, "callback")), name
     assert "Ruiz equilibration of the data. (default True)" in shown
+
+
+def test_kernels_of_large_programs_are_loaded_where_one_comes(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(commandline, "INTERPRETED", False)
+    monkeypatch.setattr(commandline, "prepare", lambda kernels: loaded.append("small"))
+    monkeypatch.setattr(commandline, "ready_for_large", loaded.append)
+    cones = [socp.NonNeg(2), socp.SecondOrder(3)]
+    small = commandline.GLANCE
+    for n, given, expected in ((0, cones, []), (1, cones, [True]), (1, cones[:1], [False])):
+        loaded.clear()
+        commandline._load_kernels(SimpleNamespace(n=small + n, cones=given))
+        assert loaded == ["small", *expected]
+    loaded.clear()
+    commandline._load_kernels(SimpleNamespace(n=commandline.GLANCE + 1))  # a quadratic program
+    assert loaded == ["small", False]
+    monkeypatch.setattr(commandline, "INTERPRETED", True)
+    commandline._load_kernels(SimpleNamespace(n=commandline.GLANCE + 1))
+    assert len(loaded) == 2
+
+
+def test_kernels_of_large_programs_are_loaded_as_the_data_come(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(kernel_groups, "ready_for_large", loaded.append)
+    small, large = (sp.csc_array((3, kernel_groups.GLANCE + more)) for more in (0, 1))
+    kernel_groups.ready_for(None, small, large.toarray(), cones=[socp.SecondOrder(3)])
+    assert loaded == []
+    kernel_groups.ready_for(small, large, cones=[socp.NonNeg(3)])
+    kernel_groups.ready_for(large, cones=[socp.NonNeg(3), socp.SecondOrder(3)])
+    assert loaded == [False, True]
+
+
+def test_a_package_prepares_its_own_kernels(monkeypatch):
+    asked = []
+    monkeypatch.setattr(kernel_groups, "INTERPRETED", False)
+    monkeypatch.setattr(kernel_groups, "prepare", lambda kernels: asked.append({one.name[:3] for one in kernels}))
+    for prefixes in (["socp."], ["socp.", "qp."], []):
+        assert kernel_groups.prepare_packages(*prefixes) >= 0.0
+    assert asked == [{"soc"}, {"soc", "qp."}, asked[2]] and asked[2] >= {"soc", "qp.", "mod"}
+
+
+def test_groups_of_kernels():
+    """Of a module those that Python calls and that are not deferred, and others where they are named."""
+    groups = "every", "sparse"
+    found = kernel_groups.members(*groups)
+    named = {place for group in groups for place in kernel_groups.GROUPS[group]}
+    by_module = [kernel for kernel in found if kernel.name not in named]
+    assert all(kernel.kind == "kernel" and kernel.deferred is None for kernel in by_module)
+    assert {"socp.method.newton.measure", "socp.kkt.base.restart"} <= {kernel.name for kernel in by_module}
+    assert "socp.kkt.sparse.apply_sparse" in {kernel.name for kernel in found} - {kernel.name for kernel in by_module}
+    rest = {kernel.name for kernel in kernel_groups.members("cones")}
+    assert rest == set(kernel_groups.GROUPS["cones"]) and kernel_groups.members("dual") != []

@@ -8,7 +8,6 @@ import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
 from socp.kkt.dense import DenseKKT, apply_dense
 from socp.method.fallbacks import Fallbacks
-from socp.plan.choice import is_small
 from tests.support.kkt_systems import factor_never
 from tests.support.programs import OPTIMAL, check, planted_optimum, solve_and_check
 
@@ -156,16 +155,3 @@ def test_rays_beside_a_singular_P(seed):
     G[:, 0] -= ray[0] * (G @ ray + rng.integers(0, 3, 2 * n))  # G ray <= 0
     program = ConeProgram(c, G, G @ rng.integers(-2, 3, n) + rng.integers(0, 3, 2 * n), [NonNeg(2 * n)], P=F @ F.T)
     solve_and_check(program, "dual_infeasible")
-
-
-def test_larger_dense_programs_begin_anew_as_well():
-    rng = np.random.default_rng(0)
-    F = rng.normal(size=(300, 300))
-    program = ConeProgram(
-        rng.normal(size=300), -np.eye(300), np.ones(300), [NonNeg(300)], P=F @ F.T / 300 + np.eye(300)
-    )
-    solver = Solver(program)
-    assert isinstance(solver.kkt, DenseKKT) and not is_small(solver.form)
-    solver.kkt._use(factor_never, apply_dense)
-    solution = solver.solve()
-    check(program, solution)

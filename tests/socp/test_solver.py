@@ -34,17 +34,11 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 @pytest.mark.parametrize("name", OPTIMAL)
-def test_optimal(name):
-    program, x, objective = OPTIMAL[name]
-    solve_and_check(program, objective=objective, x=x)
-
-
-@pytest.mark.parametrize("name", OPTIMAL)
 @pytest.mark.parametrize("settings", [
-    {"equilibrate": False}, {"kkt": "ldl"}, {"kkt": "dense"}, {"regularization": 1e-8}, {"step_fraction": 0.9},
+    {}, {"equilibrate": False}, {"kkt": "ldl"}, {"kkt": "dense"}, {"regularization": 1e-8}, {"step_fraction": 0.9},
     {"tol": 1e-5}, {"tol": 1e-10},
 ], ids=str)  # fmt: skip
-def test_optimal_with_other_settings(name, settings):
+def test_optimal(name, settings):
     if name == "large cone":  # no 3 GB of dense arrays, and no sum of 20,000 numbers to 1e-10 of its value
         replaced = {"dense": {"kkt": "auto"}, 1e-10: {"tol": 1e-9}}
         settings = replaced.get(settings.get("kkt", settings.get("tol")), settings)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import qp
 import socp
 from bench.answers.exact import Exact, distances, infeasibility, measure, times, unboundedness
-from bench.answers.verify import verify
+from bench.answers.verify import cone_distance, verify
 
 
 def residuals(program, x, y, z, s=None):
@@ -78,14 +78,18 @@ def test_what_is_not_finite_is_no_answer(part):
 @pytest.mark.parametrize(
     "v, distance",
     [
-        ([2.0, 1.0, 1.0], 0.0), ([-3.0, 0.0, 0.0], 3.0), ([0.0, 1.0], 0.5), ([-1.0], 1.0), ([1.0], 0.0),
-        ([0.0], 0.0), ([5.0, 3.0, 4.0], 0.0), ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
+        ([2.0, 1.0, 1.0], 0.0), ([-3.0, 0.0, 0.0], 3.0), ([0.0, 1.0], 0.5), ([-1.0, 1.0], 1.0), ([-1.0], 1.0),
+        ([1.0], 0.0), ([0.0], 0.0), ([0.0, 0.0, 0.0], 0.0), ([5.0, 3.0, 4.0], 0.0),
+        ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
         ([5.0, 3.0, 4.0 + 2.0**-50], 2.0**-50 * 0.8 / 2.4), ([0.0, 3e200, 4e200], (7 - np.sqrt(24)) * 1e200),
     ],
 )  # fmt: skip
 def test_distance_from_a_second_order_cone(v, distance):
-    found = distances(Exact.of(np.array(v)), [socp.SecondOrder(len(v))])
+    v, cones = np.array(v), [socp.SecondOrder(len(v))]
+    found = distances(Exact.of(v), cones)
     assert found[0] == pytest.approx(distance, rel=1e-9, abs=0.0) and not found[1:].any()
+    if not 0.0 < distance < 1e-12:  # which doubles do not see
+        assert cone_distance(v, cones) == pytest.approx(distance, rel=1e-6, abs=0.0)
 
 
 THOUSAND = 1e3 * (1.0 - 1e-4)  # beside -1e3: a tenth is left, small beside the terms and large beside the slope

@@ -52,18 +52,6 @@ def test_a_certificate_lost_in_rounding_does_not_pass():
     assert verify(program, None, [1.0, -1.0], []).primal_infeasible == 0.0
 
 
-@pytest.mark.parametrize(
-    "v, distance",
-    [
-        ([2.0, 1.0, 1.0], 0.0), ([-3.0, 0.0, 0.0], 3.0), ([0.0, 1.0], 0.5), ([-1.0, 1.0], 1.0), ([-1.0], 1.0),
-        ([1.0], 0.0), ([0.0, 0.0, 0.0], 0.0), ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
-        ([0.0, 3e200, 4e200], (7 - np.sqrt(24)) * 1e200),
-    ],
-)  # fmt: skip
-def test_distance_from_a_second_order_cone(v, distance):
-    assert cone_distance(np.array(v), [socp.SecondOrder(len(v))]) == pytest.approx(distance, rel=1e-6, abs=0.0)
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(-10, 10), min_size=2, max_size=8))
 def test_distance_is_the_smallest_change_that_leads_into_the_cone(values):

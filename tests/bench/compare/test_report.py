@@ -44,6 +44,18 @@ def test_a_record_without_measurements_makes_a_report_too(tmp_path):
 )  # fmt: skip
 def test_seconds(value, text):
     assert tables.seconds(value) == text
+    assert [tables._count(iterations) for iterations in (-1, 0, 7)] == ["-", "0", "7"]
+
+
+def test_troubles_are_those_of_ours_and_what_a_peer_raised():
+    kept = record()
+    kept.measurements.clear()
+    for k, (solver, status, note) in enumerate((
+        ("clarabel", "numerical_error", "ValueError"), ("clarabel", "numerical_error", ""),
+        ("clarabel", "max_iterations", "slow"), ("clarabel", "refused", ""), ("centralpath", "max_iterations", ""),
+    )):  # fmt: skip
+        kept.add(measurement.Measurement(f"p{k}", "", 1, solver, "", status, "failed", 1.0, note=note))
+    assert [row[0] for row in tables._troubles(report.results_of(kept)).rows] == ["p0", "p3", "p4"]
 
 
 def test_a_record_is_read_as_it_was_saved(tmp_path):

@@ -29,6 +29,20 @@ def test_a_solver_that_goes_on_with_what_was_half_done_is_seen(monkeypatch):
     assert wrong and "where a new solver has" in wrong[0]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_interrupt_that_is_swallowed_is_told_where_another_model_is_left(turned, monkeypatch):
+    class Swallows(models.LogisticRegression):
+        def fit(self, X, y):
+            try:
+                return super().fit(X, y)
+            except KeyboardInterrupt:
+                return super().fit(X, 1 - y if turned else y)
+
+    monkeypatch.setattr(interrupts, "ESTIMATORS", (Swallows,))
+    _, wrong = interrupts.run(5, 0, ["fits"])
+    assert len(wrong) == 5 * turned and all("Swallows: the interrupt was swallowed" in line for line in wrong)
+
+
 def test_an_exception_is_told(monkeypatch):
     def broken(self):
         raise IndexError("out of range")

@@ -162,6 +162,7 @@ def test_a_peer_that_raises_has_failed_and_says_why():
     answer = peers.solve("qtqp", qp.QuadraticProgram(np.eye(2), [1.0, -1.0]))
     assert answer.status == "numerical_error"
     assert "constraints" in answer.note and answer.x is None
+    assert answer.iterations == 0 and answer.seconds == 0.0
 
 
 def test_peers_are_chosen_by_the_kind_of_program_and_unknown_ones_are_not_installed():
@@ -197,6 +198,8 @@ def test_forms_keep_the_solution():
     again = form.recover(x, y, np.concatenate([z[4:7], z[7:8], z[9:10], z[:4], z[10:]]))
     for part, expected in zip(again, (x, y, z)):
         assert np.array_equal(part, expected)
+    pairs = one_sided(socp.ConeProgram([1.0], np.ones((3, 1)), np.ones(3), [socp.SecondOrder(2), socp.SecondOrder(1)]))
+    assert (pairs.nonneg, pairs.second_order) == (1, [2])
     linear = with_linear_objective(form)
     point = np.append(x, 0.5 * x @ (program.P @ x))
     slack = linear.h - linear.G @ point

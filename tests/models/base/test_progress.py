@@ -9,6 +9,7 @@ import pytest
 
 import models
 from models.base import progress
+from models.base.ascent import ascend
 from models.base.estimator import Estimator
 from models.base.progress import History
 from tests.models.explanations.test_estimator import first_features
@@ -191,7 +192,7 @@ def test_tables_inside_of_a_table(handles):
     fit(*case[:3], verbose=2)
     last = [handle.shown[-1] for handle in handles]
     (outer,) = [text for text in last if text.startswith("BilevelClassifier\n")]
-    assert "converged" in outer.splitlines()[-1]
+    assert "converged" in outer.splitlines()[-1] and [line.split()[:1] for line in outer.splitlines()].count(["1"]) == 1
     assert len(last) > 1 and all("optimal" in text for text in last if text is not outer)
 
 
@@ -208,3 +209,14 @@ def test_an_interrupted_fit_keeps_what_it_has_printed(capsys):
     with pytest.raises(KeyboardInterrupt):
         model.fit(SEQUENCES)
     assert len(capsys.readouterr().out.splitlines()) == 2 + 3
+
+
+def test_an_ascent_ends_by_a_share_of_its_value_or_of_a_unit():
+    def ended(values, tol, most=10, unit=None):
+        after, history = iter(values), History()
+        return ascend(lambda _: (None, next(after)), lambda _: None, history, tol, most, unit), len(history)
+
+    assert ended([-100.0, -98.9, -97.9, -97.8], 0.01) == (True, 4)
+    assert ended([-100.0, -99.0], 0.01) == ended([-0.5, 0.0], 0.5) == (True, 2)
+    assert ended([0.0, 3.0, 5.0], 0.5, unit=4.0) == (True, 3)
+    assert ended(range(9), 0.0, 3) == (False, 4) and ended([1.0], 0.0, 0) == (False, 1)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import norm
 
 from models import BilevelClassifier, GenerativePrior, LinearDiscriminant
 from models.bilevel.bayes import bayes_hyperplane, bilevel_objective
@@ -62,6 +63,23 @@ def test_two_normal_classes_of_one_covariance_are_parted_by_the_linear_discrimin
     fresh = rng.normal(size=(200, 3))
     np.testing.assert_array_equal(fresh @ plane.w + plane.b > 0.0, lda.predict(fresh) == 1)
     assert len(plane.roots) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_roots_are_stationary_where_the_combination_is_positive_definite(seed):
+    rng = np.random.default_rng(seed)
+    roots = [np.linalg.qr(rng.normal(size=(3, 3)))[0] * np.exp(rng.normal(size=3)) for _ in range(2)]
+    prior = GenerativePrior(0.3 * rng.normal(size=(2, 3)), (0.1, 0.1), tuple(R @ R.T for R in roots))
+    S, d = [part.value for part in prior.Sigma], prior.t[1] - prior.t[0]
+    plane = bayes_hyperplane(prior, weights=(0.8, 0.2))
+    assert plane.roots or not plane.w.any()
+    for tau, error in plane.roots:
+        M = tau * S[0] + (1.0 - tau) * S[1]
+        w = np.linalg.solve(M, d)
+        sigmas = np.sqrt([w @ part @ w for part in S])
+        sides = np.array([0.8, 0.2]) * np.exp(-0.5 * (np.array([tau, 1.0 - tau]) * sigmas) ** 2) / sigmas
+        assert np.linalg.eigvalsh(M)[0] > 0.0 and sides[0] == pytest.approx(sides[1], rel=1e-8)
+        assert error == pytest.approx(0.8 * norm.sf(tau * sigmas[0]) + 0.2 * norm.sf((1.0 - tau) * sigmas[1]))
 
 
 def test_no_root_is_better_than_no_hyperplane():

@@ -205,10 +205,15 @@ def test_an_infeasible_hard_problem_says_which_constraint_cannot_hold():
     assert BilevelClassifier(good, **hard).fit(X, y).solution_.status == "optimal"
     with pytest.raises(socp.ProgramError, match=r"no hyperplane separates.*margins \(4.6\) cannot hold"):
         BilevelClassifier(good, **hard).fit(np.array([[0.0], [1.0], [2.0], [3.0]]) @ [[1.0, 0.0]], [0, 1, 0, 1])
-    between = GenerativePrior(([0.5, 0.0], [3.0, 0.0]), (0.1, 0.1))  # the mean of class 0 beyond its own side
-    with pytest.raises(socp.ProgramError, match=r"constraint \(4.8\) \(class 0\) cannot hold beside the margins"):
-        BilevelClassifier(between, **hard).fit([[0.4, 0.0], [0.4, 1.0], [0.4, -1.0], [0.6, 0], [0.6, 1], [0.6, -1]],
-                                               [0, 0, 0, 1, 1, 1])  # fmt: skip
+    # the mean of one class beyond its own side
+    for means, named in (
+        (([0.5, 0.0], [3.0, 0.0]), r"\(4.8\) \(class 0\)"),
+        (([-2.0, 0.0], [0.5, 0.0]), r"\(4.9\) \(class 1\)"),
+    ):
+        with pytest.raises(socp.ProgramError, match=rf"constraint {named} cannot hold beside the margins"):
+            BilevelClassifier(GenerativePrior(means, (0.1, 0.1)), **hard).fit(
+                [[0.4, 0.0], [0.4, 1.0], [0.4, -1.0], [0.6, 0], [0.6, 1], [0.6, -1]], [0, 0, 0, 1, 1, 1]
+            )
     near = GenerativePrior(([-0.2, 0.0], [0.2, 0.0]), (0.01, 0.01))
     with pytest.raises(socp.ProgramError, match=r"\(4.8\).*and \(4.9\).*together.*it can be at most 0.2\)"):
         BilevelClassifier(near, **hard).fit(X, y)

@@ -16,6 +16,9 @@ def test_explanations_help_as_far_as_they_shorten():
     assert (whole.dimension, explained.dimension) == (6450, 258) and explained.value < whole.value
     assert bounds.explained_error(10**8, 1.0, 2.0, 0.0, 0.05).value == explained.value
     assert not bounds.parallel_error(10, 1.0, 10.0, 0.05).holds
+    assert bounds.margin_error(100, 0.0, 0.05).value == pytest.approx(0.02 * math.log2(16000.0))
+    at_most = bounds.margin_error(100, 100.0 * math.e, 0.05)
+    assert at_most.value == pytest.approx(0.02 * (300.0 * math.e * math.log2(3200.0) + math.log2(16000.0)))
 
 
 def test_the_best_embedding_is_the_best():

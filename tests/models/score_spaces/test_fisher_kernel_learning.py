@@ -114,6 +114,15 @@ def test_learning_lowers_the_error_and_finds_the_neighbours():
     np.testing.assert_allclose(held.transmat_, held.model_.transmat_, atol=1e-5)
 
 
+def test_the_last_objective_is_the_error_of_neighbours_of_the_transformed_sequences():
+    X, y = kinds(2, (12,) * 8)
+    model = FisherKernelLearning(2, penalty=0.0, max_iter=5, random_state=0).fit(X, y)
+    scores = model.transform(X)
+    p = np.exp(-((scores[:, None] - scores) ** 2).sum(axis=2)) * ~np.eye(len(scores), dtype=bool)
+    right = (p * (y[:, None] == y)).sum(axis=1) / p.sum(axis=1)
+    assert model.objectives_[-1] == pytest.approx(1.0 - right.mean(), rel=1e-9)
+
+
 def test_vectors_are_learned_whatever_their_units():
     rng = np.random.default_rng(5)
     models = [random_gaussian(rng, 2) for _ in range(2)]

@@ -132,6 +132,8 @@ def test_symbols_and_vectors_by_both_trainings(kind, training):
     assert model.emissions_.shape == (2, 2, 6 if kind is vectors else 4) and len(model.objectives_) >= 1
     assert hasattr(model, "solution_") == (training == "margin")
     if kind is vectors:  # the units make no difference
+        np.testing.assert_allclose(np.nanmean(batch.values, axis=0), 0.0, atol=1e-9)
+        np.testing.assert_allclose(np.nanstd(batch.values, axis=0), 1.0, rtol=1e-9)
         other = LargeMarginHMM(2, observations=observations, training=training, C=0.1, random_state=0)
         rescaled = [x * [8.0, 0.5] for x in X]
         np.testing.assert_array_equal(other.fit(rescaled, y).predict(rescaled), model.predict(X))

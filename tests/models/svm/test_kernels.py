@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.svm.kernels import Kernel, make_kernel, variance
+from models.svm.kernels import Kernel, make_kernel, squares, variance
 
 rng = np.random.default_rng(0)
 A, B = rng.normal(size=(4, 3)), rng.normal(size=(5, 3)) * (rng.random((5, 3)) < 0.5)
@@ -120,3 +120,12 @@ def test_only_few_monomials_are_made():
     assert Kernel("poly", gamma=0.4, degree=3).explicit(X) is None
     assert Kernel("poly", gamma=0.4, degree=2, coef0=-1.0).explicit(X[:, :2]) is None
     assert Kernel("rbf").explicit(X) is None
+
+
+@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("rows", [[0, 2, 3], [1, 4], [], [4, 5]])
+def test_squares_of_sparse_rows_of_which_some_are_empty(layout, rows):
+    A = np.zeros((6, 4))
+    A[rows] = np.random.default_rng(0).normal(size=(len(rows), 4)) * np.array([1.0, 0.0, 2.0, 1.0])
+    np.testing.assert_allclose(squares(layout(A)), (A**2).sum(axis=1), rtol=1e-14)
+    assert squares(layout(A[:0])).shape == (0,)

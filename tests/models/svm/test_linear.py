@@ -174,7 +174,10 @@ def test_distances_are_signed_and_do_not_depend_on_the_length_of_w():
     np.testing.assert_allclose(model.decision_function(foot), 0.0, atol=1e-12)
     assert ((distances > 0.0) == (model.predict(X) == 1)).all()
     X, y = wine(3)
-    assert LinearSVC().fit(X, y).signed_distance(X).shape == (y.size, 3)
+    model = LinearSVC().fit(X, y)
+    np.testing.assert_allclose(
+        model.signed_distance(X) * np.linalg.norm(model.coef_, axis=1), model.decision_function(X)
+    )
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])

@@ -6,7 +6,7 @@ from sklearn import svm
 
 import qp
 from models import SVC, SVR, NuSVC, NuSVR
-from models.svm import share
+from models.svm import series
 from tests.support.svm_data import breast_cancer, two_classes, wine
 
 
@@ -82,34 +82,48 @@ def test_the_matrix_is_not_made(nu, in_series, monkeypatch):
     expected = [svm.NuSVC(nu=nu, tol=1e-8).fit(X, y), svm.NuSVR(nu=nu, C=2.0, tol=1e-8).fit(X, t)]
     monkeypatch.setattr(qp.KernelMatrix, "toarray", None)
     monkeypatch.setattr(qp.KernelMatrix, "among", None)
-    monkeypatch.setattr(share, "MOST_SAMPLES", 10**9 if in_series else 0)
+    monkeypatch.setattr(series, "MOST_SAMPLES", 10**9 if in_series else 0)
     for machine, target, theirs in zip(machines, (y, t), expected):
         values = machine.fit(X, target).predict(X) if target is t else machine.fit(X, target).decision_function(X)
         other = theirs.predict(X) if target is t else theirs.decision_function(X)
         np.testing.assert_allclose(values, other, atol=1e-5)
         assert machine.solution_.status == "optimal"
-        assert machine.solution_.plan.method == "active set"
+        assert machine.solution_.plan.method == ("active set" if in_series and target is y else "working set")
 
 
 @pytest.mark.parametrize("machine", [NuSVC(0.4), NuSVR(0.4)])
-def test_rows_and_the_whole_matrix_give_the_same_answer(machine, monkeypatch):
+def test_rows_and_the_whole_matrix_give_the_same_answer(machine):
     X, y = two_classes()
     X, y = np.vstack([X, X[:9]]), np.append(y, y[:9])  # samples that come twice
     t = y if isinstance(machine, NuSVC) else np.round(X[:, 0], 1)
     rows = machine.fit(X, t).predict(X), machine.solution_.objective
-    monkeypatch.setattr("models.svm.nu.solve_share", lambda *data: None)
+    assert machine.solution_.plan.method in ("active set", "working set")
+    machine.shrinking = False
     np.testing.assert_allclose(rows[0], machine.fit(X, t).predict(X), atol=1e-6)
     assert rows[1] == pytest.approx(machine.solution_.objective, rel=1e-8)
+    assert machine.solution_.plan.method == "interior point"
 
 
-def test_parts_of_the_samples_tell_where_to_begin_unless_they_lack_a_class(monkeypatch):
-    X, y = two_classes(2700, 3)
-    begun, find = [], share.ShareSearch.find
-    monkeypatch.setattr(share.ShareSearch, "find", lambda self, rho, tol: begun.append(rho) or find(self, rho, tol))
-    machine = NuSVC(0.5).fit(X, y)
-    assert begun[0] == pytest.approx(machine.rho_[0], rel=0.3)
-    below, above = np.flatnonzero(y < 0), np.flatnonzero(y > 0)
-    rows = np.column_stack([below[:300], below[300:600], above[:300]]).ravel()  # every third, and ninth, is below
-    part = NuSVC(0.5).fit(X[rows], y[rows])
-    plain = SVC(1.0 / part.rho_[0]).fit(X[rows], y[rows])
-    np.testing.assert_allclose(part.decision_function(X), plain.decision_function(X), atol=1e-6)
+@pytest.mark.parametrize("n", [400, 2700])
+def test_classes_that_come_one_after_the_other_or_mixed_and_weights_make_no_difference(n):
+    X, y = two_classes(n, 3)
+    order = np.argsort(y, kind="stable")
+    weights = np.where(np.arange(n) % 3 == 0, 2.0, 1.0)
+    mixed = NuSVC(0.5).fit(X, y, weights)
+    sorted_ones = NuSVC(0.5).fit(X[order], y[order], weights[order])
+    repeated = NuSVC(0.5, gamma=mixed.kernel_.gamma).fit(np.vstack([X, X[::3]]), np.append(y, y[::3]))
+    expected = mixed.decision_function(X)
+    np.testing.assert_allclose(sorted_ones.decision_function(X), expected, atol=1e-7)
+    np.testing.assert_allclose(repeated.decision_function(X), expected, atol=1e-6)
+    plain = SVC(1.0 / mixed.rho_[0]).fit(X, y, weights)
+    np.testing.assert_allclose(plain.decision_function(X), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("nu, C", [(0.9, 1.0), (0.3, 100.0), (1.0, 1.0)])
+def test_a_tube_without_width(nu, C):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    t = np.sin(X[:, 0]) + X[:, 1]
+    tube = NuSVR(nu, C=C).fit(X, t)
+    assert 0.0 <= tube.epsilon_ < 1e-9 and tube.solution_.status == "optimal"
+    np.testing.assert_allclose(tube.predict(X), SVR(C=C, epsilon=0.0).fit(X, t).predict(X), atol=1e-6)
+    assert np.abs(tube.dual_coef_).sum() <= nu * C * t.size * (1.0 + 1e-9)

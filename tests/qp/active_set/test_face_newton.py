@@ -41,7 +41,7 @@ def check_point(program, q):
     x = program.x[:N]
     np.testing.assert_allclose(program.g[:N], program.P @ x + q, atol=1e-12)
     assert (program.lb <= program.x).all() and (program.x <= program.ub).all()
-    assert abs(program.a @ program.x - program.side) < 1e-13
+    assert abs(program.a @ program.x - program.sides[0]) < 1e-13
 
 
 def slope_left(program):
@@ -55,15 +55,47 @@ def test_the_minimum_inside_of_the_box(row):
     assert find_free(program, face, 0.0) == program.x.size
     assert step_on_face(program, face) == TAKEN
     check_point(program, q)
-    v = program.g + program.a * program.multiplier
+    v = program.g + program.a * program.multipliers[0]
     assert np.abs(v[:N]).max() < slope_left(program) and program.wrong_slope < slope_left(program)
     if row == "none":
         np.testing.assert_allclose(program.x, np.linalg.solve(program.P, -q), atol=1e-10)
     elif row == "equality":
         kkt = np.block([[program.P, program.a[:, None]], [program.a[None], np.zeros((1, 1))]])
-        np.testing.assert_allclose(np.r_[program.x, program.multiplier], np.linalg.solve(kkt, np.r_[-q, 0]), atol=1e-10)
+        expected = np.linalg.solve(kkt, np.r_[-q, 0])
+        np.testing.assert_allclose(np.r_[program.x, program.multipliers[0]], expected, atol=1e-10)
     else:  # the row ends at the side that it meets, with a multiplier of the right sign
-        assert abs(program.x[N]) == 0.1 and np.sign(program.multiplier) == np.sign(program.x[N])
+        assert abs(program.x[N]) == 0.1 and np.sign(program.multipliers[0]) == np.sign(program.x[N])
+
+
+@pytest.mark.parametrize("width", [10.0, 0.3])
+def test_two_rows_without_a_variable_in_common(width):
+    rng = np.random.default_rng(3)
+    program, face, q = at_zero("equality", width)
+    program.ends[1], program.sides[:], program.multipliers[:] = 23, [0.4, -0.3], rng.normal(size=2)
+    A = np.array([np.where(np.arange(N) < 23, program.a, 0.0), np.where(np.arange(N) < 23, 0.0, program.a)])
+    find_free(program, face, 0.0)
+    assert step_on_face(program, face) == TAKEN
+    x, free = program.x, np.abs(program.x) < width
+    np.testing.assert_allclose(A @ x, program.sides, atol=1e-13)
+    np.testing.assert_allclose(program.g, program.P @ x + q, atol=1e-12)
+    assert free.all() == (width == 10.0) and free[:23].any() and free[23:].any() and face.count == free.sum()
+    v = program.g + program.multipliers @ A
+    assert np.abs(v[free]).max() < 1e-11
+    if width == 10.0:
+        kkt = np.block([[program.P, A.T], [A, np.zeros((2, 2))]])
+        expected = np.linalg.solve(kkt, np.r_[-q, program.sides])
+        np.testing.assert_allclose(np.r_[x, program.multipliers], expected, atol=1e-10)
+
+
+def test_a_row_of_two_that_nobody_can_meet():
+    program, face, _ = at_zero("equality")
+    program.ends[1] = 23
+    program.lb[23:], program.ub[23:], program.sides[1] = 0.0, 0.0, 1.0
+    assert find_free(program, face, 0.0) == 23
+    assert step_on_face(program, face) == NO_DESCENT
+    program.sides[1] = 0.0
+    find_free(program, face, 0.0)
+    assert step_on_face(program, face) == TAKEN and not program.x[23:].any() and program.x[:23].all()
 
 
 def test_a_variable_without_curvature_goes_to_a_bound():
@@ -82,7 +114,7 @@ def test_a_row_between_wide_sides_has_no_multiplier():
     find_free(program, face, 0.0)
     assert step_on_face(program, face) == TAKEN
     check_point(program, q)
-    assert program.multiplier == 0.0
+    assert program.multipliers[0] == 0.0
     np.testing.assert_allclose(program.x[:N], np.linalg.solve(program.P, -q), atol=1e-10)
 
 
@@ -102,7 +134,7 @@ def test_bounds_that_are_met(row, share):
     at_bound = np.abs(program.x[:N]) == width
     assert at_bound.any() and not at_bound.all()
     assert face.count == N - np.count_nonzero(at_bound)
-    v = (program.g + program.a * program.multiplier)[:N]
+    v = (program.g + program.a * program.multipliers[0])[:N]
     assert np.abs(v[~at_bound]).max() < slope_left(program)  # the minimum on the face of those that are left
     assert program.x[:N] @ (program.g[:N] + q) < 0.0
 
@@ -115,14 +147,14 @@ def boxed(P, minimum, lb, ub, a=None, side=0.0):
     program.lb[:], program.ub[:] = lb, ub
     program.g[:] = -program.P @ minimum
     if a is not None:
-        program.a[:], program.side = a, side
+        program.a[:], program.sides[0] = a, side
     face.factor, face.shift = np.empty(n**2), SHIFTS[0]
     return program, face
 
 
 def slopes(program):
     """The largest slope of a variable that may go where it falls, from the definition."""
-    v = program.g + program.a * program.multiplier
+    v = program.g + program.a * program.multipliers[0]
     falls = np.where(v < 0.0, program.x < program.ub, program.x > program.lb)
     return np.abs(v[falls & (v != 0.0)]).max(initial=0.0)
 
@@ -137,7 +169,7 @@ def test_a_step_that_would_rise_ends_at_the_minimum_on_its_way():
     np.testing.assert_allclose(program.x, 10.025 / 82.0 * np.array([1.0, 10.0]), rtol=1e-9)
     np.testing.assert_allclose(program.g, program.P @ program.x + q, atol=1e-12)
     assert np.array([1.0, 10.0]) @ program.g == pytest.approx(0.0, abs=1e-12)
-    assert program.multiplier == 0.0 and program.wrong_slope == slopes(program) > 0.1
+    assert program.multipliers[0] == 0.0 and program.wrong_slope == slopes(program) > 0.1
 
 
 def test_a_shortened_step_has_no_multiplier_of_the_face():
@@ -152,7 +184,7 @@ def test_a_shortened_step_has_no_multiplier_of_the_face():
     assert 0.1 < share < 0.5
     np.testing.assert_allclose(program.x, share * np.array([1.0, 10.0, 1.6, -0.8]), rtol=1e-9)
     # the middle of the slopes 1.6 share - 1 and (2 - 0.8 share) / 2
-    assert program.multiplier == pytest.approx(-0.6 * share, rel=1e-9)
+    assert program.multipliers[0] == pytest.approx(-0.6 * share, rel=1e-9)
     assert program.wrong_slope == slopes(program)
 
 
@@ -165,7 +197,7 @@ def test_a_step_goes_to_its_end_where_that_is_lower_else_to_the_lowest_point_on_
     P = F @ F.T + 10.0 ** rng.uniform(-3, 0) * np.eye(n)
     a = rng.choice([-1.0, 1.0, 2.0], n) if has_row else None
     program, face = boxed(P, rng.normal(size=n) * 10, -rng.uniform(0.1, 9, n), rng.uniform(0.1, 9, n), a)
-    program.multiplier = rng.normal() if has_row else 0.0
+    program.multipliers[0] = rng.normal() if has_row else 0.0
     q = program.g.copy()
     find_free(program, face, 0.0)
     outcome = step_on_face(program, face)
@@ -176,7 +208,7 @@ def test_a_step_goes_to_its_end_where_that_is_lower_else_to_the_lowest_point_on_
         return
     assert (program.lb <= x).all() and (x <= program.ub).all()
     np.testing.assert_allclose(program.g, P @ x + q, atol=1e-11 * whole)
-    assert program.a @ x == pytest.approx(program.side, abs=1e-11)
+    assert program.a @ x == pytest.approx(program.sides[0], abs=1e-11)
     share, at_the_end = x @ way / (way @ way), 0.5 * way @ P @ way + way @ q
     np.testing.assert_allclose(x, share * way, atol=1e-12)
     if outcome == TAKEN:
@@ -185,7 +217,7 @@ def test_a_step_goes_to_its_end_where_that_is_lower_else_to_the_lowest_point_on_
         assert outcome == SHORTENED and at_the_end > -1e-9 * whole
         assert program.g @ way == pytest.approx(0.0, abs=1e-9 * whole)
         # no multiplier belongs to a point on the way: the middle of what the variables ask for is taken
-        assert program.multiplier == row_multiplier(*extremes(program, n))
+        assert program.multipliers[0] == row_multiplier(*extremes(program, 0, n))
     assert program.wrong_slope == slopes(program)
 
 
@@ -198,7 +230,7 @@ def test_why_a_step_is_not_taken():
     find_free(program, face, 0.0)
     assert step_on_face(program, face) == TOO_LARGE
     program, face, _ = at_zero("equality")
-    program.side, program.ub[:], program.x[:] = 1.0, 0.0, 0.0  # nobody may move as the row asks
+    program.sides[0], program.ub[:], program.x[:] = 1.0, 0.0, 0.0  # nobody may move as the row asks
     program.lb[:] = 0.0
     assert find_free(program, face, 0.0) == 0
     assert step_on_face(program, face) == NO_DESCENT
@@ -219,11 +251,11 @@ def test_who_is_free():
 def test_extremes_and_the_multiplier_between_them():
     program, _, _ = at_zero("none")
     program.a[:4], program.g[:4] = [2.0, -1.0, 0.0, 1.0], [2.0, 4.0, -9.0, 3.0]  # slopes 1, -4, none, 3
-    assert extremes(program, 4) == (1, 3, -4.0, 3.0)
+    assert extremes(program, 0, 4) == (1, 3, -4.0, 3.0)
     program.x[1], program.x[3] = program.lb[1], program.lb[3]  # may not rise along the row, may not fall
-    assert extremes(program, 4) == (0, 0, 1.0, 1.0)
+    assert extremes(program, 0, 4) == (0, 0, 1.0, 1.0)
     program.x[0] = program.ub[0]
-    assert extremes(program, 4)[:2] == (3, 0)
-    assert extremes(program, 0) == (-1, -1, np.inf, -np.inf)
+    assert extremes(program, 0, 4)[:2] == (3, 0)
+    assert extremes(program, 0, 0) == (-1, -1, np.inf, -np.inf)
     assert row_multiplier(1, 3, -4.0, 3.0) == 0.5 and row_multiplier(-1, -1, np.inf, -np.inf) == 0.0
     assert row_multiplier(-1, 3, np.inf, 3.0) == -3.0 and row_multiplier(1, -1, -4.0, -np.inf) == 4.0

@@ -216,7 +216,7 @@ def test_limits():
     assert qp.solve(boxed(rng), tol_abs=1e-9).status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("name, value", [("MAX_SHARE", 0.0), ("MAX_ROUNDS", 0), ("EXACT", 0.0)])
+@pytest.mark.parametrize("name, value", [("MAX_SHARE", 0.0), ("MAX_ROUNDS", 0), ("EXACT", -1.0)])
 def test_where_the_work_grows_the_engine_begins_anew(monkeypatch, name, value):
     monkeypatch.setattr(method, name, value)
     solution = left_to_the_engine(LEARNING["rbf"])

@@ -36,7 +36,7 @@ def test_each_part_has_the_answer_that_it_has_alone(name, parameters, row):
     kernel = kernel_of(name, **parameters)
     which, begins, signs, bounds = problems()
     lower, upper = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
-    found = qp.solve_series(kernel, which, begins, -signs, lower, upper, row=row, tol=1e-10)
+    found = qp.solve_series(kernel, which, begins, -signs, lower, upper, sides=np.zeros((4, int(row))), tol=1e-10)
     for k in range(begins.size - 1):
         at = slice(begins[k], begins[k + 1])
         reference, K = alone(kernel, which[at], -signs[at], lower[at], upper[at], row)
@@ -59,7 +59,9 @@ def test_programs_of_one_part_share_it_and_begin_where_the_one_before_ended():
     ends = np.concatenate([C * bounds[begins[p] : begins[p + 1]] for p, C in zip(parts, np.tile(Cs, 2))])
     lower, upper = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
     several = [
-        qp.solve_series(kernel, which, begins, q, lower, upper, row=True, tol=1e-10, parts=parts, ratios=ratios)
+        qp.solve_series(
+            kernel, which, begins, q, lower, upper, sides=np.zeros((6, 1)), tol=1e-10, parts=parts, ratios=ratios
+        )
         for ratios in (None, np.tile([0.0, 10.0, 10.0], 2))
     ]
     for found in several:
@@ -68,11 +70,34 @@ def test_programs_of_one_part_share_it_and_begin_where_the_one_before_ended():
     np.testing.assert_allclose(several[0].x, several[1].x, atol=1e-7)
 
 
+def test_the_first_and_the_last_samples_of_a_part_have_their_own_sums():
+    kernel = kernel_of("rbf")
+    which, begins, signs, bounds = problems(sizes=(40, 25, 60))
+    splits = np.array([17, 24, 30])
+    first = np.concatenate([np.arange(size) < split for size, split in zip(np.diff(begins), splits)])
+    lower, upper = np.where(first, -0.1, -np.abs(bounds)), np.where(first, np.abs(bounds), 0.1)
+    sides = np.array([[2.0, -1.5], [0.4, 0.05], [0.0, -3.0]])
+    found = qp.solve_series(kernel, which, begins, 0.1 * signs, lower, upper, sides=sides, splits=splits, tol=1e-10)
+    for k in range(3):
+        at, A = slice(begins[k], begins[k + 1]), np.array([first[begins[k] : begins[k + 1]]] * 2)
+        A[1] = ~A[1]
+        K = kernel.toarray()[np.ix_(which[at], which[at])]
+        rows = {"A": A.astype(float), "l": sides[k], "u": sides[k], "lb": lower[at], "ub": upper[at]}
+        reference = qp.solve(K, 0.1 * signs[at], tol=1e-11, active_set=False, **rows)
+        assert found.rounds[k] > 0
+        u, g = found.x[at], found.gradient[at]
+        assert 0.5 * u @ K @ u + 0.1 * signs[at] @ u == pytest.approx(reference.objective, rel=1e-9, abs=1e-9)
+        np.testing.assert_allclose(A @ u, sides[k], atol=1e-9)
+        v, between = g + found.multipliers[k] @ A, (lower[at] < u) & (u < upper[at])
+        assert between.any() and np.abs(v[between]).max() < 1e-8
+        assert Residuals(*found.residuals[k]).meets(1e-10)
+
+
 def test_what_cannot_be_settled_is_said_to_be_unsolved():
     # the tolerance is beyond what double precision has
     which, begins, signs, bounds = problems(sizes=(60,))
     ends = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
-    found = qp.solve_series(kernel_of("rbf"), which, begins, -signs, *ends, row=True, tol=1e-30)
+    found = qp.solve_series(kernel_of("rbf"), which, begins, -signs, *ends, sides=np.zeros((1, 1)), tol=1e-30)
     assert found.rounds.tolist() == [UNSOLVED]
 
 
@@ -80,7 +105,7 @@ def test_a_solution_is_that_of_the_program_with_signs():
     which, begins, signs, bounds = problems(sizes=(20, 60))
     kernel = kernel_of("rbf")
     ends = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
-    found = qp.solve_series(kernel, which, begins, -signs, *ends, row=True, tol=1e-10)
+    found = qp.solve_series(kernel, which, begins, -signs, *ends, sides=np.zeros((2, 1)), tol=1e-10)
     at = slice(20, 80)
     P = qp.KernelMatrix(kernel.samples[which[at]], "rbf", gamma=0.4, signs=signs[at])
     program = qp.QuadraticProgram(P, np.full(60, -1.0), signs[None, at], 0.0, 0.0, 0.0, np.abs(bounds[at]))

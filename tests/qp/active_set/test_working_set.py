@@ -43,6 +43,48 @@ def test_it_finds_what_is_found_with_the_matrix_in_full(kernel, parameters, C, b
     assert found.objective == pytest.approx(0.5 * found.x @ P @ found.x + program.q @ found.x, rel=1e-10)
 
 
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize("total", [6.0, 40.0])
+def test_a_row_for_the_first_variables_and_one_for_the_last(sides, total):
+    one = machine(300, sides=sides, bias=False)
+    signs = one.P.signs[np.argsort(-one.P.signs, kind="stable")] if sides == 1 else one.P.signs
+    P = qp.KernelMatrix(one.P.samples, "rbf", gamma=0.2, signs=signs)
+    A = np.array([3.0 * signs * (signs > 0.0), -signs * (signs < 0.0)])
+    ends = np.array([1.5, 0.5]) * total
+    program = qp.QuadraticProgram(P, one.q if sides == 2 else 0.0 * one.q, A, ends, ends, 0.0, 1.0)
+    solver = qp.Solver(program, tol=1e-9)
+    assert isinstance(solver.active_set, WorkingSet)
+    found, full = solver.solve(), qp.solve(program.with_full_hessian(), tol=1e-11)
+    assert found.status == full.status == "optimal" and found.plan.method == "working set"
+    assert found.objective == pytest.approx(full.objective, rel=1e-8)
+    np.testing.assert_allclose(A @ found.x, ends, rtol=1e-9)
+    np.testing.assert_allclose(P @ found.x + program.q + A.T @ found.y + found.z_bounds, 0.0, atol=1e-8)
+    np.testing.assert_allclose(found.y, full.y, atol=1e-6)
+    again = solver.solve(True)
+    assert again.objective == pytest.approx(full.objective, rel=1e-8)
+
+
+def test_rows_that_share_variables_or_alternate_are_not_for_it():
+    program = machine(100)
+    signs, first = program.P.signs, np.arange(100) < 40
+    rows = {
+        "alternate": [signs * (signs > 0.0), signs * (signs < 0.0)],
+        "share": [signs, signs * first],
+        "leave some out": [signs * (np.arange(100) < 39), signs * ~first],
+        "are not along the signs": [signs * first, np.where(first, 0.0, 1.0)],
+    }
+    for A in rows.values():
+        other = qp.QuadraticProgram(program.P, program.q, np.array(A), 0.0, 0.0, 0.0, 1.0)
+        assert other.rows_along_signs() is None and qp.Solver(other).active_set is None
+    last = qp.QuadraticProgram(
+        program.P, program.q, np.array([signs * first, 2.0 * signs * ~first]), 0.0, 0.0, 0.0, 1.0
+    )
+    found, slopes, ends = last.rows_along_signs()
+    assert found.tolist() == [0, 1] and slopes.tolist() == [1.0, 2.0] and ends == [0, 40, 100]
+    swapped = qp.QuadraticProgram(program.P, program.q, last.A[[1, 0]], 0.0, 0.0, 0.0, 1.0)
+    assert swapped.rows_along_signs() is None
+
+
 def test_a_function_gives_rows_as_a_named_kernel_does():
     by_name = machine()
     P = by_name.P

@@ -132,7 +132,7 @@ def test_parameters_may_be_any_real_number(value):
     [
         ("rbf", 1.0, {"gamma": 1e308}), ("rbf", 1e-200, {"gamma": 1e308}), ("rbf", 1e200, {"gamma": 1e-300}),
         ("rbf", 1e150, {"gamma": 1e10}), ("poly", 1e100, {"coef0": 1.0}), ("poly", 2.0, {"degree": 1000}),
-        ("poly", 1e160, {"degree": 0}), ("linear", 1e160, {}),
+        ("poly", 1e160, {"degree": 0}), ("linear", 1e160, {}), ("poly", 1e80, {"coef0": 6.1e161, "degree": 2}),
     ],
 )  # fmt: skip
 def test_a_kernel_out_of_range_is_refused(kernel, size, parameters):

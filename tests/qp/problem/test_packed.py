@@ -92,6 +92,14 @@ def test_what_a_program_would_not_hold_is_refused(kind):
             assert filled(P, A, vectors)[0] >= 0
 
 
+@pytest.mark.parametrize("kind", [np.array, sp.csc_array])
+def test_half_of_the_entries_are_not_most_of_them(kind):
+    for n in (1, 2, 3):
+        P, vectors = kind(np.fliplr(np.diag(np.ones(n)))), [np.zeros(size) for size in (n, 0, 0, n, n)]
+        is_full = QuadraticProgram(P, vectors[0]).hessian.is_full
+        assert filled(P, None, vectors)[0] == n << 32 and is_full == (n == 1 and kind is np.array)
+
+
 def test_what_a_kernel_cannot_read():
     full, thin = np.ones((2, 3)), sp.csc_array(np.ones((2, 3)))
     for matrix in (full.T, full[:, :2], full.astype(np.float32), np.asfortranarray(full), thin.tocsr(), thin.T,

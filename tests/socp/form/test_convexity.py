@@ -31,6 +31,7 @@ def test_the_variable_that_is_named_has_a_negative_curvature():
     [
         (np.diag([1.0, 0.0]), True), (np.ones((2, 2)), True), ([[1.0, 2.0], [2.0, 1.0]], False),
         ([[1.0, 0.0], [0.0, -1e-5]], False), ([[1.0, 0.01], [0.01, 0.0]], False), ([[0.0, 1.0], [1.0, 0.0]], False),
+        (1.0 - np.eye(3), False),
     ],
 )  # fmt: skip
 def test_at_a_glance(P, convex):
@@ -131,49 +132,10 @@ def is_dominant_matrix(P):
     return (2 * P.diagonal() >= np.abs(P).sum(axis=0)).all()
 
 
-def test_entries_far_from_the_diagonal_are_left_to_the_sparse_factorization():
-    n = 4 * GLANCE
-    P = 1.5 * np.eye(n)
-    P[0, :] = P[:, 0] = 1.0
-    P[0, 0] = n
-    P[-1, 1] = P[1, -1] = 1.0
-    P[-1, 2] = P[2, -1] = 1.0
-    assert not is_dominant_matrix(P) and not looks_semidefinite(P)
-    check_semidefinite(hessian_of(as_csc("P", P), n))
-
-
-@pytest.mark.parametrize("coupled", [10, GLANCE])
-def test_variables_that_stand_alone(coupled):
-    # a full block, its variables far apart among others that only have a curvature of their own
-    rng, n = np.random.default_rng(coupled), 5 * coupled
-    F, places = np.tril(np.triu(rng.normal(size=(coupled, coupled)), -1), 1), np.sort(rng.permutation(n)[:coupled])
-    P = np.diag(rng.uniform(0.0, 1.0, n))
-    P[places[:, None], places] = F @ F.T
-    assert not is_dominant_matrix(P) and looks_semidefinite(P) == (n <= GLANCE)
-    check_semidefinite(hessian_of(as_csc("P", P), n))
-    for j in (places[3], np.setdiff1d(np.arange(n), places)[7]):
-        bad = P.copy()
-        bad[j, j] -= 1.01 * P[j, j] + 1e-4
-        assert not looks_semidefinite(bad)
-        with pytest.raises(socp.ProgramError, match="eliminating variable"):
-            check_semidefinite(hessian_of(as_csc("P", bad), n))
-
-
 def kernel_of_samples(n, rank, seed=0):
     """A linear kernel, of samples of very different lengths."""
     X = np.random.default_rng(seed).normal(size=(n, rank)) * np.logspace(-3, 3, n)[:, None]
     return X @ X.T
-
-
-@pytest.mark.parametrize("n, rank", [(65, 3), (200, 40), (400, 1)])
-def test_a_low_rank_is_found_in_a_full_array(n, rank):
-    P = kernel_of_samples(n, rank)
-    hessian = DenseHessian(P)
-    assert hessian.rank is None and has_factor(hessian, np.zeros(n)) and hessian.rank == rank
-    F, d = hessian.low_rank_form()
-    root = np.sqrt(P.diagonal())
-    np.testing.assert_allclose(F @ F.T / np.outer(root, root), P / np.outer(root, root), rtol=0.0, atol=1e-11)
-    assert not d.any() and (F == hessian.factor()).all()
 
 
 @pytest.mark.parametrize("place", [(195, 195), (180, 199)])
@@ -185,22 +147,7 @@ def test_what_a_low_rank_does_not_explain_is_seen(place):
     assert hessian._has_low_rank(P.diagonal().max()) and not hessian._find_factor(P.diagonal().max())
     with pytest.raises(ProgramError, match="semidefinite"):
         check_semidefinite(hessian)
-
-
-def test_more_columns_than_a_low_rank_may_have_end_the_search():
-    P = np.kron(np.eye(50), np.ones((4, 4)))  # of rank 50, the most for 200 variables, and one more
-    P[0, 0] += 1.0
-    hessian = DenseHessian(P)
-    assert not hessian._find_factor(2.0) and hessian.rank is None
-    assert has_factor(hessian, np.full(200, 1e-8))
     assert has_factor(DenseHessian(np.zeros((70, 70))), np.zeros(70))
-
-
-def test_a_factor_that_is_asked_for_has_the_rank_of_the_matrix():
-    P = kernel_of_samples(30, 20)
-    F = DenseHessian(P).factor()
-    assert F.shape == (30, 20)
-    np.testing.assert_allclose(F @ F.T, P, rtol=0.0, atol=1e-10 * P.max())
 
 
 def test_the_shift_is_a_share_of_each_entry_and_rounding_of_the_largest():

@@ -1,13 +1,9 @@
 """What a run measures of an iterate, keeps of it and decides by it, beside NumPy on the caller's data."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import socp
-from socp import commandline, kernel_groups
 from socp.method.loop import FAR_RAY, GO_ON, RAY, RAY_FOUND, SOLVED, STALLED, judge, prepare_run
 from socp.verify.stopping import CONE, DUAL, GAP, ROWS, SCALES
 
@@ -103,42 +99,3 @@ def test_what_is_kept_and_decided():
             other = {"dual_refused" if name == "primal" else "primal_refused": 0.0}
             assert judged(tol_infeasible=0.99 * ray / limit, **other) == GO_ON
             assert judged(tol_infeasible=1.01 * ray / limit, **{refused: 0.99 * ray}, **other) == GO_ON
-
-
-def test_kernels_of_large_programs_are_loaded_where_one_comes(monkeypatch):
-    loaded = []
-    monkeypatch.setattr(commandline, "INTERPRETED", False)
-    monkeypatch.setattr(commandline, "prepare", lambda kernels: loaded.append("small"))
-    monkeypatch.setattr(commandline, "ready_for_large", loaded.append)
-    cones = [socp.NonNeg(2), socp.SecondOrder(3)]
-    small = commandline.GLANCE
-    for n, given, expected in ((0, cones, []), (1, cones, [True]), (1, cones[:1], [False])):
-        loaded.clear()
-        commandline._load_kernels(SimpleNamespace(n=small + n, cones=given))
-        assert loaded == ["small", *expected]
-    loaded.clear()
-    commandline._load_kernels(SimpleNamespace(n=commandline.GLANCE + 1))  # a quadratic program
-    assert loaded == ["small", False]
-    monkeypatch.setattr(commandline, "INTERPRETED", True)
-    commandline._load_kernels(SimpleNamespace(n=commandline.GLANCE + 1))
-    assert len(loaded) == 2
-
-
-def test_kernels_of_large_programs_are_loaded_as_the_data_come(monkeypatch):
-    loaded = []
-    monkeypatch.setattr(kernel_groups, "ready_for_large", loaded.append)
-    small, large = (sp.csc_array((3, kernel_groups.GLANCE + more)) for more in (0, 1))
-    kernel_groups.ready_for(None, small, large.toarray(), cones=[socp.SecondOrder(3)])
-    assert loaded == []
-    kernel_groups.ready_for(small, large, cones=[socp.NonNeg(3)])
-    kernel_groups.ready_for(large, cones=[socp.NonNeg(3), socp.SecondOrder(3)])
-    assert loaded == [False, True]
-
-
-def test_a_package_prepares_its_own_kernels(monkeypatch):
-    asked = []
-    monkeypatch.setattr(kernel_groups, "INTERPRETED", False)
-    monkeypatch.setattr(kernel_groups, "prepare", lambda kernels: asked.append({one.name[:3] for one in kernels}))
-    for prefixes in (["socp."], ["socp.", "qp."], []):
-        assert kernel_groups.prepare_packages(*prefixes) >= 0.0
-    assert asked == [{"soc"}, {"soc", "qp."}, asked[2]] and asked[2] >= {"soc", "qp.", "mod"}

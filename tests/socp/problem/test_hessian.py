@@ -120,8 +120,12 @@ def test_a_low_rank_is_found_up_to_a_share_of_the_order(rank):
     is_low = 0 < rank <= LOW_RANK_SHARE * n
     with np.errstate(all="raise"):
         assert P.find_rank() == is_low and P.rank == (rank if is_low else None)
-    if P.rank:
-        np.testing.assert_allclose(P.low_rank @ P.low_rank.T, P.source, atol=1e-12 * P.source.max())
+    factor = P.factor()
+    assert factor.shape == (n, rank) and (factor is P.low_rank or not is_low)
+    root = np.sqrt(P.diagonal() + (P.diagonal() == 0.0))
+    np.testing.assert_allclose(factor @ factor.T / np.outer(root, root), P.source / np.outer(root, root), atol=1e-10)
+    if is_low:
+        assert P.low_rank_form()[0] is factor and not P.low_rank_form()[1].any()
     wrong = F @ F.T + np.diag(np.ones(n)) * (rank == 0)
     i, j = np.argsort(np.diag(wrong))[[5, 6]]
     wrong[i, j] = wrong[j, i] = wrong[i, j] + 1e-9 * np.sqrt(wrong[i, i] * wrong[j, j])

@@ -178,20 +178,6 @@ def test_solve_takes_a_program_or_its_data_and_not_both():
 
 
 @pytest.mark.parametrize("equilibrate", [True, False])
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-@pytest.mark.parametrize("P", [
-    np.diag([1.0, -1.0]), [[0.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [2.0, 1.0]], sp.csc_array([[1.0, 2.0], [2.0, 1.0]]),
-    sp.csc_array([[0.0, 1.0], [1.0, 0.0]]), [[0.0, 1.0], [1.0, 5.0]], [[-1.0]], sp.csc_array([[5.0, 1.0], [1.0, 0.0]]),
-    [[1.0, 1.0 + 1e-5], [1.0 + 1e-5, 1.0]], np.diag([1.0] * 9 + [-1e-3]),
-], ids=str)  # fmt: skip
-def test_not_semidefinite(P, scale, equilibrate):
-    P = scale * np.asarray(P) if not sp.issparse(P) else scale * P
-    for size in (1.0, 1e6):  # of c, on which the scaling of P depends
-        with pytest.raises(ProgramError, match=r"P must be positive semidefinite, but .* variable \d+ "):
-            socp.Solver(ConeProgram(np.full(P.shape[0], size), P=P), equilibrate=equilibrate)
-
-
-@pytest.mark.parametrize("equilibrate", [True, False])
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e12])
 def test_semidefinite_to_rounding(scale, equilibrate):
     rng = np.random.default_rng(0)
