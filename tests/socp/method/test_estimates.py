@@ -78,7 +78,8 @@ def test_what_is_kept_and_decided():
 
     def judged(**given):
         """From the same iterate again, which is no better than before."""
-        defaults = {"best_worst": 0.0, "best_ray": 0.0, "last_better": at, "last_progress": at, "iteration": at}
+        defaults = {"best_worst": 0.0, "best_missed": 0.0, "best_ray": 0.0, "last_better": at, "last_progress": at}
+        defaults["iteration"] = at
         refused = {"primal_refused": np.inf, "dual_refused": np.inf, "tol": 1e-30, "tol_abs": np.inf}
         for name, value in (defaults | refused | {"tol_infeasible": 1e-30} | given).items():
             setattr(state, name, value)
@@ -86,6 +87,11 @@ def test_what_is_kept_and_decided():
 
     assert judged() == GO_ON and state.last_progress == state.last_better == at and state.iteration == at + 1
     assert judged(best_worst=2.0 * worst) == GO_ON and state.last_better == state.last_progress == at + 1
+    told = state.trace[at]
+    assert state.missed == max(told["primal_residual"], told["dual_residual"]) > 0.0
+    for share, later in ((1.01, 1), (1.0, 0), (0.99, 0)):  # residuals that fall are progress, whatever the gap does
+        assert judged(best_missed=share * state.missed) == GO_ON and state.last_progress == at + later
+        assert state.last_better == at and state.best_missed == min(share, 1.0) * state.missed
     assert judged(best_ray=np.inf) == GO_ON and state.last_progress == at + 1 * np.isfinite(min(rays))
     assert state.last_better == at
     assert judged(tol=2.0 * worst) == SOLVED and judged(tol=0.5 * worst) == GO_ON
