@@ -70,10 +70,10 @@ class Engine(SetUpOnce):
 
     def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
         """The active set for what presolve leaves, if one is chosen."""
-        method = choose_method(program, self.settings, may_be_definite=False)
-        if method == "working set":
+        if program.hessian.is_by_rows:  # as `_set_up_for` has chosen
             before = getattr(self, "active_set", None)
             return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
+        method = choose_method(program, self.settings, may_be_definite=False)
         return ActiveSet(program, self.settings) if method == "active set" else None
 
     @property

@@ -146,7 +146,8 @@ def small_method(
     Presolve costs more than the rows that it would take out.
     """
     P = program.hessian
-    if choose_method(program, settings, may_be_definite=P.is_definite is not False) != "dual active set":
+    may_be_definite = P.is_definite is not False
+    if P.is_by_rows or choose_method(program, settings, may_be_definite) != "dual active set":
         return None
     dual = DualActiveSet(program, settings, before)
     P.is_definite = dual.is_definite

@@ -177,6 +177,8 @@ class WorkingRounds(Rounds):
         for side, first, last in zip(method.sides, method.ends, method.ends[1:]):
             u, lower, upper = (data[first:last] for data in (self.pairs.u, method.lower, method.upper))
             missing = float(side - u.sum())
+            if missing == 0.0:
+                continue
             room = np.abs((upper if missing > 0.0 else lower) - u)
             order = np.argsort((u == lower) | (u == upper), kind="stable")  # those at a bound stay if they can
             before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
@@ -223,20 +225,24 @@ class WorkingRounds(Rounds):
             return max(float(t - b) if t > -FAR and b < FAR else 0.0 for t, b in zip(top, bottom))
         return max(float(top[0]), -float(bottom[0]), 0.0)
 
-    def multipliers(self) -> np.ndarray:
+    def multipliers(self) -> list[float]:
         """b, which F is where variables of a row are between their bounds: the middle; zero without a row."""
-        top, bottom = self.pairs.top, self.pairs.bottom
-        ends = np.where(top == -FAR, bottom, top), np.where(bottom == FAR, top, bottom)
-        return 0.5 * (ends[0] + ends[1]) * self.pairs.has_row  # type: ignore[no-any-return]
+        if not self.pairs.has_row:
+            return [0.0, 0.0]
+        ends = zip(self.pairs.top.tolist(), self.pairs.bottom.tolist())
+        return [0.5 * ((t if t > -FAR else b) + (b if b < FAR else t)) for t, b in ends]
 
     def gap(self) -> float:
         """How far the multipliers of two rows are apart, or what q asks for where that is more."""
         b, target = self.multipliers(), -self.method.signs * self.method.program.q
-        return max(abs(float(b[0] - b[1])), float(target.max() - target.min()))
+        return max(abs(b[0] - b[1]), float(target.max() - target.min()))
 
     def slopes(self) -> np.ndarray:
         """F less the multiplier of each variable's row."""
-        return self.pairs.F - np.repeat(self.multipliers(), np.diff(self.method.ends))
+        slopes, second = self.pairs.F.copy(), self.method.ends[1]
+        for part, b in zip((slopes[:second], slopes[second:]), self.multipliers()):
+            part -= b
+        return slopes
 
     def Px(self) -> np.ndarray:
         return -self.method.signs * self.pairs.F - self.method.program.q
@@ -284,7 +290,7 @@ class WorkingRounds(Rounds):
         rows = list(zip(self.method.sides, self.method.ends, self.method.ends[1:], part.ends, part.ends[1:]))
         for r, (side, first, last, a, b) in enumerate(rows):  # what rounding took from the rows is given back
             part.sides[r] = side - (pairs.u[first:last].sum() - part.x[a:b].sum())
-        part.multipliers, part.max_work = -self.multipliers(), np.inf
+        part.multipliers, part.max_work = np.negative(self.multipliers()), np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
         for _ in range(MAX_ROUNDS):
             if newton_round(part, face, tol) != ONGOING:
