@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import inspect
 import sys
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -90,17 +89,10 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
     )
 
 
-def warn_unconverged(message: str, stacklevel: int | None = None) -> None:
-    """Warn of a fit that did not converge, by scikit-learn's own warning when loaded: its users filter by it.
-
-    `stacklevel` is that of the caller, as in `warnings.warn`; None names the line that called the package.
-    """
+def warn_unconverged(message: str) -> None:
+    """Warn of a fit that did not converge, by scikit-learn's own warning when loaded: its users filter by it."""
     exceptions = sys.modules.get("sklearn.exceptions")
-    category = ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
-    if stacklevel is None:
-        warn(message, category)
-    else:
-        warnings.warn(message, category, stacklevel + 1)
+    warn(message, ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning)
 
 
 def _metadata_of(method: Any) -> list[str]:

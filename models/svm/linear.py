@@ -94,7 +94,6 @@ class LinearMachine(Estimator):
             warn_unconverged(
                 f"{name}: descent ended after {answer.passes} passes, its objective {answer.objective:.6g} known to a "
                 f"share of {answer.gap:.1e}. Scale the features, lower C, or raise time_limit, tol or max_iter.",
-                stacklevel=5,
             )
         self.n_iter_ = max(self.n_iter_, answer.passes)
         self.objective_ += answer.objective

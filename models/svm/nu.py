@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, replace
 from typing import Any
 
@@ -13,6 +12,7 @@ import qp
 from ..base.estimator import warn_unless_good
 from ..base.groups import EngineParameters
 from ..base.parameters import Positive, Share, fitted, parameters
+from ..base.validation import warn
 from ..programs.margins import dual_program, nu_dual
 from .groups import KernelParameters, MachineParameters
 from .kernels import KernelChoice
@@ -101,7 +101,7 @@ class NuSVC(MarginClassifier, MachineParameters):
         rho = 0.5 * float(solution.y[1] - solution.y[0])
         size = np.sqrt(P.diagonal())
         if rho <= ZERO * float(size.max() * (size @ C)) and rho <= ZERO * np.abs(P @ C).max():
-            warnings.warn(TOO_SMALL, UserWarning, stacklevel=4)
+            warn(TOO_SMALL)
             larger = float(np.sign(C @ y))
             return Machine(np.zeros(y.size), larger, np.zeros(y.size, np.int64), np.inf, program, solution, 0.0)
         return divided(margin, P, program, solution, rho)
