@@ -41,10 +41,6 @@ def exits(program, tol, time_limit):
     os._exit(3)
 
 
-def dies_on_larger(program, tol, time_limit):
-    return honest(program, tol, time_limit) if program.n <= 5 else dies(program, tol, time_limit)
-
-
 def __getattr__(name):
     if name == "does_not_start":
         raise ImportError("no licence")
