@@ -163,9 +163,10 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
         sides, both = np.repeat([1.0, -1.0], y.size), np.concatenate([C, C])
         margin = Margin(X, self.kernel_, sides, np.concatenate([-y, y]), both, True)
         P = margin.hessian(self.cache_size)
-        program = nu_dual(P, sides, both, float(self.nu * C.sum()), margin.q)
         if self.nu == 1.0:  # no tube is worth its price
             program = dual_program(P, sides, both, True, margin.q)
+        else:
+            program = nu_dual(P, sides, both, float(self.nu * C.sum()), margin.q)
         solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
         self.epsilon_ = max(0.5 * float(solution.y[0] - solution.y[-1]), 0.0)
         return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)

@@ -118,8 +118,9 @@ def solve_in_series(
 
     def answer() -> tuple[qp.QuadraticProgram, qp.Solution]:
         P = kernel.matrix(X[last.rows], last.signs, cache_size)
-        program = dual_program(P, last.signs, last.C, bias)
-        if last.total is not None:
+        if last.total is None:
+            program = dual_program(P, last.signs, last.C, bias)
+        else:
             program = nu_dual(P, last.signs, last.C, last.total)
         return program, found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
 
