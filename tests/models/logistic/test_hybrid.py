@@ -87,16 +87,6 @@ def test_theta_maximizes_the_likelihood(form, classes, C):
     assert model.C_ == C
 
 
-def test_two_classes_are_logistic_regression_on_the_held_out_evidence():
-    X, codes = documents(2, 60)
-    model = HybridNaiveBayes(2).fit(X, codes)
-    _, evidence = likelihood_of(model, X, codes)
-    odds = evidence[:, 1] - evidence[:, 0]  # eq. 8
-    logistic = LogisticRegression(C=math.inf).fit(odds, codes)
-    assert np.allclose(model.theta_, logistic.coef_[0], rtol=1e-6)
-    assert np.allclose(model.intercept_, [0.0, logistic.intercept_[0]], rtol=1e-6, atol=1e-8)
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_theta_of_the_training_likelihood_maximizes_that(classes):
     X, codes = documents(2, 60, classes)
@@ -173,14 +163,6 @@ def test_of_a_weight_below_one_all_is_held_out():
     assert np.allclose(evidence[7, y[7]], held_out_by_brute_force(model, X, y)[7, y[7]], rtol=1e-12)
     with pytest.raises(ValueError, match="sample_weight is zero for every sample of the classes"):
         HybridNaiveBayes().fit(X, y, sample_weight=y)
-
-
-def test_weights_of_one_are_naive_bayes():
-    X, y = documents(3, 40, 3)
-    hybrid, naive = HybridNaiveBayes(2, normalize=False, C=1.0).fit(X, y), MultinomialNaiveBayes()
-    naive.fit(X[:, :6] + X[:, 6:], y)
-    hybrid.theta_, hybrid.intercept_ = np.ones(2), np.log(np.bincount(y) / len(y))
-    assert np.allclose(hybrid.predict_log_proba(X), naive.predict_log_proba(X[:, :6] + X[:, 6:]), rtol=0, atol=1e-10)
 
 
 def test_regions_with_words_of_their_own_are_naive_bayes_of_each():

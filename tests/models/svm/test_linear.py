@@ -1,11 +1,10 @@
-"""Linear machines: the certified gap, the optimality conditions, other programs and peers as oracles, hard cases."""
+"""Linear machines: the certified gap, the optimality conditions, other programs, hard cases."""
 
 import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 
 import qp
@@ -71,25 +70,18 @@ def test_the_gap_certifies_the_objective_of_a_regression(loss, C, epsilon):
 
 
 @pytest.mark.parametrize("loss", CLASSIFIER_LOSSES)
-def test_the_engine_and_liblinear_find_no_less(loss):
+def test_the_engine_finds_no_less(loss):
     for X, y in (two_classes(100, 5), texts()):
         model = LinearSVC(1.0, loss, tol=1e-11).fit(X, y)
         solution = qp.solve(model.program_, tol=1e-10)
         assert -solution.objective == pytest.approx(model.objective_, rel=1e-8)
-        if sp.issparse(X):  # older versions of scikit-learn take indices of 32 bits alone
-            X = sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
-        other = svm.LinearSVC(loss=loss, tol=1e-8, max_iter=100000).fit(X, y)
-        np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
-        np.testing.assert_allclose(model.intercept_, other.intercept_, atol=1e-4)
 
 
 @pytest.mark.parametrize("loss", REGRESSOR_LOSSES)
-def test_the_engine_and_liblinear_find_no_less_in_regression(loss):
+def test_the_engine_finds_no_less_in_regression(loss):
     X, y = tube()
     model = LinearSVR(0.2, loss=loss, tol=1e-11).fit(X, y)
     assert -qp.solve(model.program_, tol=1e-10).objective == pytest.approx(model.objective_, rel=1e-8)
-    other = svm.LinearSVR(epsilon=0.2, loss=loss, tol=1e-9, max_iter=1000000).fit(X, y)
-    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
 
 
 def test_without_an_intercept_they_are_the_kernel_machines():
@@ -100,13 +92,6 @@ def test_without_an_intercept_they_are_the_kernel_machines():
     line = LinearSVR(0.2, 2.0, fit_intercept=False, tol=1e-11).fit(X, y)
     free = SVR(2.0, 0.2, kernel="linear", fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(line.coef_, free.coef_[0], atol=1e-5)
-
-
-def test_class_weights_are_factors_of_C():
-    X, y = two_classes(noise=1.0)
-    sizes = np.where(y == 1, 5.0, 0.5)
-    one = LinearSVC(class_weight={1: 5.0, -1: 0.5}).fit(X, y)
-    np.testing.assert_allclose(one.coef_, LinearSVC().fit(X, y, sizes).coef_, atol=1e-8)
 
 
 def test_a_large_scaling_frees_the_intercept():
