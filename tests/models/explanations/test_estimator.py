@@ -316,3 +316,11 @@ def test_duplicate_explanations_do_no_harm():
         twice = ExplanationAugmentedSVC(Q=0.1).fit(X, y, explanations=np.stack([mask, mask], axis=1))
         once = ExplanationAugmentedSVC(Q=0.2).fit(X, y, explanations=mask)
     np.testing.assert_allclose(twice.coef_, once.coef_, atol=1e-6)
+
+
+def test_bad_parameters_are_refused_by_name():
+    X, y = two_classes()
+    wrong = [("Q", -1.0), ("Q", "best"), ("Q_series", [1.0, -0.1]), ("Q_series", [1.0, np.inf]), ("Q_series", [])]
+    for name, value in [*wrong, ("kernel", "precomputed")]:
+        with pytest.raises(ValueError, match=f"{name} must|'precomputed' came"):
+            ExplanationAugmentedSVC(**{name: value}).fit(X, y)

@@ -12,7 +12,7 @@ from models.logistic.hybrid import Likelihood
 
 FORMS = [
     {}, {"regions": 3}, {"regions": 3, "normalize": False}, {"regions": 3, "shared_words": False, "alpha": 0.3},
-    {"regions": [2, 3, 7], "shared_words": False},
+    {"regions": [1, 4, 7], "shared_words": False},
 ]  # fmt: skip
 
 
@@ -22,7 +22,7 @@ def documents(seed=0, count=40, classes=2, words=12):
     codes = np.arange(count) % classes
     rates = rng.gamma(1.5, 1.0, (classes, words))
     X = rng.poisson(rates[codes] * rng.gamma(1.0, 1.0, (count, 1))).astype(float)
-    X[3, :4], X[5] = 0.0, 0.0
+    X[3, :4], X[5], X[6] = 0.0, 0.0, 0.5 * X[6]
     return X, codes
 
 
@@ -43,7 +43,7 @@ def held_out_by_brute_force(model, X, codes):
         for a, n, N in zip(starts, widths, tables):
             P = (N + model.alpha) / (N + model.alpha).sum(axis=1, keepdims=True)
             part = X[i, a : a + n]
-            b.append(np.log(P) @ part / (max(part.sum(), 1.0) if model.normalize else 1.0))
+            b.append(np.log(P) @ part / ((part.sum() or 1.0) if model.normalize else 1.0))
         found.append(np.array(b).T)
     return np.array(found)
 

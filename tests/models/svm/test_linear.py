@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import qp
 from models import SVC, SVR, LinearSVC, LinearSVR
 from models.svm import primal_newton
-from models.svm.coordinate_descent import Dual
+from models.svm.coordinate_descent import Dual, descend
 from tests.support.sparse_matrices import random_sparse
 from tests.support.svm_data import breast_cancer, two_classes, wine
 
@@ -268,3 +268,18 @@ def test_the_hessian_is_formed_where_that_is_less_work():
     assert primal_newton.is_formed(np.empty((5000, 50))) and not primal_newton.is_formed(np.empty((5000, 3000)))
     sparse = random_sparse((3000, 2000), density=0.005, rng=np.random.default_rng(0), format="csr")
     assert primal_newton.is_formed(sparse[:, :20].tocsr()) and not primal_newton.is_formed(sparse)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_a_descent_ends_where_the_conditions_hold_and_newton_steps_from_there(epsilon):
+    X, y = tube()
+    dual = Dual(X, 1.0, y - y.mean(), epsilon, np.ones(80), np.full(80, -0.4), np.full(80, 0.4))
+    state, goal = dual.coordinates(0), 1e-4
+    assert 1 < descend(state, goal, 500) < 500
+    rough = dual.measured(state.beta.copy(), 0)
+    beta, slope = rough.beta, dual.q - dual.scores(rough.w) - rough.beta
+    low = np.where(beta == -0.4, -np.inf, np.where(beta > 0.0, epsilon, -epsilon))
+    high = np.where(beta == 0.4, np.inf, np.where(beta < 0.0, -epsilon, epsilon))
+    assert (slope >= low - 2.0 * goal).all() and (slope <= high + 2.0 * goal).all()
+    found = dual.newton(rough, 1e-13)
+    assert found.gap < 1e-3 * rough.gap and found.objective == pytest.approx(found.dual_objective, rel=1e-12)
