@@ -90,20 +90,6 @@ def test_scaled_objectives(scale):
         assert solution.objective == pytest.approx(-4.5 * scale, rel=1e-3, abs=0.0)
 
 
-@pytest.mark.parametrize("convert", [
-    lambda M: np.asarray(M, dtype=np.float32), lambda M: np.asarray(M, dtype=np.int64), lambda M: np.asfortranarray(M),
-    lambda M: np.asarray(M).tolist(), lambda M: np.asarray(M, dtype=np.int8), lambda M: np.asarray(M).astype(object),
-])  # fmt: skip
-def test_every_dense_type_gives_the_same_bits(convert):
-    program = OPTIMAL["redundant equalities"][0]
-    expected = socp.solve(program)
-    solution = socp.solve(
-        c=convert(program.c), G=convert(program.G.toarray()), h=convert(program.h), cones=program.cones,
-        A=convert(program.A.toarray()), b=convert(program.b),
-    )  # fmt: skip
-    np.testing.assert_array_equal(solution.x, expected.x)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_forms_of_the_hessian_give_the_same_answer(seed):
     rng = np.random.default_rng(seed)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize
 
 import socp
 from models import GenerativePrior
 from models.bilevel.covariance import Covariance
+from tests.support.bilevel_problems import random_problem
 
 
 @pytest.mark.parametrize(
@@ -87,3 +89,15 @@ def test_a_prior_from_samples():
     assert np.allclose(sparse.t, prior.t) and np.allclose(sparse.Omega[1].value, prior.Omega[1].value)
     with pytest.raises(socp.ProgramError, match="y must hold two labels, but 3 came"):
         GenerativePrior.from_samples(X[:3], [0, 1, 2])
+
+
+def test_the_largest_beta_is_the_largest_share_of_the_spreads_between_the_means():
+    for seed in range(14):
+        _, prior, _ = random_problem(seed)
+        apart = prior.t[1] - prior.t[0]
+        if not prior.Sigma[0].length(apart):
+            assert prior.largest_beta() == np.inf
+            continue
+        found = minimize(lambda w: -(w @ apart) / sum(S.length(w) for S in prior.Sigma), apart, tol=1e-12)  # noqa: B023
+        assert prior.largest_beta() == pytest.approx(-found.fun, rel=1e-6)
+    assert GenerativePrior(([1.0, 1.0], [1.0, 1.0]), (1.0, 1.0)).largest_beta() == 0.0
