@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 import qp
 from models import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from models.svm import svc as svc_module
+from models.svm import machines as machines_module
 from models.svm.kernels import Kernel
 from tests.support.svm_data import separable, two_classes, wine
 
@@ -254,7 +254,7 @@ def test_machines_in_one_call_are_those_that_are_solved_one_by_one(kernel, multi
     svc = SVC(kernel=kernel, multi_class=multi_class, fit_intercept=fit_intercept)
     monkeypatch.setattr("models.svm.kernels.MOST_MONOMIALS", 0)
     together = clone(svc).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr(svc_module, "fits_in_series", lambda *_: False)
+    monkeypatch.setattr(machines_module, "fits_in_series", lambda *_: False)
     one_by_one = clone(svc).fit(X, y, sample_weight=weights)
     assert "active set" in together.solution_.message
     np.testing.assert_array_equal(together.support_, one_by_one.support_)
