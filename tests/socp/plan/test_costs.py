@@ -26,7 +26,7 @@ def test_the_seconds_of_an_iteration():
     for n, rows, entries, P_entries, in_L, flops in (
         (100, 50, 200, 300, 350, 400), (20, 10, 300, 0, 300, 4500), (30, 0, 0, 30, 15, 0),
         (10, 20, 45, 0, 95, 202.5 + 1000 / 3), (10, 20, 30, 0, 30, 45), (10, 20, 30, 100, 80, 90 + 1000 / 3),
-        (10, 9, 90, 0, 90, 810),
+        (10, 9, 90, 0, 90, 810), (3, 1, 2, 9, 6.5, 8 + 9),
     ):  # fmt: skip
         expected = 2e-5 + 3e-9 * in_L + strips(n + rows, in_L, flops)
         assert sparse_seconds(n, rows, entries, TABLE, P_entries=P_entries) == pytest.approx(expected), (n, rows)
