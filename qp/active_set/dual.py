@@ -304,6 +304,8 @@ def add_beside(w: DualSet, l: Floats, u: Floats, worst: int) -> None:
     """
     least = w.beside * max(w.Mu[worst] - w.upper[worst], w.lower[worst] - w.Mu[worst])
     for i in range(w.m + w.n):
+        if w.count == w.n:
+            break
         above, below = w.Mu[i] - w.upper[i], w.lower[i] - w.Mu[i]
         if w.side[i] == 0 and max(above, below) > max(least, w.margin[i]) and append(w, i):
             w.multipliers[w.count - 1] = 0.0
