@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, product, repeat
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..metrics import mean_interval, paired_p
 from .experiment import Parameters, Result
 
+Points = Sequence[Sequence[float]] | np.ndarray
 LEVEL = 0.05
 """The p-value below which a difference is called one."""
 
@@ -41,6 +42,18 @@ def grouped(runs: Iterable[Result], *names: str) -> dict[Any, list[Result]]:
     return groups
 
 
+def rows_of(runs: Iterable[Result], *names: str, cells: Callable[[list[Result]], Iterable[str]]) -> list[list[str]]:
+    """The rows of a table: the values of `names`, and the cells of the runs that have them.
+
+    Examples
+    --------
+    >>> rows_of([{"n": 1, "k": 0}, {"n": 2, "k": 0}], "n", cells=lambda own: [f"{len(own)} runs"])
+    [['1', '1 runs'], ['2', '1 runs']]
+    """
+    groups = grouped(runs, *names).items()
+    return [[*map(str, key if len(names) > 1 else (key,)), *cells(group)] for key, group in groups]
+
+
 def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "", **shared: Any) -> tuple[Any, Any]:
     """A figure of a size in inches, and its axes in rows and columns, of which the first has the label."""
     from matplotlib.figure import Figure
@@ -50,6 +63,15 @@ def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "",
     for axes in places[:, 0]:
         axes.set_ylabel(ylabel)
     return figure, places
+
+
+def draw_lines(axes: Any, lines: Mapping[str, Points], formats: Iterable[Any] = (), **settings: Any) -> None:
+    """Draw points (x, y), or (x, y, error), as lines with their labels, a format each, and `settings` of the axes."""
+    for (label, points), form in zip(lines.items(), chain(formats, repeat("o-"))):
+        x, y, *error = np.array(points).T
+        style = form if isinstance(form, dict) else {"fmt": form}
+        axes.errorbar(x, y, *error, **{"capsize": 2, "markersize": 4, "label": label, **style})
+    axes.set(**settings)
 
 
 def p_of(gains: np.ndarray) -> float:
@@ -114,3 +136,8 @@ def shown(values: Iterable[float], digits: int = 1) -> str:
     """
     mean, error = mean_and_error(values)
     return f"{mean:.{digits}f} ± {error:.{digits}f}"
+
+
+def means_shown(runs: list[Result], names: Iterable[str], times: float = 1.0, digits: int = 1) -> list[str]:
+    """`shown` of several numbers of the runs, each times a factor."""
+    return [shown((times * run[name] for run in runs), digits) for name in names]
