@@ -102,26 +102,13 @@ def cases(
     found = []
     for group, all_sizes in SIZES[name].items():
         sample = _classes(name)[group](2, 0)
-        low_rank = isinstance(sample.P, socp.LowRank)
+        forms = (FACTORED, PRODUCT) if isinstance(sample.P, socp.LowRank) else ("",)
+        takers = many.peers_for(sample) if name == MANY else tuple(peers.peers_for(sample))
+        takers = repeated.peers_for(group, sample) if name in REPEATED else takers
         for size in _chosen_sizes(name, all_sizes, sizes):
-            found.append(
-                Case(
-                    f"{group}_{size}",
-                    name,
-                    group,
-                    size,
-                    peers=_peers_for(name, group, sample),
-                    forms=(FACTORED, PRODUCT) if low_rank else ("",),
-                )
-            )
+            found.append(Case(f"{group}_{size}", name, group, size, peers=takers, forms=forms))
     wanted = set(sets.chosen([case.name for case in found], only, f"name of the set {name}"))
     return [case for case in found if case.name in wanted]
-
-
-def _peers_for(name: str, group: str, sample: Program) -> tuple[str, ...]:
-    if name == MANY:
-        return many.peers_for(sample)
-    return repeated.peers_for(group, sample) if name in REPEATED else tuple(peers.peers_for(sample))
 
 
 def load(case: Case, form: str = "") -> Program:

@@ -94,16 +94,9 @@ def group_lasso(size: int, seed: int = 0) -> socp.ConeProgram:
     #  x = (w, r, a):  D w - r = t,  (a_g, w_g) in Q^6
     rows = np.arange(6 * groups).reshape(groups, 6)
     heads, tails = rows[:, 0], rows[:, 1:].ravel()
-    G = sp.csc_array(
-        (
-            np.full(groups + features, -1.0),
-            (
-                np.concatenate([heads, tails]),
-                np.concatenate([features + samples + np.arange(groups), np.arange(features)]),
-            ),
-        ),
-        shape=(6 * groups, features + samples + groups),
-    )
+    columns = np.concatenate([features + samples + np.arange(groups), np.arange(features)])
+    places = np.concatenate([heads, tails]), columns
+    G = sp.csc_array((np.full(groups + features, -1.0), places), (6 * groups, features + samples + groups))
     return socp.ConeProgram(
         c=np.concatenate([np.zeros(features + samples), np.full(groups, weight)]),
         G=G,
@@ -231,20 +224,12 @@ def unbounded(size: int, seed: int = 0) -> socp.ConeProgram:
 
 
 CLASSES: dict[str, Callable[[int, int], Program]] = {
-    "lasso": lasso,
-    "huber": huber,
-    "portfolio": portfolio,
-    "svm_primal": svm_primal,
-    "svm_dual_rbf": svm_dual_rbf,
-    "svm_dual_linear": svm_dual_linear,
-    "group_lasso": group_lasso,
-    "robust_kalman": robust_kalman,
-    "robust_least_squares": robust_least_squares,
-    "enclosing_ball": enclosing_ball,
-    "mpc": mpc,
-    "infeasible": infeasible,
-    "unbounded": unbounded,
-}
+    function.__name__: function
+    for function in (
+        lasso, huber, portfolio, svm_primal, svm_dual_rbf, svm_dual_linear, group_lasso, robust_kalman,
+        robust_least_squares, enclosing_ball, mpc, infeasible, unbounded,
+    )
+}  # fmt: skip
 
 
 def _regression(rng: np.random.Generator, samples: int, features: int) -> tuple[sp.csc_array, np.ndarray]:

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 import qp
 import socp
 
-from ..answers.answer import Answer
+from ..answers.answer import Answer, point_of
+from ..answers.program import engine_of, linear_name, parts_of, with_objective
 from ..answers.verify import Program, verify
 from ..peers.forms import OneSided, Point, one_sided
 from . import repeated, small, tiny
@@ -66,14 +67,12 @@ def measure(solver: str, program: Program, tol: float, own: repeated.Call | None
 
     A function of somebody's `own` is called with one program after the other.
     """
-    is_cone = isinstance(program, socp.ConeProgram)
-    objective = program.c if is_cone else program.q  # type: ignore[union-attr]
-    objectives, k, rng = drawn(objective)
+    objectives, k, rng = drawn(getattr(program, linear_name(program)))
     if solver not in (OURS, BATCHED):
         objectives = objectives[:LOOP]
         k = len(objectives)
     if own is not None:
-        return repeated.by_calls(own, [repeated.with_objective(program, one) for one in objectives])
+        return repeated.by_calls(own, [with_objective(program, one) for one in objectives])
     solve, point = _BATCHES.get(solver, _loop(solver))(program, objectives, tol)
     solve()  # not counted: the first call may load something
     times = []
@@ -83,7 +82,7 @@ def measure(solver: str, program: Program, tol: float, own: repeated.Call | None
         times.append((time.perf_counter() - start) / k)
     found = []
     for i in rng.choice(k, min(k, VERIFIED), replace=False):
-        asked, answer = repeated.with_objective(program, objectives[i]), point(int(i))
+        asked, answer = with_objective(program, objectives[i]), point(int(i))
         found.append((verify(asked, *answer).worst, asked, answer))
     _, asked, (x, y, z) = max(found, key=lambda one: one[0])
     return Answer(solver, socp.Status.OPTIMAL, x, y, z, repeated.NOT_TOLD, 0.0, median(times)), asked, k
@@ -97,17 +96,15 @@ def drawn(objective: np.ndarray) -> tuple[np.ndarray, int, np.random.Generator]:
 
 
 def _centralpath(program: Any, objectives: np.ndarray, tol: float) -> Batch:
-    is_cone = isinstance(program, socp.ConeProgram)
+    data: dict[str, Any] = parts_of(program) | {linear_name(program): objectives, "tol": tol}
     last: list[Any] = []
-    names = ("G", "h", "cones", "A", "b", "P") if is_cone else ("P", "A", "l", "u", "lb", "ub")
-    data = {"tol": tol} | {name: getattr(program, name) for name in names}
 
     def solve() -> None:
-        last[:] = [socp.solve_many(c=objectives, **data) if is_cone else qp.solve_many(q=objectives, **data)]
+        last[:] = [engine_of(program).solve_many(**data)]
 
     def point(i: int) -> Point:
-        many = last[0]
-        return many.x[i], many.y[i], many.z[i] if is_cone else many.z_bounds[i]
+        x, y, z = point_of(last[0])
+        return x[i], y[i], z[i]
 
     return solve, point
 
@@ -166,7 +163,4 @@ def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
     return batch
 
 
-_BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {
-    "centralpath": _centralpath,
-    "moreau": _moreau,
-}
+_BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {OURS: _centralpath, BATCHED: _moreau}
