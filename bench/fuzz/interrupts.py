@@ -23,6 +23,7 @@ import qp
 import socp
 from socp.method.fallbacks import DECIDED
 
+from ..answers.program import engine_of
 from . import updates
 from .case import Case
 
@@ -35,19 +36,9 @@ KINDS = ("cone updates", "quadratic updates", "iterates", "fits")
 
 
 class Interrupted:
-    """Whether, and how, an action was interrupted.
+    """An action in which KeyboardInterrupt is raised before the executed line `at` of the project; None: never.
 
-    Parameters
-    ----------
-    at : int, optional
-        The line of the project, counted as they are executed, before which KeyboardInterrupt is raised; None: never.
-
-    Attributes
-    ----------
-    lines : int
-        How many were executed.
-    raised, came : bool
-        Whether the interrupt was raised, and whether it arrived at the caller.
+    `lines` says how many were executed, `raised` and `came` whether the interrupt was raised, and arrived here.
     """
 
     def __init__(self, action: Callable[[], Any], at: int | None = None) -> None:
@@ -101,7 +92,7 @@ def of_update(case: Case) -> Callable[[np.random.Generator], tuple[int, str]]:
 
     def trial(rng: np.random.Generator) -> tuple[int, str]:
         first, *steps = case.chain
-        Solver: Any = socp.Solver if isinstance(case.program, socp.ConeProgram) else qp.Solver
+        Solver = engine_of(case.program).Solver
         counted, solver = Solver(first.program), Solver(first.program)
         raised, why = 0, ""
         solver.solve()

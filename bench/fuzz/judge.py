@@ -179,15 +179,14 @@ def parts(found: Verification) -> str:
 def _untrue(status: Status, found: Verification, tol: float, tol_infeasible: float) -> str:
     """What is not so of what the status says."""
     certified = max(VERIFIED_TOL, ROUNDING * tol_infeasible)
-    if status is Status.OPTIMAL and not found.solved(ROUNDING * tol):
-        return f"optimal to {tol:.1e} is not so: {parts(found)}"
-    if status is Status.INACCURATE and not found.solved(ROUNDING * max(tol, INACCURATE_TOL)):
-        return f"inaccurate is not so: {parts(found)}"
-    if status is Status.PRIMAL_INFEASIBLE and not found.primal_infeasible <= certified:
-        return f"no certificate of infeasibility: {parts(found)}"
-    if status is Status.DUAL_INFEASIBLE and not found.dual_infeasible <= certified:
-        return f"no ray: {parts(found)}"
-    return ""
+    claims = {
+        Status.OPTIMAL: (found.solved(ROUNDING * tol), f"optimal to {tol:.1e} is not so"),
+        Status.INACCURATE: (found.solved(ROUNDING * max(tol, INACCURATE_TOL)), "inaccurate is not so"),
+        Status.PRIMAL_INFEASIBLE: (found.primal_infeasible <= certified, "no certificate of infeasibility"),
+        Status.DUAL_INFEASIBLE: (found.dual_infeasible <= certified, "no ray"),
+    }
+    holds, words = claims.get(status, (True, ""))
+    return "" if holds else f"{words}: {parts(found)}"
 
 
 def _contradiction(case: Case, answer: Answer, found: Verification) -> str:
@@ -219,13 +218,9 @@ def _explained(case: Case, answer: Answer, found: Verification) -> float:
     evaluating these may lose.
     """
     program, planted = case.program, case.planted
-    point = tuple(np.asarray(part, dtype=float) for part in (answer.x, answer.y, answer.z))
-    optimum = tuple(np.asarray(part, dtype=float) for part in (planted.x, planted.y, planted.z))
-    explained = (
-        _by_residuals_of_cones(program, point, optimum)
-        if isinstance(program, socp.ConeProgram)
-        else _by_residuals_of_sides(program, point, optimum)
-    )
+    point, optimum = (tuple(np.asarray(part, dtype=float) for part in (of.x, of.y, of.z)) for of in (answer, planted))
+    is_cone = isinstance(program, socp.ConeProgram)
+    explained = (_by_residuals_of_cones if is_cone else _by_residuals_of_sides)(program, point, optimum)
     gap = abs(found.objective - found.dual_objective)
     return gap + explained + found.objective_rounding + 1e-10 * (1.0 + abs(found.objective) + sum(map(_one, optimum)))
 
