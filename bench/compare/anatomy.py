@@ -20,6 +20,7 @@ import qp
 import socp
 from socp.problem.solution import TIMINGS
 
+from ..answers.program import engine_of
 from ..answers.verify import Program
 from ..programs import generate, learning
 from ..programs.sets import DataError, read
@@ -71,10 +72,9 @@ def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.S
     """The solution with the median time of `RUNS`, each with a set-up of its own, and a solver."""
     group, size = name.rsplit("_", 1)
     program = CLASSES[group](int(size), 0)
-    module = qp if isinstance(program, qp.QuadraticProgram) else socp
     solutions = []
     for _ in range(RUNS):
-        solver = module.Solver(program)
+        solver = engine_of(program).Solver(program)
         solutions.append(solver.solve())
     seconds = [solution.setup_time + solution.solve_time for solution in solutions]
     return solutions[seconds.index(statistics.median(seconds))], solver
@@ -109,8 +109,7 @@ def table(names: Iterable[str]) -> str:
 def page(file: str | Path) -> str:
     """Return a page in HTML on the solve of one program: plan, parts of the time, convergence, and the trace."""
     program = read(file)
-    solver = (qp if isinstance(program, qp.QuadraticProgram) else socp).Solver(program)
-    solution = solver.solve()
+    solution = engine_of(program).Solver(program).solve()
     total = solution.setup_time + solution.solve_time
     parts = [[part, seconds(spent), f"{100.0 * spent / total:.0f}"] for part, spent in solution.timings.items()]
     trace = solution.trace
