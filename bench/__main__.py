@@ -47,30 +47,26 @@ COMMANDS: dict[str, tuple[Command, str, tuple[Option, ...]]] = {}
 """Every command by its name: what it does, what it says of itself, and its options."""
 
 
-def _positive(text: str) -> float:
-    """A positive number, for the parser."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not value > 0.0:
-        raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
-    return value
+def _number(kind: Callable[[str], Any], least: float, words: str) -> Callable[[str], Any]:
+    """A number that is not below `least`, for the parser."""
+
+    def number(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"must be {words}, but {text} came")
+        return value
+
+    return number
 
 
 def _count(least: int) -> Callable[[str], int]:
-    """A whole number that is not below `least`, for the parser."""
+    return _number(int, least, f"a whole number, at least {least}")
 
-    def count(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number, at least {least}, but {text} came")
-        return value
 
-    return count
+_positive = _number(float, math.nextafter(0.0, 1.0), "a positive number")
 
 
 def _file_to_write(text: str) -> Path:

@@ -15,32 +15,11 @@ import scipy.sparse as sp
 from models import MultiTaskSVC, class_means, discriminant
 
 from ..compare.tables import Table
+from ..metrics import paired_p
 from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, Task
-from .setups import (
-    FIRST,
-    SHARE_OF_TRAINING,
-    TEXTS,
-    Draw,
-    Hyperplane,
-    OnNewsgroups,
-    accuracy,
-    draw,
-    in_words,
-    setups,
-)
-from .shares import (
-    LEVEL,
-    draw_lines,
-    grid,
-    grouped,
-    mean_and_error,
-    means_shown,
-    p_of,
-    panels,
-    shown,
-    standard_errors,
-)
+from .setups import FIRST, SHARE_OF_TRAINING, TEXTS, Draw, Hyperplane, OnNewsgroups, accuracy, draw, in_words, setups
+from .shares import LEVEL, draw_lines, grid, grouped, mean_and_error, means_shown, panels, shown, standard_errors
 
 SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 KINDS = {"bilevel": "bilevel gen/discr", "svm": "SVM", "multitask": "multi-task SVM", "lda": "LDA on 90 %"}
@@ -217,7 +196,7 @@ class MultiTaskConstant(OnNewsgroups):
         for text, own in grouped(runs, "text").items():
             found = np.array([run["multitask"] for run in own])
             best = int(found.mean(axis=0).argmax())
-            p_value = min(1.0, (len(C2_VALUES) - 1) * p_of(found[:, best] - found[:, k]))
+            p_value = min(1.0, (len(C2_VALUES) - 1) * paired_p(found[:, best] - found[:, k]))
             words = f"{text.rstrip(':')}: no value is significantly better than 1000: p"
             parts.append(Part(words, p_value, ">=", LEVEL))
         return verdict_of(parts, "10^5 is better by a tenth or two of a point; both are nearly the plain machine.")

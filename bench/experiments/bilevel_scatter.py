@@ -9,10 +9,11 @@ import numpy as np
 from models import discriminant
 
 from ..compare.tables import Table
+from ..metrics import paired_p
 from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import GROUPS, NounPosts
 from .setups import BY_DATE, TEXTS, OnNewsgroups, draw, in_words, setups
-from .shares import LEVEL, grouped, p_of, panels, shown
+from .shares import LEVEL, grouped, panels, shown
 
 SHARE = 0.005  # of the test task's posts
 MEANS = ("bilevel", "svm", "prior")
@@ -100,6 +101,6 @@ def summaries(runs: list[Result]) -> list[dict[str, Any]]:
         columns = {name: np.array([run[name] for run in group]) for name in MEANS}
         gains = columns["bilevel"] - columns["svm"]
         means = {name: float(values.mean()) for name, values in columns.items()}
-        tested = {"gain": float(gains.mean()), "gains": gains, "p": p_of(gains)}
+        tested = {"gain": float(gains.mean()), "gains": gains, "p": paired_p(gains)}
         found.append({"setup": in_words(*setup), **means, **tested})
     return found

@@ -32,9 +32,10 @@ from ..compare.tables import Table
 from ..data import locate, reuters, tokenize
 from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
+from ..metrics import paired_p
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import find_wordnet
-from .shares import LEVEL, grid, grouped, means_shown, p_of, panels, shown
+from .shares import LEVEL, grid, grouped, means_shown, panels, shown
 
 CATEGORIES = {"earn": "earn", "acq": "acquire", "money-fx": "money", "grain": "grain", "crude": "crude"}
 """The topic word of each category, by its name in the data."""
@@ -181,7 +182,7 @@ class ReutersExplanations(Experiment):
                 if not cells:
                     continue
                 gains = {key: _gain(group, kind) for key, group in groups.items()}
-                tests = [(gains[key].mean(), p_of(gains[key])) for key in cells if gains[key].size > 1]
+                tests = [(gains[key].mean(), paired_p(gains[key])) for key in cells if gains[key].size > 1]
                 better, worse = (
                     min([1.0, *(len(tests) * p for mean, p in tests if sign * mean > 0.0)]) for sign in (1, -1)
                 )

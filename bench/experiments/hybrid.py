@@ -27,7 +27,7 @@ from ..data.source import locate
 from ..data.text import cached_tokens, stem_words, tokenize
 from ..metrics import accuracy_at, mean_interval, paired_p, training_order
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import LEVEL, draw_lines, grid, grouped, panels, significance
+from .shares import LEVEL, draw_lines, grid, grouped, panels
 
 PAIRS = {
     "atheism vs religion.misc": ("alt.atheism", "talk.religion.misc"),
@@ -178,7 +178,8 @@ class HybridCurves(OnPairs):
                 errors = {method: table[:, k] for method, table in by_method.items()}
                 mean = {method: values.mean() for method, values in errors.items()}
                 best = min((BAYES, HYBRID, LOGISTIC), key=lambda method: mean[method])
-                worse, above = (significance(errors[HYBRID] - errors[other]) > 0 for other in (best, BAYES))
+                lost = [errors[HYBRID] - errors[other] for other in (best, BAYES)]
+                worse, above = (loss.mean() > 0.0 and paired_p(loss) < LEVEL for loss in lost)
                 places.append([not worse, above, *(mean[HYBRID] < mean[other] for other in (HYBRID_1, PLAIN_HYBRID))])
         lowest, _, two_regions, normalized = np.mean(places, axis=0).tolist()
         return verdict_of(

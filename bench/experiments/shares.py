@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics import mean_interval, paired_p
+from ..metrics import mean_interval
 from .experiment import Parameters, Result
 
 Points = Sequence[Sequence[float]] | np.ndarray
@@ -72,29 +72,6 @@ def draw_lines(axes: Any, lines: Mapping[str, Points], formats: Iterable[Any] = 
         style = form if isinstance(form, dict) else {"fmt": form}
         axes.errorbar(x, y, *error, **{"capsize": 2, "markersize": 4, "label": label, **style})
     axes.set(**settings)
-
-
-def p_of(gains: np.ndarray) -> float:
-    """The two-sided p-value of Student's paired test of no gain; 1 where there is nothing to test.
-
-    Examples
-    --------
-    >>> print(round(p_of(np.array([1.0, 2.0, 3.0])), 4), p_of(np.array([0.0, 0.0])))
-    0.0742 1.0
-    """
-    return float(np.nan_to_num(paired_p(gains), nan=1.0))
-
-
-def significance(differences: Iterable[float]) -> int:
-    """1 or -1 where the mean is above or below 0 at the 5 % level of Student's test, else 0.
-
-    Examples
-    --------
-    >>> significance([0.3, 0.2, 0.4]), significance([0.3, -0.2]), significance([0.0, 0.0])
-    (1, 0, 0)
-    """
-    values = np.array(list(differences), dtype=np.float64)
-    return int(np.sign(values.mean())) if p_of(values) < LEVEL else 0
 
 
 def standard_errors(gain: np.ndarray) -> float:

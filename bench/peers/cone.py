@@ -46,13 +46,7 @@ def clarabel(program: Any, settings: dict[str, Any]) -> Asked:
     )
 
 
-@peer(
-    CONE,
-    QUADRATIC,
-    tolerances="abstol reltol feastol",
-    max_iters=INTERIOR_POINT_ITERATIONS,
-    verbose=False,
-)
+@peer(CONE, QUADRATIC, tolerances="abstol reltol feastol", max_iters=INTERIOR_POINT_ITERATIONS, verbose=False)
 def ecos(program: Any, settings: dict[str, Any]) -> Asked:
     """ECOS: the project's own cone form, without P; it is set up and solves in one call.
 
@@ -77,13 +71,7 @@ def ecos(program: Any, settings: dict[str, Any]) -> Asked:
     return Asked(lambda: None, lambda _: package.solve(form.c, *rows, dims, **equalities, **settings), read)
 
 
-@peer(
-    CONE,
-    QUADRATIC,
-    tolerances="abstol reltol feastol",
-    maxiters=INTERIOR_POINT_ITERATIONS,
-    show_progress=False,
-)
+@peer(CONE, QUADRATIC, tolerances="abstol reltol feastol", maxiters=INTERIOR_POINT_ITERATIONS, show_progress=False)
 def cvxopt(program: Any, settings: dict[str, Any]) -> Asked:
     """CVXOPT: conelp without P, which knows certificates; coneqp with P, which does not.
 
@@ -153,13 +141,7 @@ def scs(program: Any, settings: dict[str, Any]) -> Asked:
     )
 
 
-@peer(
-    CONE,
-    QUADRATIC,
-    tolerances="abstol reltol",
-    max_iters=INTERIOR_POINT_ITERATIONS,
-    verbose=0,
-)
+@peer(CONE, QUADRATIC, tolerances="abstol reltol", max_iters=INTERIOR_POINT_ITERATIONS, verbose=0)
 def qoco(program: Any, settings: dict[str, Any]) -> Asked:
     """QOCO: the project's own cone form with P; it has no certificates."""
     import qoco as package

@@ -58,12 +58,7 @@ def libsvm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
 
     deadline = time.perf_counter() + settings["time_limit"]
     for tolerance in TOLERANCES:
-        machine = SVC(
-            C=float(program.ub[0]),
-            kernel=kernel,
-            tol=tolerance,
-            cache_size=CACHE_MEGABYTES,
-        )
+        machine = SVC(C=float(program.ub[0]), kernel=kernel, tol=tolerance, cache_size=CACHE_MEGABYTES)
         start = time.perf_counter()
         machine.fit(points, labels)
         end = time.perf_counter()

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from bench.experiments.bilevel_curves import MULTITASK, fit_multitask, needed_alone
 from bench.experiments.nouns import GROUPS, NounPosts
 from bench.experiments.setups import FIRST, draw, setups, with_newsgroups_line
-from bench.experiments.shares import p_of
+from bench.metrics import paired_p
 from models import MultiTaskSVC
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
@@ -72,8 +72,8 @@ def test_the_paired_test_is_scipys():
     from scipy.stats import ttest_1samp
 
     gains = np.random.default_rng(0).normal(0.3, 1.0, 30)
-    assert p_of(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
-    assert p_of(np.ones(3)) == 0.0 and p_of(np.zeros(3)) == 1.0 and p_of(np.ones(1)) == 1.0
+    assert paired_p(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
+    assert paired_p(np.ones(3)) == 0.0 and paired_p(np.zeros(3)) == 1.0 and paired_p(np.ones(1)) == 1.0
 
 
 def test_the_multitask_machine_needs_its_support_vectors_only():
