@@ -54,7 +54,7 @@ class StatesAndShares(OnSequences):
         differences="Other data, as the paper's are not to be had; all classes at once; the start and the EM steps, "
         "which the paper does not print, are those where SS is as printed.",
     )
-    repeats = 10
+    repeats, few = 10, 1
 
     def setups(self, quick: bool) -> list[Parameters]:
         if quick:

@@ -55,7 +55,7 @@ class TopicScores(Experiment):
         differences="Text, as the images are not to be had; MSS by exact tilts of the variational posterior, with one "
         "model of all classes and with one for each class.",
     )
-    repeats = 5
+    repeats, few = 5, 1
 
     def setups(self, quick: bool) -> list[Parameters]:
         setups = [(topics, POSTS) for topics in reversed(TOPICS)] + [(FEW, size) for size in SIZES]
