@@ -28,13 +28,10 @@ def lasso(size: int, seed: int = 0) -> qp.QuadraticProgram:
     #  x = (w, r, a):  D w - r = t,  -a <= w <= a
     one = sp.eye_array(features)
     A = sp.block_array([[D, -sp.eye_array(samples), None], [one, None, -one], [-one, None, -one]])
-    return qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([np.zeros(features), np.ones(samples), np.zeros(features)])),
-        np.concatenate([np.zeros(features + samples), np.full(features, weight)]),
-        A,
-        np.concatenate([targets, np.full(2 * features, -np.inf)]),
-        np.concatenate([targets, np.zeros(2 * features)]),
-    )
+    squares = np.concatenate([np.zeros(features), np.ones(samples), np.zeros(features)])
+    q = np.concatenate([np.zeros(features + samples), np.full(features, weight)])
+    l, u = (np.append(targets, np.full(2 * features, end)) for end in (-np.inf, 0.0))
+    return qp.QuadraticProgram(sp.diags_array(squares), q, A, l, u)
 
 
 def huber(size: int, seed: int = 0) -> qp.QuadraticProgram:
@@ -46,14 +43,9 @@ def huber(size: int, seed: int = 0) -> qp.QuadraticProgram:
     targets = targets + np.where(outliers, rng.uniform(-10, 10, samples), 0.0)
     #  x = (w, a, p, n):  D w - a - p + n = t
     one = sp.eye_array(samples)
-    return qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([np.zeros(features), np.ones(samples), np.zeros(2 * samples)])),
-        np.concatenate([np.zeros(features + samples), np.ones(2 * samples)]),
-        sp.hstack([D, -one, -one, one]),
-        targets,
-        targets,
-        np.concatenate([np.full(features + samples, -np.inf), np.zeros(2 * samples)]),
-    )
+    squares = np.concatenate([np.zeros(features), np.ones(samples), np.zeros(2 * samples)])
+    q, lower = (np.append(np.full(features + samples, v), np.full(2 * samples, w)) for v, w in ((0, 1), (-np.inf, 0)))
+    return qp.QuadraticProgram(sp.diags_array(squares), q, sp.hstack([D, -one, -one, one]), targets, targets, lower)
 
 
 def portfolio(size: int, seed: int = 0) -> qp.QuadraticProgram:
