@@ -27,9 +27,7 @@ from .radii import Directions
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
 
-UNITS = (
-    1e6  # how much the ratios of the prior's variances to the samples' may differ, of all but a 50th of the features
-)
+UNITS = 1e6  # how much the ratios of the prior's variances to the samples' may differ, but for a 50th of the features
 NO_PULL = 1e-6  # of the prior on w / |w|, below which it does not bind
 MISSED = 1e-2  # of C3, by which the price of a radius may miss it where the objective does not fall any more
 NO_SLACK = 1e-9  # a smaller zeta counts as zero
@@ -39,27 +37,16 @@ UNBOUND = 0.2  # the default beta without a prior, and where the largest one is 
 
 @dataclass(frozen=True)
 class Round:
-    """One round of the alternation: step 1 and step 2.
+    """One round of the alternation: step 1 and step 2."""
 
-    Examples
-    --------
-    >>> r = Round(1.5, np.zeros(2), 0.0, np.zeros((2, 2)), np.zeros(2), np.zeros(2), 0.0, 7)
-    >>> print(r.objective, r.iterations)
-    1.5 7
-    """
-
-    objective: float
-    """(4.17) at the end of the round."""
+    objective: float  # (4.17) at the end of the round
     w: np.ndarray
     b: float
-    mu: np.ndarray
-    """The means (2, n) at the end of the round."""
+    mu: np.ndarray  # the means (2, n) at the end of the round
     zeta: np.ndarray
     nu: np.ndarray
-    change: float
-    """How far step 2 moved the means, relatively."""
-    iterations: int
-    """Iterations of the engine in step 1."""
+    change: float  # how far step 2 moved the means, relatively
+    iterations: int  # of the engine in step 1
 
 
 @dataclass(frozen=True)
@@ -350,10 +337,8 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if solution.status is socp.Status.PRIMAL_INFEASIBLE and best is None:
                 if may_fail:
                     return None
-                names = tuple(self.classes_.tolist())
-                mu, nu = feasible_means(
-                    step.coordinates, samples, prior, constants, names, self.max_iter, **step.settings
-                )
+                given = step.coordinates, samples, prior, constants, tuple(self.classes_.tolist()), self.max_iter
+                mu, nu = feasible_means(*given, **step.settings)
                 w, b, solution = step.solve(mu)
             if not np.isfinite(w).all():
                 if may_fail and best is None:
@@ -382,8 +367,8 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
                 break
         history.end(settled)
         assert best is not None and step.program is not None
-        found = step.program, solution
-        return _Run(self._sharpen(step, samples, constants, best), trace, rounds, settled, *found)
+        point = self._sharpen(step, samples, constants, best)
+        return _Run(point, trace, rounds, settled, step.program, solution)
 
     def _sharpen(self, step: HyperplaneStep, samples: Samples, constants: Constants, best: Point) -> Point:
         """The last hyperplane to more digits, where the engine finds them."""

@@ -80,9 +80,8 @@ def prior_dimension(
         taus.append(tau)
         if tau >= length:
             alphas.append(0.0)
-            failing.append(
-                f"the mean of class {i + 1} must be nearer to t than t to zero, but {tau:.4g} >= {length:.4g}"
-            )
+            near = f"the mean of class {i + 1} must be nearer to t than t to zero"
+            failing.append(f"{near}, but {tau:.4g} >= {length:.4g}")
             continue
         aligned = math.sqrt(prior.Sigma[i].extreme_eigenvalues()[0]) * beta / reach if reach > 0.0 else math.inf
         if aligned > 1.0:
@@ -137,9 +136,8 @@ def fitted_error(
         return Bound(math.inf, math.inf, ("w must not be zero",))
     gamma = float((samples.y * (samples.X @ w + b)).min()) / length
     if gamma <= 0.0:
-        return Bound(
-            math.inf, math.inf, (f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}",)
-        )
+        words = f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}"
+        return Bound(math.inf, math.inf, (words,))
     radius = math.sqrt(float(squares(samples.X).max()))
     reach = constants.phi + float(point.nu.max())
     found = prior_error(prior, min(constants.betas), reach, gamma, radius, samples.y.size, delta, point.mu)

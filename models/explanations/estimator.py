@@ -8,13 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-import qp
-
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems, winners
-from ..base.parameters import Positive, fitted, parameters
+from ..base.parameters import Positive, parameters
 from ..base.validation import check_number
-from ..svm.coordinate_descent import Answer
 from ..svm.groups import MachineParameters
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import KernelChoice, make_kernel
@@ -128,16 +125,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     scoring: Literal["accuracy", "f1"] = "accuracy"
     cv: Any = 5
 
-    owner_: np.ndarray = fitted()
-    alpha_: np.ndarray = fitted()
-    lambda_: np.ndarray = fitted()
-    deviation_: np.ndarray = fitted()
-    Q_: float = fitted()
-    Q_candidates_: np.ndarray = fitted()
-    Q_scores_: np.ndarray = fitted()
-    program_: qp.QuadraticProgram = fitted()
-    solution_: qp.Solution | Answer = fitted()
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, explanations: Any = None) -> ExplanationAugmentedSVC:
         """Solve the programs of all machines.
 
@@ -178,19 +165,8 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         for rows, signs in two_class_problems(samples.codes[used], self.classes_.size, self.multi_class):
             rows = used[rows]
             at = np.flatnonzero(np.isin(self.owner_, rows))
-            found.append(
-                ExplainedMargin(
-                    samples.products,
-                    rows,
-                    at,
-                    signs,
-                    samples.C[rows],
-                    samples.weights[self.owner_[at]],
-                    self.penalty,
-                    bool(self.fit_intercept),
-                    samples.settings,
-                )
-            )
+            of_samples = samples.products, rows, at, signs, samples.C[rows], samples.weights[self.owner_[at]]
+            found.append(ExplainedMargin(*of_samples, self.penalty, bool(self.fit_intercept), samples.settings))
         return found
 
     def _folds(self, X: Any, V: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -162,9 +162,8 @@ class MultinomialFeatures(Features):
         lengths = np.asarray(words.sum(axis=1)).ravel()
         columns = []
         for a in self.counts + self.alpha:
-            of_words = sp.csr_array(
-                (_log_rising(a[words.indices], words.data), words.indices, words.indptr), words.shape
-            )
+            rising = _log_rising(a[words.indices], words.data)
+            of_words = sp.csr_array((rising, words.indices, words.indptr), words.shape)
             columns.append(np.asarray(of_words.sum(axis=1)).ravel() - _log_rising(a.sum(), lengths))
         return np.stack(columns, axis=1)
 
@@ -284,13 +283,11 @@ class KernelFeatures(FeatureByFeature):
         return found
 
     def _terms_of(self, x: np.ndarray, column: list[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:
-        return np.stack(
-            [
-                logsumexp(logs - 0.5 * ((x[:, None] - own) / h) ** 2, axis=1) - np.log(h * np.sqrt(2.0 * np.pi))
-                for own, logs, h in column
-            ],
-            axis=1,
-        )
+        columns = [
+            logsumexp(logs - 0.5 * ((x[:, None] - own) / h) ** 2, axis=1) - np.log(h * np.sqrt(2.0 * np.pi))
+            for own, logs, h in column
+        ]
+        return np.stack(columns, axis=1)
 
 
 def _spread(x: np.ndarray, weights: np.ndarray) -> float:

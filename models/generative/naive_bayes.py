@@ -33,7 +33,7 @@ from .generative import (
     quiet_log,
     unlabelled_samples,
     warn_unless_converged,
-)
+)  # fmt: skip
 
 AnyNaiveBayes = TypeVar("AnyNaiveBayes", bound="NaiveBayes")
 WITHOUT_LIKELIHOOD = (HistogramFeatures, KernelFeatures)

@@ -12,12 +12,12 @@ import qp
 
 from ..base.estimator import uninterrupted, warn_unconverged
 from ..base.multiclass import class_scores
-from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.progress import History
 from ..base.validation import as_generator
 from ..numerics import recursions
 from ..programs.score_spaces import cutting_plane_program
-from ..sequences.hmm import HiddenMarkovModel, unflatten
+from ..sequences.hmm import unflatten
 from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
 from .sufficient_statistics import take
@@ -106,11 +106,6 @@ class LargeMarginHMM(SequenceClassifier):
     ['swings' 'stays']
     """
 
-    models_: list[HiddenMarkovModel] = fitted()
-    starts_: np.ndarray = fitted()
-    transitions_: np.ndarray = fitted()
-    emissions_: np.ndarray = fitted()
-
     _: KW_ONLY
     training: Literal["margin", "perceptron"] = "margin"
     C: Positive = 1.0
@@ -162,14 +157,8 @@ class LargeMarginHMM(SequenceClassifier):
         settled = False
         while not settled and len(objectives) <= self.max_iter:
             own = scores.align(w)
-            w, gap, self.program_, self.solution_ = _solve(
-                scores,
-                own,
-                w,
-                start,
-                self.C,
-                self._history("gap", f", alignment {len(objectives)}", first=1, inner=True),
-            )
+            gaps = self._history("gap", f", alignment {len(objectives)}", first=1, inner=True)
+            w, gap, self.program_, self.solution_ = _solve(scores, own, w, start, self.C, gaps)
             objectives.append(_objective(w, start, self.C, scores.loss(w)))
             settled = objectives[-2] - objectives[-1] <= self.tol * (1.0 + abs(objectives[-1]))
         objectives.end(settled)

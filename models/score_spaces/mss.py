@@ -11,7 +11,7 @@ import numpy as np
 from ..base.estimator import Classifier
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.multiclass import Scheme, scores, spread, two_class_problems
-from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, as_labels
 from .med import Discrimination, check_margin_prior, discriminate
@@ -141,8 +141,6 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     >>> bool((np.diff(space.objectives_[0]) <= 0.0).all())
     True
     """
-
-    models_: list[Any] = fitted()
 
     model: Any = None
     a: Positive = 1.0

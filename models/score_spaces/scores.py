@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from ..base.parameters import fitted, parameters
+from ..base.parameters import parameters
 from ..base.transformer import Transformer
 from ..base.validation import as_labels
 from ..sequences.discrete_hmm import DiscreteHMM
@@ -51,9 +51,6 @@ class ScoreSpace(OnGenerativeModel, Transformer):
     classes_ : array
         Where there is a model a class.
     """
-
-    models_: list[Any] = fitted()
-    classes_: np.ndarray = fitted()
 
     model: Any = None
     per_class: bool = True

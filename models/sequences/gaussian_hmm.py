@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.parameters import Count, Positive, fitted, parameters
+from ..base.parameters import Count, Positive, parameters
 from ..base.seeding import cluster_means
 from ..numerics import recursions
 from .hmm import ChainParameters, HiddenMarkovModel
@@ -60,9 +60,6 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
     n_states: Count = 3
     _: KW_ONLY
     min_variance: Positive = 1e-3
-
-    means_: np.ndarray = fitted()
-    covariances_: np.ndarray = fitted()
 
     def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
         """Take these parameters instead of fitting."""

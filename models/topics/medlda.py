@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ..base.copies import merge_copies
 from ..base.estimator import Classifier, warn_unless_optimal
 from ..base.multiclass import class_scores
-from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..programs.score_spaces import crammer_singer_dual
 from ..svm.margin import MarginDual, product_of
 from .topics import LatentDirichletAllocation, TopicParameters
@@ -80,9 +80,6 @@ class MedLDA(Classifier, TopicParameters):
 
     _takes_sparse = True
     _takes_counts = True
-
-    topics_: LatentDirichletAllocation = fitted()
-    coef_: np.ndarray = fitted()
 
     n_topics: Count = 10
     C: Positive = 10.0

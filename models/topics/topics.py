@@ -11,7 +11,7 @@ from scipy.special import digamma, polygamma
 
 from ..base.ascent import ascend
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator
@@ -88,9 +88,6 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
 
     _takes_sparse = True
     _takes_counts = True
-
-    components_: np.ndarray = fitted()
-    doc_topic_prior_: np.ndarray = fitted()
 
     n_topics: Count = 10
     doc_topic_prior: Any = None
