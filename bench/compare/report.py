@@ -43,23 +43,18 @@ def write(record: Record, folder: Path) -> list[Path]:
     """Write profile.png and scatter.png where matplotlib is installed, tables.txt, report.html; what was written."""
     results = results_of(record)
     pictures = _pictures(results) if find_spec("matplotlib") is not None else {}
-    written = []
-    for name, picture in pictures.items():
-        (folder / f"{name}.png").write_bytes(picture)
-        written.append(folder / f"{name}.png")
-    (folder / "tables.txt").write_text(terminal(record) + "\n", encoding="utf-8")
-    (folder / "report.html").write_text(page(record, pictures), encoding="utf-8")
-    return [*written, folder / "tables.txt", folder / "report.html"]
+    files = {f"{name}.png": picture for name, picture in pictures.items()}
+    files |= {"tables.txt": f"{terminal(record)}\n".encode(), "report.html": page(record, pictures).encode()}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return [folder / name for name in files]
 
 
 def page(record: Record, pictures: dict[str, bytes]) -> str:
     """The whole report as HTML with its pictures inside."""
     results = results_of(record)
     title = f"centralpath compared: {record.settings['set']}"
-    images = [
-        f'<p><img alt="{name}" src="data:image/png;base64,{base64.b64encode(picture).decode()}"></p>'
-        for name, picture in pictures.items()
-    ]
+    images = [html_image(name, picture) for name, picture in pictures.items()]
     first, *others = tables(record, results)
     body = [
         f"<h1>{html.escape(title)}</h1>",
@@ -75,6 +70,11 @@ def document(title: str, body: list[str]) -> str:
     """A page of HTML."""
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
+
+
+def html_image(name: str, picture: bytes) -> str:
+    """A picture that is in the page itself."""
+    return f'<p><img alt="{name}" src="data:image/png;base64,{base64.b64encode(picture).decode()}"></p>'
 
 
 def _about(record: Record) -> str:

@@ -73,8 +73,7 @@ def characters(name: str, X: np.ndarray, label: np.ndarray) -> Characters:
     alphabet, found = ALPHABETS[name], dict[str, np.ndarray]()
     images = X.reshape(-1, alphabet.side, alphabet.side)
     for stroke, ends in alphabet.strokes.items():
-        has = np.array([stroke in alphabet.prototypes[k] for k in label])
-        pixels = stroke_explanations(images, [[ends] if one else [] for one in has])
+        pixels = stroke_explanations(images, [[ends] if stroke in alphabet.prototypes[k] else [] for k in label])
         found[stroke] = pixels & (pixels.mean(axis=1) < 1.0)[:, None]  # all: not found, or not there to be found
     return Characters(X, label, found)
 

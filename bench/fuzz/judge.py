@@ -53,9 +53,8 @@ class Truth:
 
     def text(self) -> str:
         """Return the residuals with their names."""
-        names = (
-            ("primal residual", "dual residual", "gap") if len(self.residuals) == 3 else ("error of the certificate",)
-        )
+        of_certificate = len(self.residuals) == 1
+        names = ("error of the certificate",) if of_certificate else ("primal residual", "dual residual", "gap")
         return "in exact arithmetic " + ", ".join(f"{n} {value:.1e}" for n, value in zip(names, self.residuals))
 
 
@@ -115,11 +114,10 @@ def truth(case: Case, answer: Answer) -> Truth | None:
 def _truth_of_certificate(case: Case, answer: Answer) -> Truth:
     program, promised = case.program, float(case.settings.get("tol_infeasible", _tol(case)))
     is_ray = answer.status is Status.DUAL_INFEASIBLE
-    slope, error = (
-        exact.unboundedness(program, answer.x) if is_ray else exact.infeasibility(program, answer.y, answer.z)
-    )
+    ray = (answer.x,) if is_ray else (answer.y, answer.z)
+    slope, error = (exact.unboundedness if is_ray else exact.infeasibility)(program, *ray)
     faults = [] if error <= 2.0 * promised else [f"{answer.status.value} is not so"]
-    if not abs(slope + 1.0) <= SLOPE + _rounding_of_slope(program, (answer.x,) if is_ray else (answer.y, answer.z)):
+    if not abs(slope + 1.0) <= SLOPE + _rounding_of_slope(program, ray):
         faults.append(f"the slope is {slope!r} in place of -1")
     rest = [*(answer.objectives or ()), *((answer.y, answer.z) if is_ray else (answer.x, answer.s))]
     if not all(np.isnan(part).all() for part in rest if part is not None):
@@ -153,14 +151,13 @@ def _tol(case: Case) -> float:
 
 def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple[str, str]:
     found, tol = verify(case.program, answer.x, answer.y, answer.z), _tol(case)
-    untrue = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
-    if not untrue and exactly is not None:
-        untrue = "; ".join([*exactly.faults, exactly.text()]) if exactly.faults else ""
-    if untrue:
-        return WRONG, untrue
-    contradiction = _contradiction(case, answer, found) if case.expected else ""
-    if contradiction:
-        return WRONG, contradiction
+    wrong = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
+    if not wrong and exactly is not None and exactly.faults:
+        wrong = "; ".join([*exactly.faults, exactly.text()])
+    if not wrong and case.expected:
+        wrong = _contradiction(case, answer, found)
+    if wrong:
+        return WRONG, wrong
     if answer.status is Status.OPTIMAL:
         return SOLVED, ""
     if answer.status.is_infeasible:

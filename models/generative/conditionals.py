@@ -131,9 +131,7 @@ class MultinomialFeatures(Features):
     """A sample is counts of words drawn with P(j | k) = (sum_i r_ik x_ij + alpha) / (sum_ij r_ik x_ij + alpha p).
 
     log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which is the same in every class.  With
-    `integrates` the probabilities are integrated out over their Dirichlet posterior, a_j = sum_i r_ik x_ij + alpha:
-
-        log p(x | k) = log G(a) - log G(a + n) + sum_j [log G(a_j + x_j) - log G(a_j)],  a = sum_j a_j, n = sum_j x_j
+    `integrates` the probabilities are integrated out over their Dirichlet posterior, as `MultinomialNaiveBayes` says.
     """
 
     def __init__(self, alpha: float, integrates: bool = False) -> None:

@@ -109,13 +109,7 @@ class NormalClasses:
         return quiet_log(self.priors) + log_densities(X, self.means, self.covariances, groups)
 
     def predictive(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scales S_n, degrees of freedom df and factors (kappa_n + 1) / (kappa_n df) of the classes' posterior t.
-
-            kappa_n = kappa + N_k,   S_n = Psi + S_k,   nu_n = nu + N_k - [kappa = 0],
-            df = nu_n - p + 1 (diagonal: nu_n);   shared: S_n and nu_n by sums over the classes, of [kappa = 0] too
-
-        Without a prior of the covariance nu and Psi are 0, Jeffreys's prior; with kappa = 0 that of the mean is flat.
-        """
+        """Scales S_n, degrees of freedom df and factors (kappa_n + 1) / (kappa_n df), as `LinearDiscriminant` says."""
         features, full = self.means.shape[1], self.kind == "full"
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
         means = self.counts.size if self.shared else 1

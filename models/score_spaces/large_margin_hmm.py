@@ -48,13 +48,8 @@ class LargeMarginHMM(SequenceClassifier):
     Only - S_y is not convex.  In turn every sequence is aligned to its own class (the best path h_t under the
     present w), and the convex problem that is left with w_y'T(x_t, h_t) for S_y is solved, which never raises the
     objective.  It has a constraint for every path of every other class; best paths find the violated ones, and their
-    sums are the cutting planes R(w) >= g_k'w + b_k of the whole loss R (Joachims 2006), whose dual is a small
-    quadratic program:
-
-    .. math::
-        \max_{\alpha \ge 0,\; \sum_k \alpha_k \le C}\;
-          \sum_k \alpha_k (b_k + g_k^\top w^0) - \tfrac12 \Big\|\sum_k \alpha_k g_k\Big\|^2, \qquad
-        w = w^0 - \sum_k \alpha_k g_k .
+    sums are the cutting planes R(w) >= g_k'w + h_k of the whole loss R (Joachims 2006), whose dual is a small
+    quadratic program, `models.programs.score_spaces.cutting_plane_program`.
 
     Sha and Saul treat the frames of speech, their margins grow with the number of wrong states, and their states
     are normal distributions written as positive semidefinite matrices; here a sequence has one label, its margin is

@@ -57,14 +57,9 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     objective (for topic models, whose posterior is a variational one, up to its local optima).
     "sampler": the paper's.  Of hidden Markov models phi has also T times the logarithms of the sample's own chain (see
     `SufficientStatistics`): paths are drawn from P(h | x) and accepted with a probability in proportion to the
-    exponential factor, the best of the draws surely.  Of topics T is linear in the words' topics z, so that nothing
-    need be rejected: with theta integrated out, each word's topic is drawn in turn from
-
-    .. math::
-        P(z_n = k \mid \text{rest}) \propto (n_{dk} + \alpha_k)\, \beta_{kw}\, e^{s (b_k + b_{kw})}, \qquad
-        s = \xi \lambda_t y_t
-
-    (b the weights of T; X must hold whole numbers).  lambda comes from the dual, and the objective goes up and down.
+    exponential factor, the best of the draws surely.  Of topics T is linear in the words' topics, which Gibbs sampling
+    draws with nothing to reject (X must hold whole numbers).  lambda comes from the dual, and the objective goes up and
+    down.
 
     ``per_class=True`` gives each side of a two-class problem a model of its own, fitted to that side's samples, as
     SS has them (section 3.2), with phi = (phi_-1, phi_+1).  Both models' hidden variables are tilted jointly: one

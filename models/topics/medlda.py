@@ -34,10 +34,8 @@ class MedLDA(Classifier, TopicParameters):
     - topics of the words, the multipliers mu of the margins held:
       phi_nk ~ beta_kw exp(E log theta_k + (1 / N_d) sum_y mu_dy (eta_{y_d} - eta_y)_k);
     - beta, from the expected counts;
-    - eta = sum_dy mu_dy (e_{y_d} - e_y) x z-bar_d, from the dual of the support vector machine, a quadratic program:
-
-    .. math::
-        \max_{\mu \ge 0,\; \sum_y \mu_{dy} \le C}\; \sum_{dy} \mu_{dy} - \tfrac12 \|\eta(\mu)\|^2 .
+    - eta = sum_dy mu_dy (e_{y_d} - e_y) x z-bar_d, from the dual of the support vector machine, a quadratic program
+      (`models.programs.score_spaces.crammer_singer_dual`).
 
     (mu_dy divided by the document's weight, where it has one.)  The multipliers being held, not every round lowers the
     objective; what is kept is the round where it is lowest.  Neither the order of the documents nor whether one comes

@@ -204,8 +204,8 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     ) -> np.ndarray:
         """How many tokens of each entry of `documents` come from each topic, on average, shape (entries, topics).
 
-        beta and alpha are the fitted ones, beta bent by exp(strength bend) as in `_infer`; theta is integrated out.
-        The mean is over so many sweeps, after a third as many that do not count.
+        P(z_n = k | rest) ~ (n_dk + alpha_k) beta_kw exp(strength_d bend_wk), theta integrated out.  The mean is over so
+        many sweeps, after a third as many that do not count.
         """
         owner, entry = tokens(documents)
         words = documents.indices

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 import qp
 import socp
 from bench.answers.answer import Answer
-from bench.answers.verify import verify
 from bench.answers.program import linear_name
+from bench.answers.verify import verify
 from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machines, linear, report, shortest, suite
 from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
