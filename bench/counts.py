@@ -61,9 +61,8 @@ def of_solution(solution: Any) -> Counts:
     steps = solution.iterations - max(solution.trace.size - 1, 0)
     later = solution.plan.method == "interior point" and steps > 0
     plan = f"{solution.plan.method}: {' '.join(re.sub(r'[0-9][0-9,.]*', '', solution.plan.what).split())}"
-    return Counts(
-        solution.status.value, solution.iterations, int(solution.trace["refinements"].sum()), int(later), 0, plan
-    )
+    refinements = int(solution.trace["refinements"].sum())
+    return Counts(solution.status.value, solution.iterations, refinements, int(later), 0, plan)
 
 
 def solve(program: Any, **settings: Any) -> Counts:

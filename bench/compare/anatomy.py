@@ -98,9 +98,8 @@ def row(name: str, rate: float) -> list[str]:
 def table(names: Iterable[str]) -> str:
     """Return a Markdown table of the programs, in milliseconds and percent, under what it was measured with."""
     rate, versions, machine = dgemm_rate(), measurement.versions([]), measurement.hardware()
-    about = (
-        f"{machine['processor']}, Python {machine['python']}, {versions['date']}, {versions['commit'] or 'no commit'}"
-    )
+    commit = versions["commit"] or "no commit"
+    about = f"{machine['processor']}, Python {machine['python']}, {versions['date']}, {commit}"
     head = ["program", "KKT systems", "ms", "iterations", *(f"{part} %" for part in TIMINGS), "floor ms", "ms / floor"]
     lines = markdown_lines([head, *(row(name, rate) for name in names)])
     return "\n".join([f"{about}; dgemm: {rate / 1e9:.0f} Gflop/s on one thread", "", *lines])

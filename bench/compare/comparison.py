@@ -30,9 +30,8 @@ LOAD_SECONDS = 300.0
 """Reading or generating a program may take so long."""
 LARGE_MEGABYTES = 1024.0
 
-THREAD_VARIABLES = tuple(
-    f"{name}_NUM_THREADS" for name in ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMBA", "RAYON", "VECLIB_MAXIMUM")
-)
+LIBRARIES = "OPENBLAS", "OMP", "MKL", "BLIS", "NUMBA", "RAYON", "VECLIB_MAXIMUM"
+THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in LIBRARIES)
 
 
 @dataclass(frozen=True)

@@ -235,9 +235,8 @@ def summary(rows: list[Row]) -> str:
         wrong = sum(row.verdict == "WRONG" for row in rows if row.solver == solver)
         if shares:
             mean = float(np.exp(np.mean(np.log(shares))))
-            lines.append(
-                f"{solver}: {len(shares)} gradients, ours/its {mean:.2f}, at most {max(shares):.2f}; {wrong} wrong"
-            )
+            times = f"ours/its {mean:.2f}, at most {max(shares):.2f}"
+            lines.append(f"{solver}: {len(shares)} gradients, {times}; {wrong} wrong")
         elif wrong:
             lines.append(f"{solver}: {wrong} wrong")
     return "\n".join(lines)

@@ -123,9 +123,7 @@ def resume(path: Path, new: Record, fresh: bool = False) -> Record:
     for name, before, now in (("settings", old.settings, new.settings), ("machine", old.machine, new.machine)):
         changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
         if changed:
-            raise DataError(
-                f"{path} has other {name} ({', '.join(changed)}): give another --out, or --fresh to begin anew"
-            )
+            raise DataError(f"{path} has other {name} ({', '.join(changed)}): give another --out, or --fresh")
     kept = [m for m in old.measurements.values() if new.versions.get(m.solver) == old.versions.get(m.solver)]
     new.sessions, new.cold_starts = old.sessions + 1, old.cold_starts
     for measurement in kept:

@@ -151,9 +151,8 @@ def _troubles(results: Results) -> Table:
         or (m.solver == OURS and not results.solved(m))
     ]
     heads = ["program", "solver", "status", "verdict", "residual", "note"]
-    return Table(
-        "Wrong, crashed, refused, and what we do not solve", heads, rows, left=("solver", "status", "verdict", "note")
-    )
+    left = ("solver", "status", "verdict", "note")
+    return Table("Wrong, crashed, refused, and what we do not solve", heads, rows, left=left)
 
 
 def all_times(results: Results) -> Table:

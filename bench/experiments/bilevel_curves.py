@@ -132,13 +132,12 @@ class Curves(OnNewsgroups):
                     for end, line in zip(ends.values(), lines)
                 ]
             )
+            fall = standard_errors(_falls(own))
             grown = min(end["bilevel"][-1][1] - end["bilevel"][0][1] for end in ends.values())
             found = [
                 Part("it improves with the training set: least growth", grown, ">", 0.0),
                 Part("it is ahead on the smallest set but in experiment 4: least lead", min(leads), ">", 0.0),
-                Part(
-                    "the curves converge: fall of the leads in standard errors", standard_errors(_falls(own)), ">", 2.0
-                ),
+                Part("the curves converge: fall of the leads in standard errors", fall, ">", 2.0),
                 Part("the SVM ends above LDA in four of six: share", float(above), ">=", 2.0 / 3.0),
                 Part("at some size the bilevel classifier is above both: share", float(both), ">=", 2.0 / 3.0),
             ]
@@ -239,9 +238,7 @@ def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:
 def _curves(runs: list[Result]) -> dict[str, list[tuple[float, float, float]]]:
     """Of each kind and size, in order: the posts, the mean accuracy, and half its confidence interval."""
     sizes = sorted(grouped(runs, "samples").items())
-    return {
-        kind: [(float(size), *mean_and_error(run[kind] for run in group)) for size, group in sizes] for kind in KINDS
-    }
+    return {kind: [(n, *mean_and_error(run[kind] for run in group)) for n, group in sizes] for kind in KINDS}
 
 
 def _falls(runs: list[Result]) -> np.ndarray:

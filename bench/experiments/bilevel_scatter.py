@@ -54,9 +54,7 @@ class Scatter(OnNewsgroups):
         heads, found = ["set-up", "bilevel", "SVM", "prior alone", "bilevel - SVM", "p"], []
         for text, own in grouped(runs, "text").items():
             points = summaries(own)
-            rows = [
-                [p["setup"], *(f"{p[name]:.1f}" for name in MEANS), shown(p["gains"]), f"{p['p']:.1g}"] for p in points
-            ]
+            rows = [[p["setup"], *(f"{p[m]:.1f}" for m in MEANS), shown(p["gains"]), f"{p['p']:.1g}"] for p in points]
             repeats = points[0]["gains"].size
             note = f"Accuracy in %, means of {repeats} repeats; the gain with its 95 % confidence interval."
             found.append(Table(f"Text: {text}", heads, rows, note))

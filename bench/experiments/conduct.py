@@ -53,9 +53,8 @@ def conduct(
     checked = confirmation(folder)
     is_confirmed = checked.get("code") == head["code"] and not checked["different"]
     if found and any(found[name] != head[name] for name in SAME if not (name == "code" and is_confirmed)):
-        raise DataError(
-            f"{path} holds runs of another form of the experiment, or of other code; give another --out, or --fresh"
-        )
+        other = "another form of the experiment, or of other code"
+        raise DataError(f"{path} holds runs of {other}; give another --out, or --fresh")
     todo = [parameters for parameters in wanted if key(parameters) not in done]
     folder.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:

@@ -164,9 +164,7 @@ class DigitExplanations(Experiment):
             sizes, decided = list(grouped(own, "size").values()), _decided(own)
             tau, p_value = agreement(own)[0]
             worst = [max(_mean(at, "easvm") - _mean(at, kind) for at in sizes) for kind in ("svm", "both")]
-            gains = [
-                [_gain([run for run in at if is_difficult(run) == hard]) for at in sizes] for hard in (True, False)
-            ]
+            gains = [[_gain([run for run in at if is_difficult(run) == kind]) for at in sizes] for kind in (1, 0)]
             more = np.mean([hard > easy for hard, easy in zip(*gains)])
             parts += [
                 Part(f"{name}: lower errors than the SVM at every size: largest change", worst[0], "<", 0.0),
@@ -280,9 +278,8 @@ def _errors(runs: list[Result]) -> Table:
         for name, kept in (("all", (True, False)), ("difficult", (True,)), ("easy", (False,))):
             group = [run for run in at if is_difficult(run) in kept]
             rows.append([data, name, str(size), *means_shown(group, MACHINES, 100, 2)])
-    unexplained = [
-        f"{100 * _mean(own, 'unexplained'):.0f} % of the {name}" for name, own in grouped(runs, "data").items()
-    ]
+    sets = grouped(runs, "data").items()
+    unexplained = [f"{100 * _mean(own, 'unexplained'):.0f} % of the {name}" for name, own in sets]
     heads = ["characters", "pairs", "training images", *MACHINES.values()]
     note = (
         "In %, mean over pairs and repeats with its 95 % confidence interval. Images in which no stroke that tells the "

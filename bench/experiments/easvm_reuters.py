@@ -183,9 +183,7 @@ class ReutersExplanations(Experiment):
                     continue
                 gains = {key: _gain(group, kind) for key, group in groups.items()}
                 tests = [(gains[key].mean(), paired_p(gains[key])) for key in cells if gains[key].size > 1]
-                better, worse = (
-                    min([1.0, *(len(tests) * p for mean, p in tests if sign * mean > 0.0)]) for sign in (1, -1)
-                )
+                better, worse = (min([1.0, *(len(tests) * p for m, p in tests if sign * m > 0.0)]) for sign in (1, -1))
                 least, name = min(gains[key].mean() for key in cells), f"{words}, {title}"
                 parts += [
                     Part(f"{name}: sometimes significantly better: least p x cells", better, "<", LEVEL),

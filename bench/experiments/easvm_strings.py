@@ -121,9 +121,7 @@ class Strings(Experiment):
     def verdict(self, runs: list[Result]) -> Verdict:
         parts, harm = [], {}
         for name, own in grouped(runs, "task").items():
-            gains, harm[name] = (
-                np.array([run[kind] - run["area_svm"] for run in own]) for kind in ("area_easvm", "area_random")
-            )
+            gains, harm[name] = ([run[f"area_{m}"] - run["area_svm"] for run in own] for m in ("easvm", "random"))
             words = f"{name}: EA-SVM is ahead: mean gain in standard errors"
             parts.append(Part(words, standard_errors(gains), ">", 2.0))
         least = min(map(standard_errors, harm.values()))

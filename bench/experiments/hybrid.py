@@ -90,13 +90,9 @@ def _pair(groups: np.ndarray, counts: sp.csr_array, first: str, second: str) -> 
 def log_odds(method: str, pair: Pair, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, bool]:
     """log P(1 | x) / P(0 | x) of test posts, and whether the fit had to do without a maximum of its likelihood."""
     y = pair.y[train]
-    if method in (HYBRID, PLAIN_HYBRID):
-        X = sp.csr_array(sp.hstack([pair.subjects, pair.bodies]))
-    else:
-        X = sp.csr_array(pair.subjects + pair.bodies)
-    model: Any = HybridNaiveBayes(
-        regions=2 if method in (HYBRID, PLAIN_HYBRID) else 1, normalize=method in (HYBRID, HYBRID_1)
-    )
+    regions = 2 if method in (HYBRID, PLAIN_HYBRID) else 1
+    X = sp.csr_array(pair.subjects + pair.bodies if regions == 1 else sp.hstack([pair.subjects, pair.bodies]))
+    model: Any = HybridNaiveBayes(regions=regions, normalize=method in (HYBRID, HYBRID_1))
     if method == LOGISTIC:
         X = X[:, np.flatnonzero(X[train].sum(axis=0))]  # the weights of the other words are 0
         model = LogisticRegression(C=1.0)

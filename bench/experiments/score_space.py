@@ -155,9 +155,8 @@ class ScoreSpaces(OnSequences):
 
     def verdict(self, runs: list[Result]) -> Verdict:
         means = accuracies(runs)
-        parts = [
-            gain_part(f"MSS above SS on {DATA[n]}: gain in", cell["MSS"] - cell["SS"]) for n, cell in means.items()
-        ]
+        gains = {name: cell["MSS"] - cell["SS"] for name, cell in means.items()}
+        parts = [gain_part(f"MSS above SS on {DATA[name]}: gain in", gain) for name, gain in gains.items()]
         for name, cell in means.items():
             best = float(cell["MSS"].mean()) - max(float(cell[m].mean()) for m in PRINTED if m != "MSS")
             if name != "vowels":

@@ -74,7 +74,7 @@ def draw_lines(axes: Any, lines: Mapping[str, Points], formats: Iterable[Any] = 
     axes.set(**settings)
 
 
-def standard_errors(gain: np.ndarray) -> float:
+def standard_errors(gain: Any) -> float:
     """The mean, in standard errors of it: what is above 2 counts as a gain. Of a single value, its sign without end.
 
     Examples

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -147,9 +148,7 @@ def drawn_characters(count: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     return np.array(images), np.repeat(np.arange(len(alphabet.prototypes)), count)
 
 
-def hough_line(
-    image: np.ndarray, width: float = 1.0, angles: np.ndarray | None = None
-) -> tuple[float, float, float] | None:
+def hough_line(image: np.ndarray, width: float = 1.0, angles: Any = None) -> tuple[float, float, float] | None:
     """(theta, rho, votes) of the strongest line of an image of ink at least 0, by the votes of its pixels, if any.
 
     The line at the distance rho from the origin with the normal at the angle theta to the axis of columns is

@@ -7,14 +7,11 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 import qp
 
 from . import cone_families, quadratic_families
 from .case import Case
-
-Generator = np.random.Generator
+from .points import Generator
 
 
 def settings_of_cone_programs(rng: Generator) -> Case:

@@ -12,9 +12,7 @@ from socp import NonNeg, SecondOrder
 from ..answers.program import changed
 from . import planting, points, shapes
 from .case import INFEASIBLE, Case, Planted
-from .points import Style, any_style, matrix, vector
-
-Generator = np.random.Generator
+from .points import Generator, Style, any_style, matrix, vector
 
 
 def tiny(rng: Generator) -> Case:

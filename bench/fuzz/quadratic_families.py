@@ -11,9 +11,7 @@ import qp
 from ..answers.program import changed
 from . import planting, points, shapes
 from .case import Case, Planted
-from .points import Style, any_style, matrix, positive, vector
-
-Generator = np.random.Generator
+from .points import Generator, Sides, Style, any_style, matrix, positive, vector
 
 
 def tiny(rng: Generator) -> Case:
@@ -88,9 +86,7 @@ def huge_bounds(rng: Generator) -> Case:
     return replace(case, program=changed(program, l=l, u=u, lb=lb, ub=ub), hard=True)
 
 
-def _moved_out(
-    rng: Generator, y: np.ndarray, l: np.ndarray, u: np.ndarray, low: float, high: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _moved_out(rng: Generator, y: np.ndarray, l: np.ndarray, u: np.ndarray, low: float, high: float) -> Sides:
     """Sides without multipliers moved far out, here and there; those of equalities stay."""
     far = 10.0 ** rng.uniform(low, high, (2, y.size))
     moved = (rng.random((2, y.size)) < 0.5) & (l < u)
@@ -170,9 +166,7 @@ def narrow(rng: Generator) -> Case:
     return replace(case, program=changed(program, l=l, u=u, lb=lb, ub=ub), hard=True)
 
 
-def _narrowed(
-    rng: Generator, v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _narrowed(rng: Generator, v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray) -> Sides:
     """Around values, sides with multipliers stay and others come near."""
     width = 10.0 ** rng.uniform(-13.0, -4.0, (2, y.size))
     near = rng.random((2, y.size)) < 0.5

@@ -13,9 +13,7 @@ import socp
 from ..answers.program import changed
 from . import cone_families, planting, quadratic_families
 from .case import Case
-from .points import Style
-
-Generator = np.random.Generator
+from .points import Generator, Style
 
 
 def of_cone_programs(rng: Generator) -> Case:
@@ -43,9 +41,8 @@ def _like(rng: Generator, program: Any, matrices: tuple[str, ...]) -> Case:
     if rng.random() < 0.5:
         return _other_vectors(rng, program)
     drawn = {"A": _other_values, "G": _other_values, "P": _other_hessian}
-    return _other_vectors(
-        rng, changed(program, **{name: drawn[name](rng, getattr(program, name)) for name in matrices})
-    )
+    others = {name: drawn[name](rng, getattr(program, name)) for name in matrices}
+    return _other_vectors(rng, changed(program, **others))
 
 
 def _other_vectors(rng: Generator, program: Any) -> Case:

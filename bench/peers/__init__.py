@@ -56,6 +56,5 @@ def solve(
     try:
         return PEERS[solver].solve(program, peer_settings(solver, tol, time_limit, threads))
     except Exception as error:  # a solver that raises has failed on this program, and the comparison goes on
-        return Answer(
-            solver, socp.Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0, f"{type(error).__name__}: {error}"
-        )
+        words = f"{type(error).__name__}: {error}"
+        return Answer(solver, socp.Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0, words)

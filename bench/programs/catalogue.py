@@ -87,9 +87,7 @@ def names() -> list[str]:
     return [*sets.SETS, *SIZES]
 
 
-def cases(
-    name: str, sizes: str = "medium", data: str | os.PathLike[str] | None = None, only: str | None = None
-) -> list[Case]:
+def cases(name: str, sizes: str = "medium", data: sets.Folder = None, only: str | None = None) -> list[Case]:
     """The programs of a set, classes by class and in each by size.
 
     `sizes` is "small", "medium" or "large", or sizes as "10,500"; nothing for files.  `data` and `only` are those of
@@ -144,7 +142,5 @@ def _chosen_sizes(name: str, all_sizes: tuple[int, ...], wanted: str) -> tuple[i
     except ValueError:
         sizes = ()
     if not sizes or sizes[0] < 2:
-        raise sets.DataError(
-            f"--sizes must be small, medium, large or sizes from 2 on as in 10,500, but {wanted!r} came"
-        )
+        raise sets.DataError(f"--sizes must be small, medium, large or sizes from 2 on (10,500), but {wanted!r} came")
     return all_sizes if name == "tiny" else sizes

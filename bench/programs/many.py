@@ -45,9 +45,8 @@ def thrust(size: int, seed: int = 0) -> socp.ConeProgram:
         G[step, 1:, states + 3 * step : states + 3 * step + 3] = -np.eye(3)
     h = np.tile([0.1, 0.0, 0.0, 0.0], inputs // 3)
     cones = [socp.SecondOrder(4)] * (inputs // 3)
-    return socp.ConeProgram(
-        c=program.q, P=program.P, G=G.reshape(-1, program.n), h=h, cones=cones, A=program.A, b=program.l
-    )
+    rows: dict[str, Any] = {"G": G.reshape(-1, program.n), "h": h, "cones": cones}
+    return socp.ConeProgram(c=program.q, P=program.P, A=program.A, b=program.l, **rows)
 
 
 CLASSES: dict[str, Callable[[int, int], Program]] = {
@@ -115,9 +114,8 @@ def moreau(form: OneSided, k: int, **settings: Any) -> Any:
 
     (A, sides), n = form.stacked(), form.c.size
     rows, P = sp.csr_array(A), sp.csr_array((n, n)) if form.P is None else sp.csr_array(form.P)
-    cones = package.Cones(
-        num_zero_cones=form.b.size, num_nonneg_cones=form.nonneg, so_cone_dims=list(form.second_order)
-    )
+    dims = list(form.second_order)
+    cones = package.Cones(num_zero_cones=form.b.size, num_nonneg_cones=form.nonneg, so_cone_dims=dims)
     solver = package.CompiledSolver(
         n, rows.shape[0], P.indptr, P.indices, rows.indptr, rows.indices, cones,
         package.Settings(device="cpu", batch_size=k, **settings),

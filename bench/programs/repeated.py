@@ -37,6 +37,7 @@ SECONDS, LEAST, MOST = 0.3, 20, 2000
 
 
 Call = Callable[[Program], Answer]
+Measured = tuple[Answer, Program, int]
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,7 @@ def peers_for(group: str, sample: Program) -> tuple[str, ...]:
     return tuple(name for name in names if group.endswith(CONSTRUCT) or name in UPDATED)
 
 
-def measure(
-    solver: str, group: str, program: Program, tol: float, own: Call | None = None
-) -> tuple[Answer, Program, int]:
+def measure(solver: str, group: str, program: Program, tol: float, own: Call | None = None) -> Measured:
     """The answer with the median time of many calls, the program that it answers, and the number of calls.
 
     A function of somebody's `own` knows no update: it is called with each objective anew.
@@ -73,7 +72,7 @@ def measure(
     return _update(solver, program, tol)
 
 
-def by_calls(call: Call, programs: Sequence[Program]) -> tuple[Answer, Program, int]:
+def by_calls(call: Call, programs: Sequence[Program]) -> Measured:
     """The worst of the last answers to each program, with the median of the times that all calls tell."""
     call(programs[0])  # not counted: the first call may load something
     answers = [(call(programs[k % len(programs)]), programs[k % len(programs)]) for k in _enough()]
@@ -108,7 +107,7 @@ def _objectives(program: Program) -> list[np.ndarray]:
     return [objective + 0.1 * np.abs(objective) * rng.normal(size=objective.size) for _ in range(16)]
 
 
-def _update(solver: str, program: Program, tol: float) -> tuple[Answer, Program, int]:
+def _update(solver: str, program: Program, tol: float) -> Measured:
     objectives, again = _objectives(program), updates(solver, program, tol)
     again.solve(objectives[0])
     times: list[float] = []

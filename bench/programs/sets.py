@@ -14,6 +14,7 @@ from ..answers.verify import Program
 from . import saved
 
 DATA_VARIABLE = "CENTRALPATH_DATA"
+Folder = str | os.PathLike[str] | None
 
 
 class DataError(FileNotFoundError):
@@ -41,7 +42,7 @@ QUADRATIC_ENDINGS = (".mat", ".qps", ".qps.gz", ".mps", ".mps.gz")
 SAVED_ENDINGS = (".npz",)
 
 
-def files(name: str, data: str | os.PathLike[str] | None = None, only: str | None = None) -> list[Path]:
+def files(name: str, data: Folder = None, only: str | None = None) -> list[Path]:
     """The files of a set, by name.
 
     `data` is the folder that holds the set's folder, or the set's folder itself; by default the environment variable
