@@ -24,6 +24,7 @@ from ..answers.verify import Program
 from ..peers.forms import OneSided, one_sided, with_linear_objective
 from ..programs import generate, learning, small, tiny
 from ..programs.many import moreau
+from ..programs.repeated import held
 from ..programs.sets import chosen
 from .measurement import OURS
 from .tables import markdown_lines, markdown_row
@@ -145,20 +146,11 @@ Prepared = tuple[Callable[[], Any], Gradient] | None
 
 
 def _centralpath(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
-    last: list[Any] = [None]
     if len(objectives) == 1:
-
-        def solve() -> None:
-            last[0] = engine_of(program).solve(program)
-
+        solve, last = held(lambda: engine_of(program).solve(program))
         return solve, lambda: np.atleast_2d(getattr(last[0].vjp(dx=weights), linear_name(program)))
-    assert isinstance(program, qp.QuadraticProgram)
-    data = parts_of(program, "q")
-
-    def solve_all() -> None:
-        last[0] = qp.solve_many(q=objectives, **data)
-
-    return solve_all, lambda: last[0].vjp(dx=np.tile(weights, (len(objectives), 1))).q
+    solve, last = held(lambda: qp.solve_many(q=objectives, **parts_of(program, "q")))
+    return solve, lambda: last[0].vjp(dx=np.tile(weights, (len(objectives), 1))).q
 
 
 def _moreau(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
@@ -181,17 +173,10 @@ def _diffcp(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
     form = with_linear_objective(one_sided(program))  # its derivatives take no quadratic objective
     (A, sides), n = form.stacked(), form.c.size
     cones = {package.ZERO: form.b.size, package.POS: form.nonneg, package.SOC: list(form.second_order)}
-    last, upstream = [None], np.pad(weights, (0, n - program.n))
-
-    def solve() -> None:
-        last[0] = package.solve_and_derivative(A, sides, form.c, cones, solve_method="Clarabel", mode="dense")
-
-    def gradient() -> np.ndarray:
-        found: Any = last[0]
-        zero = np.zeros(A.shape[0])
-        return np.atleast_2d(found[4](upstream, zero, zero)[2][: program.n])
-
-    return solve, gradient
+    upstream, zero = np.pad(weights, (0, n - program.n)), np.zeros(A.shape[0])
+    settings = {"solve_method": "Clarabel", "mode": "dense"}
+    solve, last = held(lambda: package.solve_and_derivative(A, sides, form.c, cones, **settings))
+    return solve, lambda: np.atleast_2d(last[0][4](upstream, zero, zero)[2][: program.n])
 
 
 def _qpth(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
@@ -207,11 +192,8 @@ def _qpth(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prep
     P, G, A = (torch.tensor(part) if part.size else torch.empty(0, dtype=torch.float64) for part in dense)
     h, b = torch.tensor(form.h), torch.tensor(form.b) if form.b.size else torch.empty(0, dtype=torch.float64)
     q, upstream = torch.tensor(objectives, requires_grad=True), torch.tensor(np.tile(weights, (len(objectives), 1)))
-    last: list[Any] = [None]
     call = QPFunction(verbose=-1, check_Q_spd=False)
-
-    def solve() -> None:
-        last[0] = call(P, q, G, h, A, b)
+    solve, last = held(lambda: call(P, q, G, h, A, b))
 
     def gradient() -> np.ndarray:
         q.grad = None

@@ -12,14 +12,9 @@ from .peer import CONE, FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, QUADR
 
 
 @peer(
-    CONE,
-    QUADRATIC,
-    tolerances="tol_gap_abs tol_gap_rel tol_feas tol_infeas_abs tol_infeas_rel",
-    time_limit="time_limit",
-    threads="max_threads",
-    max_iter=INTERIOR_POINT_ITERATIONS,
-    verbose=False,
-)
+    CONE, QUADRATIC, tolerances="tol_gap_abs tol_gap_rel tol_feas tol_infeas_abs tol_infeas_rel",
+    time_limit="time_limit", threads="max_threads", max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
+)  # fmt: skip
 def clarabel(program: Any, settings: dict[str, Any]) -> Asked:
     """Clarabel: A x + s = b with the zero cone first, z of all rows."""
     import clarabel as package
@@ -108,13 +103,9 @@ def cvxopt(program: Any, settings: dict[str, Any]) -> Asked:
 
 
 @peer(
-    CONE,
-    QUADRATIC,
-    tolerances="eps_abs eps_rel eps_infeas",
-    time_limit="time_limit_secs",
-    max_iters=FIRST_ORDER_ITERATIONS,
-    verbose=False,
-)
+    CONE, QUADRATIC, tolerances="eps_abs eps_rel eps_infeas", time_limit="time_limit_secs",
+    max_iters=FIRST_ORDER_ITERATIONS, verbose=False,
+)  # fmt: skip
 def scs(program: Any, settings: dict[str, Any]) -> Asked:
     """SCS: A x + s = b, zero cone first; y of all rows.  It says "inaccurate" where a limit ends the run."""
     import scs as package
@@ -165,11 +156,9 @@ def qoco(program: Any, settings: dict[str, Any]) -> Asked:
 
 
 @peer(
-    QUADRATIC,
-    tolerances="tol_feas tol_gap_abs tol_gap_rel tol_infeas_abs tol_infeas_rel",
-    max_iter=INTERIOR_POINT_ITERATIONS,
-    verbose=False,
-)
+    QUADRATIC, tolerances="tol_feas tol_gap_abs tol_gap_rel tol_infeas_abs tol_infeas_rel",
+    max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
+)  # fmt: skip
 def qtqp(program: Any, settings: dict[str, Any]) -> Asked:
     """QTQP: a x + s = b, equalities first, no second-order cones; y of all rows."""
     import qtqp as package

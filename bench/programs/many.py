@@ -96,10 +96,7 @@ def drawn(objective: np.ndarray) -> tuple[np.ndarray, int, np.random.Generator]:
 
 def _centralpath(program: Any, objectives: np.ndarray, tol: float) -> Batch:
     data: dict[str, Any] = parts_of(program) | {linear_name(program): objectives, "tol": tol}
-    last: list[Any] = []
-
-    def solve() -> None:
-        last[:] = [engine_of(program).solve_many(**data)]
+    solve, last = repeated.held(lambda: engine_of(program).solve_many(**data))
 
     def point(i: int) -> Point:
         x, y, z = point_of(last[0])
@@ -130,10 +127,7 @@ def _moreau(program: Program, objectives: np.ndarray, tol: float) -> Batch:
     form, interior = one_sided(program), package.IPMSettings(tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     faces, p = package.ActiveSetSettings(primal_tol=tol), form.b.size
     solver, sides = moreau(form, len(objectives), ipm_settings=interior, active_set_settings=faces)
-    last: list[Any] = []
-
-    def solve() -> None:
-        last[:] = [solver.solve(objectives, sides)]
+    solve, last = repeated.held(lambda: solver.solve(objectives, sides))
 
     def point(i: int) -> Point:
         z = np.asarray(last[0].z[i])

@@ -120,28 +120,40 @@ def _update(solver: str, program: Program, tol: float) -> Measured:
     return result, asked, len(times)
 
 
+def held(call: Callable[..., Any]) -> tuple[Callable[..., None], list[Any]]:
+    """A call that keeps what it returns as the one entry of a list."""
+    last: list[Any] = []
+
+    def asked(*given: Any) -> None:
+        last[:] = [call(*given)]
+
+    return asked, last
+
+
 def updates(solver: str, program: Program, tol: float) -> Again:
     """The solver, set up for the program."""
     return _centralpath(program, tol) if solver == "centralpath" else _peer(solver, program, tol)
 
 
 def _centralpath(program: Program, tol: float) -> Again:
-    solver, last = engine_of(program).Solver(program, tol=tol), list[Any]()
+    solver = engine_of(program).Solver(program, tol=tol)
 
-    def solve(c: np.ndarray) -> None:
+    def solve(c: np.ndarray) -> Any:
         solver.update(**{linear_name(program): c})
-        last[:] = [solver.solve()]
+        return solver.solve()
 
-    return Again(solve, lambda: answer.point_of(last[0]))
+    asked, last = held(solve)
+    return Again(asked, lambda: answer.point_of(last[0]))
 
 
 def _peer(solver: str, program: Program, tol: float) -> Again:
     more = {"presolve_enable": False} if solver == "clarabel" else {}  # which takes no update after it
     asked = PEERS[solver].ask(program, peer_settings(solver, tol) | more)
-    handle, last = asked.setup(), list[Any]()
+    handle = asked.setup()
 
-    def solve(c: np.ndarray) -> None:
+    def solve(c: np.ndarray) -> Any:
         asked.update(handle, c)
-        last[:] = [asked.solve(handle)]
+        return asked.solve(handle)
 
-    return Again(solve, lambda: asked.read(handle, last[0])[2])
+    call, last = held(solve)
+    return Again(call, lambda: asked.read(handle, last[0])[2])
