@@ -30,6 +30,7 @@ from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_mea
 UNITS = 1e6  # how much the ratios of the prior's variances to the samples' may differ, but for a 50th of the features
 NO_PULL = 1e-6  # of the prior on w / |w|, below which it does not bind
 MISSED = 1e-2  # of C3, by which the price of a radius may miss it where the objective does not fall any more
+Pair = tuple[np.ndarray, np.ndarray]
 NO_SLACK = 1e-9  # a smaller zeta counts as zero
 SHARE = 0.9  # of the prior's largest beta, that by default
 UNBOUND = 0.2  # the default beta without a prior, and where the largest one is zero or infinite
@@ -380,9 +381,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         close = point.objective <= best.objective + 10.0 * self.solver_tol * (1.0 + best.objective)
         return point if close else best
 
-    def _farthest(
-        self, constants: Constants, w: np.ndarray, b: float, before: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _farthest(self, constants: Constants, w: np.ndarray, b: float, before: np.ndarray) -> Pair:
         if self.step2 == "closed":
             return farthest_means(self.prior_, constants, w, b, before)
         return farthest_means_by_cones(self.prior_, constants, w, b, before, **self._settings())

@@ -21,9 +21,7 @@ NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
 SAME = 1e-9  # of their length, by which t differ from the samples' means if they are the same
 
 
-def prior_dimension(
-    prior: GenerativePrior, beta: float, phi: float, gamma: float, radius: float, means: Any = None
-) -> Bound:
+def prior_dimension(prior: Any, beta: float, phi: float, gamma: float, radius: float, means: Any = None) -> Bound:
     r"""Theorem 6.2 of Epshteyn and DeJong: the fat-shattering dimension under a generative prior.
 
     For the functions x -> w'x with ||w|| = 1, ||x|| <= R (there is no b), and for both classes, with the sides

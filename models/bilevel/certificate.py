@@ -98,9 +98,8 @@ def certify(
         for i in (0, 1)
         if constants.phi + nu[i] > 0.0
     ]
-    hard = np.concatenate(
-        [np.where(np.isinf(constants.C1), -margins, 0.0), np.where(np.isinf(constants.C2), -surplus, 0.0)]
-    )
+    missed = (constants.C1, margins), (constants.C2, surplus)
+    hard = np.concatenate([np.where(np.isinf(C), -left_over, 0.0) for C, left_over in missed])
     return Certificate(
         found[:-2], gamma, kappa,
         float(np.linalg.norm(left[:-3])), abs(float(left[-3])),

@@ -32,7 +32,7 @@ from .normal_classes import (
     normal_classes,
 )
 
-Discriminant = TypeVar("Discriminant", bound="NormalDiscriminant")
+Self = TypeVar("Self", bound="NormalDiscriminant")
 
 
 @parameters
@@ -96,7 +96,7 @@ class NormalDiscriminant(GenerativeClassifier):
     mean_prior: Any = None
     covariance_prior: Any = None
 
-    def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Discriminant:
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Self:
         """Fit to labelled samples, and to samples without labels when there are any."""
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         shrinkage, keep = check_shrinkage(self.shrinkage), weights > 0.0
@@ -139,9 +139,7 @@ class NormalDiscriminant(GenerativeClassifier):
         else:
             self.covariances_ = _as_matrices(model.covariances)
 
-    def add_class(
-        self: Discriminant, X: Any, label: Any, sample_weight: Any = None, prior: float | None = None
-    ) -> Discriminant:
+    def add_class(self: Self, X: Any, label: Any, sample_weight: Any = None, prior: float | None = None) -> Self:
         """Take in a new class from its samples alone; nothing else is refitted.
 
         The other classes keep their means (and, unless it is shared, their covariances); a shared covariance takes
@@ -209,9 +207,7 @@ class NormalDiscriminant(GenerativeClassifier):
         """
         self._check_fitted()
         if self._integrates:
-            raise ValueError(
-                "predictive must be 'plug-in' for log_odds_terms: the log-odds of t are not quadratic in x"
-            )
+            raise ValueError("predictive must be 'plug-in' for log_odds_terms: those of t are not quadratic in x")
         covariances = _as_matrices(self._model.covariances)
         precisions = np.linalg.inv(covariances)
         precisions = np.broadcast_to(precisions, (self.classes_.size, *precisions.shape[1:]))

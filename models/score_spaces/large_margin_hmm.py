@@ -113,9 +113,8 @@ class LargeMarginHMM(SequenceClassifier):
         batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
         parts = batch.split(batch.values)
-        self.models_ = [
-            self._model(batch, rng).fit(take(parts, np.flatnonzero(codes == k))) for k in range(self.classes_.size)
-        ]
+        members = [take(parts, np.flatnonzero(codes == k)) for k in range(self.classes_.size)]
+        self.models_ = [self._model(batch, rng).fit(own) for own in members]
         scores = _Scores(batch, self.models_[0]._emission_features(batch), codes, int(self.n_states))
         start = np.concatenate(
             [scores.flat(np.log(m.startprob_), np.log(m.transmat_), m._emission_potentials()) for m in self.models_]

@@ -167,9 +167,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         self._keep(best, [rows for rows, _ in problems], codes.size)
         return self
 
-    def _learn_from(
-        self, model: Any, X: Any, problems: list[Any], rng: np.random.Generator, start: int
-    ) -> list[_Learned]:
+    def _learn_from(self, model: Any, X: Any, problems: list[Any], rng: Any, start: int) -> list[_Learned]:
         """Every machine, from one start of the model."""
         fix_symbols(model, X)
         if not self.per_class:
@@ -195,9 +193,8 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         self.coef_ = np.array([one.discrimination.weights[:-1] / one.scaling.scale for one in found])
         offsets = [one.discrimination.weights[-1] for one in found]
         self.intercept_ = np.array(offsets) - np.array([w @ one.scaling.mean for w, one in zip(self.coef_, found)])
-        self.multipliers_ = np.array(
-            [spread(one.discrimination.multipliers, at, number) for one, at in zip(found, rows)]
-        )
+        multipliers = (one.discrimination.multipliers for one in found)
+        self.multipliers_ = np.array([spread(one, at, number) for one, at in zip(multipliers, rows)])
         self.expected_margins_ = self.a - 1.0 / (self.c - self.multipliers_)
         self.objectives_ = [one.objectives for one in found]
         self.n_iter_ = max(one.objectives.size for one in found)

@@ -33,9 +33,8 @@ class Sequences:
         """Some of the sequences."""
         lengths = self.lengths[chosen]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return Sequences(
-            self.values[np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets
-        )
+        at = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Sequences(self.values[at], offsets)
 
 
 def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:

@@ -92,13 +92,9 @@ class MedLDA(Classifier, TopicParameters):
         used = np.flatnonzero(weights > 0.0)
         first, weights, _ = merge_copies(matrix[used], codes[used], weights[used])
         matrix, codes = matrix[used[first]], codes[used[first]]
-        topics = LatentDirichletAllocation(
-            self.n_topics,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
-            random_state=self.random_state,
-            verbose=self._inner_verbosity(),
-        )._fit(matrix, weights)
+        priors = {"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior}
+        settings: dict[str, Any] = {"random_state": self.random_state, "verbose": self._inner_verbosity()}
+        topics = LatentDirichletAllocation(self.n_topics, **priors, **settings)._fit(matrix, weights)
         self._alternate(topics, topics._documents(matrix), codes, weights)
         warn_unless_optimal(type(self).__name__, self.solution_)
         return self
@@ -144,9 +140,7 @@ class Margins:
     C : float, or array with one for each document.
     """
 
-    def __init__(
-        self, shares: np.ndarray, codes: np.ndarray, classes: int, C: float | np.ndarray, verbose: bool = False
-    ) -> None:
+    def __init__(self, shares: np.ndarray, codes: np.ndarray, classes: int, C: Any, verbose: bool = False) -> None:
         self.shares, self.codes, self.C = shares, codes, np.broadcast_to(C, codes.size)
         F, self.owner, self.other = contrasts(shares, codes, classes)
         self.program = crammer_singer_dual(product_of(F), self.owner, self.C)

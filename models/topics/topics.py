@@ -221,9 +221,8 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         aside = -(-sweeps // 3)
         for sweep in range(aside + sweeps):
             into = sums if sweep >= aside else nothing
-            topic_inference.sample_topics(
-                owner, entry, weights, prior, rng.random(owner.size), topic, in_document, into
-            )
+            uniforms = rng.random(owner.size)
+            topic_inference.sample_topics(owner, entry, weights, prior, uniforms, topic, in_document, into)
         return sums / sweeps
 
     # -- what is asked of a fitted model
