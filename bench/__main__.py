@@ -125,16 +125,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return command([*first, *words[1:]], f"{PROGRAM} {words[0]}")
     options = _parser().parse_args(words)
     try:
-        return COMMANDS[options.command][0](options) if options.command else _tour()
+        if options.command:
+            return COMMANDS[options.command][0](options)
+        print(INTRODUCTION, flush=True)
+        qp.warmup()
+        return 0 if tour() else 1
     except (sets.DataError, socp.ProgramError, OSError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
-
-
-def _tour() -> int:
-    print(INTRODUCTION, flush=True)
-    qp.warmup()
-    return 0 if tour() else 1
 
 
 @_command(

@@ -18,6 +18,7 @@ from models.base.multiclass import stratified_folds
 
 from .. import peers
 from ..programs.sets import DataError, chosen
+from .linear import scaled
 from .shortest import shortest
 from .tables import markdown_lines, markdown_row
 
@@ -83,7 +84,7 @@ def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float
     for size in (1000, 5000):
         sets[f"rings {size}"] = (partial(rings, size), [("rbf", LOOSE), ("rbf", TIGHT)])
         sets[f"linear {size}"] = (partial(many_vectors, size), [("linear", LOOSE)])
-    sets["digits"] = (_digits, [("rbf", LOOSE), ("poly", LOOSE)])
+    sets["digits"] = (partial(scaled, "load_digits"), [("rbf", LOOSE), ("poly", LOOSE)])
     for size in (300, 1000, 3000):
         sets[f"path {size}"] = (partial(many_vectors, size), [("rbf", LOOSE)])
     sets["few vectors 50000"] = (partial(few_vectors, 50000), [("rbf", LOOSE)])
@@ -187,10 +188,3 @@ def curve(size: int) -> Data:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(size, 10))
     return X, X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.2 * rng.normal(size=size)
-
-
-def _digits() -> Data:
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    return X / 16.0, y

@@ -73,8 +73,8 @@ def data_sets() -> dict[str, Callable[[], Data]]:
         "dense, 300 features": lambda: _plane(20_000, 300),
         "dense wide": lambda: _plane(300, 2000),
         "sparse": lambda: _plane(20_000, 5000, 0.01),
-        "breast cancer": lambda: _scaled("load_breast_cancer"),
-        "digits": lambda: _scaled("load_digits"),
+        "breast cancer": lambda: scaled("load_breast_cancer"),
+        "digits": lambda: scaled("load_digits"),
     }
 
 
@@ -179,7 +179,8 @@ def _plane(samples: int, features: int, density: float = 1.0) -> Data:
     return X, np.where(X @ rng.standard_normal(features) + 2.0 * rng.standard_normal(samples) > 0.0, 1, -1)
 
 
-def _scaled(loader: str) -> Data:
+def scaled(loader: str) -> Data:
+    """Samples of scikit-learn in units of their own."""
     import sklearn.datasets
 
     X, y = getattr(sklearn.datasets, loader)(return_X_y=True)

@@ -8,7 +8,7 @@ performance profile         rho(f) = the share of the programs that a solver sol
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,14 +44,12 @@ class Results:
         for measurement in measurements:
             forms[measurement.program, measurement.solver].append(measurement)
         self.limit, self.shift = limit, shift
-        self.best = {key: self._better(found) for key, found in forms.items()}
+        # the faster of the solved; where none is solved a wrong one, so that it is counted
+        order = lambda m: (not self.solved(m), m.verdict != "WRONG", m.seconds)  # noqa: E731
+        self.best = {key: min(found, key=order) for key, found in forms.items()}
         self.programs = list(dict.fromkeys(program for program, _ in self.best))
         names = dict.fromkeys(solver for _, solver in self.best)
         self.solvers = sorted(names, key=lambda solver: solver != OURS)  # ours first, the others as they came
-
-    def _better(self, forms: Sequence[Measurement]) -> Measurement:
-        """The faster of the solved; where none is solved a wrong one, so that it is counted."""
-        return min(forms, key=lambda m: (not self.solved(m), m.verdict != "WRONG", m.seconds))
 
     def solved(self, measurement: Measurement | None) -> bool:
         """Verified, within the limit."""

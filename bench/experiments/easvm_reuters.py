@@ -3,14 +3,11 @@
 "Words that are one-distance away in the WordNet from synonyms of topic words are taken as important; an explained
 example is the bag of important words occurring in the training example."  What the paper leaves open:
 
-- The bag of words: the counts of the words of title and body, in lower case, nothing removed and nothing weighted.
-  Beside it stand words weighted by idf with articles of unit length.
 - The topic words are those the paper calls the categories by.  Two of them are verbs, so nouns and verbs of WordNet are
   used, with all links between them: at most three links in the count of `models.WordNet`.
 - Whose label is explained.  The words of a category say nothing of why an article is not in it: only the category's own
-  articles are explained, as far as they have an important word ("if we fail to build an explanation, v = x").  Beside
-  it every article is explained, which was the first reading; by it EA-SVM was the worse machine on most samples of
-  earn, acq and money-fx.  Explanations that contradict the samples make it slow: it is shown with 200 articles.
+  articles are explained, as far as they have an important word ("if we fail to build an explanation, v = x").  That
+  all are explained was the first reading; by it EA-SVM was the worse machine on most samples, and slow.
 - Of Q that are equally good the smallest is taken.  Programs are solved to a relative gap of 1e-3 or in 300 passes of
   descent; the largest gap is told.  With all 9,603 articles one fold of the five chooses Q.
 """

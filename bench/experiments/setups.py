@@ -9,10 +9,8 @@ given.  What the paper leaves open, and what is done here:
   gives place to the first of the other class.  A post that belongs to both tasks may be used for the prior and tested
   on: the prior keeps of it what averages over classes of words do.
 
-What header lines the paper's learner saw is not known, and the by-date copy has none that name the newsgroup.  In the
-text "with Newsgroups:" the words of the group's name, of which the label is one, are therefore put back into every
-post.  This was added after results on the by-date text were seen, to find out why they differ from the paper; no
-constant was chosen on either text.
+The text "with Newsgroups:" was added after results on the by-date text were seen, to find out why they differ from the
+paper: the by-date copy has no header line that names the newsgroup.  No constant was chosen on either text.
 """
 
 from __future__ import annotations

@@ -56,17 +56,14 @@ class Interrupted:
         return self._step if frame.f_code.co_filename.startswith(ROOTS) else None
 
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line" and not leaves_a_block(frame):
+        # no signal is looked at before __exit__(None, None, None) is called at the end of a `with` block
+        code = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 6 : 2]
+        if event == "line" and code != bytes(3 * [opcode.opmap["LOAD_CONST"]]):
             self.lines += 1
             if self.lines == self.at:
                 self.raised = True
                 raise KeyboardInterrupt
         return self._step
-
-
-def leaves_a_block(frame: FrameType) -> bool:
-    """Whether a ``with`` block is about to end: no signal is looked at before __exit__(None, None, None) is called."""
-    return frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 6 : 2] == bytes(3 * [opcode.opmap["LOAD_CONST"]])
 
 
 def run(interrupts: int, seed: int, kinds: Iterable[str] = KINDS) -> tuple[Counter[str], list[str]]:
