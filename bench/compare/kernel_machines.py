@@ -18,8 +18,7 @@ from models.base.multiclass import stratified_folds
 
 from .. import peers
 from ..programs.sets import DataError, chosen
-from .linear import scaled
-from .shortest import shortest
+from .linear import scaled, shortest
 from .tables import markdown_lines, markdown_row
 
 Data = tuple[np.ndarray, np.ndarray]
