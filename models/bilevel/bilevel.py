@@ -38,7 +38,14 @@ UNBOUND = 0.2  # the default beta without a prior, and where the largest one is 
 
 @dataclass(frozen=True)
 class Round:
-    """One round of the alternation: step 1 and step 2."""
+    """One round of the alternation: step 1 and step 2.
+
+    Examples
+    --------
+    >>> r = Round(1.5, np.zeros(2), 0.0, np.zeros((2, 2)), np.zeros(2), np.zeros(2), 0.0, 7)
+    >>> print(r.objective, r.iterations)
+    1.5 7
+    """
 
     objective: float  # (4.17) at the end of the round
     w: np.ndarray
@@ -225,8 +232,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         Returns
         -------
         Bound
-            gamma and R in its details.  Its `failing` says what the theorem asks and does not find: a prior fixed
-            before, all samples on their side, no b, no slack zeta, a prior that binds.
+            gamma and R in its details.  Its `failing` says what the theorem asks and does not find.
         """
         samples, constants = self._samples_again(X, y, None), self._constants(self.beta_)
         w, b = self.coef_[0], float(self.intercept_[0])

@@ -44,20 +44,8 @@ def prior_dimension(prior: Any, beta: float, phi: float, gamma: float, radius: f
     - The assumption is tau_i <= ||t_i|| (appendix), not ||t_i|| >= ||mu_i|| (section 6); and alpha_i >= 1/sqrt(2) is
       needed of that class only whose bound is used.
 
-    Parameters
-    ----------
-    prior : GenerativePrior
-    beta, phi : float
-        As in `BilevelClassifier`.
-    gamma, radius : float
-        The margin for ||w|| = 1, and R.
-    means : array_like, shape (2, n), optional
-        The means where they are fixed, such as ``means_``.
-
-    Returns
-    -------
-    Bound
-        With alpha_i and tau_i in its details.  Without the prior the bound is (R / gamma)^2.
+    `gamma` is the margin for ||w|| = 1, `radius` is R, and `means`, shape (2, n), are those that are fixed, such as
+    ``means_``.  The details have alpha_i and tau_i.  Without the prior the bound is (R / gamma)^2.
 
     Examples
     --------

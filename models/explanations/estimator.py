@@ -36,16 +36,9 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         -\delta_j \le w^\top (x_{o(j)} - v_j) \le \delta_j
 
     (section 2.2 of the paper), or with delta_j^2 in place of delta_j (section 3.3); Q = infinity are the perfect
-    explanations of section 2.1.  The dual is a quadratic program in alpha and lambda:
-
-    .. math::
-        \max_{\alpha, \lambda}\; 1^\top\alpha - \tfrac12 \|w\|^2 \Bigl( - \sum_j \lambda_j^2 / (4 Q) \Bigr),
-        \quad w = \sum_i \alpha_i y_i x_i + \sum_j \lambda_j (x_{o(j)} - v_j)
-
-        \text{s.t. } y^\top\alpha = 0,\; 0 \le \alpha \le C,\; -Q \le \lambda \le Q \text{ (or free)}
-
-    The paper prints the cross term of -1/2 ||w||^2 with a plus, which does not follow from its Lagrangian; it is the
-    same program in -lambda.
+    explanations of section 2.1.  The dual is a quadratic program in alpha and lambda (`models.programs.explanations`).
+    The paper prints the cross term of its -1/2 ||w||^2 with a plus, which does not follow from its Lagrangian; it is
+    the same program in -lambda.
 
     Many sparse samples of more than 500 features, together with their explanations more than 2,000, a linear kernel, C
     and Q finite: no matrix is formed, but the dual solved by coordinate descent, to a relative gap of `tol` or for

@@ -176,13 +176,10 @@ class LargeMarginHMM(SequenceClassifier):
 
 @dataclass
 class _Scores:
-    """The scores of all sequences as functions of w, flat: for every class its starts, transitions, emissions.
-
-    features : array, shape (positions, K), the f(x) of every position; of a symbol its indicator.
-    """
+    """The scores of all sequences as functions of w, flat: for every class its starts, transitions, emissions."""
 
     batch: Sequences
-    features: np.ndarray
+    features: np.ndarray  # shape (positions, K): the f(x) of every position; of a symbol its indicator
     codes: np.ndarray
     states: int
     classes: int = 0

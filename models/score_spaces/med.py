@@ -29,18 +29,13 @@ SUBPROBLEM_TOL = 1e-10  # of the quadratic programs: the multipliers that are ze
 
 @dataclass
 class Discrimination:
-    r"""The answer of `discriminate`.
+    """The answer of `discriminate`."""
 
-    multipliers : array (samples,), lambda in [0, c);  weights : array (features,), E[w] = sum_t s_t lambda_t f_t.
-    objective, gap : the dual objective and how far at most it is from the best.
-    program, solution : the last quadratic program;  iterations : how many there were.
-    """
-
-    multipliers: np.ndarray
-    weights: np.ndarray
-    objective: float
-    gap: float
-    iterations: int
+    multipliers: np.ndarray  # shape (samples,): lambda in [0, c)
+    weights: np.ndarray  # shape (features,): E[w] = sum_t s_t lambda_t f_t
+    objective: float  # of the dual
+    gap: float  # how far at most it is from the best
+    iterations: int  # quadratic programs, of which the last are
     program: qp.QuadraticProgram
     solution: qp.Solution
 
