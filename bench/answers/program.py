@@ -22,13 +22,15 @@ def changed(program: Any, **parts: Any) -> Any:
     >>> changed(qp.QuadraticProgram([[2.0]], [-4.0], lb=0.0), q=[3.0]).q
     array([3.])
     """
-    return type(program)(**parts_of(program) | {"offset": program.offset} | parts)
+    kind: Any = socp.ConeProgram if isinstance(program, socp.ConeProgram) else qp.QuadraticProgram
+    return kind(**parts_of(program) | {"offset": program.offset} | parts)
 
 
 def parts_of(program: Any, *without: str) -> dict[str, Any]:
     """Return vectors, matrices and cones by their names."""
-    kind = type(program).__name__
-    names = (*VECTORS[kind], *MATRICES[kind], *(["cones"] if kind == CONE else ()))
+    names: tuple[str, ...] = (*VECTORS[QUADRATIC], *MATRICES[QUADRATIC])
+    if isinstance(program, socp.ConeProgram):
+        names = (*VECTORS[CONE], *MATRICES[CONE], "cones")
     return {name: getattr(program, name) for name in names if name not in without}
 
 
@@ -39,7 +41,7 @@ def engine_of(program: Any) -> Any:
 
 def linear_name(program: Any) -> str:
     """Return the name of the linear objective, c or q."""
-    return VECTORS[type(program).__name__][0]
+    return "c" if isinstance(program, socp.ConeProgram) else "q"
 
 
 def with_objective(program: Any, c: Any) -> Any:
