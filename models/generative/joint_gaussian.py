@@ -69,6 +69,7 @@ class JointGaussianRegressor(Regressor, IterationParameters):
         sample = Sample(joint, np.zeros(len(joint), np.int64), weights)
         prior = conjugate_prior(None, None, joint.shape[1], "full")
         model = normal_classes(sample, "full", True, prior, None, np.ones(1))
+        model.shrunk = slice(-1)
         history = self._history("log-likelihood")
         self.n_iter_, converged = maximize_likelihood(model, sample, self.tol, self.max_iter, history)
         warn_unless_converged(type(self).__name__, converged, self.max_iter)

@@ -86,8 +86,10 @@ class NormalClasses:
     # covariances, scatters: shape (c, p, p), or (c, p) when they are diagonal; c is 1 when shared, otherwise K
     covariances: np.ndarray = field(init=False)
     scatters: np.ndarray = field(init=False)
-    # shape (c,): sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`
+    # shape (c,): sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`; of the features that
+    # it shrinks, which are all but a target
     fourths: np.ndarray = field(init=False)
+    shrunk = slice(None)
 
     def start(self, sample: Sample) -> None:
         """First parameters, from the entries that are there: means by class, total variances as the covariance."""
@@ -171,7 +173,7 @@ class NormalClasses:
         residual, shift = filled - mean, mean - prior.mean
         if self.kind == "full":
             scatter = scatter + (weights[:, None] * residual).T @ residual + prior.strength * np.outer(shift, shift)
-            fourth = weights @ ((residual**2 / self.scale).sum(axis=1)) ** 2
+            fourth = weights @ ((residual**2 / self.scale)[:, self.shrunk].sum(axis=1)) ** 2
         else:
             scatter = scatter + weights @ residual**2 + prior.strength * shift**2
             fourth = (weights @ (residual**2 / self.scale) ** 2).sum()

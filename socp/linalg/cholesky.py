@@ -7,6 +7,8 @@ narrow panels leave nearly all work to products.
 
 from __future__ import annotations
 
+from math import sqrt
+
 from ..compiled.blas import (
     LEFT,
     LOWER,
@@ -28,7 +30,21 @@ LOOPS = 64  # order, or entries of a thin matrix, up to which loops are quicker 
 
 @kernel
 def cholesky(n: int, A: Floats) -> int:
-    """Factorize A = L L' in place, in the lower triangle alone; return 0, or k > 0 as LAPACK's potrf does."""
+    """Factorize A = L L' in place, in the lower triangle alone; return 0, or k > 0 as LAPACK's potrf does.
+
+    A small one goes without LAPACK, whose memory has a lock: a fork in another thread would leave it held in the child.
+    """
+    if n * n <= LOOPS:
+        for j in range(n):
+            if A[j * n + j] <= 0.0:
+                return j + 1
+            A[j * n + j] = pivot = sqrt(A[j * n + j])
+            for i in range(j + 1, n):
+                A[j * n + i] /= pivot
+            for k in range(j + 1, n):
+                for i in range(k, n):
+                    A[k * n + i] -= A[j * n + i] * A[j * n + k]
+        return 0
     for k in range(0, n, LOOPS):
         size = min(LOOPS, n - k)
         info, below = potrf(LOWER, size, A, k + k * n, n), k + size

@@ -18,7 +18,7 @@ def positive_definite(n, seed=0):
     return X @ X.T + n * np.eye(n)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 6, 7, LOOPS - 1, LOOPS, LOOPS + 1, 200, 600])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, LOOPS - 1, LOOPS, LOOPS + 1, 200, 600])
 def test_cholesky_and_its_solves(n):
     A = positive_definite(n)
     flat = A.ravel().copy()
