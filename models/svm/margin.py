@@ -108,14 +108,14 @@ class Machine:
         alpha_i y_i, of a regression alpha_i - alpha*_i; exactly zero where sample i is no support vector, exactly
         C_i y_i at the bound (unless `MarginDual.sort_out` has to leave them as the engine found them).
     intercept : float
-    kinds : array of int, shape (variables,)
+    kinds : array of int, shape (samples,)
         NOT_SUPPORT, ON_MARGIN (0 < alpha_i < C_i), INSIDE_MARGIN (alpha_i = C_i, xi_i <= 1), WRONG_SIDE (xi_i > 1).
     margin : float
         1 / |w|, the distance of the supporting hyperplanes from the separating one.
     program, solution
         What was solved, and the engine's answer.
     rho : float
-        What a machine with nu was divided by.
+        What a classifier with nu was divided by; of a regression with nu, -epsilon.
     """
 
     coefficients: np.ndarray
@@ -250,7 +250,7 @@ def machine_of(
     squared = max(float(v @ (gradient - dual.q)), 0.0)
     intercept = intercept_of(-margin.signs * gradient, margin.signs, kinds) if margin.bias else 0.0
     width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
-    return Machine(coefficients, intercept, kinds, width, program, solution)
+    return Machine(coefficients, intercept, kinds.reshape(sides, -1).max(axis=0), width, program, solution)
 
 
 def choose_form(X: Any, kernel: Kernel) -> str:

@@ -9,14 +9,12 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import warn_unless_good
 from ..base.groups import EngineParameters
 from ..base.parameters import Positive, Share, fitted, parameters
 from ..base.validation import warn
-from ..programs.margins import dual_program, nu_dual
 from .groups import KernelParameters, MachineParameters
 from .kernels import KernelChoice
-from .margin import Machine, Margin, MarginDual, machine_of
+from .margin import Machine, Margin
 from .series import Machines, Problem
 from .svc import MarginClassifier
 from .svr import TubeRegressor
@@ -27,7 +25,6 @@ TOO_SMALL = (
     "NuSVC: nu is too small: the classes overlap, no margin is left and w is zero. The machine only knows the larger "
     "class. Raise nu, or take a kernel that parts the classes"
 )
-NO_TUBE = "the program of NuSVR has no solution, which should not happen"
 
 
 @parameters
@@ -87,28 +84,22 @@ class NuSVC(MarginClassifier, MachineParameters):
         if self.nu > most * (1.0 + 1e-12):
             raise ValueError(f"{TOO_LARGE.format(most)}, but {self.nu!r} came")
         order = np.argsort(-signs, kind="stable")
-        return Problem(rows[order], signs[order], C[order], float(min(self.nu, most) * C.sum()))
+        total = float(min(self.nu, most) * C.sum())
+        return Problem(rows[order], signs[order], C[order], np.zeros(signs.size), total)
 
-    def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
-        """The machine divided by rho."""
-        y, C = problem.signs, problem.C
-        margin = self._margin(X, problem, True)
-        P = margin.hessian(self.cache_size)
-        assert problem.total is not None
-        program = nu_dual(P, y, C, problem.total)
-        solution = MarginDual(program, settings, self.kernel_.is_semidefinite).solve()
-        warn_unless_good("NuSVC", solution)
-        rho = 0.5 * float(solution.y[1] - solution.y[0])
-        size = np.sqrt(P.diagonal())
+    def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machine:
+        P: Any = program.P
+        y, C, size = margin.signs, margin.C, np.sqrt(P.diagonal())
         if rho <= ZERO * float(size.max() * (size @ C)) and rho <= ZERO * np.abs(P @ C).max():
             warn(TOO_SMALL)
             larger = float(np.sign(C @ y))
             return Machine(np.zeros(y.size), larger, np.zeros(y.size, np.int64), np.inf, program, solution, 0.0)
-        return divided(margin, P, program, solution, rho)
+        return super()._divided(margin, program, solution, rho)
 
-    def _keep(self, X: Any, codes: np.ndarray, machines: Machines) -> None:
-        super()._keep(X, codes, machines)
+    def _solve_machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
+        machines = super()._solve_machines(X, problems, settings)
         self.rho_ = machines.rhos
+        return machines
 
 
 @parameters
@@ -159,23 +150,14 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
         super().fit(X, y, sample_weight)
         return self
 
-    def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
-        sides, both = np.repeat([1.0, -1.0], y.size), np.concatenate([C, C])
-        margin = Margin(X, self.kernel_, sides, np.concatenate([-y, y]), both, True)
-        P = margin.hessian(self.cache_size)
-        if self.nu == 1.0:  # no tube is worth its price
-            program = dual_program(P, sides, both, True, margin.q)
-        else:
-            program = nu_dual(P, sides, both, float(self.nu * C.sum()), margin.q)
-        solution = MarginDual(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
-        self.epsilon_ = max(0.5 * float(solution.y[0] - solution.y[-1]), 0.0)
-        return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)
+    def _problem(self, rows: np.ndarray, y: np.ndarray, C: np.ndarray) -> Problem:
+        problem = super()._problem(rows, y, C)
+        return problem if self.nu == 1.0 else replace(problem, total=float(self.nu * C.sum()))  # at 1 no tube pays
 
+    def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machine:
+        return super()._divided(margin, program, solution, min(rho, 0.0))
 
-def divided(margin: Margin, P: Any, program: qp.QuadraticProgram, solution: qp.Solution, rho: float = 1.0) -> Machine:
-    """The machine of a margin with prices C / rho, from a program's answer divided by rho."""
-    dual = MarginDual(dual_program(P, margin.signs, margin.C / rho, margin.bias, margin.q), {}, semidefinite=True)
-    y = solution.y.mean(keepdims=True) / rho
-    answer = replace(solution, x=solution.x / rho, y=y, z_bounds=solution.z_bounds / rho)
-    machine = machine_of(replace(margin, C=margin.C / rho), dual, dual.program, answer, answer.x, answer.z_bounds)
-    return replace(machine, program=program, solution=solution, rho=rho)
+    def _solve_machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
+        machines = super()._solve_machines(X, problems, settings)
+        self.epsilon_ = max(0.0, -float(machines.rhos[0]))
+        return machines

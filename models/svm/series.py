@@ -6,7 +6,8 @@ In u_i = alpha_i y_i the dual of every machine has the same kernel matrix, of wh
     subject to  1'u = 0,   u_i between 0 and y_i C_i
 
 With nu in place of C the linear term is gone and the u of each class have a sum; divided by rho the answer is that of a
-machine with the prices C / rho.  What follows from the answers is worked out for all machines together, as
+machine with the prices C / rho.  A regression has each sample twice, from above and from below, y is then -q, and with
+nu, rho is minus half the width of its tube.  What follows from the answers is worked out for all machines together, as
 `margin.Machine` does for one.
 """
 
@@ -27,6 +28,7 @@ from .margin import intercept_of, low_rank_pays
 from .multipliers import SETTLED, tell_apart
 
 MOST_SAMPLES = 2500  # of a machine: more of them move less memory with rows in single precision (`qp.KernelMatrix`)
+MOST_SIDES = 800  # variables of one with two a sample, which together read each row twice
 RANKS = 3  # times the share of features from which a low rank pays for one machine of a linear kernel, for several
 MEGABYTE = 2.0**20
 LEAST = 1e-6  # the share of the values of f below which machines with nu ask for more care: there may be no margin
@@ -34,15 +36,21 @@ LEAST = 1e-6  # the share of the values of f below which machines with nu ask fo
 
 @dataclass(frozen=True)
 class Problem:
-    """One machine: its samples, as places among all, their signs, and the bounds C_i of the alpha_i.
+    """One machine: its samples, as places among all, and signs, q and C of its variables, as `margin.Margin` has them.
 
-    With nu the alpha_i have the sum `total`, and the first samples are those with the sign 1.
+    With nu the variables have the sum `total`, and the first of them are those with the sign 1.
     """
 
     rows: np.ndarray
     signs: np.ndarray
     C: np.ndarray
+    q: np.ndarray
     total: float | None = None
+
+    @property
+    def sides(self) -> int:
+        """Variables a sample."""
+        return self.signs.size // self.rows.size
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ class Machines:
     ----------
     coefficients, kinds : arrays, shape (machines, samples)
     intercepts, margins, rhos : arrays, shape (machines,)
-        By rho a machine with nu was divided.
+        By rho a classifier with nu was divided; of a regression with nu it is -epsilon.
     iterations : int
         The most of any.
     answer : function
@@ -69,16 +77,17 @@ class Machines:
     answer: Callable[[], tuple[qp.QuadraticProgram, qp.Solution]]
 
 
-def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size: float) -> bool:
-    """Whether machines of at most so many samples, one or several, are for `qp.solve_series`.
+def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size: float, sides: int = 1) -> bool:
+    """Whether machines of at most so many variables, one or several, are for `qp.solve_series`.
 
     It takes dense samples and kernels that have a name, and wants room for the matrix of one machine.
     """
     if not kernel.is_semidefinite or not isinstance(kernel.kernel, str) or sp.issparse(X):
         return False
-    if most > MOST_SAMPLES or 8.0 * most**2 > cache_size * MEGABYTE:
+    if most > (MOST_SAMPLES if sides == 1 else MOST_SIDES) or 8.0 * most**2 > cache_size * MEGABYTE:
         return False
-    return not (kernel.is_linear and low_rank_pays(most, X.shape[1] * (RANKS if several else 1)))
+    rank = kernel.rank(X)
+    return rank is None or not low_rank_pays(most, rank * (RANKS if several else 1))
 
 
 def solve_in_series(
@@ -87,41 +96,45 @@ def solve_in_series(
     """The machines; None where one of them asks for more care than they get here."""
     matrix = kernel.matrix(X, np.ones(X.shape[0]), cache_size)
     assert matrix is not None
-    begins = np.concatenate([[0], np.cumsum([problem.rows.size for problem in problems])])
-    which, signs, C = (np.concatenate([getattr(one, name) for one in problems]) for name in ("rows", "signs", "C"))
+    begins = np.concatenate([[0], np.cumsum([problem.signs.size for problem in problems])])
+    signs, C, q = (np.concatenate([getattr(one, name) for one in problems]) for name in ("signs", "C", "q"))
+    which, q = np.concatenate([np.tile(one.rows, one.sides) for one in problems]), signs * q
     bounds, last, rhos = signs * C, problems[-1], np.ones(len(problems))
-    sides, splits, q = np.zeros((len(problems), int(bias))), None, -signs
+    sides, splits = np.zeros((len(problems), int(bias))), None
     if last.total is not None:
-        sides, q = np.outer([one.total for one in problems], [0.5, -0.5]), np.zeros(signs.size)
+        sides = np.outer([one.total for one in problems], [0.5, -0.5])
         splits = np.array([np.count_nonzero(one.signs > 0.0) for one in problems])
     found = qp.solve_series(
         matrix, which, begins, q, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), sides=sides, splits=splits,
         tol=settings["tol"], verbose=settings.get("verbose", False),
     )  # fmt: skip
-    machine, scaled = np.repeat(np.arange(len(problems)), np.diff(begins)), found
+    machine, own, scaled = np.repeat(np.arange(len(problems)), np.diff(begins)), np.ones(signs.size), found
     if last.total is not None:
         rhos = 0.5 * (found.multipliers[:, 1] - found.multipliers[:, 0])
-        if not (rhos > LEAST * found.residuals[:, 6]).all():
+        if not (np.abs(rhos) > LEAST * found.residuals[:, 6]).all():
             return None
-        own = rhos[machine]
-        x, gradient, b = found.x / own, found.gradient / own - signs, found.multipliers.mean(axis=1) / rhos
-        scaled, C = replace(found, x=x, gradient=gradient, multipliers=b[:, None]), C / own
-    if not is_settled(found, settings, np.minimum(rhos, 1.0)):
+        units = np.where(rhos > 0.0, rhos, 1.0)
+        own, C = units[machine], C / units[machine]
+        x, gradient = found.x / own, (found.gradient - signs * rhos[machine]) / own
+        b = found.multipliers.mean(axis=1) / units
+        scaled = replace(found, x=x, gradient=gradient, multipliers=b[:, None])
+    if not is_settled(found, settings, np.minimum(np.abs(rhos), 1.0)):
         return None
     kinds, alpha, intercepts = sort_out_series(scaled, begins, signs, C, bias)
     if (alpha != signs * scaled.x).any():
         return None
-    squared = np.add.reduceat(scaled.x * (scaled.gradient + signs), begins[:-1])
+    squared = np.add.reduceat(scaled.x * (found.gradient - q) / own, begins[:-1])
     shape = (len(problems), X.shape[0])
-    coefficients, all_kinds = np.zeros(shape), np.zeros(shape, kinds.dtype)
-    coefficients[machine, which], all_kinds[machine, which] = scaled.x, kinds
+    places, all_kinds = machine * X.shape[0] + which, np.zeros(shape, kinds.dtype)
+    coefficients = np.bincount(places, scaled.x, shape[0] * shape[1]).reshape(shape)
+    all_kinds.reshape(-1)[places] = kinds
 
     def answer() -> tuple[qp.QuadraticProgram, qp.Solution]:
         P = kernel.matrix(X[last.rows], last.signs, cache_size)
         if last.total is None:
-            program = dual_program(P, last.signs, last.C, bias)
+            program = dual_program(P, last.signs, last.C, bias, last.q)
         else:
-            program = nu_dual(P, last.signs, last.C, last.total)
+            program = nu_dual(P, last.signs, last.C, last.total, last.q)
         return program, found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
 
     with np.errstate(divide="ignore"):

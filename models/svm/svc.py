@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-import qp
-
-from ..base.estimator import warn_unless_good
 from ..base.groups import InterceptParameters, WeightParameters
-from ..base.multiclass import spread, two_class_problems
+from ..base.multiclass import two_class_problems
 from ..base.parameters import Positive, parameters
 from .groups import MachineParameters, WorkingSetParameters
-from .kernel_expansion import PAIRWISE, KernelClassifier
+from .kernel_expansion import KernelClassifier
 from .kernels import KernelChoice
-from .margin import Form, Machine, Margin, largest_margin, low_rank_pays
-from .series import RANKS, Machines, Problem, fits_in_series, solve_in_series
+from .machines import MarginMachines
+from .margin import Form
+from .series import Problem
 
 
-class MarginClassifier(KernelClassifier):
+class MarginClassifier(MarginMachines, KernelClassifier):
     """Support vector classifiers of which every two-class machine is a margin; a subclass declares the parameters.
 
     Attributes
@@ -31,35 +27,12 @@ class MarginClassifier(KernelClassifier):
         How many support vectors each class has.
     margin_ : array, shape (machines,)
         1 / ||w||.
-    program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
     """
 
-    _samples_told = PAIRWISE
-    _left_behind: ClassVar[tuple[str, ...]] = ("_answer",)
-
-    C: float
-    fit_intercept: bool = True
     break_ties: bool = False
-    solver: Form = "auto"
-    cache_size: float = 200.0
-    shrinking: bool = True
 
     n_support_: np.ndarray
     margin_: np.ndarray
-    _answer: Callable[[], tuple[qp.QuadraticProgram, qp.Solution]]
-
-    @property
-    def program_(self) -> qp.QuadraticProgram:
-        """The dual of the last machine."""
-        program: qp.QuadraticProgram = self._last("_answer")()[0]
-        return program
-
-    @property
-    def solution_(self) -> qp.Solution:
-        """Its answer."""
-        solution: qp.Solution = self._last("_answer")()[1]
-        return solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Solve the programs of all machines."""
@@ -70,59 +43,14 @@ class MarginClassifier(KernelClassifier):
             self._problem(used[rows], signs, C[used[rows]])
             for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class)
         ]
-        found = self._in_series(X, problems, settings)
-        self._keep(X, codes, self._one_by_one(X, problems, settings) if found is None else found)
+        machines = self._solve_machines(X, problems, settings)
+        self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
+        self._kinds, self.margin_ = machines.kinds[:, self.support_].astype(np.int8), machines.margins
         return self
 
     def _problem(self, rows: np.ndarray, signs: np.ndarray, C: np.ndarray) -> Problem:
         """The problem of one machine."""
-        return Problem(rows, signs, C)
-
-    def _in_series(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines | None:
-        """All machines in one call, where that will do."""
-        most, soft = max(problem.rows.size for problem in problems), all(np.isfinite(one.C).all() for one in problems)
-        cache_size = float(self.cache_size)
-        if not soft or self.solver == "primal" or not self.shrinking or self.time_limit is not None:
-            return None
-        rank = self.kernel_.rank(X)
-        if rank is not None and low_rank_pays(most, rank * (RANKS if len(problems) > 1 else 1)):
-            return None
-        if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
-            return None
-        return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size)
-
-    def _one_by_one(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
-        """One machine after another."""
-        machines = [self._fit_machine(X, problem, settings) for problem in problems]
-        pairs, shape, last = list(zip(machines, problems)), X.shape[0], machines[-1]
-        return Machines(
-            np.array([spread(one.coefficients, problem.rows, shape) for one, problem in pairs]),
-            np.array([spread(one.kinds, problem.rows, shape) for one, problem in pairs]),
-            np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
-            np.array([one.rho for one in machines]), max(one.solution.iterations for one in machines),
-            lambda: (last.program, last.solution),
-        )  # fmt: skip
-
-    def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
-        machine = largest_margin(
-            self._margin(X, problem, bool(self.fit_intercept)), self.solver, settings, cache_size=float(self.cache_size)
-        )
-        warn_unless_good(type(self).__name__, machine.solution)
-        return machine
-
-    def _margin(self, X: Any, problem: Problem, bias: bool) -> Margin:
-        y = problem.signs
-        return Margin(self._samples_of(X, problem.rows), self.kernel_, y, np.full(y.size, -1.0), problem.C, bias)
-
-    def _keep(self, X: Any, codes: np.ndarray, machines: Machines) -> None:
-        """The attributes."""
-        support = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
-        self._keep_vectors(X, support, machines.coefficients[:, support])
-        self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
-        self._kinds = machines.kinds[:, self.support_].astype(np.int8)
-        self.intercept_, self.margin_ = machines.intercepts, machines.margins
-        self.n_iter_ = machines.iterations
-        self._answer = functools.cache(machines.answer)
+        return Problem(rows, signs, C, np.full(signs.size, -1.0))
 
 
 @parameters

@@ -7,21 +7,20 @@ from typing import Any
 
 import numpy as np
 
-import qp
-
 from ..base.estimator import Regressor
 from ..base.groups import EngineParameters, InterceptParameters
 from ..base.parameters import NonNegative, Positive, parameters
 from ..base.validation import as_targets, as_weights
 from .groups import KernelParameters, WorkingSetParameters
-from .kernel_expansion import PAIRWISE, KernelExpansion
 from .kernels import KernelChoice
-from .margin import Form, Machine, Margin, largest_margin
+from .machines import MarginMachines
+from .margin import Form
+from .series import Problem
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
 
-class TubeRegressor(KernelExpansion, Regressor):
+class TubeRegressor(MarginMachines, Regressor):
     """Support vector regressions, functions within a tube around the targets; a subclass declares the parameters.
 
     Attributes
@@ -37,18 +36,9 @@ class TubeRegressor(KernelExpansion, Regressor):
     """
 
     _takes_sparse = True
-    _samples_told = PAIRWISE
+    _infeasible = NOT_IN_TUBE
 
-    C: float = 1.0
     epsilon: float = 0.0
-    fit_intercept: bool = True
-    solver: Form = "auto"
-    cache_size: float = 200.0
-    shrinking: bool = True
-
-    intercept_: np.ndarray
-    program_: qp.QuadraticProgram
-    solution_: qp.Solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Solve the program."""
@@ -57,17 +47,13 @@ class TubeRegressor(KernelExpansion, Regressor):
         y = as_targets(y, X.shape[0], type(self).__name__)
         weights = as_weights(sample_weight, X.shape[0])
         rows = self._kernel_to_fit(X, weights)
-        machine = self._fit_samples(self._samples_of(X, rows), y[rows], self.C * weights[rows], settings)
-        coefficients = machine.coefficients
-        self.intercept_ = np.array([machine.intercept])
-        self._keep_answer(machine.program, machine.solution)
-        kept = coefficients != 0.0
-        self._keep_vectors(X, rows[kept], coefficients[None, kept])
+        self._solve_machines(X, [self._problem(rows, y[rows], self.C * weights[rows])], settings)
         return self
 
-    def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
-        """The machine of samples that have a weight, of which C has the factor."""
-        raise NotImplementedError
+    def _problem(self, rows: np.ndarray, y: np.ndarray, C: np.ndarray) -> Problem:
+        """Every sample twice: s = 1 asks for f(x) >= y - epsilon, s = -1 for f(x) <= y + epsilon."""
+        q = np.concatenate([self.epsilon - y, self.epsilon + y])
+        return Problem(rows, np.repeat([1.0, -1.0], y.size), np.concatenate([C, C]), q)
 
     def predict(self, X: Any) -> np.ndarray:
         """The values of the function at the rows of X (of a precomputed kernel: its values at the samples of fit)."""
@@ -117,10 +103,3 @@ class SVR(TubeRegressor, KernelParameters, InterceptParameters, WorkingSetParame
     _: KW_ONLY
     kernel: KernelChoice = "rbf"
     solver: Form = "auto"
-
-    def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
-        """Every sample twice: s = 1 asks for f(x) >= y - epsilon, s = -1 for f(x) <= y + epsilon."""
-        epsilon, sides = float(self.epsilon), np.repeat([1.0, -1.0], y.size)
-        q = np.concatenate([epsilon - y, epsilon + y])
-        margin = Margin(X, self.kernel_, sides, q, np.concatenate([C, C]), bool(self.fit_intercept))
-        return largest_margin(margin, self.solver, settings, NOT_IN_TUBE, float(self.cache_size))

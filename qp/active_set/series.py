@@ -32,6 +32,7 @@ from ..problem.mercer import LINEAR, POLY, Samples, samples_of
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from .boxed import PACE, Block, BoxedProgram, Face
+from .face_newton import ROUNDING
 from .method import trace_of
 from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, add_gradient, begin, next_round
 
@@ -133,6 +134,7 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
 def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, face: Face) -> int:
     """Go on from round to round until the test holds; return the rounds, or UNSOLVED."""
     begin(program, face, EXACT, MAX_SHARE)
+    y = program.multipliers
     for rounds in range(1, MAX_ROUNDS + 1):
         outcome = next_round(program, block, face, series.tol, np.inf)
         if outcome == FAILED:
@@ -145,6 +147,8 @@ def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, f
             if meets_test(series, k, program):
                 return rounds
             program.exact *= EXACT
+        elif series.sides.shape[1] == 2 and abs(y[0] - y[1]) <= ROUNDING * program.scale:
+            return UNSOLVED  # both rows can move without curvature: P is singular on the face
     return UNSOLVED
 
 

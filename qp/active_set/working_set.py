@@ -280,24 +280,38 @@ class WorkingRounds(Rounds):
         members = np.flatnonzero((rises & falls) | (rises & (slopes > wrong)) | (falls & (slopes < -wrong)))
         if members.size == 0 or members.size**2 * 8.0 > MOST_ENTRIES * max(kernel.cache_bytes, LARGEST_KEPT):
             return False
+        twice = np.zeros(0, int)
+        if self.method.rows.size == 2:  # both variables of a sample, moved against each other, change the rows alone:
+            # together they are one, of one row for all, and share what it comes to as the rows ask
+            twice = np.intersect1d(members, members - n)
+            members = np.setdiff1d(members, twice + n, assume_unique=True)
         part = BoxedProgram(size=members.size)
         face = Face(size=members.size)
         part.P = kernel.gram(members % n)
         part.diagonal, part.a = part.P.diagonal().copy(), np.full(members.size, float(pairs.has_row))
         part.lb, part.ub, part.largest = pairs.lower[members], pairs.upper[members], float(part.diagonal.max())
         part.x, part.g = pairs.u[members], -pairs.F[members]
-        part.ends[1] = np.searchsorted(members, self.method.ends[1])
-        rows = list(zip(self.method.sides, self.method.ends, self.method.ends[1:], part.ends, part.ends[1:]))
+        sides, ends, multipliers = self.method.sides, self.method.ends, self.multipliers()
+        if twice.size:
+            at = np.searchsorted(members, twice)
+            for own, both in ((part.lb, pairs.lower), (part.ub, pairs.upper), (part.x, pairs.u)):
+                own[at] += both[twice + n]
+            sides, ends, multipliers = [sum(sides)], [0, self.n, self.n], 2 * [0.5 * sum(multipliers)]
+        part.ends[1] = np.searchsorted(members, ends[1])
+        rows = list(zip(sides, ends, ends[1:], part.ends, part.ends[1:]))
         for r, (side, first, last, a, b) in enumerate(rows):  # what rounding took from the rows is given back
             part.sides[r] = side - (pairs.u[first:last].sum() - part.x[a:b].sum())
-        part.multipliers, part.max_work = np.negative(self.multipliers()), np.inf
+        start, part.multipliers, part.max_work = part.x.copy(), np.negative(multipliers), np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
         for _ in range(MAX_ROUNDS):
             if newton_round(part, face, tol) != ONGOING:
                 break
-        moves = part.x - pairs.u[members]
+        moves, last = part.x - start, pairs.u.copy()
         coefficients = np.bincount(members % n, moves, n)
         pairs.u[members] = part.x
+        if twice.size and not self._share(twice):
+            pairs.u[:] = last
+            return False
         old, Ku = self.method.known
         change = kernel.expansion(coefficients)
         self.method.known = old + coefficients, Ku + change
@@ -305,6 +319,20 @@ class WorkingRounds(Rounds):
         note_extremes(pairs, self.store.none)
         self._note(face.between)
         return self.slope() < 0.5 * before
+
+    def _share(self, twice: np.ndarray) -> bool:
+        """Split the sums of two variables that the first of each has; False where the rows cannot hold then."""
+        method, n, u = self.method, self.method.kernel.count, self.pairs.u
+        first = np.clip(u[twice], method.lower[twice], method.upper[twice])
+        u[twice], u[twice + n] = first, u[twice] - first
+        missing = float(method.sides[0] - u[:n].sum())
+        room = np.minimum(method.upper[twice] - first, u[twice + n] - method.lower[twice + n])
+        if not 0.0 <= missing < room.sum():
+            return False
+        room *= missing / room.sum()
+        u[twice] += room
+        u[twice + n] -= room
+        return True
 
     def _note(self, between: int) -> None:
         """A record of the present point, with so many variables between their bounds."""

@@ -90,20 +90,6 @@ def test_scaled_objectives(scale):
         assert solution.objective == pytest.approx(-4.5 * scale, rel=1e-3, abs=0.0)
 
 
-@pytest.mark.parametrize("convert", [
-    lambda M: np.asarray(M, dtype=np.float32), lambda M: np.asarray(M, dtype=np.int64), lambda M: np.asfortranarray(M),
-    lambda M: np.asarray(M).tolist(), lambda M: np.asarray(M, dtype=np.int8), lambda M: np.asarray(M).astype(object),
-])  # fmt: skip
-def test_every_dense_type_gives_the_same_bits(convert):
-    program = OPTIMAL["redundant equalities"][0]
-    expected = socp.solve(program)
-    solution = socp.solve(
-        c=convert(program.c), G=convert(program.G.toarray()), h=convert(program.h), cones=program.cones,
-        A=convert(program.A.toarray()), b=convert(program.b),
-    )  # fmt: skip
-    np.testing.assert_array_equal(solution.x, expected.x)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_forms_of_the_hessian_give_the_same_answer(seed):
     rng = np.random.default_rng(seed)
@@ -437,3 +423,12 @@ def test_a_low_rank_hessian_of_rank_zero_without_rows_asks_nothing_of_blas(capfd
     assert Solver(program, kkt="lowrank").solve().status is Status.OPTIMAL
     captured = capfd.readouterr()
     assert "DSYRK" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize("size", [5, 8])
+def test_few_variables_under_many_bounds_and_a_cone(size):
+    # more bounds than variables: the rows of the cone begin before the place that their number suggests
+    rng = np.random.default_rng(size)
+    G = np.concatenate([-np.ones(9), rng.normal(size=size)]).reshape(-1, 1)
+    h = np.concatenate([np.arange(9.0), [10.0], rng.normal(size=size - 1)])
+    solve_and_check(ConeProgram([1.0], G, h, [NonNeg(9), SecondOrder(size)]))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import socp
 from bench.fuzz.interrupts import Interrupted
-from socp import ConeProgram, LowRank, NonNeg, ProgramError, Solver, Status
+from socp import ConeProgram, LowRank, NonNeg, ProgramError, Solver
 from socp.method.run import in_callers_units
 from tests.support.programs import BOX, check
 
@@ -32,34 +32,6 @@ def changed(program, change):
         else:
             parts[name] = value
     return ConeProgram(**parts)
-
-
-def test_an_update_that_breaks_parallel_rows():
-    # -1 <= x1 + x2 <= 1 as two rows that share one of the KKT matrix; then x1 + 3 x2 >= -1
-    program = ConeProgram([2.0, 1.0], [[1, 1], [-1, -1], [-1, 0]], [1, 1, 0], [NonNeg(3)])
-    data = program.G.data.copy()
-    data[np.flatnonzero((program.G.indices == 1) & (np.repeat([0, 1], np.diff(program.G.indptr)) == 1))] = -3.0
-    for kkt in ("ldl", "dense"):
-        solver = Solver(program, kkt=kkt)
-        assert solver.solve().objective == pytest.approx(-1.0)
-        order = merged_rows(solver)
-        solver.update(G_data=data)
-        assert merged_rows(solver) == order + 1
-        solution = solver.solve()
-        check(changed(program, {"G_data": data}), solution)
-        assert solution.objective == pytest.approx(-1 / 3)
-        # and back, and values that are zero
-        solver.update(G_data=program.G.data)
-        assert solver.solve().objective == pytest.approx(-1.0)
-        solver.update(G_data=np.zeros(program.G.nnz))
-        assert solver.solve().status is Status.DUAL_INFEASIBLE
-        solver.update(G_data=program.G.data)
-        assert solver.solve().objective == pytest.approx(-1.0)
-
-
-def merged_rows(solver):
-    kkt = solver.kkt
-    return kkt.form.groups.count
 
 
 @pytest.mark.parametrize("kkt", ["auto", "ldl", "dense", "lowrank"])
@@ -194,22 +166,6 @@ def test_a_warm_start_keeps_its_meaning_when_a_set_up_changes_the_equilibration(
 
 
 # ---- entries that are zero
-
-
-def test_a_zero_that_is_stored_bounds_nothing():
-    # rows 0 x <= 0, which have entries, beside rows that have none
-    n, rng = 6, np.random.default_rng(0)
-    A, P = rng.normal(size=(3, n)), np.diag(np.repeat([1.0, 0.0], 3))
-    rest = {"A": A, "b": A @ np.abs(rng.normal(size=n)), "c": A.T @ rng.normal(size=3), "P": P}
-    stored = sp.csc_array((np.repeat([-1.0, 0.0], 3), (np.arange(n), np.arange(n))), shape=(n, n))
-    solvers = [
-        Solver(G=G, h=np.zeros(G.shape[0]), cones=[NonNeg(G.shape[0])], **rest) for G in (stored, -np.eye(n)[:3])
-    ]
-    assert [solver.form.bounds for solver in solvers] == [3, 3]
-    found, expected = (solver.solve() for solver in solvers)
-    check(solvers[0].program, found)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
-    assert found.trace["refinements"].sum() <= expected.trace["refinements"].sum() + 3
 
 
 @pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])

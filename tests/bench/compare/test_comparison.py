@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -223,18 +222,6 @@ def test_comparisons_with_solvers_of_their_own_take_no_other(capsys):
         assert f"compare {name} has solvers of its own" in capsys.readouterr().err
 
 
-@pytest.mark.full
-def test_the_command_with_the_solver_of_the_documentation(mine, tmp_path):
-    for name in ("tiny", "many"):
-        arguments = [
-            "compare", name, "--solvers", mine, "--sizes", "10", "--only", "box*", "--out", str(tmp_path / name),
-        ]  # fmt: skip
-        assert command.main(arguments) == 0
-        document = json.loads((tmp_path / name / "measurements.json").read_text())
-        verdicts = [m["verdict"] for m in document["measurements"] if m["solver"] == mine]
-        assert verdicts and set(verdicts) == {"solved"}
-
-
 def test_a_worker_measures_a_batch(monkeypatch):
     monkeypatch.setattr(many, "MOST", 64)
     case = {"name": "box_many_10", "source": "many", "group": "box_many", "size": 10}
@@ -294,28 +281,6 @@ def test_a_wrong_answer_of_ours_makes_exit_code_one(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(compare, "run", interrupted)
     assert command.main(arguments) == 130
     assert "goes on from here" in capsys.readouterr().err
-
-
-@pytest.mark.full
-def test_nothing_is_left_to_load_after_the_warm_up():
-    """In a process of its own, since the tests before have loaded kernels here."""
-    code = """
-import qp
-from bench.answers import answer
-from bench.programs import catalogue
-from socp.compiled.kernels import kernels
-qp.warmup()
-before = {id(k) for k in kernels() if k.address_or_zero}
-for case in catalogue.cases("generated", "20") + catalogue.cases("learning", "20,200"):
-    answer.solve(catalogue.load(case))
-print("late:", sorted(k.name for k in kernels() if k.address_or_zero and id(k) not in before))
-"""
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[-1] == "late: []"
 
 
 def test_progress_without_tqdm(monkeypatch, capsys):

@@ -52,6 +52,18 @@ def test_the_average_is_what_the_program_makes_it():
     )
 
 
+@pytest.mark.parametrize("C1, C2", [(1.0, 1000.0), (0.1, 1.0), (0.02, 0.1)])
+@pytest.mark.parametrize("features", [3, 40])
+def test_the_primal_objective_of_the_attributes_is_the_dual_one(C1, C2, features):
+    """(5.3) with the least slacks of (5.4): by weak duality both are the optimum."""
+    X, y, tasks = related_tasks(features=features)
+    machine = MultiTaskSVC(C1=C1, C2=C2).fit(X, y, tasks=tasks)
+    xi = np.maximum(0.0, 1.0 - y * machine.decision_function(X, tasks=tasks))
+    apart, common = machine.coef_ - machine.common_coef_, machine.common_coef_
+    value = xi.sum() + C1 / C2 * (apart**2).sum() + C1 * common @ common
+    assert value == pytest.approx(-machine.solution_.objective, rel=1e-6)
+
+
 def test_low_rank_full_and_sparse_kernel_matrices_agree():
     X, y, tasks = related_tasks()
     linear = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11).fit(X, y, tasks=tasks)

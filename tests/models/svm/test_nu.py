@@ -51,19 +51,6 @@ def test_all_of_the_samples_outside_need_no_tube():
     assert tube.epsilon_ == pytest.approx(0.0, abs=1e-7)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_another_solver_finds_the_same(kernel):
-    X, y = wine(3)
-    ours, theirs = NuSVC(0.3, kernel).fit(X, y), svm.NuSVC(nu=0.3, kernel=kernel, tol=1e-8).fit(X, y)
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
-    X, y = two_classes()
-    ours, theirs = NuSVC(0.6, kernel).fit(X, y), svm.NuSVC(nu=0.6, kernel=kernel, tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
-    t = X[:, 0] + 0.1 * X[:, 1] ** 2
-    ours, theirs = NuSVR(0.4, 2.0, kernel=kernel).fit(X, t), svm.NuSVR(nu=0.4, C=2.0, kernel=kernel, tol=1e-8).fit(X, t)
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-5)
-
-
 def test_a_precomputed_kernel_of_three_classes():
     X, y = wine(3)
     K = X @ X.T
@@ -82,13 +69,28 @@ def test_the_matrix_is_not_made(nu, in_series, monkeypatch):
     expected = [svm.NuSVC(nu=nu, tol=1e-8).fit(X, y), svm.NuSVR(nu=nu, C=2.0, tol=1e-8).fit(X, t)]
     monkeypatch.setattr(qp.KernelMatrix, "toarray", None)
     monkeypatch.setattr(qp.KernelMatrix, "among", None)
-    monkeypatch.setattr(series, "MOST_SAMPLES", 10**9 if in_series else 0)
+    for name in ("MOST_SAMPLES", "MOST_SIDES"):
+        monkeypatch.setattr(series, name, 10**9 if in_series else 0)
     for machine, target, theirs in zip(machines, (y, t), expected):
         values = machine.fit(X, target).predict(X) if target is t else machine.fit(X, target).decision_function(X)
         other = theirs.predict(X) if target is t else theirs.decision_function(X)
         np.testing.assert_allclose(values, other, atol=1e-5)
         assert machine.solution_.status == "optimal"
-        assert machine.solution_.plan.method == ("active set" if in_series and target is y else "working set")
+        has_margin = target is y or machine.epsilon_ > 1e-9
+        assert machine.solution_.plan.method == ("active set" if in_series and has_margin else "working set")
+
+
+@pytest.mark.parametrize("C", [1.0, 20.0])
+@pytest.mark.parametrize("n", [60, 200, 900])
+def test_where_no_tube_is_worth_its_price_the_multipliers_of_a_sample_make_up_the_share(n, C):
+    X, _ = two_classes(n)
+    t = X[:, 0] ** 2 + X[:, 1]
+    tube, line = NuSVR(0.95, C=C).fit(X, t), SVR(C=C, epsilon=0.0).fit(X, t)
+    assert tube.epsilon_ == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(tube.predict(X), line.predict(X), atol=1e-5)
+    assert tube.solution_.plan.method == "working set"
+    assert tube.solution_.primal_residual < 1e-10
+    assert tube.solution_.x.sum() == pytest.approx(0.95 * C * n)
 
 
 @pytest.mark.parametrize("machine", [NuSVC(0.4), NuSVR(0.4)])

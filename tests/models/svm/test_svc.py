@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 import qp
 from models import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from models.svm import svc as svc_module
+from models.svm import machines as machines_module
 from models.svm.kernels import Kernel
 from tests.support.svm_data import separable, two_classes, wine
 
@@ -117,17 +117,6 @@ def test_a_hard_margin_that_cannot_be_had_says_so(solver):
     X, y = two_classes(noise=2.0)
     with pytest.raises(ValueError, match=r"cannot be separated, as the hard margin \(C=inf\) asks for"):
         SVC(C=np.inf, kernel="linear", solver=solver).fit(X, y)
-
-
-def test_without_a_vector_on_the_margin_the_intercept_is_the_middle():
-    """A tiny C puts every alpha at its bound; b may then be anything in an interval."""
-    X, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([0, 0, 1, 1])
-    machine = SVC(C=1e-3, kernel="linear").fit(X, y)
-    assert set(machine.support_kinds_[0]) <= {"inside", "wrong"}
-    w = machine.coef_[0, 0]
-    assert w == pytest.approx(7e-3, rel=1e-6)
-    # -1 sample: b >= -1 - w x, +1 sample: b <= 1 - w x, the tightest of each
-    assert machine.intercept_[0] == pytest.approx(0.5 * ((-1.0 + 2.0 * w) + (1.0 - 3.0 * w)), rel=1e-5)
 
 
 def test_precomputed_and_callable_kernels_are_the_kernel():
@@ -265,7 +254,7 @@ def test_machines_in_one_call_are_those_that_are_solved_one_by_one(kernel, multi
     svc = SVC(kernel=kernel, multi_class=multi_class, fit_intercept=fit_intercept)
     monkeypatch.setattr("models.svm.kernels.MOST_MONOMIALS", 0)
     together = clone(svc).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr(svc_module, "fits_in_series", lambda *_: False)
+    monkeypatch.setattr(machines_module, "fits_in_series", lambda *_: False)
     one_by_one = clone(svc).fit(X, y, sample_weight=weights)
     assert "active set" in together.solution_.message
     np.testing.assert_array_equal(together.support_, one_by_one.support_)

@@ -189,11 +189,6 @@ def test_the_callers_arrays_stay():
 # ---- where the engine is asked
 
 
-def test_the_setting_is_checked():
-    with pytest.raises(ProgramError, match="active_set must be True or False"):
-        Settings(active_set=2)
-
-
 def test_infeasible_and_unbounded_programs():
     rng = np.random.default_rng(0)
     left_to_the_engine(boxed(rng, A=np.ones((1, N)), l=2.0 * N), Status.PRIMAL_INFEASIBLE)

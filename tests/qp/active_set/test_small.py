@@ -347,36 +347,10 @@ def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
     assert found.x[-1] == -np.sign(program.q[-1])
 
 
-def test_linear_programs_without_an_answer_are_certified():
-    rows = [[1.0, 1.0, 0.0], [1.0, -1.0, 2.0]]
-    empty = qp.Solver(None, [1.0, 1.0, 1.0], [*rows, [2.0, 2.0, 0.0]], l=[1.0, 0.0, 5.0], u=[1.0, 3.0, 6.0], lb=0.0)
-    assert empty.dual_active_set is not None and empty.solve().status is Status.PRIMAL_INFEASIBLE
-    falling = qp.Solver(None, [-1.0, 0.0, -1.0], rows, l=[0.0, 0.0], lb=0.0)
-    assert falling.dual_active_set is not None and falling.solve().status is Status.DUAL_INFEASIBLE
-
-
 def test_data_with_few_entries_are_left_to_the_engine():
     """Zeros cost an active set as much as other entries."""
     n = 160
     assert qp.Solver(sp.eye_array(n, format="csc"), np.ones(n), lb=-1.0, ub=1.0).dual_active_set is None
-
-
-def test_an_indefinite_P_is_refused():
-    P = tiny.box(5).P - 3.0 * np.eye(5)
-    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
-        qp.Solver(P, np.ones(5), lb=-1.0, ub=1.0)
-
-
-def test_what_is_printed_changes_no_answer(capsys):
-    program = tiny.rows(7, 1)
-    silent = qp.solve(program)
-    assert capsys.readouterr().out == ""
-    told = qp.solve(program, verbose=True)
-    np.testing.assert_array_equal(silent.x, told.x)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "  variables 7, equalities 1, 28 nonnegative rows" and "dual active set" in lines[3]
-    assert [int(line.split()[0]) for line in lines[5 : 6 + told.iterations]] == list(range(told.iterations + 1))
-    assert lines[6 + told.iterations].startswith("optimal")
 
 
 KINDS = {

@@ -59,26 +59,19 @@ def test_sides_of_1e20_are_infinite():
 
 @pytest.mark.parametrize("change, message", [
     ({"q": None}, "q"),
-    ({"q": [1, np.nan, 3]}, "q must be finite, but q[1] is nan"),
-    ({"q": [[1, 2], [3, 4]]}, "q must be a vector, but an array of shape (2, 2) came"),
     ({"P": np.eye(2)}, "P must have shape (3, 3) (3 variables in q), but (2, 2) came"),
-    ({"P": np.arange(9.0).reshape(3, 3)}, "P must be symmetric, but P[0, 2] and P[2, 0] differ by 4 (largest entry 8)"),
     ({"P": sp.csc_array(np.triu(np.ones((3, 3))))}, "P must be symmetric, but "),
     ({"P": LowRank(np.ones((2, 1)))}, "P must have shape (3, 3) (3 variables in q), but (2, 2) came"),
     ({"A": None}, "l and u are the sides of the rows of A, but A is missing"),
     ({"A": np.ones((2, 2))}, "A must have shape (any, 3) (3 variables in q), but (2, 2) came"),
-    ({"A": [[1, 2, np.inf]]}, "A must be finite, but A[0, 2] is inf"),
     ({"l": [1.0]}, "l must have 2 entries (the rows of A), but 1 came"),
     ({"u": [1.0, 2.0, 3.0]}, "u must have 2 entries (the rows of A), but 3 came"),
     ({"l": [np.nan, 0]}, "l must not be NaN, but l[0] is"),
     ({"l": [np.inf, 0]}, "l[0] is inf: that side can never hold"),
     ({"u": [1, -np.inf]}, "u[1] is -inf: that side can never hold"),
-    ({"u": "one"}, "u must be an array of numbers, but 'one' came"),
     ({"lb": [0, 0]}, "lb must have 3 entries (3 variables in q), but 2 came"),
-    ({"ub": [0, np.nan, 0]}, "ub must not be NaN, but ub[1] is"),
     ({"lb": np.inf}, "lb[0] is inf: that side can never hold"),
     ({"lb": 1e20}, "lb[0] is inf: that side can never hold"),
-    ({"ub": "x"}, "ub must be an array of numbers, but 'x' came"),
     ({"l": [2.0, -np.inf]}, "l must be at most u, but l[0] = 2 > u[0] = 1"),
     ({"l": [2.0, 3.0]}, "l must be at most u, but l[0] = 2 > u[0] = 1 (2 such entries)"),
     ({"lb": [0, 0, 1 + 1e-12]}, "lb must be at most ub, but lb[2] = 1"),
@@ -112,13 +105,3 @@ def test_solve_takes_a_program_or_its_data_and_not_both():
 def test_not_semidefinite(P):
     with pytest.raises(ProgramError, match=r"P must be positive semidefinite"):
         qp.Solver(QuadraticProgram(P, [1.0, 1.0], lb=0, ub=1))
-
-
-def test_what_the_caller_does_later_does_not_matter():
-    data = {name: np.array(value, dtype=float) for name, value in GOOD.items() if name != "offset"}
-    program = QuadraticProgram(**data)
-    for array in data.values():
-        array[:] = np.nan
-    for name in ("q", "l", "u", "lb", "ub"):
-        np.testing.assert_array_equal(getattr(program, name), GOOD[name])
-    np.testing.assert_array_equal(program.A.toarray(), GOOD["A"])

@@ -106,17 +106,6 @@ def test_one_import_brings_every_interface_that_is_installed(installed, interfac
 
 
 @pytest.mark.parametrize("quadratic", [False, True])
-def test_a_bound_on_one_side_or_of_some_variables(quadratic):
-    lower, upper = np.array([-1.0, -np.inf, 2.0]), np.array([np.inf, 3.0, 2.0])
-    x = cp.Variable(3, bounds=[lower, upper])
-    size = cp.sum_squares(x) if quadratic else cp.norm1(x)
-    problem = cp.Problem(cp.Minimize(size + 4 * x[0] - 9 * x[1]), [x[1] - x[0] <= 5])
-    ours, point = problem.solve(solver=NAME), x.value
-    assert ours == pytest.approx(problem.solve(solver=cp.CLARABEL), rel=1e-6)
-    np.testing.assert_allclose(point, x.value, atol=1e-5)
-
-
-@pytest.mark.parametrize("quadratic", [False, True])
 def test_familiar_names_of_settings(quadratic):
     x = cp.Variable(2)
     size = cp.sum_squares(x - [1, 2]) if quadratic else cp.norm(x - [1, 2])
@@ -168,21 +157,6 @@ def test_a_problem_is_compiled_once_for_all_objects_of_a_class():
     assert problem._cache.param_prog is compiled and problem._solver_cache[NAME] is kept
 
 
-def test_one_changed_line_gives_the_answers_of_the_default_solver():
-    rng = np.random.default_rng(0)
-    samples, target = rng.normal(size=(30, 5)), rng.normal(size=30)
-    x = cp.Variable(5)
-    constraints = [cp.norm(x) <= 0.5, cp.sum(x) == 0.2, x >= -0.3]
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(samples @ x - target) + cp.norm1(x)), constraints)
-    theirs = problem.solve(solver=cp.CLARABEL)
-    duals = [np.hstack([np.ravel(part) for part in np.atleast_1d(c.dual_value)]) for c in constraints[1:]]
-    ours = problem.solve(solver=CentralPath())
-    assert problem.status == "optimal"
-    assert ours == pytest.approx(theirs, rel=1e-6)
-    for dual, constraint in zip(duals, constraints[1:], strict=True):
-        np.testing.assert_allclose(np.ravel(constraint.dual_value), dual, atol=1e-5)
-
-
 def test_statistics_and_the_whole_answer_are_kept():
     x = cp.Variable(2)
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= [1, 2]])
@@ -193,17 +167,6 @@ def test_statistics_and_the_whole_answer_are_kept():
     assert statistics.solve_time > 0
     assert statistics.setup_time > 0
     assert statistics.extra_stats.gap < 1e-8
-
-
-def test_settings_go_through():
-    x = cp.Variable(2)
-    problem = cp.Problem(cp.Minimize(cp.norm(x - [1, 2])), [x >= 0, cp.sum(x) <= 1])
-    problem.solve(solver=CentralPath(), tol=1e-4)
-    coarse = problem.solver_stats.num_iters
-    problem.solve(solver=CentralPath(), tol=1e-10)
-    assert problem.solver_stats.num_iters > coarse
-    with pytest.raises(ValueError, match="tolerance"):
-        problem.solve(solver=CentralPath(), tolerance=1e-4)
 
 
 def test_a_limit_gives_the_best_point_found():
@@ -250,14 +213,6 @@ def test_an_infeasible_problem_has_its_certificate_as_dual_values(quadratic):
     answer = problem.solver_stats.extra_stats  # which an earlier cvxpy leaves the certificate to
     assert answer.status == "primal_infeasible"
     assert (answer.y if quadratic else answer.z).max() > 0
-
-
-def test_an_unbounded_problem_is_called_so():
-    x = cp.Variable(2)
-    for objective, constraint in ((x[0], cp.norm(x) <= 1 + 2 * x[1]), (cp.square(x[0]) - x[1], x >= 0)):
-        problem = cp.Problem(cp.Minimize(objective), [constraint])
-        assert problem.solve(solver=NAME) == -np.inf
-        assert problem.status == "unbounded"
 
 
 def test_verbose_prints_the_iterations(capsys):

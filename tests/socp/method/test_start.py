@@ -82,18 +82,6 @@ def test_far_sides_cost_few_iterations():
     assert far <= 1.25 * near  # each is one more inequality; from the middle of the boxes it would be 2.5 times as many
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_cold_start_is_inside(seed):
-    rng = np.random.default_rng([seed, 4])
-    program, _ = planted_optimum(rng)
-    solver = Solver(with_far_rows(program, [1.0, 1e10], rng))
-    form, point = solver.form, Point(solver.form)
-    assert start_cold(solver.newton, point)
-    assert (point.tau, point.kappa) == (1.0, 1.0)
-    assert cones.margin(form.l, form.ptr, point.s) > 0.0
-    assert cones.margin(form.l, form.ptr, point.z) > 0.0
-
-
 def test_weights_of_sides():
     # s = h - Gx: 0 misses the second row by 10, the size beside which a side is far
     h = [1.0, -10.0, 20 * FAR, 1.0, 0.0, 0.0, 30 * FAR, 1.0]

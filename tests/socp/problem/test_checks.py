@@ -20,7 +20,6 @@ from socp.problem.checks import (
 )
 
 DENSE = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
-FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 
 
 def assert_canonical(matrix):
@@ -29,15 +28,6 @@ def assert_canonical(matrix):
     for j in range(matrix.shape[1]):
         column = matrix.indices[matrix.indptr[j] : matrix.indptr[j + 1]]
         assert (np.diff(column) > 0).all()
-
-
-@pytest.mark.parametrize("kind", [sp.csc_matrix, sp.csc_array])
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, np.int8, np.uint8, bool])
-def test_every_sparse_format_and_type(kind, form, dtype):
-    matrix = as_csc("G", kind(DENSE.astype(dtype)).asformat(form))
-    assert_canonical(matrix)
-    np.testing.assert_array_equal(matrix.toarray(), DENSE.astype(dtype))
 
 
 @pytest.mark.parametrize("value", [
@@ -73,11 +63,6 @@ def test_duplicates_of_small_types_are_added_as_numbers(dtype, top):
 def test_stored_zeros_keep_their_place():
     value = sp.csc_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
     assert as_csc("A", value).nnz == 2
-
-
-def test_a_vector_is_a_row_of_a_matrix():
-    np.testing.assert_array_equal(as_csc("G", [1.0, 2.0]).toarray(), [[1.0, 2.0]])
-    np.testing.assert_array_equal(as_csc("G", sp.coo_array([1.0, 2.0])).toarray(), [[1.0, 2.0]])
 
 
 def test_a_matrix_for_each_program():

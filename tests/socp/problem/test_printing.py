@@ -91,12 +91,6 @@ def test_infeasible_programs_have_no_objective(capsys, programs):
         assert not any(line.startswith("  objective") for line in lines)
 
 
-def test_nothing_is_printed_without_verbose(capsys):
-    socp.solve(OPTIMAL["disk"][0])
-    qp.solve([[1.0]], [1.0])
-    assert capsys.readouterr() == ("", "")
-
-
 def test_it_goes_where_print_goes():
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):

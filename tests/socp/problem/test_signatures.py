@@ -96,14 +96,6 @@ def test_an_offset_beside_a_program_is_refused(offset):
             call(cone, offset=offset)
 
 
-@pytest.mark.parametrize("wrong", [3, None, "c"])
-def test_what_is_no_program_is_refused(wrong):
-    with pytest.raises(socp.ProgramError, match="q, the linear objective, is missing"):
-        qp.Solver(wrong)
-    with pytest.raises(socp.ProgramError, match="c, the linear" if wrong is None else "must be a ConeProgram, but"):
-        socp.Solver(wrong)
-
-
 @ids
 def test_names_of_other_solvers_are_met_by_ours(thing):
     program = PROGRAM if "q" in inspect.signature(thing).parameters else CONE

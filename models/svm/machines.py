@@ -1,0 +1,112 @@
+"""Machines with a margin between them and their samples, of classes or around targets: solved, and what is kept."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+import qp
+
+from ..base.estimator import Estimator, warn_unless_good
+from ..base.multiclass import spread
+from ..programs.margins import dual_program, nu_dual
+from .kernel_expansion import PAIRWISE, KernelExpansion
+from .margin import NOT_SEPARABLE, Form, Machine, Margin, MarginDual, largest_margin, machine_of
+from .series import Machines, Problem, fits_in_series, solve_in_series
+
+
+class MarginMachines(KernelExpansion, Estimator):
+    """Estimators whose machines are margins; a subclass declares the parameters and states the problems.
+
+    Attributes
+    ----------
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
+    """
+
+    _samples_told = PAIRWISE
+    _left_behind: ClassVar[tuple[str, ...]] = ("_answer",)
+    _infeasible = NOT_SEPARABLE
+
+    C: float
+    fit_intercept: bool = True
+    solver: Form = "auto"
+    cache_size: float = 200.0
+    shrinking: bool = True
+
+    intercept_: np.ndarray
+    _answer: Callable[[], tuple[qp.QuadraticProgram, qp.Solution]]
+
+    @property
+    def program_(self) -> qp.QuadraticProgram:
+        """The dual of the last machine."""
+        program: qp.QuadraticProgram = self._last("_answer")()[0]
+        return program
+
+    @property
+    def solution_(self) -> qp.Solution:
+        """Its answer."""
+        solution: qp.Solution = self._last("_answer")()[1]
+        return solution
+
+    def _solve_machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
+        """All machines, of which the expansion is kept."""
+        machines = self._in_series(X, problems, settings) or self._one_by_one(X, problems, settings)
+        support = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
+        self._keep_vectors(X, support, machines.coefficients[:, support])
+        self.intercept_, self.n_iter_ = machines.intercepts, machines.iterations
+        self._answer = functools.cache(machines.answer)
+        return machines
+
+    def _in_series(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines | None:
+        """All machines in one call, where that will do."""
+        soft, cache_size = all(np.isfinite(one.C).all() for one in problems), float(self.cache_size)
+        if not soft or self.solver == "primal" or not self.shrinking or self.time_limit is not None:
+            return None
+        most, sides = max(one.signs.size for one in problems), problems[-1].sides
+        if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size, sides):
+            return None
+        return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size)
+
+    def _one_by_one(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
+        """One machine after another."""
+        machines = [self._fit_machine(X, problem, settings) for problem in problems]
+        pairs, shape, last = list(zip(machines, problems)), X.shape[0], machines[-1]
+        return Machines(
+            np.array([spread(one.coefficients, problem.rows, shape) for one, problem in pairs]),
+            np.array([spread(one.kinds, problem.rows, shape) for one, problem in pairs]),
+            np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
+            np.array([one.rho for one in machines]), max(one.solution.iterations for one in machines),
+            lambda: (last.program, last.solution),
+        )  # fmt: skip
+
+    def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
+        X, bias, cache_size = self._samples_of(X, problem.rows), bool(self.fit_intercept), float(self.cache_size)
+        margin = Margin(X, self.kernel_, problem.signs, problem.q, problem.C, bias)
+        if problem.total is None:
+            machine = largest_margin(margin, self.solver, settings, self._infeasible, cache_size)
+        else:
+            machine = self._share_machine(margin, problem.total, settings)
+        warn_unless_good(type(self).__name__, machine.solution)
+        return machine
+
+    def _share_machine(self, margin: Margin, total: float, settings: dict[str, Any]) -> Machine:
+        """The machine whose multipliers have this sum."""
+        P = margin.hessian(float(self.cache_size))
+        program = nu_dual(P, margin.signs, margin.C, total, margin.q)
+        solution = MarginDual(program, settings, self.kernel_.is_semidefinite, self._infeasible).solve()
+        return self._divided(margin, program, solution, 0.5 * float(solution.y[1] - solution.y[0]))
+
+    def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machine:
+        """The machine with margins of one, or of a tube of half the width -rho."""
+        own = rho if rho > 0.0 else 1.0
+        y = solution.y.mean(keepdims=True) / own
+        answer = replace(solution, x=solution.x / own, y=y, z_bounds=solution.z_bounds / own)
+        margin = replace(margin, q=(margin.q - rho) / own, C=margin.C / own)
+        dual = MarginDual(dual_program(program.P, margin.signs, margin.C, margin.bias, margin.q), {}, semidefinite=True)
+        machine = machine_of(margin, dual, dual.program, answer, answer.x, answer.z_bounds)
+        return replace(machine, program=program, solution=solution, rho=rho)
