@@ -316,7 +316,8 @@ class Room:
         has_rival = program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
         if not has_rival and not (settings is self.settings and counts == self.work.counts):
             self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
-            is_proximal = is_quick(self.plans[2])
+            expected = self.plans[2].seconds
+            is_proximal = expected["dual active set"] <= expected["interior point"]
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
             self.work.counts, self.settings = counts, settings
 
@@ -381,11 +382,6 @@ def cone_answer(
     )  # fmt: skip
     solution._linearize = functools.partial(linearize, cone_program)
     return solution
-
-
-def is_quick(plan: Plan) -> bool:
-    """Return True if the dual active set is expected to be no slower than the interior-point method."""
-    return plan.seconds["dual active set"] <= plan.seconds["interior point"]
 
 
 @functools.lru_cache(maxsize=64)
