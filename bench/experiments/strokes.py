@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -147,9 +148,7 @@ def drawn_characters(count: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     return np.array(images), np.repeat(np.arange(len(alphabet.prototypes)), count)
 
 
-def hough_line(
-    image: np.ndarray, width: float = 1.0, angles: np.ndarray | None = None
-) -> tuple[float, float, float] | None:
+def hough_line(image: np.ndarray, width: float = 1.0, angles: Any = None) -> tuple[float, float, float] | None:
     """(theta, rho, votes) of the strongest line of an image of ink at least 0, by the votes of its pixels, if any.
 
     The line at the distance rho from the origin with the normal at the angle theta to the axis of columns is
@@ -171,20 +170,15 @@ def hough_line(
     distance = np.outer(np.cos(theta), x) + np.outer(np.sin(theta), y)
     low = distance.min(initial=0.0)
     places = np.rint((distance - low) / STEP).astype(np.int64)
-    k, step = _strongest(places, votes, int(places.max(initial=0)) + 1, width)
-    near = np.where(np.abs(distance[k] - low - STEP * step) <= width, votes, 0.0)
-    rho = float(near @ distance[k] / near.sum())
-    return float(theta[k]), rho, float(votes[np.abs(distance[k] - rho) <= width].sum())
-
-
-def _strongest(places: np.ndarray, votes: np.ndarray, size: int, width: float) -> tuple[int, float]:
-    """The angle and the distance, in steps, of the line nearest to which most ink is."""
-    reach = int(width / STEP)
+    # the angle and the distance, in steps, of the line nearest to which most ink is
+    reach, size = int(width / STEP), int(places.max(initial=0)) + 1
     window = 1.0 - np.abs(np.arange(-reach, reach + 1)) / (reach + 1.0)  # ink counts for the less, the farther it is
     counted = [np.convolve(np.bincount(row, votes, size), window, mode="same")[:size] for row in places]
     k = int(np.argmax([row.max() for row in counted]))
-    best = counted[k] >= counted[k].max() * (1.0 - 1e-12)
-    return k, float(np.flatnonzero(best).mean())
+    step = float(np.flatnonzero(counted[k] >= counted[k].max() * (1.0 - 1e-12)).mean())
+    near = np.where(np.abs(distance[k] - low - STEP * step) <= width, votes, 0.0)
+    rho = float(near @ distance[k] / near.sum())
+    return float(theta[k]), rho, float(votes[np.abs(distance[k] - rho) <= width].sum())
 
 
 def stroke_explanations(

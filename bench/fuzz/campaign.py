@@ -6,8 +6,9 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -86,13 +87,8 @@ def _cells(counter: Counter[str]) -> list[str]:
 def _exact_row(family: str, found: list[Truth]) -> list[str]:
     held, excused = [t.over_tol for t in found if not t.excused], sum(t.excused for t in found)
     lowest = min(t.told for t in found)
-    return [
-        family,
-        str(len(found)),
-        f"{max(held):.3g}" if held else "-",
-        f"{lowest:.3g}" if math.isfinite(lowest) else "-",
-        str(excused) if excused else ".",
-    ]
+    shown = [f"{max(held):.3g}" if held else "-", f"{lowest:.3g}" if math.isfinite(lowest) else "-"]
+    return [family, str(len(found)), *shown, str(excused) if excused else "."]
 
 
 def run(
@@ -111,7 +107,7 @@ def run(
     worker, advisor = Worker(seed), Worker(seed)  # a peer may spoil the memory of its process
     until, failed = time.monotonic() + seconds, Counter[str]()
     try:
-        for family, number in _in_turn(families):
+        for number, family in ((number, family) for number in count() for family in families):
             if time.monotonic() >= until or campaign.programs == programs:
                 break
             verdict = worker.trial(family, number)
@@ -144,14 +140,6 @@ def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
     path = folder / f"{family}_{seed}_{number}.npz"
     saved.write(case.program, path)
     return path
-
-
-def _in_turn(families: Sequence[str]) -> Iterator[tuple[str, int]]:
-    number = 0
-    while True:
-        for family in families:
-            yield family, number
-        number += 1
 
 
 class Worker:

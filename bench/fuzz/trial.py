@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
-
-import qp
-import socp
 
 from .. import peers
 from ..answers import answer
 from ..answers.answer import Answer
+from ..answers.program import engine_of
 from ..answers.verify import verify
 from ..compare import suite
 from . import catalogue
@@ -47,8 +44,7 @@ def solve(case: Case) -> Answer:
     if case.before is None:
         return answer.solve(case.program, **case.settings)
     first, *steps = case.chain
-    Solver: Any = socp.Solver if isinstance(first.program, socp.ConeProgram) else qp.Solver
-    solver = Solver(first.program, **case.settings)
+    solver = engine_of(first.program).Solver(first.program, **case.settings)
     solver.solve()
     started = time.perf_counter()
     for step in steps:

@@ -17,16 +17,11 @@ from ..compare.process import serve
 from .trial import second_opinions, trial
 
 
-def _ready() -> dict[str, Any]:
-    faulthandler.enable()
-    qp.warmup()
-    return {}
-
-
 def _answer(request: dict[str, Any], reply: Any) -> dict[str, Any]:
     asked = request["family"], int(sys.argv[1]), request["number"]
     return asdict(trial(*asked)) if request["ask"] == "trial" else {"opinions": second_opinions(*asked)}
 
 
 if __name__ == "__main__":
-    serve(_ready, _answer)
+    faulthandler.enable()
+    serve(lambda: {"seconds": qp.warmup()}, _answer)

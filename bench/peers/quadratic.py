@@ -14,12 +14,9 @@ from .peer import FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, PROXIMAL_IT
 
 
 @peer(
-    QUADRATIC,
-    tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel",
-    check_duality_gap=True,
-    max_iter=INTERIOR_POINT_ITERATIONS,
-    verbose=False,
-)
+    QUADRATIC, tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel", check_duality_gap=True,
+    max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
+)  # fmt: skip
 def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """PIQP: equalities, two-sided rows, bounds; one nonnegative multiplier a side.  Dense when P is dense."""
     import piqp as package
@@ -44,12 +41,9 @@ def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
 
 
 @peer(
-    QUADRATIC,
-    tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf",
-    time_limit="time_limit",
-    max_iter=FIRST_ORDER_ITERATIONS,
-    verbose=False,
-)
+    QUADRATIC, tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf", time_limit="time_limit",
+    max_iter=FIRST_ORDER_ITERATIONS, verbose=False,
+)  # fmt: skip
 def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """OSQP: l <= A x <= u with the bounds as further rows; y has the project's signs."""
     import osqp as package
@@ -74,12 +68,9 @@ def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
 
 
 @peer(
-    QUADRATIC,
-    tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel eps_primal_inf eps_dual_inf",
-    check_duality_gap=True,
-    max_iter=PROXIMAL_ITERATIONS,
-    verbose=False,
-)
+    QUADRATIC, tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel eps_primal_inf eps_dual_inf",
+    check_duality_gap=True, max_iter=PROXIMAL_ITERATIONS, verbose=False,
+)  # fmt: skip
 def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """ProxQP: equalities, and two-sided rows with the bounds among them."""
     from proxsuite import proxqp

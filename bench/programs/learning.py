@@ -81,15 +81,12 @@ def svm_primal_documents(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 
 CLASSES: dict[str, Callable[[int, int], Program]] = {
-    "svm_dual_rbf": generate.svm_dual_rbf,
-    "svm_dual_linear": generate.svm_dual_linear,
-    "ea_svm_cubic": ea_svm_cubic,
-    "ea_svm_linear": ea_svm_linear,
-    "med_dual": med_dual,
-    "svm_primal": generate.svm_primal,
-    "svm_primal_documents": svm_primal_documents,
-    "bilevel": bilevel,
-}
+    function.__name__: function
+    for function in (
+        generate.svm_dual_rbf, generate.svm_dual_linear, ea_svm_cubic, ea_svm_linear, med_dual, generate.svm_primal,
+        svm_primal_documents, bilevel,
+    )
+}  # fmt: skip
 
 
 def _explained_points(size: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -98,9 +98,8 @@ class JointGaussianRegressor(Regressor, IterationParameters):
         mean, deviation = np.empty(len(X)), np.empty(len(X))
         for rows, _ in groups_of(joint):
             group = joint[rows]
-            filled, spread = complete(
-                group, self.mean_, self.covariance_, groups_of(group), np.full(len(rows), 1.0 / len(rows))
-            )
+            weights = np.full(len(rows), 1.0 / len(rows))
+            filled, spread = complete(group, self.mean_, self.covariance_, groups_of(group), weights)
             mean[rows] = filled[:, -1]
             deviation[rows] = np.sqrt(max(0.0, spread[-1, -1]))
         return (mean, deviation) if return_std else mean

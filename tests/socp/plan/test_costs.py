@@ -56,6 +56,22 @@ def test_the_seconds_of_methods(n, m, P_entries, has_dual, has_proximal):
     assert found.get("proximal steps") == (pytest.approx(proximal) if has_proximal else None)
 
 
+@pytest.mark.parametrize("solved", [1, 2, 8])
+def test_the_seconds_of_methods_that_go_on(solved):
+    """The set-up of the interior-point method is done, that of the dual active set for as many as were solved."""
+    n, m, P_entries = 20, 1, 30
+    found = method_seconds(n, m, 20, P_entries, None, TABLE, solved)
+    seen = TABLE._replace(analysis=0.0)
+    one = min(dense_seconds(n, m, TABLE), sparse_seconds(n, m, 20, seen, P_entries=P_entries))
+    steps = ((1.5 * n**3 + m * n**2) / solved + 20 * n * (n + m)) / 2e9
+    assert found["interior point"] == pytest.approx(0.5e-5 + 7 * one)
+    assert found["dual active set"] == pytest.approx(6e-6 + steps)
+    assert found["proximal steps"] == pytest.approx(6e-6 + 4.0 * (1.0 + 2.0 * 20 / n**2) * steps)
+    size = TABLE.dual_size
+    for rows, has_dual in ((4 * size // 10 - 10, True), (4 * size // 10 - 9, False)):
+        assert ("dual active set" in method_seconds(10, rows, 0, 10, None, TABLE, solved)) == has_dual
+
+
 def test_correctors_pay_from_so_many_solves_on():
     for entries, solve in ((1000.0, 4e-6), (0.0, 4e-9)):
         flops = [1e10 * solve * (solves + edge) for solves in (5.0, 10.0, 20.0) for edge in (-0.1, 0.1)]
