@@ -15,7 +15,7 @@ import qp
 
 from ..answers.verify import Program
 from . import generate
-from .repeated import in_both_ways
+from .repeated import LOOP, in_both_ways
 
 DENSITY = 0.15
 
@@ -85,4 +85,4 @@ def _hessian(rng: np.random.Generator, size: int) -> sp.csc_array:
 FUNCTIONS: dict[str, Callable[[int, int], Program]] = {
     function.__name__: function for function in (random, equalities, control, lasso, huber, svm, portfolio)
 }
-CLASSES = in_both_ways(FUNCTIONS)
+CLASSES = in_both_ways(FUNCTIONS) | {f"control_{LOOP}": control}
