@@ -47,7 +47,7 @@ def nonzeros(program: Program) -> int:
     if isinstance(P, qp.KernelMatrix):
         return count + P.shape[0] ** 2
     parts = [P.F, P.d] if isinstance(P, socp.LowRank) else [P] if isinstance(P, np.ndarray) else []
-    return count + (sum(map(np.count_nonzero, parts)) if parts else 0 if P is None else int(P.nnz))
+    return count + (int(sum(map(np.count_nonzero, parts))) if parts else 0 if P is None else int(P.nnz))
 
 
 def measured(about: dict[str, Any], program: Program, result: Answer, promised: float, runs: int = 1) -> Measurement:

@@ -37,7 +37,7 @@ def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         point = form.recover(found.x, found.y, found.z_u - found.z_l, found.z_bu - found.z_bl)
         return said.name, found.info.iter, point
 
-    return Asked(setup, lambda solver: solver.solve(), read, lambda solver, c: solver.update(c=c))
+    return Asked(setup, lambda solver: solver.solve(), read, lambda solver, c=None, b=None: solver.update(c=c, b=b))
 
 
 @peer(
@@ -193,7 +193,11 @@ def daqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         multipliers = np.array(found[3]["lam"])
         return f"daqp:{found[2]}", found[3]["iterations"], (np.array(found[0]), multipliers[n:], multipliers[:n])
 
-    return Asked(setup, lambda model: model.solve(), read, lambda model, c: model.update(f=c))
+    def update(model: Any, c: Any = None, b: Any = None) -> None:
+        above, below = (None if b is None else np.concatenate([bounds, b]) for bounds in (program.ub, program.lb))
+        model.update(f=c, bupper=above, blower=below)
+
+    return Asked(setup, lambda model: model.solve(), read, update)
 
 
 def _bounded(form: TwoSided) -> np.ndarray:

@@ -58,7 +58,7 @@ CLASSES: dict[str, Callable[[int, int], Program]] = {
 def peers_for(sample: Program) -> tuple[str, ...]:
     """The solvers that take a batch, in one call or in a loop."""
     loops = ("osqp",) if isinstance(sample, qp.QuadraticProgram) else ()
-    return (*repeated.peers_for("", sample), BATCHED, *loops)
+    return (*repeated.peers_for(repeated.UPDATE, sample), BATCHED, *loops)
 
 
 def measure(solver: str, program: Program, tol: float, own: repeated.Call | None = None) -> tuple[Answer, Program, int]:
@@ -140,14 +140,14 @@ def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
     """A loop of Python over the updates of a solver."""
 
     def batch(program: Program, objectives: np.ndarray, tol: float) -> Batch:
-        again = repeated.updates(solver, program, tol)
+        again, name = repeated.updates(solver, program, tol), linear_name(program)
 
         def solve() -> None:
             for objective in objectives:
-                again.solve(objective)
+                again.solve({name: objective})
 
         def point(i: int) -> Point:
-            again.solve(objectives[i])
+            again.solve({name: objectives[i]})
             return again.point()
 
         return solve, point

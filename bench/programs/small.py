@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import qp
 
 from . import generate
-from .repeated import in_both_ways
+from .repeated import LOOP, in_both_ways
 
 DENSITY = 0.15
 
@@ -80,4 +80,4 @@ def _hessian(rng: np.random.Generator, size: int) -> sp.csc_array:
 
 
 FUNCTIONS = generate.by_name(random, equalities, control, lasso, huber, svm, portfolio)
-CLASSES = in_both_ways(FUNCTIONS)
+CLASSES = in_both_ways(FUNCTIONS) | {f"control_{LOOP}": control}

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import qp
 import socp
 from bench.answers.answer import Answer
-from bench.answers.program import linear_name
+from bench.answers.program import linear_name, with_objective
 from bench.answers.verify import verify
 from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machines, linear, report, suite
 from bench.compare import comparison as compare
@@ -23,7 +23,6 @@ from bench.compare.measurement import Measurement, Record
 from bench.compare.summary import Results, shifted_geometric_mean
 from bench.programs import generate, many, tiny
 from bench.programs.catalogue import Case
-from bench.programs.repeated import with_objective
 from bench.programs.sets import DataError
 from socp import Status
 from socp.plan.costs import COSTS, SOLVES, method_seconds

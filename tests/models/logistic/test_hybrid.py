@@ -1,5 +1,6 @@
 """Hybrid naive Bayes: leave-one-out against brute force, its optimality, calibration, regions, hard cases."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -229,3 +230,13 @@ def test_a_monotone_calibration_keeps_the_order_and_the_normalization_does_not()
     assert (np.diff(plain[order]) >= -1e-9).all()
     normalized = np.diff(HybridNaiveBayes(C=10.0).fit(X, y).predict_log_proba(X), axis=1)[:, 0]
     assert (np.diff(normalized[order]) < -1e-3).any()
+
+
+@pytest.mark.parametrize("model", [HybridNaiveBayes(C=1.0), LogisticRegression(), LogisticRegression(l1_ratio=0.5)])
+def test_what_is_printed_ends_with_the_number_of_iterations(model, capsys):
+    X, y = documents()
+    for most, word in ((100, "converged"), (1, "not converged")):
+        with contextlib.nullcontext() if most > 1 else pytest.warns(UserWarning):
+            model.set_params(verbose=1, max_iter=most).fit(X, y)
+        *lines, end = capsys.readouterr().out.splitlines()[2:]
+        assert len(lines) == model.n_iter_ + 1 and end.startswith(f"{word} after {model.n_iter_} iteration")
