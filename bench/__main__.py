@@ -343,8 +343,7 @@ def _fuzz(options: argparse.Namespace) -> int:
             asked = name, options.seed, options.only
             print(f"{name} {options.only}: {verdict.name}" + (f", {verdict.why}" if verdict.why else ""))
             truth = [verdict.truth.text()] if verdict.truth else []
-            told = [*truth, trial.second_opinions(*asked), f"kept in {campaign.keep(folder, *asked)}"]
-            print(*(f"    {line}" for line in told), sep="\n")
+            print(*(f"    {line}" for line in (*truth, f"kept in {campaign.keep(folder, *asked)}")), sep="\n")
         return 1 if any(verdict.name in campaign.FATAL for verdict in verdicts.values()) else 0
     show = lambda failure: print(failure.text(), flush=True)  # noqa: E731
     found = campaign.run(names, options.seed, folder, seconds, options.programs, show)

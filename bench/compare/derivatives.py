@@ -27,14 +27,13 @@ from ..programs.many import moreau
 from ..programs.repeated import held
 from ..programs.sets import chosen
 from .measurement import OURS
-from .tables import markdown_lines, markdown_row
+from .tables import markdown_heads, markdown_row
 
 LONG_ENOUGH, RUNS = 0.5, 15  # seconds after which, and runs after which a time is not measured again
 STEP, AGREES = 1e-4, 1e-4  # of the differences, relative to q; the relative error of a gradient that is right
 SMOOTH = 1e-3  # by which two differences differ, relatively, where no side begins or ceases to hold in between
 BATCH = 2_000
-HEADS = ("program", "n", "programs", "solver", "solve us", "gradient us", "ours/its", "error", "verdict")
-HEADER = "\n".join(markdown_lines([HEADS]))
+HEADER = markdown_heads("program | n | programs | solver | solve us | gradient us | ours/its | error | verdict")
 
 Gradient = Callable[[], np.ndarray]
 """The gradients by the linear objective, a row for each program."""

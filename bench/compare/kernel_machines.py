@@ -19,7 +19,7 @@ from models.base.multiclass import stratified_folds
 from .. import peers
 from ..programs.sets import DataError, chosen
 from .linear import scaled, shortest
-from .tables import markdown_lines, markdown_row
+from .tables import markdown_heads, markdown_row
 
 Data = tuple[np.ndarray, np.ndarray]
 LOOSE, TIGHT = 1e-3, 1e-8  # LIBSVM's tolerances
@@ -27,18 +27,9 @@ WORSE = 1e-6  # relative
 FLIPPED = 2e-3  # of the samples, by LIBSVM's own tolerance in a mean score of folds
 CS = np.logspace(-2.0, 3.0, 20)  # of a path
 AT_ONCE = 256  # samples in a block of the kernel's matrix
-HEADS = (
-    "data",
-    "machine",
-    "kernel",
-    "LIBSVM's tol",
-    "ms",
-    "LIBSVM ms",
-    "share of its time",
-    "objective behind its",
-    "vectors",
+HEADER = markdown_heads(
+    "data | machine | kernel | LIBSVM's tol | ms | LIBSVM ms | share of its time | objective behind its | vectors"
 )
-HEADER = "\n".join(markdown_lines([HEADS]))
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,17 @@ from models import LinearSVC, LinearSVR, LogisticRegression
 from .. import peers
 from ..programs import generate, learning
 from ..programs.sets import DataError, chosen
-from .tables import markdown_lines, markdown_row
+from .tables import markdown_heads, markdown_row
 
 Data = tuple[Any, np.ndarray]
 PRECISE = 1e-11  # relative gap of the objective to which all others are compared
 LEAST = 1e-10  # relative distance below which the other counts as exact
 TOLS = (1e-4, 1e-6, 1e-8)  # of the solvers of scikit-learn's logistic regression
 LOGISTIC_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
-HEADS = ("data", "samples x features", "machine", "ms", "other", "its ms", "share of its time", "error", "its error")
-HEADER = "\n".join(markdown_lines([(*HEADS, "default ms", "default gap")]))
+HEADER = markdown_heads(
+    "data | samples x features | machine | ms | other | its ms | share of its time | error | its error | default ms"
+    " | default gap"
+)
 RUNS, LONG_ENOUGH = 10, 1.0  # fits, and seconds, after which a time is not measured again
 MOST_FACTORED = 2000  # features up to which newton-cholesky is asked
 

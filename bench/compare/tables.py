@@ -48,6 +48,11 @@ def markdown_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     return [markdown_row(*cells) for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
 
 
+def markdown_heads(heads: str) -> str:
+    """The first two lines of a table in Markdown, from its heads with bars between."""
+    return "\n".join(markdown_lines([heads.split(" | ")]))
+
+
 def tables(record: Record, results: Results) -> list[Table]:
     """All tables in the order of the report."""
     return [_solvers(record, results), _classes(results), _programs(results), _slower(results), _troubles(results)]

@@ -26,7 +26,7 @@ from models import UNREACHABLE, ExplanationAugmentedSVC
 from models.base.multiclass import stratified_folds
 
 from ..compare.tables import Table
-from ..data import locate, reuters, tokenize
+from ..data import reuters, tokenize
 from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
 from ..metrics import paired_p
@@ -103,7 +103,7 @@ class ReutersExplanations(Experiment):
     def prepare(self, data: str | None, quick: bool) -> dict[str, Articles]:
         articles = reuters(data)
         texts = (tokenize(f"{a}\n{b}", None, None) for a, b in zip(articles.titles, articles.bodies))
-        tokens = cached_tokens("reuters-words", locate(SOURCE, data), lambda: texts)
+        tokens = cached_tokens("reuters-words", SOURCE, data, texts)
         belongs = {category: articles.has(category) for category in CATEGORIES}
         wordnet = find_wordnet(data, parts=("noun", "verb"))
         links = {name: wordnet.distances(tokens.vocabulary.tolist(), topic) for name, topic in CATEGORIES.items()}

@@ -83,12 +83,6 @@ class Experiment(abc.ABC):
     # whether machines are compared within a run only: a page then has all runs that are kept, however many a set-up
     apart: ClassVar[bool] = False
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:  # a worker gets a copy with every run, and knows it again
-        return hash(type(self))
-
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
         """The parameters of all runs: each set-up with its seeds."""
         repeats = min(repeats, self.few) if quick else repeats
@@ -148,7 +142,7 @@ def key(parameters: Parameters) -> str:
 
 def perform(experiment: Experiment, data: str | None, quick: bool, parameters: Parameters) -> Result:
     """One run on one thread: its numbers, and the seconds that it took."""
-    prepared = _prepared(experiment, data, quick)
+    prepared = _prepared(type(experiment), data, quick)
     started = time.perf_counter()
     with blas_threads(1):
         found = experiment.run(prepared, parameters)
@@ -156,5 +150,5 @@ def perform(experiment: Experiment, data: str | None, quick: bool, parameters: P
 
 
 @functools.lru_cache(maxsize=1)
-def _prepared(experiment: Experiment, data: str | None, quick: bool) -> Any:
-    return experiment.prepare(data, quick)
+def _prepared(kind: type[Experiment], data: str | None, quick: bool) -> Any:
+    return kind().prepare(data, quick)  # a worker gets a copy of the experiment with every run

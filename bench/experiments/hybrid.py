@@ -12,7 +12,6 @@ What the paper leaves open:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,6 @@ from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
 
 from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
-from ..data.source import locate
 from ..data.text import cached_tokens, stem_words, tokenize
 from ..metrics import accuracy_at, mean_interval, paired_p, training_order
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
@@ -71,12 +69,8 @@ class OnPairs(Experiment):
         names = QUICK_PAIRS if quick else PAIRS
         groups = sorted({group for name in names for group in PAIRS[name]})
         posts = newsgroups(data, groups)
-
-        def texts() -> Iterable[list[str]]:
-            """Those of all subjects, then those of all bodies."""
-            return (stem_words(tokenize(text)) for part in (posts.subjects, posts.bodies) for text in part)
-
-        counts = cached_tokens(f"regions-{len(groups)}-{groups[0]}", locate(SOURCE, data), texts).counts()
+        texts = (stem_words(tokenize(text)) for part in (posts.subjects, posts.bodies) for text in part)
+        counts = cached_tokens(f"regions-{len(groups)}-{groups[0]}", SOURCE, data, texts).counts()
         return {name: _pair(posts.groups, counts, *PAIRS[name]) for name in names}
 
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from models import WordNet, semantic_distances
 from socp import ProgramError
 
-from ..data import locate, newsgroups, tokenize
+from ..data import newsgroups, tokenize
 from ..data.newsgroups import SOURCE
 from ..data.source import data_folder
 from ..data.text import cached_tokens
@@ -71,7 +71,7 @@ def noun_posts(data: str | None, labels: Words = tuple(GROUPS), relations: Words
     """The posts of all four groups, or of some of them; `relations` as in `models.WordNet`."""
     posts = newsgroups(data, list(GROUPS.values()))
     texts = (tokenize(f"{a}\n{b}", None, None) for a, b in zip(posts.subjects, posts.bodies))
-    tokens = cached_tokens("newsgroups-words", locate(SOURCE, data), lambda: texts)
+    tokens = cached_tokens("newsgroups-words", SOURCE, data, texts)
     names = {group: label for label, group in GROUPS.items()}
     label = np.array([names[group] for group in posts.groups])
     return prepare(tokens.counts(), label, tokens.vocabulary, find_wordnet(data, relations), labels)

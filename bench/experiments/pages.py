@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compare.report import document, html_image, html_table
-from ..compare.tables import Table
+from ..compare.tables import Table, markdown_row
 from ..programs.sets import DataError
 from . import confirm
 from .conduct import RUNS, confirmation, kept
@@ -103,7 +103,7 @@ def markdown(table: Table) -> str:
     """A table as Markdown."""
 
     def line(cells: Any) -> str:
-        return "| " + " | ".join(str(cell).replace("|", "\\|").strip() for cell in cells) + " |"
+        return markdown_row(*(str(cell).replace("|", "\\|").strip() for cell in cells))
 
     left = [k == 0 or head in table.left for k, head in enumerate(table.heads)]
     rows = [line(table.heads), line("---" if at_left else "---:" for at_left in left), *map(line, table.rows)]
@@ -118,19 +118,16 @@ def comma_separated(table: Table) -> str:
 
 
 def _made(summary: dict[str, Any]) -> str:
-    """Version, digest of the code and date of the runs; pages from before these were kept have none."""
-    if "code" not in summary:
-        return "of unknown code"
+    """Version, digest of the code and date of the runs, and what the last check found."""
     made = f"version {summary['version']}, code {summary['code']}, {summary['date']}"
-    return f"{made}; {confirm.in_words(found)}" if (found := summary.get("confirmed")) else made
+    return f"{made}; {confirm.in_words(found)}" if (found := summary["confirmed"]) else made
 
 
 def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
     """A row an experiment: what the paper says, and whether the numbers measured here confirm it."""
     rows = []
     for summary in summaries:
-        told = ("title", "claim", "verdict", "reason")
-        title, claim, verdict, reason = (html.escape(summary.get(name, "")) for name in told)
+        title, claim, verdict, reason = (html.escape(summary[n]) for n in ("title", "claim", "verdict", "reason"))
         found = f"<b>{verdict}</b>: {reason}"
         if not links:
             rows.append([title, claim, found])
@@ -144,7 +141,7 @@ def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
 
 def _overturned(summary: dict[str, Any]) -> str:
     """What runs would have to show for another verdict, by the parts of the claim."""
-    parts = [Part(**fields) for fields in summary.get("parts", ())]
+    parts = [Part(**fields) for fields in summary["parts"]]
     lost = [f"{part.words} not {part.relation} {part.bound:.3g}" for part in parts if part.holds]
     won = [f"{part.words} {part.relation} {part.bound:.3g}" for part in parts if not part.holds]
     quantity = "all" if lost and won else "any"
@@ -155,7 +152,7 @@ def _parts(summaries: list[dict[str, Any]]) -> str:
     """Each part of each claim: its words, the number found, the bound, and whether it holds."""
     rows = []
     for summary in summaries:
-        for part in (Part(**fields) for fields in summary.get("parts", ())):
+        for part in (Part(**fields) for fields in summary["parts"]):
             cells = [summary["title"], part.words, f"{part.value:.3g}", f"{part.relation} {part.bound:.3g}"]
             rows.append(list(map(html.escape, [*cells, "yes" if part.holds else "no"])))
     return _words_table(["experiment", "part of the claim", "found", "asked for", "holds"], rows)

@@ -15,8 +15,6 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from models import DiscreteHMM, MaxMarginScoreSpace, SufficientStatistics
 
 from ..compare.tables import Table
@@ -176,15 +174,11 @@ def _tilted(model: DiscreteHMM, halves: Halves, rounds: int, multi_class: Any = 
     return scored(SufficientStatistics(model), halves, learned.models_)
 
 
-def _differences(cell: dict[str, np.ndarray], *pairs: tuple[str, str]) -> list[str]:
-    """The mean differences of two methods on the same halves, with their standard errors."""
-    return [gain_shown(cell[one] - cell[two]) for one, two in pairs]
-
-
 def _promoters(cells: Cells) -> Table:
     gains = [("MSS 10", "SS"), ("MSS 10", "SS +10"), ("MSS 40", "SS"), ("MSS 40", "SS +40")]
     rows = [
-        [WORDS[init], str(steps), str(states), *(f"{cell[m].mean():.1f}" for m in METHODS), *_differences(cell, *gains)]
+        [WORDS[init], str(steps), str(states), *(f"{cell[m].mean():.1f}" for m in METHODS)]
+        + [gain_shown(cell[one] - cell[two]) for one, two in gains]
         for (name, init, steps, states), cell in cells.items()
         if name == "promoters"
     ]
@@ -201,7 +195,7 @@ def _others(cells: Cells) -> Table:
     rows = [
         [DATA[name], WORDS[init], str(steps), str(states), *(f"{PRINTED[m][name]:.1f}" for m in ("SS", "MSS"))]
         + [f"{cell[method].mean():.1f}" if method in cell else "" for method in shown]
-        + _differences(cell, ("MSS 10", "SS"), ("MSS 10", "SS +10"))
+        + [gain_shown(cell["MSS 10"] - cell[other]) for other in ("SS", "SS +10")]
         for (name, init, steps, states), cell in cells.items()
         if name != "promoters"
     ]

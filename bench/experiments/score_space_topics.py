@@ -22,7 +22,6 @@ from models import (
 
 from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
-from ..data.source import locate
 from ..data.text import cached_tokens, tokenize
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .score_space import accuracy_by_svm, by_setup, draw_means, gain_part, scored, shown_accuracy
@@ -63,11 +62,8 @@ class TopicScores(Experiment):
 
     def prepare(self, data: str | None, quick: bool) -> Posts:
         posts = newsgroups(data, GROUPS)
-
-        def texts() -> Any:
-            return (tokenize(f"{s}\n{b}") for s, b in zip(posts.subjects, posts.bodies))
-
-        tokens = cached_tokens("topics-sci", locate(SOURCE, data), texts)
+        texts = (tokenize(f"{subject}\n{body}") for subject, body in zip(posts.subjects, posts.bodies))
+        tokens = cached_tokens("topics-sci", SOURCE, data, texts)
         return tokens.counts(), posts.groups
 
     def run(self, prepared: Posts, parameters: Parameters) -> Result:

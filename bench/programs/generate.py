@@ -215,13 +215,15 @@ def unbounded(size: int, seed: int = 0) -> socp.ConeProgram:
     return socp.ConeProgram(c=c, G=G, h=G @ x + _interior_point(rng, cones), cones=cones, A=A, b=A @ x)
 
 
-CLASSES: dict[str, Callable[[int, int], Program]] = {
-    function.__name__: function
-    for function in (
-        lasso, huber, portfolio, svm_primal, svm_dual_rbf, svm_dual_linear, group_lasso, robust_kalman,
-        robust_least_squares, enclosing_ball, mpc, infeasible, unbounded,
-    )
-}  # fmt: skip
+def by_name(*functions: Callable[[int, int], Program]) -> dict[str, Callable[[int, int], Program]]:
+    """Functions of size and seed by their names."""
+    return {function.__name__: function for function in functions}
+
+
+CLASSES = by_name(
+    lasso, huber, portfolio, svm_primal, svm_dual_rbf, svm_dual_linear, group_lasso, robust_kalman,
+    robust_least_squares, enclosing_ball, mpc, infeasible, unbounded,
+)  # fmt: skip
 
 
 def _regression(rng: np.random.Generator, samples: int, features: int) -> tuple[sp.csc_array, np.ndarray]:

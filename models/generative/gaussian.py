@@ -23,14 +23,7 @@ from .generative import (
     with_label,
 )  # fmt: skip
 from .normal import conjugate_prior, groups_of
-from .normal_classes import (
-    UNLABELLED,
-    NormalClasses,
-    Sample,
-    check_shrinkage,
-    maximize_likelihood,
-    normal_classes,
-)
+from .normal_classes import UNLABELLED, NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
 
 Self = TypeVar("Self", bound="NormalDiscriminant")
 
