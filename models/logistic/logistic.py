@@ -142,10 +142,13 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
 
     @staticmethod
     def _minimize_smooth(loss: LogisticLoss, tol: float, max_iter: int, history: list[float]) -> Minimum:
-        """Newton's method, after L-BFGS where some of the samples tell the Hessian."""
+        """Newton's method, after L-BFGS where a Hessian that is old, or of some of the samples, will do."""
         at, theta, steps = (lambda v: LogisticPoint(loss, v)), np.zeros(loss.unknowns), 0
         if loss.penalty > 0.0 and (stride := loss.stride()) > 0:
-            found = minimize_sampled(at, loss.every(stride).inverse_hessian, theta, tol, max_iter, history)
+            part = loss.every(stride)
+            found = minimize_sampled(
+                at, lambda point: part.inverse_hessian(point.P[::stride]), theta, tol, max_iter, history
+            )
             if found.converged or found.iterations == max_iter:
                 return found
             theta, steps = found.theta, found.iterations
@@ -183,4 +186,5 @@ class LogisticPart:
         )  # fmt: skip
         few.penalty = loss.penalty
         at = which // part * columns.size + place
-        return LogisticPoint.of_probabilities(few, self.point.P).hessian()[np.ix_(at, at)]
+        H = LogisticPoint.of_probabilities(few, self.point.P).hessian()
+        return (np.tril(H) + np.tril(H, -1).T)[np.ix_(at, at)]

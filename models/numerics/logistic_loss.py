@@ -13,7 +13,7 @@ from scipy.special import entr, expit, softmax
 
 from ..base.rows import rows_of
 from .logistic_kernels import bend, evaluate, multiply_hessian, multiply_two_class_hessian
-from .newton_minimizer import factored, row_blocks, solve_conjugate_gradients, weighted_gram
+from .newton_minimizer import add_gram, factored, row_blocks, solve_conjugate_gradients
 
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
 MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
@@ -35,7 +35,7 @@ class LogisticLoss:
     ) -> None:  # fmt: skip
         self.l1_ratio = l1_ratio
         self.X, self.codes, self.weights, self.intercept = X, codes, weights, intercept
-        self.classes = classes
+        self.classes, self.solver = classes, solver
         self.rows = 1 if classes == 2 else classes
         self.columns = X.shape[1] + intercept
         self.unknowns = self.rows * self.columns
@@ -46,10 +46,12 @@ class LogisticLoss:
         self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
     def stride(self) -> int:
-        """Return k such that every k-th sample tells the Hessian well enough, 0 where all are to tell it."""
-        if sp.issparse(self.X) or self.unknowns > MOST_SAMPLED:
+        """Return k such that every k-th sample tells the Hessian well enough, 0 where Newton's method is better."""
+        samples = len(self.codes)
+        if sp.issparse(self.X) or self.unknowns > min(MOST_SAMPLED, samples):
             return 0
-        return len(self.codes) // max(FEWEST_SAMPLED, SAMPLES_AN_UNKNOWN * self.unknowns)
+        stride = samples // max(FEWEST_SAMPLED, SAMPLES_AN_UNKNOWN * self.unknowns)
+        return max(stride, int(self.rows == 1 and self.solver == "auto"))
 
     def every(self, stride: int) -> LogisticLoss:
         """Return the objective with every `stride`-th sample, standing for `stride` of them."""
@@ -60,9 +62,9 @@ class LogisticLoss:
         part.penalty = self.penalty
         return part
 
-    def inverse_hessian(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the map r -> H^-1 r at a point."""
-        return factored(LogisticPoint(self, theta).hessian())
+    def inverse_hessian(self, P: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the map r -> H^-1 r where the samples have the probabilities P."""
+        return factored(LogisticPoint.of_probabilities(self, P).hessian())
 
     @property
     def l2(self) -> float:
@@ -96,17 +98,19 @@ class LogisticLoss:
 
     def evaluate(self, theta: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the sum of the losses and its gradient, and write the probabilities to P; X is read once."""
-        (W, b), losses, slope = self.split(theta), 0.0, np.zeros(self.unknowns)
-        classes = np.array([1]) if self.rows == 1 else np.arange(self.rows)
-        for part in [slice(None)] if sp.issparse(self.X) else row_blocks(*self.X.shape):
-            X, codes, weights = self.X[part], self.codes[part], self.weights[part]
-            losses += evaluate(np.ascontiguousarray(X @ W.T + b), codes, weights, P[part])
-            slope += self.back(weights[:, None] * (P[part] - (codes[:, None] == classes)), X)
-        return losses, slope
+        (W, b), losses, slope = self.split(theta), 0.0, np.zeros((self.rows, self.columns))
+        features, R = self.X.shape[1], np.empty(P.shape)
+        for part in [slice(len(P))] if sp.issparse(self.X) else row_blocks(*self.X.shape):
+            X = self.X if sp.issparse(self.X) else self.X[part]
+            scores = np.ascontiguousarray(X @ W.T + b)
+            losses += evaluate(scores, self.codes[part], self.weights[part], P[part], R[part])
+            slope[:, :features] += (X.T @ R[part]).T
+        slope[:, features:] = R.sum(axis=0)[:, None]
+        return losses, slope.ravel()
 
-    def back(self, R: np.ndarray, X: Any = None) -> np.ndarray:
-        """The transposed map, of an array of the shape of the scores, of all samples or those of X."""
-        W = ((self.X if X is None else X).T @ R).T
+    def back(self, R: np.ndarray) -> np.ndarray:
+        """The transposed map, of an array of the shape of the scores."""
+        W = (self.X.T @ R).T
         return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
 
     def bound(self, theta: np.ndarray) -> float:
@@ -142,13 +146,10 @@ class LogisticLoss:
         return slice(0 if self.penalty == 0.0 else self.X.shape[1], self.columns)
 
     def block(self, h: np.ndarray) -> np.ndarray:
-        """[X 1]' diag(h) [X 1]."""
-        if sp.issparse(self.X):
-            scaled = self.X.multiply(h[:, None])
-            inner, border = (self.X.T @ scaled).toarray(), self.X.T @ h
-        else:
-            inner, border = weighted_gram(self.X, h), self.X.T @ h
-        return np.block([[inner, border[:, None]], [border, h.sum()]]) if self.intercept else inner
+        """The lower triangle of [X 1]' diag(h) [X 1]."""
+        block = np.zeros((self.columns, self.columns), order="F")
+        add_gram(block, self.X, h, float(self.intercept))
+        return block
 
     def block_diagonal(self, h: np.ndarray) -> np.ndarray:
         """The diagonal of that matrix."""
@@ -251,16 +252,14 @@ class LogisticPoint:
         return out.T.ravel() + loss.penalties() * direction
 
     def hessian(self) -> np.ndarray:
-        """The Hessian, made regular."""
+        """The lower triangle of the Hessian, made regular."""
         loss, size = self.loss, self.loss.columns
-        H = np.zeros((loss.unknowns, loss.unknowns))
-        own = self._own()
+        H, own = np.zeros((loss.unknowns, loss.unknowns)), self._own()
         for a in range(loss.rows):
-            for b in range(a + 1):
-                h = loss.weights * (own[:, a] if a == b else self.P[:, a] * self.P[:, b])
-                block = loss.block(h) if a == b else -loss.block(h)
-                H[a * size : (a + 1) * size, b * size : (b + 1) * size] = block
-                H[b * size : (b + 1) * size, a * size : (a + 1) * size] = block.T
+            for b in range(a):
+                block = loss.block(-loss.weights * self.P[:, a] * self.P[:, b])
+                H[a * size : (a + 1) * size, b * size : (b + 1) * size] = np.tril(block) + np.tril(block, -1).T
+            H[a * size : (a + 1) * size, a * size : (a + 1) * size] = loss.block(loss.weights * own[:, a])
         H[np.diag_indices(loss.unknowns)] += loss.penalties()
         if loss.rows > 1:
             self._fix_sums(H)

@@ -20,7 +20,7 @@ from scipy.linalg import blas, lapack
 SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
 ROUNDING = 1e-13  # of a sum of many terms, relatively
 MOST_HALVINGS = 60
-MEMORY, RENEWAL, PATIENCE, NEAR = 10, 4, 4, 1e-6  # of L-BFGS, see `minimize_sampled`
+MEMORY, RENEWAL, LARGE, PATIENCE, NEAR = 10, 4, 64, 4, 1e-6  # of L-BFGS, see `minimize_sampled`
 BLOCK = 128_000  # numbers of a block of rows that stays in the cache
 
 
@@ -82,17 +82,19 @@ def minimize(
 
 
 def minimize_sampled(
-    at: Callable[[np.ndarray], Point], inverse_at: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
+    at: Callable[[np.ndarray], Point], inverse_at: Callable[[Any], Callable[[np.ndarray], np.ndarray]],
     theta: np.ndarray, tol: float, max_iter: int, history: list[float],
 ) -> Minimum:  # fmt: skip
     """Minimize by L-BFGS (Nocedal 1980) whose first matrix is the inverse of an approximate Hessian.
 
-    `inverse_at` makes that map at a point, from a sample of the terms of f, say; it is made again after `RENEWAL` steps
-    as long as half of -g'd is above `NEAR` (1 + |f|).  It ends where that is at most tol (1 + |f|), after `max_iter`
-    steps, or when it has not become a quarter in `PATIENCE` steps: Newton's method is then the better one.
+    `inverse_at` makes that map at a point, from a sample of the terms of f, say; it is made again after `RENEWAL`
+    steps, more of them where it is large, as long as half of -g'd is above `NEAR` (1 + |f|).  It ends where that is at
+    most tol (1 + |f|), after `max_iter` steps, or when it has not become a quarter in `PATIENCE` steps: Newton's method
+    is then the better one.
     """
     pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
-    point, inverse = at(theta), inverse_at(theta)
+    point = at(theta)
+    inverse = inverse_at(point)
     history.append(point.value)
     gradient, decrements = point.gradient(), [math.inf] * PATIENCE
     for iteration in range(1, max_iter + 1):
@@ -101,6 +103,7 @@ def minimize_sampled(
         last = decrement <= tol * (1.0 + abs(point.value))
         found = _search(at, point, -q, -2.0 * decrement)
         if found is None or last or not decrement <= 0.25 * decrements[-PATIENCE]:
+            point = found or point
             return Minimum(point.theta, point.value, iteration, last, decrement)
         decrements.append(decrement)
         before, gradient = gradient, found.gradient()
@@ -109,8 +112,8 @@ def minimize_sampled(
             pairs = [*pairs[1 - MEMORY :], (step, change, curvature)]
         point = found
         history.append(point.value)
-        if iteration % RENEWAL == 0 and decrement > NEAR * (1.0 + abs(point.value)):
-            pairs, inverse = [], inverse_at(point.theta)
+        if iteration % (RENEWAL + theta.size // LARGE) == 0 and decrement > NEAR * (1.0 + abs(point.value)):
+            pairs, inverse = [], inverse_at(point)
     return Minimum(point.theta, point.value, max_iter, False, decrement)
 
 
@@ -170,13 +173,6 @@ def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> N
         np.multiply(X[block] if used.size == len(X) else X[used[block]], root[:, None], out=part[:, :columns])
         part[:, columns:] = bias * root[:, None]
         blas.dsyrk(sign, part.T, beta=1.0, c=H, overwrite_c=1, lower=1)
-
-
-def weighted_gram(X: Any, weights: np.ndarray) -> np.ndarray:
-    """Return X' diag(weights) X, weights >= 0, for X dense or sparse."""
-    H = np.zeros((X.shape[1], X.shape[1]), order="F")
-    add_gram(H, X, weights)
-    return np.asarray(np.tril(H) + np.tril(H, -1).T)
 
 
 def factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
