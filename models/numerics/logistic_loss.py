@@ -24,16 +24,14 @@ LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entr
 
 
 class LogisticLoss:
-    """The objective sum_i s_i loss_i + penalty (a ||W||_1 + (1 - a) / 2 ||W||^2) of unknowns (W, b), class by class.
+    """The objective sum_i s_i loss_i + penalty / 2 ||W||^2 of unknowns (W, b), class by class.
 
     Of two classes there is one row (w, b), otherwise there is one for each class.
     """
 
     def __init__(
-        self, X: Any, codes: np.ndarray, weights: np.ndarray, classes: int, intercept: bool, solver: str,
-        l1_ratio: float = 0.0,
-    ) -> None:  # fmt: skip
-        self.l1_ratio = l1_ratio
+        self, X: Any, codes: np.ndarray, weights: np.ndarray, classes: int, intercept: bool, solver: str
+    ) -> None:
         self.X, self.codes, self.weights, self.intercept = X, codes, weights, intercept
         self.classes, self.solver = classes, solver
         self.rows = 1 if classes == 2 else classes
@@ -57,7 +55,7 @@ class LogisticLoss:
         """Return the objective with every `stride`-th sample, standing for `stride` of them."""
         part = LogisticLoss(
             np.ascontiguousarray(self.X[::stride]), self.codes[::stride], stride * self.weights[::stride], self.classes,
-            self.intercept, "cholesky", self.l1_ratio,
+            self.intercept, "cholesky",
         )  # fmt: skip
         part.penalty = self.penalty
         return part
@@ -65,16 +63,6 @@ class LogisticLoss:
     def inverse_hessian(self, P: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Return the map r -> H^-1 r where the samples have the probabilities P."""
         return factored(LogisticPoint.of_probabilities(self, P).hessian())
-
-    @property
-    def l2(self) -> float:
-        """The factor of 1/2 ||W||^2."""
-        return (1.0 - self.l1_ratio) * self.penalty
-
-    @property
-    def l1(self) -> float:
-        """The factor of ||W||_1."""
-        return self.l1_ratio * self.penalty
 
     @cached_property
     def is_weight(self) -> np.ndarray:
@@ -114,10 +102,7 @@ class LogisticLoss:
         return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
 
     def bound(self, theta: np.ndarray) -> float:
-        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible.
-
-        With absolute values alone no slope of the losses may be larger than their price: P is moved towards Y.
-        """
+        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
         if self.penalty == 0.0:
             return -math.inf
         scores = self.scores(theta)
@@ -131,15 +116,12 @@ class LogisticLoss:
                 q = np.maximum(share * n - excess, 0.0)
                 P = (P + share * (q / (q.sum() or 1.0))) / (1.0 + share)  # by rounding q may be 0
         residual = self.weights[:, None] * (P - Y)[:, -self.rows :]
-        excess = np.maximum(np.abs(self.X.T @ residual) - self.l1, 0.0)
-        if self.l2 > 0.0:
-            return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.l2 * (excess**2).sum())
-        P = Y + (P - Y) * (self.l1 / (self.l1 + excess.max(initial=0.0)))
-        return float(self.weights @ entr(P).sum(axis=1))
+        slope = self.X.T @ residual
+        return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.penalty * (slope**2).sum())
 
     def penalties(self) -> np.ndarray:
         """The diagonal of the penalty's Hessian."""
-        return self.l2 * self.is_weight
+        return self.penalty * self.is_weight
 
     def free_columns(self) -> slice:
         """The columns of (W, b) without penalty, where adding one number to all rows changes nothing."""
@@ -193,7 +175,7 @@ class LogisticPoint:
         self.P = np.empty((loss.codes.size, loss.rows))
         W, _ = loss.split(theta)
         losses, self._slope = loss.evaluate(theta, self.P)
-        self.value = float(losses + 0.5 * loss.l2 * (W**2).sum())
+        self.value = float(losses + 0.5 * loss.penalty * (W**2).sum())
 
     @classmethod
     def of_probabilities(cls, loss: LogisticLoss, P: np.ndarray) -> LogisticPoint:

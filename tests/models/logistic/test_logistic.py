@@ -217,59 +217,6 @@ def test_a_block_of_the_hessian_as_preconditioner_changes_nothing():
     assert np.allclose(one.coef_, other.coef_, rtol=0, atol=1e-7)
 
 
-def elastic_data(classes, seed=0, n=80, d=12):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * np.r_[3.0, np.ones(d - 1)]
-    scores = X[:, :classes] @ rng.normal(size=(classes, classes)) + rng.gumbel(size=(n, classes))
-    return X, scores.argmax(axis=1)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("l1_ratio", [0.4, 1.0])
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
-def test_the_elastic_net_is_certified_and_its_slopes_are_those_of_a_minimum(classes, l1_ratio, intercept, C):
-    X, y = elastic_data(classes)
-    model = LogisticRegression(C=C, l1_ratio=l1_ratio, fit_intercept=intercept).fit(X, y)
-    assert model.minimum_.converged
-    assert model.objective_ - model.dual_objective_ <= 1e-7 * (1.0 + model.objective_)
-    P, W = model.predict_proba(X), model.coef_
-    residual = (P - (y[:, None] == model.classes_))[:, -len(W) :]
-    slopes = C * residual.T @ X + (1.0 - l1_ratio) * W
-    assert np.abs(residual.sum(axis=0)).max() < 1e-6 or not intercept
-    assert np.abs(slopes[W != 0.0] + l1_ratio * np.sign(W[W != 0.0])).max(initial=0.0) < 1e-5
-    assert np.abs(slopes[W == 0.0]).max(initial=0.0) <= l1_ratio + 1e-6
-    losses = -C * np.log(P[np.arange(y.size), y]).sum()
-    penalty = l1_ratio * np.abs(W).sum() + 0.5 * (1.0 - l1_ratio) * (W**2).sum()
-    assert model.objective_ == pytest.approx(losses + penalty, rel=1e-9)
-    if C == 0.05 and l1_ratio == 1.0:
-        assert 0 < np.count_nonzero(W) < W.size
-
-
-@pytest.mark.parametrize("classes", [2, 4])
-def test_the_elastic_net_is_scikit_learns(classes):
-    from sklearn.linear_model import LogisticRegression as Other
-
-    X, y = elastic_data(classes, seed=3)
-    ours = LogisticRegression(C=0.3, l1_ratio=0.7).fit(X, y)
-    older = {} if Other().get_params()["penalty"] == "deprecated" else {"penalty": "elasticnet"}  # before 1.8
-    theirs = Other(C=0.3, l1_ratio=0.7, solver="saga", tol=1e-10, max_iter=100_000, **older).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
-    sparse = LogisticRegression(C=0.3, l1_ratio=0.7).fit(sp.csr_array(X), y)
-    np.testing.assert_allclose(sparse.coef_, ours.coef_, atol=1e-8)
-
-
-def test_weights_and_large_penalties_of_the_lasso():
-    X, y = elastic_data(2)
-    counts = np.random.default_rng(1).integers(3, size=y.size)
-    one = LogisticRegression(C=0.5, l1_ratio=1.0).fit(X, y, sample_weight=counts)
-    other = LogisticRegression(C=0.5, l1_ratio=1.0).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-7)
-    none = LogisticRegression(C=1e-6, l1_ratio=1.0).fit(X, y)
-    assert not none.coef_.any()
-    assert none.predict_proba(X)[0, 1] == pytest.approx(y.mean(), abs=1e-9)
-
-
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("order", ["mixed", "sorted"])
 def test_some_samples_tell_the_hessian_of_many(classes, order):
