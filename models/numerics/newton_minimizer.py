@@ -156,6 +156,8 @@ def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> N
     rows are scaled in blocks that stay in the cache.
     """
     used, columns = np.flatnonzero(weights), X.shape[1]
+    if used.size == 0 or len(H) == 0:
+        return
     weights = weights[used]
     if sp.issparse(X):
         part = X[used]
@@ -164,9 +166,8 @@ def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> N
             H[columns, :columns] += bias * (part.T @ weights)
             H[columns, columns] += bias**2 * weights.sum()
         return
-    sign, roots = (-1.0 if weights.min(initial=0.0) < 0.0 else 1.0), np.sqrt(np.abs(weights))
-    blocks = row_blocks(used.size, len(H)) if len(H) > 0 else []
-    room = np.empty((min(used.size, blocks[0].stop if blocks else 0), len(H)))
+    sign, roots, blocks = float(np.sign(weights[0])), np.sqrt(np.abs(weights)), row_blocks(used.size, len(H))
+    room = np.empty((min(used.size, blocks[0].stop), len(H)))
     for block in blocks:
         root = roots[block]
         part = room[: root.size]
@@ -177,22 +178,20 @@ def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> N
 
 def factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """What takes rhs to H^-1 rhs, H positive definite, or singular and then with its diagonal raised a little."""
-    n = len(H)
+    n, shift = len(H), 0.0
     scale = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale[scale == 0.0] = 1.0
-    scaled = H / np.outer(scale, scale)
-    shift = 0.0
     while True:
-        raised = scaled.copy()
-        raised[np.diag_indices(n)] += shift
-        L, info = lapack.dpotrf(raised, lower=1, overwrite_a=1)
+        raised = H / np.outer(scale, scale)
+        raised.flat[:: n + 1] += shift
+        R, info = lapack.dpotrf(raised.T, overwrite_a=1)  # the transpose is in Fortran order
         if info == 0:
             break
         shift = max(1e-14 * n, 100.0 * shift)
 
     def solve(rhs: np.ndarray) -> np.ndarray:
         by_row = scale if rhs.ndim == 1 else scale[:, None]
-        return lapack.dpotrs(L, rhs / by_row, lower=1)[0] / by_row
+        return lapack.dpotrs(R, rhs / by_row)[0] / by_row
 
     return solve
 
