@@ -16,6 +16,7 @@ from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_sampled
 from .separation import least_loss
 
+LEFT = 1e-3  # of the tolerance, which a direction may leave of the decrease
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
 
 
@@ -121,6 +122,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
 
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
         """Newton's method, after L-BFGS where a Hessian that is old, or of some of the samples, will do."""
+        loss.least = LEFT * tol
         history, theta, steps = self._history("objective"), np.zeros(loss.unknowns), 0
         at, stride, found = (lambda v: LogisticPoint(loss, v)), loss.stride() if loss.penalty > 0.0 else 0, None
         if stride > 0:

@@ -40,6 +40,7 @@ class LogisticLoss:
         self.penalty = 0.0
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
+        self.least = 0.0  # what a direction may leave of the decrease, as a share of the objective
         self.squares: Any = None
         self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
@@ -195,7 +196,12 @@ class LogisticPoint:
         self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
         tol = min(LOOSEST, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else LOOSEST
         found = solve_conjugate_gradients(
-            self._multiply, self._preconditioner(), -gradient, tol, 10 * self.loss.unknowns
+            self._multiply,
+            self._preconditioner(),
+            -gradient,
+            tol,
+            10 * self.loss.unknowns,
+            self.loss.least * (1.0 + abs(self.value)),
         )
         if self.loss.rows > 1:
             table = found.reshape(self.loss.rows, self.loss.columns)

@@ -202,8 +202,11 @@ def solve_conjugate_gradients(
     rhs: np.ndarray,
     tol: float,
     max_iter: int,
+    least: float = 0.0,
 ) -> np.ndarray:
     """H^-1 rhs by conjugate gradients, preconditioned by H's diagonal or a solve, to a relative residual `tol`.
+
+    A residual whose square, in the norm of the preconditioner, is at most `least` is small enough, too.
 
     (scipy's has no stop in the norm of the preconditioner, nor one where H is flat.)
     """
@@ -212,7 +215,7 @@ def solve_conjugate_gradients(
     x, r = np.zeros_like(rhs), rhs.copy()
     z = solve(r)
     p, rz = z.copy(), float(r @ z)
-    goal = tol**2 * rz
+    goal = max(tol**2 * rz, least)
     for _ in range(max_iter):
         Hp = multiply(p)
         curvature = float(p @ Hp)
