@@ -47,30 +47,26 @@ COMMANDS: dict[str, tuple[Command, str, tuple[Option, ...]]] = {}
 """Every command by its name: what it does, what it says of itself, and its options."""
 
 
-def _positive(text: str) -> float:
-    """A positive number, for the parser."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not value > 0.0:
-        raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
-    return value
+def _number(kind: Callable[[str], Any], least: float, words: str) -> Callable[[str], Any]:
+    """A number that is not below `least`, for the parser."""
+
+    def number(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"must be {words}, but {text} came")
+        return value
+
+    return number
 
 
 def _count(least: int) -> Callable[[str], int]:
-    """A whole number that is not below `least`, for the parser."""
+    return _number(int, least, f"a whole number, at least {least}")
 
-    def count(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number, at least {least}, but {text} came")
-        return value
 
-    return count
+_positive = _number(float, math.nextafter(0.0, 1.0), "a positive number")
 
 
 def _file_to_write(text: str) -> Path:
@@ -129,16 +125,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return command([*first, *words[1:]], f"{PROGRAM} {words[0]}")
     options = _parser().parse_args(words)
     try:
-        return COMMANDS[options.command][0](options) if options.command else _tour()
+        if options.command:
+            return COMMANDS[options.command][0](options)
+        print(INTRODUCTION, flush=True)
+        qp.warmup()
+        return 0 if tour() else 1
     except (sets.DataError, socp.ProgramError, OSError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
-
-
-def _tour() -> int:
-    print(INTRODUCTION, flush=True)
-    qp.warmup()
-    return 0 if tour() else 1
 
 
 @_command(
@@ -146,20 +140,17 @@ def _tour() -> int:
     _option("file", "a program: its plan, times, convergence and trace as a page", nargs="?"),
     _option("--out", "that page", type=_file_to_write, default=Path("anatomy.html")),
     _option(
-        "--programs",
-        "CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
-        f"the classes: {', '.join(anatomy.CLASSES)}",
+        "--programs", f"CLASS_SIZE, with commas between (default: one a kind); classes: {', '.join(anatomy.CLASSES)}"
     ),
 )
 def _anatomy(options: argparse.Namespace) -> int:
-    if options.file:
-        qp.warmup()
-        options.out.write_text(anatomy.page(options.file), encoding="utf-8")
-        _show_page(options.out)
-        return 0
     names = anatomy.names(options.programs)
     qp.warmup()
-    print(anatomy.table(names))
+    if options.file:
+        options.out.write_text(anatomy.page(options.file), encoding="utf-8")
+        _show_page(options.out)
+    else:
+        print(anatomy.table(names))
     return 0
 
 
@@ -214,16 +205,13 @@ def _solve(options: argparse.Namespace) -> int:
 
 def _write_answer(path: Path, result: answer.Answer) -> None:
     """Write status, iterations and the vectors x, y, z (and s of a cone program) as .npz or as JSON."""
-    vectors = {name: getattr(result, name) for name in ("x", "y", "z", "s")}
-    vectors = {name: vector for name, vector in vectors.items() if vector is not None}
+    vectors = {name: v for name in ("x", "y", "z", "s") if (v := getattr(result, name)) is not None}
     told: dict[str, Any] = {"status": str(result.status), "iterations": result.iterations, "message": result.message}
     if path.suffix == ".npz":
         with path.open("wb") as file:
             np.savez(file, **told, **vectors)
         return
-    lists = {
-        name: [value if math.isfinite(value) else None for value in vector.tolist()] for name, vector in vectors.items()
-    }
+    lists = {k: [one if math.isfinite(one) else None for one in vector.tolist()] for k, vector in vectors.items()}
     path.write_text(json.dumps(told | lists, allow_nan=False) + "\n", encoding="utf-8")
 
 
@@ -257,16 +245,19 @@ def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
     if options.name in TABLES:
         if options.solvers:
-            raise sets.DataError(
-                f"compare {options.name} has solvers of its own: --solvers is for the sets of programs"
-            )
+            raise sets.DataError(f"compare {options.name} has solvers of its own: --solvers is for sets of programs")
         return _compare_rows(TABLES[options.name], options.only)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
     sizes = options.sizes if options.name in catalogue.SIZES else "all"
-    settings = {"set": options.name, "sizes": sizes, "tol": limits.tol, "limit": limits.seconds}
-    settings |= {"threads": limits.threads}
+    settings = {
+        "set": options.name,
+        "sizes": sizes,
+        "tol": limits.tol,
+        "limit": limits.seconds,
+        "threads": limits.threads,
+    }
     new = measurement.Record(settings, measurement.versions(solvers), measurement.hardware(), missing)
     folder = Path(options.out or f"compare-{options.name}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -275,21 +266,24 @@ def _compare(options: argparse.Namespace) -> int:
     if missing:
         print(f"not installed, skipped: {', '.join(missing)}")
     qp.warmup()
-    interrupted = False
+    code = 0
     try:
         with comparison.progress() as show:
             comparison.run(cases, solvers, limits, record, lambda: record.save(path), show)
     except KeyboardInterrupt:
-        interrupted = True
+        code = _interrupted()
     record.save(path)
     print(report.terminal(record))
     written = report.write(record, folder)
     print("\nwritten:", path, *written)
     _show_page(written[-1])
-    if interrupted:
-        print("interrupted; the same command goes on from here", file=sys.stderr)
-        return 130
-    return 1 if any(m.verdict == "WRONG" for m in record.measurements.values() if m.solver == measurement.OURS) else 0
+    ours = (m for m in record.measurements.values() if m.solver == measurement.OURS)
+    return code or int(any(m.verdict == "WRONG" for m in ours))
+
+
+def _interrupted() -> int:
+    print("interrupted; the same command goes on from here", file=sys.stderr)
+    return 130
 
 
 def _compare_rows(module: Any, only: str | None) -> int:
@@ -346,15 +340,13 @@ def _fuzz(options: argparse.Namespace) -> int:
     if options.only is not None:
         verdicts = {name: trial.trial(name, options.seed, options.only) for name in names}
         for name, verdict in verdicts.items():
+            asked = name, options.seed, options.only
             print(f"{name} {options.only}: {verdict.name}" + (f", {verdict.why}" if verdict.why else ""))
-            if verdict.truth:
-                print(f"    {verdict.truth.text()}")
-            print(f"    {trial.second_opinions(name, options.seed, options.only)}")
-            print(f"    kept in {campaign.keep(folder, name, options.seed, options.only)}")
+            truth = [verdict.truth.text()] if verdict.truth else []
+            print(*(f"    {line}" for line in (*truth, f"kept in {campaign.keep(folder, *asked)}")), sep="\n")
         return 1 if any(verdict.name in campaign.FATAL for verdict in verdicts.values()) else 0
-    found = campaign.run(
-        names, options.seed, folder, seconds, options.programs, lambda failure: print(failure.text(), flush=True)
-    )
+    show = lambda failure: print(failure.text(), flush=True)  # noqa: E731
+    found = campaign.run(names, options.seed, folder, seconds, options.programs, show)
     print(found.table().text())
     print(found.exact_table().text())
     if any(failure.path for failure in found.failures):
@@ -395,8 +387,7 @@ def _experiment(options: argparse.Namespace) -> int:
                     experiment, own, data, options.repeats, options.jobs, options.dask, options.quick, show
                 )
         except KeyboardInterrupt:
-            print("interrupted; the same command goes on from here", file=sys.stderr)
-            return 130
+            return _interrupted()
         written = pages.write(experiment, own, options.repeats or experiment.repeats)
         runs = conduct.kept(experiment, own, options.repeats or experiment.repeats)[1]
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
@@ -433,7 +424,7 @@ def _report(options: argparse.Namespace) -> int:
     _option("folder", "the checkout", nargs="?", default="."),
     _option(
         "--measure",
-        "measure first, with the solvers and settings of the reports: all of them, or those named",
+        "first measure as in the reports: all sets, or those named",
         nargs="*",
         metavar="SET",
         choices=[*figures.SETS, "anatomy"],

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import qp
 import socp
 
+from .answers.program import engine_of, linear_name
 from .fuzz import catalogue as families
 from .fuzz.case import Case
 from .programs import generate, learning, many, sets, small, tiny
@@ -61,40 +61,25 @@ def of_solution(solution: Any) -> Counts:
     steps = solution.iterations - max(solution.trace.size - 1, 0)
     later = solution.plan.method == "interior point" and steps > 0
     plan = f"{solution.plan.method}: {' '.join(re.sub(r'[0-9][0-9,.]*', '', solution.plan.what).split())}"
-    return Counts(
-        solution.status.value, solution.iterations, int(solution.trace["refinements"].sum()), int(later), 0, plan
-    )
+    refinements = int(solution.trace["refinements"].sum())
+    return Counts(solution.status.value, solution.iterations, refinements, int(later), 0, plan)
 
 
 def solve(program: Any, **settings: Any) -> Counts:
     """Solve a program of either kind and count."""
-    run: Any = socp.solve if isinstance(program, socp.ConeProgram) else qp.solve
     try:
-        return of_solution(run(program, **settings))
+        return of_solution(engine_of(program).solve(program, **settings))
     except socp.ProgramError:
         return Counts("refused", 0, 0, 0, 0, "")
 
 
 def of_batch(program: Any) -> Counts:
     """Solve a batch of programs that differ in their linear objective and count, all programs together."""
-    is_cone = isinstance(program, socp.ConeProgram)
-    objectives = many.drawn(program.c if is_cone else program.q)[0][:BATCH]
-    solver: Any = socp.Solver(program) if is_cone else qp.Solver(program)
-    found = solver.solve_many(**{"c" if is_cone else "q": objectives})
+    name = linear_name(program)
+    objectives = many.drawn(getattr(program, name))[0][:BATCH]
+    found = engine_of(program).Solver(program).solve_many(**{name: objectives})
     optimal = sum(status == "optimal" for status in found.status)
     return Counts(f"{optimal} optimal", int(found.iterations.sum()), 0, 0, len(found.alone), "batch")
-
-
-def _solve_made(made: Callable[[int, int], Any], size: int) -> Counts:
-    return solve(made(size, 0))
-
-
-def _batch_made(made: Callable[[int, int], Any]) -> Counts:
-    return of_batch(made(10, 0))
-
-
-def _solve_file(path: Path) -> Counts:
-    return solve(sets.read(path), time_limit=30.0)
 
 
 def generated() -> Iterator[tuple[str, Callable[[], Counts]]]:
@@ -102,9 +87,9 @@ def generated() -> Iterator[tuple[str, Callable[[], Counts]]]:
     for group, classes in CLASSES.items():
         for size in SIZES[group]:
             for name, made in classes.items():
-                yield f"{group}/{name}_{size}", functools.partial(_solve_made, made, size)
+                yield f"{group}/{name}_{size}", functools.partial(lambda made, size: solve(made(size, 0)), made, size)
     for name, made in many.CLASSES.items():
-        yield f"many/{name}_10", functools.partial(_batch_made, made)
+        yield f"many/{name}_10", functools.partial(lambda made: of_batch(made(10, 0)), made)
     for family in families.names():
         if family.endswith(BY_ROUNDING):
             continue
@@ -124,7 +109,7 @@ def of_sets(names: set[str] | None, data: str | None = None) -> Iterator[tuple[s
         for path in files:
             name = f"{group}/{sets.stem(path)}"
             if names is None or name in names:
-                yield name, functools.partial(_solve_file, path)
+                yield name, functools.partial(lambda path: solve(sets.read(path), time_limit=30.0), path)
 
 
 def kept() -> dict[str, Counts]:

@@ -131,7 +131,7 @@ def accuracy_at(coverages: Any, right: np.ndarray, confidence: np.ndarray) -> np
 
 
 def paired_p(differences: np.ndarray, test_to_train: float = 0.0) -> float:
-    """The two-sided p-value of Student's paired test of two classifiers, 1 where nothing differs and NaN of one repeat.
+    """The two-sided p-value of Student's paired test of two classifiers; 1 where nothing differs, and of one repeat.
 
     When repeats are random splits of the same samples, their differences depend on each other; the variance of the mean
     is then taken as (1 / repeats + test_to_train) times that of a difference, with the ratio of the sizes of the test
@@ -142,10 +142,8 @@ def paired_p(differences: np.ndarray, test_to_train: float = 0.0) -> float:
     >>> round(paired_p(np.array([0.1, 0.1, 0.05, 0.2])), 4)
     0.0374
     """
-    if not differences.any():
+    if differences.size < 2 or not differences.any():
         return 1.0
-    if differences.size < 2:
-        return float("nan")
     error = float(np.sqrt((1.0 / differences.size + test_to_train) * differences.var(ddof=1)))
     t = abs(float(differences.mean())) / error if error > 0.0 else np.inf
     return float(2.0 * stats.t.sf(t, differences.size - 1))

@@ -21,7 +21,7 @@ from .active_set.working_set import WorkingSet
 from .plan.choice import choose_method
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
-from .problem.stopping import ProgramTest
+from .problem.stopping import Point, ProgramTest
 from .reduce.cone_form import ConeForm, SidesProgram, reduced
 from .reduce.presolve import Presolve, presolve
 
@@ -39,6 +39,8 @@ class Engine(SetUpOnce):
     dual_active_set: DualActiveSet | None = None
     _reduced: tuple[Presolve, ConeForm] | None = None  # what is left of the program, where somebody asked for it
     _last: np.ndarray | None = None  # the last optimal x where the active set solves, which a warm start begins at
+    _answer: Point | None = None  # the last optimal point of the interior-point method
+    _solved = 0  # answers of that method for these matrices; -1 where no other method is to go on from them
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
         """As ever; where rows of a `KernelMatrix` are not enough, for the program with P in full."""
@@ -64,6 +66,7 @@ class Engine(SetUpOnce):
                     active_set = None
         # nothing was refused: from here on the solver is that of the new program
         self._reduced, self.active_set, self.dual_active_set = parts, active_set, dual
+        self._answer, self._solved = None, 0 if active_set is None else -1
         if before is not None:
             before.let_go(dual)
         self._cone_solver: ConeSolver | None = cone_solver
@@ -132,6 +135,8 @@ class Engine(SetUpOnce):
         if new_P and (self.active_set is not None or choose_method(presolved.program, self.settings) == "active set"):
             return False
         self._is_stale = True
+        if (new_P or new_A) and self._solved > 0:
+            self._answer, self._solved = None, 0
         if self._cone_solver is not None:
             cone_program = self._cone_solver.program
             try:
@@ -163,7 +168,8 @@ class Engine(SetUpOnce):
     def solve(self, warm_start: bool | np.ndarray = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
 
-        An x in place of True is where the active set begins; the interior-point method begins anew.
+        An x in place of True is where the active set begins; the interior-point method begins anew.  Where a small
+        program is solved so again and again, the dual active set takes the place of the interior-point method.
         """
         with self.at_work:
             self._make_ready()
@@ -180,7 +186,9 @@ class Engine(SetUpOnce):
     def _find(self, is_warm: bool, start: np.ndarray | None) -> Solution:
         """The answer of an active set, or else of the interior-point method."""
         solution, dual = None, self.dual_active_set
-        if dual is not None:
+        if dual is None and is_warm and self._answer is not None and self._solved.bit_count() == 1:  # 1, 2, 4, ...
+            dual = self.dual_active_set = self._go_on_from(self._answer)
+        if dual is not None and (is_warm or not dual.goes_on):
             dual.program = self.program
             if self.settings.verbose:
                 self._show(dual.plan, self.program, ConeForm(self.program))
@@ -189,6 +197,9 @@ class Engine(SetUpOnce):
                 for record in solution.trace if self.settings.verbose else ():
                     printing.line(record)
                 return solution
+            if dual.goes_on:
+                self.dual_active_set, self._answer, self._solved = None, None, -1
+                dual.let_go()
         test = ProgramTest(self.program, self.presolved, self.cone_form)
         if self.active_set is not None:
             if self.settings.verbose:
@@ -198,6 +209,19 @@ class Engine(SetUpOnce):
             self._make_hessian()
             return self._find(is_warm, None)
         return self._follow_path(is_warm, test) if solution is None else solution
+
+    def _go_on_from(self, answer: Point) -> DualActiveSet | None:
+        """The dual active set from an answer of the interior-point method on, if it is expected to be quicker.
+
+        It takes the place of that method, and leaves it again where it needs more steps.
+        """
+        dual = small_method(self.program, self.settings, solved=self._solved)
+        if dual is not None:
+            dual.start_at(*answer)
+            cone_solver, self._cone_solver, self._reduced = self._cone_solver, None, None
+            if cone_solver is not None:
+                cone_solver.let_go()
+        return dual
 
     def _show(self, plan: Plan, program: QuadraticProgram, form: ConeForm) -> None:
         """Print the head of a method that is none of the engine's."""
@@ -225,6 +249,8 @@ class Engine(SetUpOnce):
             point = (x, *test.dual_ray(y, z))
         elif run.status is Status.DUAL_INFEASIBLE:
             point = (test.primal_ray(x), y, z)
+        if run.status is OPTIMAL and self._solved >= 0:
+            self._answer, self._solved = point, self._solved + 1
         return solution_at(
             self.program, run.status, point, found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
             message=run.message, trace=run.trace, timings=run.timings.copy(), plan=run.plan, run=run.solution,

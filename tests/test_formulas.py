@@ -93,9 +93,12 @@ def test_a_prime_is_raised_by_its_glyph_alone():
     assert shape(tree(r"F''(s)^{-1}")) == "F \u2033 ( s msup() \u2212 1)"
 
 
-@pytest.mark.parametrize("name", ["bmatrix", "aligned"])
-def test_rows_and_columns_are_those_of_a_table(name):
-    (table,) = tree(rf"\begin{{{name}}} a & b \\ c & d \end{{{name}}}").iter(f"{PREFIX}mtable")
+@pytest.mark.parametrize("names", [["bmatrix"], ["aligned"], ["split", "aligned"]])
+def test_rows_and_columns_are_those_of_a_table(names):
+    begin, end = (
+        "".join(f"\\{word}{{{name}}}" for name in way) for word, way in zip(("begin", "end"), (names, names[::-1]))
+    )
+    (table,) = tree(rf"{begin} a & b \\ c & d {end}").iter(f"{PREFIX}mtable")
     assert [["".join(cell.itertext()) for cell in row] for row in table] == [["a", "b"], ["c", "d"]]
 
 

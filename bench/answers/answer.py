@@ -12,7 +12,7 @@ import qp
 import socp
 from socp import Status
 
-from .verify import Program
+from .program import Program, engine_of
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,21 @@ class Answer:
 def solve(program: Program, **settings: Any) -> Answer:
     """Solve a program with this project's engine; what is not set-up of the wall time is the solve."""
     start = time.perf_counter()
-    solution: Any = (
-        socp.solve(program, **settings) if isinstance(program, socp.ConeProgram) else qp.solve(program, **settings)
-    )
+    solution = engine_of(program).solve(program, **settings)
     return from_solution(solution, time.perf_counter() - start)
 
 
 def from_solution(solution: socp.Solution | qp.Solution, seconds: float) -> Answer:
     """The engine's solution in the common form; `seconds` is the wall time of set-up and solve."""
     return Answer(
-        "centralpath",
-        solution.status,
-        solution.x,
-        solution.y,
-        solution.z_bounds if isinstance(solution, qp.Solution) else solution.z,
-        solution.iterations,
-        solution.setup_time,
-        seconds - solution.setup_time,
+        "centralpath", solution.status, *point_of(solution), solution.iterations,
+        solution.setup_time, seconds - solution.setup_time,
         s=None if isinstance(solution, qp.Solution) else solution.s,
         told=(solution.primal_residual, solution.dual_residual, solution.gap),
-        message=solution.message,
-        objectives=(solution.objective, solution.dual_objective),
-    )
+        message=solution.message, objectives=(solution.objective, solution.dual_objective),
+    )  # fmt: skip
+
+
+def point_of(solution: Any) -> tuple[Any, Any, Any]:
+    """x, y and z of the engine's solution, or of its solutions of a batch."""
+    return solution.x, solution.y, solution.z_bounds if hasattr(solution, "z_bounds") else solution.z

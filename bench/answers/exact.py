@@ -195,12 +195,10 @@ def _with_gap(
     """Return the residuals with the gap between x'Px / 2 + c'x and -x'Px / 2 - support: the `sums` are its parts."""
     (curvature, linear, support), offset = sums, Exact.of(np.array([program.offset]))
     half = Exact(curvature.whole, curvature.power - 1)
+    up, down = half + linear, half + support
     primal_value, dual_value, gap, objective, below = (
-        float(value.rounded()[0])
-        for value in (
-            half + linear, half + support, curvature + linear + support, half + linear + offset, half + support - offset
-        )
-    )  # fmt: skip
+        float(value.rounded()[0]) for value in (up, down, curvature + linear + support, up + offset, down - offset)
+    )
     relative = abs(gap) / (1.0 + max(abs(primal_value), abs(dual_value)))
     return Measured(primal, dual, relative, bounds, max(absolute, abs(gap)), objective, -below)
 
@@ -229,9 +227,8 @@ def infeasibility(program: Program, y: Any, z: Any) -> tuple[float, float]:
     else:
         slope = _support(y, program.l, program.u) + _support(z, program.lb, program.ub)
         left, data = times(program.A.T, y) + z, data + sizes[1]
-        stray = max(
-            on_infinite_side(y.rounded(), program.l, program.u), on_infinite_side(z.rounded(), program.lb, program.ub)
-        )
+        l, u, lb, ub = program.l, program.u, program.lb, program.ub
+        stray = max(on_infinite_side(y.rounded(), l, u), on_infinite_side(z.rounded(), lb, ub))
     return _certified(slope, [(_norm(left.rounded()), data), (stray, max(sizes))])
 
 

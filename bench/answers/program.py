@@ -22,8 +22,28 @@ def changed(program: Any, **parts: Any) -> Any:
     >>> changed(qp.QuadraticProgram([[2.0]], [-4.0], lb=0.0), q=[3.0]).q
     array([3.])
     """
-    is_cone = isinstance(program, socp.ConeProgram)
-    kind, more = (CONE, ("cones",)) if is_cone else (QUADRATIC, ())
-    names = (*VECTORS[kind], *MATRICES[kind], *more, "offset")
-    kinds: Any = socp.ConeProgram if is_cone else qp.QuadraticProgram
-    return kinds(**{name: getattr(program, name) for name in names} | parts)
+    kind: Any = socp.ConeProgram if isinstance(program, socp.ConeProgram) else qp.QuadraticProgram
+    return kind(**parts_of(program) | {"offset": program.offset} | parts)
+
+
+def parts_of(program: Any, *without: str) -> dict[str, Any]:
+    """Return vectors, matrices and cones by their names."""
+    names: tuple[str, ...] = (*VECTORS[QUADRATIC], *MATRICES[QUADRATIC])
+    if isinstance(program, socp.ConeProgram):
+        names = (*VECTORS[CONE], *MATRICES[CONE], "cones")
+    return {name: getattr(program, name) for name in names if name not in without}
+
+
+def engine_of(program: Any) -> Any:
+    """Return the package that solves the program, `socp` or `qp`."""
+    return socp if isinstance(program, socp.ConeProgram) else qp
+
+
+def linear_name(program: Any) -> str:
+    """Return the name of the linear objective, c or q."""
+    return "c" if isinstance(program, socp.ConeProgram) else "q"
+
+
+def with_objective(program: Any, c: Any) -> Any:
+    """Return the program with another linear objective."""
+    return changed(program, **{linear_name(program): c})

@@ -20,6 +20,7 @@ import qp
 import socp
 from socp.problem.solution import TIMINGS
 
+from ..answers.program import engine_of
 from ..answers.verify import Program
 from ..programs import generate, learning
 from ..programs.sets import DataError, read
@@ -71,10 +72,9 @@ def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.S
     """The solution with the median time of `RUNS`, each with a set-up of its own, and a solver."""
     group, size = name.rsplit("_", 1)
     program = CLASSES[group](int(size), 0)
-    module = qp if isinstance(program, qp.QuadraticProgram) else socp
     solutions = []
     for _ in range(RUNS):
-        solver = module.Solver(program)
+        solver = engine_of(program).Solver(program)
         solutions.append(solver.solve())
     seconds = [solution.setup_time + solution.solve_time for solution in solutions]
     return solutions[seconds.index(statistics.median(seconds))], solver
@@ -98,9 +98,8 @@ def row(name: str, rate: float) -> list[str]:
 def table(names: Iterable[str]) -> str:
     """Return a Markdown table of the programs, in milliseconds and percent, under what it was measured with."""
     rate, versions, machine = dgemm_rate(), measurement.versions([]), measurement.hardware()
-    about = (
-        f"{machine['processor']}, Python {machine['python']}, {versions['date']}, {versions['commit'] or 'no commit'}"
-    )
+    commit = versions["commit"] or "no commit"
+    about = f"{machine['processor']}, Python {machine['python']}, {versions['date']}, {commit}"
     head = ["program", "KKT systems", "ms", "iterations", *(f"{part} %" for part in TIMINGS), "floor ms", "ms / floor"]
     lines = markdown_lines([head, *(row(name, rate) for name in names)])
     return "\n".join([f"{about}; dgemm: {rate / 1e9:.0f} Gflop/s on one thread", "", *lines])
@@ -109,8 +108,7 @@ def table(names: Iterable[str]) -> str:
 def page(file: str | Path) -> str:
     """Return a page in HTML on the solve of one program: plan, parts of the time, convergence, and the trace."""
     program = read(file)
-    solver = (qp if isinstance(program, qp.QuadraticProgram) else socp).Solver(program)
-    solution = solver.solve()
+    solution = engine_of(program).Solver(program).solve()
     total = solution.setup_time + solution.solve_time
     parts = [[part, seconds(spent), f"{100.0 * spent / total:.0f}"] for part, spent in solution.timings.items()]
     trace = solution.trace

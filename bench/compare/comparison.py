@@ -30,9 +30,8 @@ LOAD_SECONDS = 300.0
 """Reading or generating a program may take so long."""
 LARGE_MEGABYTES = 1024.0
 
-THREAD_VARIABLES = tuple(
-    f"{name}_NUM_THREADS" for name in ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMBA", "RAYON", "VECLIB_MAXIMUM")
-)
+LIBRARIES = "OPENBLAS", "OMP", "MKL", "BLIS", "NUMBA", "RAYON", "VECLIB_MAXIMUM"
+THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in LIBRARIES)
 
 
 @dataclass(frozen=True)
@@ -74,32 +73,23 @@ class Worker:
         self.process = Process(*command, environment=environment, errors=self.words)
         try:
             self.first_answer_seconds = float(self._reply(START_SECONDS)["first_answer_seconds"])
-        except (WorkerDied, Late) as error:
+        except BaseException as error:
             self.close()
-            raise WorkerNotStarted(str(error) or f"no first answer in {START_SECONDS:g} s") from None
-        except BaseException:
-            self.close()
+            if isinstance(error, (WorkerDied, Late)):
+                raise WorkerNotStarted(str(error) or f"no first answer in {START_SECONDS:g} s") from None
             raise
 
     def _reply(self, seconds: float) -> dict[str, Any]:
         try:
             return self.process.reply(seconds)
         except Died as died:
-            raise WorkerDied(f"{_how_it_ended(died.code)} {self._last_words()}".strip()) from None
-
-    def _last_words(self) -> str:
-        self.words.seek(0)
-        lines = self.words.read().decode(errors="replace").strip().splitlines()
-        return without_paths(lines[-1]) if lines else ""
+            self.words.seek(0)
+            lines = self.words.read().decode(errors="replace").strip().splitlines()
+            last = without_paths(lines[-1]) if lines else ""
+            raise WorkerDied(f"{_how_it_ended(died.code)} {last}".strip()) from None
 
     def measure(self, case: Case, form: str, limits: Limits) -> Measurement:
-        """Ask for one measurement.
-
-        Raises
-        ------
-        WorkerDied, Late
-            There is no measurement, and no process any more.
-        """
+        """Ask for one measurement; `WorkerDied` and `Late` say that there is none, and no process any more."""
         request = {"case": asdict(case), "form": form, "tol": limits.tol, "limit": limits.seconds}
         self.process.ask(request)
         patience = LOAD_SECONDS
@@ -146,20 +136,10 @@ def run(
     save: Callable[[], None],
     show: Callable[[int, int, str], None],
 ) -> None:
-    """Measure all that the record does not have yet; what is done is saved even when this is interrupted.
+    """Measure all that the record does not have yet; `save` is called after each measurement.
 
-    Parameters
-    ----------
-    cases, solvers
-        The programs, and who solves them.
-    limits : Limits
-        For each run.
-    record : Record
-        What is there already stays, what is measured is added.
-    save : callable
-        Called after each measurement.  A solver whose process does not start is left out and named in the record.
-    show : callable
-        Told before each measurement, done already or not, how many of how many are done, and what comes.
+    A solver whose process does not start is left out and named in the record.  `show` is told before each measurement,
+    done already or not, how many of how many are done, and what comes.
     """
     workers: dict[str, Worker] = {}
     record.broken.clear()
@@ -212,17 +192,10 @@ def _drop(workers: dict[str, Worker], solver: str) -> None:
 
 def _gave_up(record: Record, case: Case, solver: str, form: str, limits: Limits) -> int | None:
     """The size of a smaller program of the same class at which this solver failed after half the limit or more."""
-    sizes = [
-        m.size
-        for m in record.measurements.values()
-        if (m.group, m.solver, m.form) == (case.group, solver, form)
-        and case.group
-        and m.size < case.size
-        and not m.good
-        and m.status not in ("not tried", "crashed")
-        and m.seconds >= 0.5 * limits.seconds
-    ]
-    return min(sizes, default=None)
+    smaller = (m for m in record.measurements.values() if m.size < case.size and case.group)
+    failed = (m for m in smaller if not m.good and m.status not in ("not tried", "crashed"))
+    late = (m for m in failed if m.seconds >= 0.5 * limits.seconds)
+    return min((m.size for m in late if (m.group, m.solver, m.form) == (case.group, solver, form)), default=None)
 
 
 def _limit_of_second_form(record: Record, case: Case, solver: str, form: str, limits: Limits) -> Limits:
@@ -241,10 +214,8 @@ def _failure(case: Case, solver: str, form: str, status: str, seconds: float, no
 def _how_it_ended(code: int) -> str:
     if code >= 0:
         return f"the process ended with code {code}"
-    try:
-        return f"the process ended by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"the process ended by signal {-code}"
+    known = -code in set(signal.Signals)
+    return f"the process ended by {signal.Signals(-code).name if known else f'signal {-code}'}"
 
 
 @contextlib.contextmanager

@@ -17,44 +17,35 @@ from typing import Any
 import numpy as np
 
 import qp
-import socp
 
 from .. import peers
+from ..answers.program import engine_of, linear_name, parts_of, with_objective
 from ..answers.verify import Program
 from ..peers.forms import OneSided, one_sided, with_linear_objective
 from ..programs import generate, learning, small, tiny
 from ..programs.many import moreau
-from ..programs.repeated import with_objective
+from ..programs.repeated import held
 from ..programs.sets import chosen
 from .measurement import OURS
+from .tables import markdown_heads, markdown_row
 
 LONG_ENOUGH, RUNS = 0.5, 15  # seconds after which, and runs after which a time is not measured again
 STEP, AGREES = 1e-4, 1e-4  # of the differences, relative to q; the relative error of a gradient that is right
 SMOOTH = 1e-3  # by which two differences differ, relatively, where no side begins or ceases to hold in between
 BATCH = 2_000
-HEADER = (
-    "| program | n | programs | solver | solve us | gradient us | ours/its | error | verdict |\n"
-    "|---|---|---|---|---|---|---|---|---|"
-)
+HEADER = markdown_heads("program | n | programs | solver | solve us | gradient us | ours/its | error | verdict")
 
 Gradient = Callable[[], np.ndarray]
 """The gradients by the linear objective, a row for each program."""
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
-    "box_10": partial(tiny.box, 10),
-    "rows_10": partial(tiny.rows, 10),
-    "ball_10": partial(tiny.ball, 10),
-    "rows_30": partial(tiny.rows, 30),
-    "random_100": partial(small.random, 100),
-    "control_30": partial(small.control, 30),
-    "control_300": partial(small.control, 300),
-    "mpc_100": partial(generate.mpc, 100),
-    "svm_dual_rbf_500": partial(generate.svm_dual_rbf, 500),
-    "portfolio_500": partial(generate.portfolio, 500),
-    "group_lasso_50": partial(generate.group_lasso, 50),
-    "robust_least_squares_200": partial(generate.robust_least_squares, 200),
-    "bilevel_30": partial(learning.bilevel, 30),
-}
+    f"{made.__name__}_{size}": partial(made, size)
+    for made, size in (
+        (tiny.box, 10), (tiny.rows, 10), (tiny.ball, 10), (tiny.rows, 30), (small.random, 100), (small.control, 30),
+        (small.control, 300), (generate.mpc, 100), (generate.svm_dual_rbf, 500), (generate.portfolio, 500),
+        (generate.group_lasso, 50), (generate.robust_least_squares, 200), (learning.bilevel, 30),
+    )
+}  # fmt: skip
 BATCHES = ("box_10", "rows_10", "rows_30", "control_30")
 
 
@@ -84,10 +75,9 @@ class Row:
     def line(self) -> str:
         """The row of the table."""
         share = "" if np.isnan(self.share) else f"{self.share:.2f}"
-        return (
-            f"| {self.program} | {self.n} | {self.count} | {self.solver} | {1e6 * self.solve_seconds:.3g} "
-            f"| {1e6 * self.seconds:.3g} | {share} | {self.error:.1e} | {self.verdict} |"
-        )
+        times = (f"{1e6 * seconds:.3g}" for seconds in (self.solve_seconds, self.seconds))
+        numbers = str(self.n), str(self.count), self.solver
+        return markdown_row(self.program, *numbers, *times, share, f"{self.error:.1e}", self.verdict)
 
 
 def run(only: str | None = None) -> Iterator[Row]:
@@ -99,7 +89,7 @@ def run(only: str | None = None) -> Iterator[Row]:
 
 def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
     rng = np.random.default_rng(0)
-    objective = _objective(program)
+    objective = getattr(program, linear_name(program))
     objectives = np.tile(objective, (count, 1))
     if count > 1:
         objectives += np.abs(objective).max() * rng.normal(size=objectives.shape)
@@ -133,19 +123,12 @@ def _differences(
         values = []
         for share in (-2.0, -1.0, 1.0, 2.0):
             asked = with_objective(program, objectives[i] + share * STEP * direction)
-            solution = (
-                socp.solve(asked, tol=1e-12) if isinstance(asked, socp.ConeProgram) else qp.solve(asked, tol=1e-12)
-            )
-            values.append(solution.x @ weights)
+            values.append(engine_of(asked).solve(asked, tol=1e-12).x @ weights)
         far, near = (values[3] - values[0]) / (4.0 * STEP), (values[2] - values[1]) / (2.0 * STEP)
         if abs(far - near) <= SMOOTH * abs(near):  # else a side begins or ceases to hold in between
             usable.append(i)
             found.append(near + (near - far) / 3.0)
     return np.array(found), np.array(usable, np.int64)
-
-
-def _objective(program: Program) -> np.ndarray:
-    return program.c if isinstance(program, socp.ConeProgram) else program.q
 
 
 def _seconds(call: Callable[[], Any]) -> float:
@@ -162,25 +145,11 @@ Prepared = tuple[Callable[[], Any], Gradient] | None
 
 
 def _centralpath(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
-    last: list[Any] = [None]
     if len(objectives) == 1:
-        solve_one: Callable[..., Any] = socp.solve if isinstance(program, socp.ConeProgram) else qp.solve
-
-        def solve() -> None:
-            last[0] = solve_one(program)
-
-        def gradient() -> np.ndarray:
-            found = last[0].vjp(dx=weights)
-            return np.atleast_2d(found.c if isinstance(program, socp.ConeProgram) else found.q)
-
-        return solve, gradient
-    assert isinstance(program, qp.QuadraticProgram)
-    data = {name: getattr(program, name) for name in ("P", "A", "l", "u", "lb", "ub")}
-
-    def solve_all() -> None:
-        last[0] = qp.solve_many(q=objectives, **data)
-
-    return solve_all, lambda: last[0].vjp(dx=np.tile(weights, (len(objectives), 1))).q
+        solve, last = held(lambda: engine_of(program).solve(program))
+        return solve, lambda: np.atleast_2d(getattr(last[0].vjp(dx=weights), linear_name(program)))
+    solve, last = held(lambda: qp.solve_many(q=objectives, **parts_of(program, "q")))
+    return solve, lambda: last[0].vjp(dx=np.tile(weights, (len(objectives), 1))).q
 
 
 def _moreau(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
@@ -203,17 +172,10 @@ def _diffcp(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
     form = with_linear_objective(one_sided(program))  # its derivatives take no quadratic objective
     (A, sides), n = form.stacked(), form.c.size
     cones = {package.ZERO: form.b.size, package.POS: form.nonneg, package.SOC: list(form.second_order)}
-    last, upstream = [None], np.pad(weights, (0, n - program.n))
-
-    def solve() -> None:
-        last[0] = package.solve_and_derivative(A, sides, form.c, cones, solve_method="Clarabel", mode="dense")
-
-    def gradient() -> np.ndarray:
-        found: Any = last[0]
-        zero = np.zeros(A.shape[0])
-        return np.atleast_2d(found[4](upstream, zero, zero)[2][: program.n])
-
-    return solve, gradient
+    upstream, zero = np.pad(weights, (0, n - program.n)), np.zeros(A.shape[0])
+    settings = {"solve_method": "Clarabel", "mode": "dense"}
+    solve, last = held(lambda: package.solve_and_derivative(A, sides, form.c, cones, **settings))
+    return solve, lambda: np.atleast_2d(last[0][4](upstream, zero, zero)[2][: program.n])
 
 
 def _qpth(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
@@ -229,11 +191,8 @@ def _qpth(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prep
     P, G, A = (torch.tensor(part) if part.size else torch.empty(0, dtype=torch.float64) for part in dense)
     h, b = torch.tensor(form.h), torch.tensor(form.b) if form.b.size else torch.empty(0, dtype=torch.float64)
     q, upstream = torch.tensor(objectives, requires_grad=True), torch.tensor(np.tile(weights, (len(objectives), 1)))
-    last: list[Any] = [None]
     call = QPFunction(verbose=-1, check_Q_spd=False)
-
-    def solve() -> None:
-        last[0] = call(P, q, G, h, A, b)
+    solve, last = held(lambda: call(P, q, G, h, A, b))
 
     def gradient() -> np.ndarray:
         q.grad = None
@@ -257,9 +216,8 @@ def summary(rows: list[Row]) -> str:
         wrong = sum(row.verdict == "WRONG" for row in rows if row.solver == solver)
         if shares:
             mean = float(np.exp(np.mean(np.log(shares))))
-            lines.append(
-                f"{solver}: {len(shares)} gradients, ours/its {mean:.2f}, at most {max(shares):.2f}; {wrong} wrong"
-            )
+            times = f"ours/its {mean:.2f}, at most {max(shares):.2f}"
+            lines.append(f"{solver}: {len(shares)} gradients, {times}; {wrong} wrong")
         elif wrong:
             lines.append(f"{solver}: {wrong} wrong")
     return "\n".join(lines)

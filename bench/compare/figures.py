@@ -67,9 +67,8 @@ def commands(root: Path, names: Sequence[str]) -> list[list[str]]:
         solvers = dict.fromkeys(m.solver for m in record.measurements.values())
         limits = ["--tol", f"{record.settings['tol']:g}", "--limit", f"{record.settings['limit']:g}"]
         sizes = [] if record.settings["sizes"] == "all" else ["--sizes", str(record.settings["sizes"])]
-        found.append(
-            ["compare", name, "--solvers", ",".join(solvers), *limits, *sizes, "--out", str(folder), "--fresh"]
-        )
+        more = [*limits, *sizes, "--out", str(folder), "--fresh"]
+        found.append(["compare", name, "--solvers", ",".join(solvers), *more])
     return found
 
 

@@ -18,7 +18,8 @@ from models.base.multiclass import stratified_folds
 
 from .. import peers
 from ..programs.sets import DataError, chosen
-from .shortest import shortest
+from .linear import scaled, shortest
+from .tables import markdown_heads, markdown_row
 
 Data = tuple[np.ndarray, np.ndarray]
 LOOSE, TIGHT = 1e-3, 1e-8  # LIBSVM's tolerances
@@ -26,34 +27,23 @@ WORSE = 1e-6  # relative
 FLIPPED = 2e-3  # of the samples, by LIBSVM's own tolerance in a mean score of folds
 CS = np.logspace(-2.0, 3.0, 20)  # of a path
 AT_ONCE = 256  # samples in a block of the kernel's matrix
-HEADER = (
-    "| data | machine | kernel | LIBSVM's tol | ms | LIBSVM ms | share of its time | objective behind its | vectors |\n"
-    "|---|---|---|---|---|---|---|---|---|"
+HEADER = markdown_heads(
+    "data | machine | kernel | LIBSVM's tol | ms | LIBSVM ms | share of its time | objective behind its | vectors"
 )
 
 
 @dataclass(frozen=True)
 class Row:
-    """One machine on one set of data.
-
-    Attributes
-    ----------
-    data, machine, kernel : str
-    tol : float
-        LIBSVM's.
-    seconds, libsvm_seconds : float
-    behind : float
-        How far our dual objective is above LIBSVM's (both are minimized), relative; NaN for more than two classes.  Of
-        a path, how far our mean share of right answers on held-out samples is below LIBSVM's at any C.
-    vectors : int
-    """
+    """One machine on one set of data."""
 
     data: str
     machine: str
     kernel: str
-    tol: float
+    tol: float  # LIBSVM's
     seconds: float
     libsvm_seconds: float
+    # how far our dual objective is above LIBSVM's (both are minimized), relative; NaN for more than two classes; of a
+    # path, how far our mean share of right answers on held-out samples is below LIBSVM's at any C
     behind: float
     vectors: int
 
@@ -69,10 +59,8 @@ class Row:
     def line(self) -> str:
         """The row of the table."""
         behind = f"{self.behind:.0e}" if np.isfinite(self.behind) else "-"
-        return (
-            f"| {self.data} | {self.machine} | {self.kernel} | {self.tol:g} | {1e3 * self.seconds:.1f} "
-            f"| {1e3 * self.libsvm_seconds:.1f} | {self.share:.2f} | {behind} | {self.vectors} |"
-        )
+        times = f"{1e3 * self.seconds:.1f}", f"{1e3 * self.libsvm_seconds:.1f}", f"{self.share:.2f}"
+        return markdown_row(self.data, self.machine, self.kernel, f"{self.tol:g}", *times, behind, str(self.vectors))
 
 
 def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float]]]]:
@@ -86,7 +74,7 @@ def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float
     for size in (1000, 5000):
         sets[f"rings {size}"] = (partial(rings, size), [("rbf", LOOSE), ("rbf", TIGHT)])
         sets[f"linear {size}"] = (partial(many_vectors, size), [("linear", LOOSE)])
-    sets["digits"] = (_digits, [("rbf", LOOSE), ("poly", LOOSE)])
+    sets["digits"] = (partial(scaled, "load_digits"), [("rbf", LOOSE), ("poly", LOOSE)])
     for size in (300, 1000, 3000):
         sets[f"path {size}"] = (partial(many_vectors, size), [("rbf", LOOSE)])
     sets["few vectors 50000"] = (partial(few_vectors, 50000), [("rbf", LOOSE)])
@@ -132,9 +120,8 @@ def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: floa
     places = np.empty(y.size, dtype=int)
     for f, held_out in enumerate(stratified_folds(np.unique(y, return_inverse=True)[1])):
         places[held_out] = f
-    search = GridSearchCV(
-        LIBSVM(kernel=kernel, gamma=found.kernel_.gamma, tol=tol), {"C": CS}, cv=PredefinedSplit(places)
-    )
+    machine = LIBSVM(kernel=kernel, gamma=found.kernel_.gamma, tol=tol)
+    search = GridSearchCV(machine, {"C": CS}, cv=PredefinedSplit(places))
     libsvm_seconds, other = shortest(lambda: search.fit(X, y))
     behind = float((other.cv_results_["mean_test_score"] - found.scores_.mean(axis=1)).max())
     return Row(name, "SVCCV", kernel, tol, seconds, libsvm_seconds, behind, found.support_.size)
@@ -191,10 +178,3 @@ def curve(size: int) -> Data:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(size, 10))
     return X, X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.2 * rng.normal(size=size)
-
-
-def _digits() -> Data:
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    return X / 16.0, y

@@ -8,6 +8,8 @@ stands the fastest run of any of scikit-learn's solvers whose gradient is at mos
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,37 +22,24 @@ from models import LinearSVC, LinearSVR, LogisticRegression
 from .. import peers
 from ..programs import generate, learning
 from ..programs.sets import DataError, chosen
-from .shortest import shortest
+from .tables import markdown_heads, markdown_row
 
 Data = tuple[Any, np.ndarray]
 PRECISE = 1e-11  # relative gap of the objective to which all others are compared
 LEAST = 1e-10  # relative distance below which the other counts as exact
 TOLS = (1e-4, 1e-6, 1e-8)  # of the solvers of scikit-learn's logistic regression
 LOGISTIC_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
-HEADER = (
-    "| data | samples x features | machine | ms | other | its ms | share of its time | error | its error | default ms "
-    "| default gap |\n|---|---|---|---|---|---|---|---|---|---|---|"
+HEADER = markdown_heads(
+    "data | samples x features | machine | ms | other | its ms | share of its time | error | its error | default ms"
+    " | default gap"
 )
+RUNS, LONG_ENOUGH = 10, 1.0  # fits, and seconds, after which a time is not measured again
 MOST_FACTORED = 2000  # features up to which newton-cholesky is asked
 
 
 @dataclass(frozen=True)
 class Row:
-    """One machine on one set of data.
-
-    Attributes
-    ----------
-    data, machine : str
-    samples, features : int
-    seconds, other_seconds : float
-    error, other_error : float
-        Of a support vector machine the relative distance of the objective from the best one known, of a logistic
-        regression the largest entry of the gradient.
-    other : str
-        Which of the others it is, with its tolerance.
-    default_seconds, default_gap : float
-        Ours at its own tolerance, and the gap that it certifies, relative.
-    """
+    """One machine on one set of data."""
 
     data: str
     machine: str
@@ -58,21 +47,23 @@ class Row:
     features: int
     seconds: float
     other_seconds: float
+    # error, other_error: of a support vector machine the relative distance of the objective from the best one known, of
+    # a logistic regression the largest entry of the gradient
     error: float
     other_error: float
-    other: str
+    other: str  # which of the others it is, with its tolerance
+    # default_seconds, default_gap: ours at its own tolerance, and the gap that it certifies, relative
     default_seconds: float
     default_gap: float
     is_wrong: ClassVar[bool] = False
 
     def line(self) -> str:
         """In the table."""
-        return (
-            f"| {self.data} | {self.samples} x {self.features} | {self.machine} | {1e3 * self.seconds:.1f} "
-            f"| {self.other} "
-            f"| {1e3 * self.other_seconds:.1f} | {self.seconds / self.other_seconds:.2f} | {self.error:.0e} "
-            f"| {self.other_error:.0e} | {1e3 * self.default_seconds:.1f} | {max(self.default_gap, 0.0):.0e} |"
-        )
+        share, size = f"{self.seconds / self.other_seconds:.2f}", f"{self.samples} x {self.features}"
+        ours, its, default = (f"{1e3 * s:.1f}" for s in (self.seconds, self.other_seconds, self.default_seconds))
+        errors = (f"{error:.0e}" for error in (self.error, self.other_error))
+        gap = f"{max(self.default_gap, 0.0):.0e}"
+        return markdown_row(self.data, size, self.machine, ours, self.other, its, share, *errors, default, gap)
 
 
 def data_sets() -> dict[str, Callable[[], Data]]:
@@ -86,19 +77,13 @@ def data_sets() -> dict[str, Callable[[], Data]]:
         "dense, 300 features": lambda: _plane(20_000, 300),
         "dense wide": lambda: _plane(300, 2000),
         "sparse": lambda: _plane(20_000, 5000, 0.01),
-        "breast cancer": lambda: _scaled("load_breast_cancer"),
-        "digits": lambda: _scaled("load_digits"),
+        "breast cancer": lambda: scaled("load_breast_cancer"),
+        "digits": lambda: scaled("load_digits"),
     }
 
 
 def run(only: str | None = None) -> Iterator[Row]:
-    """The rows one after the other, of the data whose names match `only` (see `sets.matches`).
-
-    Raises
-    ------
-    DataError
-        No data match; or scikit-learn is not installed.
-    """
+    """The rows one after the other, of the data whose names match `only` (see `sets.matches`)."""
     wanted = chosen(list(data_sets()), only, "data")
     if not peers.is_installed("libsvm"):
         raise DataError("the comparison needs scikit-learn, for LIBLINEAR and the data: install the extra 'bench'")
@@ -122,6 +107,18 @@ def measure(name: str, X: Any, y: np.ndarray) -> Iterator[Row]:
         for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
             yield _support_vectors(name, X, signs + 0.1 * np.cos(np.arange(y.size)), loss)
     yield _logistic(name, X, y)
+
+
+def shortest(fit: Callable[[], Any], least: int = 1) -> tuple[float, Any]:
+    """Return the shortest processor time of at least `least` fits, as many as fit into a second or so, and a model."""
+    times: list[float] = []
+    while len(times) < min(least, RUNS) or (len(times) < RUNS and sum(times) <= LONG_ENOUGH):
+        begin = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = fit()
+        times.append(time.process_time() - begin)
+    return min(times), model
 
 
 def objective(X: Any, y: np.ndarray, loss: str, w: np.ndarray, b: float, epsilon: float) -> float:
@@ -198,7 +195,8 @@ def _plane(samples: int, features: int, density: float = 1.0) -> Data:
     return X, np.where(X @ rng.standard_normal(features) + 2.0 * rng.standard_normal(samples) > 0.0, 1, -1)
 
 
-def _scaled(loader: str) -> Data:
+def scaled(loader: str) -> Data:
+    """Samples of scikit-learn in units of their own."""
     import sklearn.datasets
 
     X, y = getattr(sklearn.datasets, loader)(return_X_y=True)

@@ -87,7 +87,8 @@ class Record:
         """Write the record as JSON, whole or not at all; what is not finite is null."""
         document = {name: getattr(self, name) for name in _DOCUMENT}
         document["measurements"] = [
-            {name: as_json(value) for name, value in asdict(m).items()} for m in self.measurements.values()
+            {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(m).items()}
+            for m in self.measurements.values()
         ]
         beside = path.with_suffix(".part")
         beside.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
@@ -122,9 +123,7 @@ def resume(path: Path, new: Record, fresh: bool = False) -> Record:
     for name, before, now in (("settings", old.settings, new.settings), ("machine", old.machine, new.machine)):
         changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
         if changed:
-            raise DataError(
-                f"{path} has other {name} ({', '.join(changed)}): give another --out, or --fresh to begin anew"
-            )
+            raise DataError(f"{path} has other {name} ({', '.join(changed)}): give another --out, or --fresh")
     kept = [m for m in old.measurements.values() if new.versions.get(m.solver) == old.versions.get(m.solver)]
     new.sessions, new.cold_starts = old.sessions + 1, old.cold_starts
     for measurement in kept:
@@ -161,8 +160,10 @@ def hardware() -> dict[str, Any]:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     except (AttributeError, ValueError, OSError):
         memory = 0.0
+    info = Path("/proc/cpuinfo")
+    found = re.search(r"^model name\s*:\s*(.*?)\s*$", info.read_text() if info.exists() else "", re.MULTILINE)
     return {
-        "processor": _processor(),
+        "processor": found.group(1) if found else platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "memory_gigabytes": round(memory),
         "system": f"{platform.system()} {platform.machine()}",
@@ -175,16 +176,6 @@ def without_paths(note: str) -> str:
     return re.sub(r"(?:[A-Za-z]:)?(?:[\\/][^\s\\/'\":,]+)+[\\/]", "", " ".join(note.split()))[:300]
 
 
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
 def version_of(distribution: str) -> str | None:
     """The version of what is installed under that name, None where nothing is."""
     try:
@@ -193,15 +184,10 @@ def version_of(distribution: str) -> str | None:
         return None
 
 
-def source_digest(packages: tuple[str, ...] = ("socp", "qp")) -> str:
-    """Tells one state of the engine, or of other packages, from another: twelve digits over the source text."""
+def source_digest() -> str:
+    """Tells one state of the engine from another: twelve digits over the source text."""
     root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
-    for package in packages:
+    for package in ("socp", "qp"):
         for path in sorted((root / package).rglob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]
-
-
-def as_json(value: Any) -> Any:
-    """A value as JSON has it, which has no infinity and no NaN: None in their place."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

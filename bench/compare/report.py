@@ -14,7 +14,7 @@ import numpy as np
 from ..programs.catalogue import REPEATED
 from .measurement import OURS, Record
 from .summary import SHIFT, TINY_SHIFT, Results, comparisons, profile
-from .tables import Table, outcome, tables
+from .tables import Table, all_times, tables
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 78em; padding: 0 1em; color: #222; }
@@ -22,7 +22,6 @@ table { border-collapse: collapse; margin: 0.5em 0 0.3em; font-size: 13px; font-
 th, td { padding: 2px 9px; text-align: right; border-bottom: 1px solid #e4e4e4; white-space: nowrap; }
 th { background: #f4f4f4; position: sticky; top: 0; }
 th.left, td.left { text-align: left; }
-td.wrong { background: #f6c6c0; } td.failed { color: #999; } td.fastest { background: #d7ecd4; font-weight: 600; }
 .wide { overflow-x: auto; } .note { color: #666; font-size: 13px; white-space: pre-line; }
 img { max-width: 100%; }
 """
@@ -44,31 +43,25 @@ def write(record: Record, folder: Path) -> list[Path]:
     """Write profile.png and scatter.png where matplotlib is installed, tables.txt, report.html; what was written."""
     results = results_of(record)
     pictures = _pictures(results) if find_spec("matplotlib") is not None else {}
-    written = []
-    for name, picture in pictures.items():
-        (folder / f"{name}.png").write_bytes(picture)
-        written.append(folder / f"{name}.png")
-    (folder / "tables.txt").write_text(terminal(record) + "\n", encoding="utf-8")
-    (folder / "report.html").write_text(page(record, pictures), encoding="utf-8")
-    return [*written, folder / "tables.txt", folder / "report.html"]
+    files = {f"{name}.png": picture for name, picture in pictures.items()}
+    files |= {"tables.txt": f"{terminal(record)}\n".encode(), "report.html": page(record, pictures).encode()}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return [folder / name for name in files]
 
 
 def page(record: Record, pictures: dict[str, bytes]) -> str:
     """The whole report as HTML with its pictures inside."""
     results = results_of(record)
     title = f"centralpath compared: {record.settings['set']}"
-    images = [
-        f'<p><img alt="{name}" src="data:image/png;base64,{base64.b64encode(picture).decode()}"></p>'
-        for name, picture in pictures.items()
-    ]
+    images = [html_image(name, picture) for name, picture in pictures.items()]
     first, *others = tables(record, results)
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f'<p class="note">{html.escape(_about(record))}</p>',
         html_table(first),
         *(images or ["<p>No pictures: matplotlib is not installed.</p>"]),
-        *map(html_table, others),
-        _times(results),
+        *map(html_table, (*others, all_times(results))),
     ]
     return document(title, body)
 
@@ -77,6 +70,11 @@ def document(title: str, body: list[str]) -> str:
     """A page of HTML."""
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
+
+
+def html_image(name: str, picture: bytes) -> str:
+    """A picture that is in the page itself."""
+    return f'<p><img alt="{name}" src="data:image/png;base64,{base64.b64encode(picture).decode()}"></p>'
 
 
 def _about(record: Record) -> str:
@@ -112,28 +110,6 @@ def html_table(table: Table) -> str:
     return f'<h2>{html.escape(table.title)}</h2><div class="wide"><table><tr>{heads}</tr>\n{rows}</table></div>{note}'
 
 
-def _times(results: Results) -> str:
-    """Every solver on every program; the fastest is marked."""
-    heads = "".join(f"<th>{html.escape(solver)}</th>" for solver in results.solvers)
-    rows = []
-    for program in results.programs:
-        found = {solver: results.best.get((program, solver)) for solver in results.solvers}
-        solved = [m.seconds for m in found.values() if m is not None and results.solved(m)]
-        fastest = min(solved, default=np.nan)
-        cells = []
-        for m in found.values():
-            kind = ""
-            if m is not None and results.solved(m):
-                kind = "fastest" if m.seconds == fastest else ""
-            elif m is not None:
-                kind = "wrong" if m.verdict == "WRONG" else "failed"
-            note = f' title="{html.escape(m.note)}"' if m is not None and m.note else ""
-            cells.append(f'<td class="{kind}"{note}>{html.escape(outcome(m, results))}</td>')
-        rows.append(f"<tr><td class=left>{html.escape(program)}</td>{''.join(cells)}</tr>")
-    table = f"<table><tr><th class=left>program</th>{heads}</tr>\n" + "\n".join(rows) + "</table>"
-    return f'<h2>All times</h2><div class="wide">{table}</div>'
-
-
 def _pictures(results: Results) -> dict[str, bytes]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -154,10 +130,8 @@ def _draw_profile(axes: Any, results: Results) -> None:
     steps = profile(results)
     last = max([10.0, *(float(factors[-1]) for factors, _ in steps.values() if factors.size)]) * 1.5
     for solver, (factors, shares) in steps.items():
-        x, y = (
-            np.concatenate([[1.0], factors, [last]]),
-            np.concatenate([[0.0], shares, shares[-1:] if shares.size else [0]]),
-        )
+        x = np.concatenate([[1.0], factors, [last]])
+        y = np.concatenate([[0.0], shares, shares[-1:] if shares.size else [0]])
         style = {"color": "black", "linewidth": 2.6, "zorder": 3} if solver == OURS else {"linewidth": 1.3}
         axes.step(x, y, where="post", label=solver, **style)
     axes.set(xscale="log", xlim=(1.0, last), ylim=(0.0, 1.02))

@@ -43,18 +43,11 @@ def verdict(status: Status, verification: Verification, promised: float = VERIFI
 
 def nonzeros(program: Program) -> int:
     """The nonzeros of all matrices; those of its factor and diagonal for a low-rank P."""
-    matrices = [program.A]
-    if isinstance(program, socp.ConeProgram):
-        matrices.append(program.G)
-    P = program.P
-    count = sum(int(matrix.nnz) for matrix in matrices)
-    if isinstance(P, socp.LowRank):
-        return count + int(np.count_nonzero(P.F)) + int(np.count_nonzero(P.d))
-    if isinstance(P, np.ndarray):
-        return count + int(np.count_nonzero(P))
+    P, count = program.P, int(program.A.nnz) + (int(program.G.nnz) if isinstance(program, socp.ConeProgram) else 0)
     if isinstance(P, qp.KernelMatrix):
         return count + P.shape[0] ** 2
-    return count + (0 if P is None else int(P.nnz))
+    parts = [P.F, P.d] if isinstance(P, socp.LowRank) else [P] if isinstance(P, np.ndarray) else []
+    return count + (int(sum(map(np.count_nonzero, parts))) if parts else 0 if P is None else int(P.nnz))
 
 
 def measured(about: dict[str, Any], program: Program, result: Answer, promised: float, runs: int = 1) -> Measurement:
@@ -121,9 +114,6 @@ def summary(table: list[Measurement], tol: float) -> str:
     """The counts of all verdicts and the total time."""
     counts = Counter(row.verdict for row in table)
     full = sum(row.verdict == "solved" and row.status == Status.OPTIMAL for row in table)
-    coarse = counts["solved"] - full
-    seconds = sum(row.seconds for row in table)
-    return (
-        f"{len(table)} programs: {counts['solved']} solved ({full} to {tol:g}, {coarse} to {VERIFIED_TOL:g}), "
-        f"{counts['certified']} certified, {counts['WRONG']} WRONG, {counts['failed']} failed; {seconds:.1f} s"
-    )
+    solved = f"{counts['solved']} solved ({full} to {tol:g}, {counts['solved'] - full} to {VERIFIED_TOL:g})"
+    others = f"{counts['certified']} certified, {counts['WRONG']} WRONG, {counts['failed']} failed"
+    return f"{len(table)} programs: {solved}, {others}; {sum(row.seconds for row in table):.1f} s"

@@ -8,7 +8,7 @@ performance profile         rho(f) = the share of the programs that a solver sol
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,14 +44,12 @@ class Results:
         for measurement in measurements:
             forms[measurement.program, measurement.solver].append(measurement)
         self.limit, self.shift = limit, shift
-        self.best = {key: self._better(found) for key, found in forms.items()}
+        # the faster of the solved; where none is solved a wrong one, so that it is counted
+        order = lambda m: (not self.solved(m), m.verdict != "WRONG", m.seconds)  # noqa: E731
+        self.best = {key: min(found, key=order) for key, found in forms.items()}
         self.programs = list(dict.fromkeys(program for program, _ in self.best))
         names = dict.fromkeys(solver for _, solver in self.best)
         self.solvers = sorted(names, key=lambda solver: solver != OURS)  # ours first, the others as they came
-
-    def _better(self, forms: Sequence[Measurement]) -> Measurement:
-        """The faster of the solved; where none is solved a wrong one, so that it is counted."""
-        return min(forms, key=lambda m: (not self.solved(m), m.verdict != "WRONG", m.seconds))
 
     def solved(self, measurement: Measurement | None) -> bool:
         """Verified, within the limit."""
@@ -111,33 +109,16 @@ def summaries(results: Results, programs: Iterable[str] | None = None) -> list[S
             continue
         mine = [results.best[program, solver] for program in taken]
         ours = {program: results.best.get((program, OURS)) for program in taken}
-        both = [
-            (m.iterations, our.iterations)
-            for m in mine
-            if (our := ours[m.program]) is not None
-            and results.solved(our)
-            and results.solved(m)
-            and min(m.iterations, our.iterations) >= 0
-        ]
-        iterations = np.mean(both, axis=0) if both else (float("nan"),) * 2
+        pairs = [(m, our) for m in mine if (our := ours[m.program]) is not None]
+        solved_by_both = [(m, our) for m, our in pairs if results.solved(m) and results.solved(our)]
+        both = [(m.iterations, our.iterations) for m, our in solved_by_both if min(m.iterations, our.iterations) >= 0]
+        steps, our_steps = map(float, np.mean(both, axis=0) if both else (np.nan, np.nan))
         peaks = [m.peak_megabytes for m in mine if np.isfinite(m.peak_megabytes)]
-        shared = [program for program in taken if ours[program] is not None]
-        wrong = sum(m.verdict == "WRONG" for m in mine)
-        solved = sum(map(results.solved, mine))
-        lines.append(
-            Summary(
-                solver,
-                taken=len(taken),
-                solved=solved,
-                wrong=wrong,
-                failed=len(taken) - solved - wrong,
-                mean=results.mean(solver, taken),
-                our_mean=results.mean(OURS, shared) if len(shared) == len(taken) else float("nan"),
-                iterations=float(iterations[0]),
-                our_iterations=float(iterations[1]),
-                peak_megabytes=max(peaks, default=float("nan")),
-            )
-        )
+        wrong, solved = sum(m.verdict == "WRONG" for m in mine), sum(map(results.solved, mine))
+        counts = len(taken), solved, wrong, len(taken) - solved - wrong
+        our_mean = results.mean(OURS, taken) if all(ours.values()) else np.nan
+        peak = max(peaks, default=np.nan)
+        lines.append(Summary(solver, *counts, results.mean(solver, taken), our_mean, steps, our_steps, peak))
     return lines
 
 

@@ -38,9 +38,19 @@ class Table:
         return "\n".join([self.title, *lines, *([self.note] if self.note else [])])
 
 
+def markdown_row(*cells: str) -> str:
+    """A line of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
 def markdown_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a table in Markdown; the first row has the heads."""
-    return [f"| {' | '.join(cells)} |" for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+    return [markdown_row(*cells) for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+
+
+def markdown_heads(heads: str) -> str:
+    """The first two lines of a table in Markdown, from its heads with bars between."""
+    return "\n".join(markdown_lines([heads.split(" | ")]))
 
 
 def tables(record: Record, results: Results) -> list[Table]:
@@ -71,43 +81,30 @@ def _solvers(record: Record, results: Results) -> Table:
     heads = ["solver", "version", "programs", "solved", "wrong", "failed", "mean", "ours", "ours/its", "iterations"]
     heads += ["ours ", "memory", "cold start"]
     rows = [_solver_row(record, line) for line in summaries(results)]
-    shift = seconds(results.shift)
-    return Table(
-        "All programs",
-        heads,
-        rows,
-        f"mean: shifted geometric mean (shift {shift}) over the programs that the solver takes, a failure counts "
-        f"{seconds(results.limit)};\nours: our mean over the same programs; wrong: claimed, but the answer does not "
-        "verify; iterations: means over what both solved;\ncold start: from importing the solver to its first answer.",
-        left=("version",),
+    note = (
+        f"mean: shifted geometric mean (shift {seconds(results.shift)}) over the programs that the solver takes, a "
+        f"failure counts {seconds(results.limit)};\nours: our mean over the same programs; wrong: claimed, but the "
+        "answer does not verify; iterations: means over what both solved;\n"
+        "cold start: from importing the solver to its first answer."
     )
+    return Table("All programs", heads, rows, note, left=("version",))
 
 
 def _solver_row(record: Record, line: Summary) -> list[str]:
     memory = f"{line.peak_megabytes:.0f} MB" if math.isfinite(line.peak_megabytes) else "-"
     iterations = [f"{value:.1f}" if math.isfinite(value) else "-" for value in (line.iterations, line.our_iterations)]
-    ours = line.solver == OURS
-    return [
-        line.solver,
-        record.versions.get(line.solver) or "-",
-        *(str(count) for count in (line.taken, line.solved, line.wrong, line.failed)),
-        seconds(line.mean),
-        "" if ours else seconds(line.our_mean),
-        "" if ours else ratio(line.ratio),
-        iterations[0],
-        "" if ours else iterations[1],
-        memory,
-        seconds(record.cold_starts.get(line.solver, math.nan)),
-    ]
+    ours = [seconds(line.our_mean), ratio(line.ratio), iterations[1]] if line.solver != OURS else [""] * 3
+    counts = [str(count) for count in (line.taken, line.solved, line.wrong, line.failed)]
+    start = seconds(record.cold_starts.get(line.solver, math.nan))
+    version = record.versions.get(line.solver) or "-"
+    return [line.solver, version, *counts, seconds(line.mean), *ours[:2], iterations[0], ours[2], memory, start]
 
 
 def _classes(results: Results) -> Table:
     """By class: our mean, and that of the peer with the lowest mean among those that take the whole class."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for (program, _), measurement in results.best.items():
-        names = groups.setdefault(measurement.group, [])
-        if program not in names:
-            names.append(program)
+        groups.setdefault(measurement.group, {})[program] = None
     rows = []
     for group, programs in groups.items():
         lines = summaries(results, programs)
@@ -116,18 +113,10 @@ def _classes(results: Results) -> Table:
         best = min(others, key=lambda line: line.mean, default=None)
         if not group or ours is None:
             continue
-        rows.append(
-            [
-                group,
-                str(len(programs)),
-                f"{ours.solved}/{ours.wrong}",
-                seconds(ours.mean),
-                "-" if best is None else best.solver,
-                "-" if best is None else f"{best.solved}/{best.wrong}",
-                "-" if best is None else seconds(best.mean),
-                "-" if best is None else ratio(ours.mean / best.mean),
-            ]
-        )
+        cells = ["-"] * 4
+        if best is not None:
+            cells = [best.solver, f"{best.solved}/{best.wrong}", seconds(best.mean), ratio(ours.mean / best.mean)]
+        rows.append([group, str(len(programs)), f"{ours.solved}/{ours.wrong}", seconds(ours.mean), *cells])
     heads = ["class", "programs", "solved/wrong", "ours", "best peer", "solved/wrong ", "its mean", "ours/its"]
     return Table("By class", heads, rows, left=("best peer",))
 
@@ -138,18 +127,12 @@ def _programs(results: Results) -> Table:
     for line in comparisons(results):
         m, best = line.ours, line.best
         shape = next((other for other in (m, best) if other is not None and other.n), m)
-        rows.append(
-            [
-                line.program,
-                *(str(count) if shape.n else "-" for count in (shape.n, shape.m, shape.nnz)),
-                outcome(m, results),
-                _count(m.iterations),
-                "-" if best is None else f"{best.solver} {best.form}".strip(),
-                "-" if best is None else seconds(best.seconds),
-                "-" if best is None else _count(best.iterations),
-                ratio(line.ratio),
-            ]
-        )
+        sizes = [str(count) if shape.n else "-" for count in (shape.n, shape.m, shape.nnz)]
+        cells = ["-"] * 3
+        if best is not None:
+            cells = [f"{best.solver} {best.form}".strip(), seconds(best.seconds), _count(best.iterations)]
+        ours = outcome(m, results), _count(m.iterations)
+        rows.append([line.program, *sizes, *ours, *cells, ratio(line.ratio)])
     return Table("Every program", heads, rows, left=("best peer",))
 
 
@@ -173,9 +156,19 @@ def _troubles(results: Results) -> Table:
         or (m.solver == OURS and not results.solved(m))
     ]
     heads = ["program", "solver", "status", "verdict", "residual", "note"]
-    return Table(
-        "Wrong, crashed, refused, and what we do not solve", heads, rows, left=("solver", "status", "verdict", "note")
-    )
+    left = ("solver", "status", "verdict", "note")
+    return Table("Wrong, crashed, refused, and what we do not solve", heads, rows, left=left)
+
+
+def all_times(results: Results) -> Table:
+    """Every solver on every program."""
+    rows = []
+    for program in results.programs:
+        found = [results.best.get((program, solver)) for solver in results.solvers]
+        fastest = min((m.seconds for m in found if m is not None and results.solved(m)), default=math.nan)
+        marks = [" *" if m is not None and m.seconds == fastest and results.solved(m) else "" for m in found]
+        rows.append([program, *(outcome(m, results) + mark for m, mark in zip(found, marks))])
+    return Table("All times", ["program", *results.solvers], rows, "*: the fastest")
 
 
 def _worst(m: Measurement) -> float:

@@ -114,9 +114,8 @@ def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], 
         def call(program: Any, tol: float, limit: float) -> answer.Answer:
             found = function(program, tol, limit)
             if not isinstance(found, answer.Answer):
-                raise TypeError(
-                    f"{solver} must return a bench.answers.answer.Answer, but a {type(found).__name__} came"
-                )
+                kind = type(found).__name__
+                raise TypeError(f"{solver} must return a bench.answers.answer.Answer, but a {kind} came")
             return found
 
         return call

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
 
-from .source import Source, check, locate, read_lines
+from .source import Folder, Source, check, locate, read_rows
 
 SOURCE = Source(
     "uci/Default.csv",
@@ -30,10 +29,10 @@ class Default:
     income: np.ndarray
 
 
-def default(data: str | os.PathLike[str] | None = None) -> Default:
+def default(data: Folder = None) -> Default:
     """The customers of the ISLR data set "Default"."""
     path = locate(SOURCE, data)
-    rows = [[part.strip().strip('"') for part in line.split(",")] for line in read_lines(path)]
+    rows = [[part.strip('"') for part in row] for row in read_rows(path)]
     check(len(rows) > 1 and rows[0][-4:] == NAMES, path, f"a table with the columns {NAMES}", str(rows[:1])[:80])
     columns = np.array([row[-4:] for row in rows[1:]], dtype=object)
     answers = {"Yes": True, "No": False}

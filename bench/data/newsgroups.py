@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tarfile
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from .source import Source, check, locate
+from .source import Folder, Source, check, locate, read_archive
 
 SOURCE = Source(
     "20news-bydate.tar.gz",
@@ -32,18 +31,13 @@ class Newsgroups:
     bodies: list[str]
 
 
-def newsgroups(data: str | os.PathLike[str] | None = None, groups: Collection[str] | None = None) -> Newsgroups:
+def newsgroups(data: Folder = None, groups: Collection[str] | None = None) -> Newsgroups:
     """The posts of some groups, or of all."""
     path = locate(SOURCE, data)
     posts = []
-    with tarfile.open(path) as archive:
-        for member in archive:
-            parts = member.name.split("/")
-            if not member.isfile() or len(parts) < 3 or (groups is not None and parts[-2] not in groups):
-                continue
-            file = archive.extractfile(member)
-            text = file.read().decode("latin-1") if file is not None else ""
-            posts.append((parts[-2], parts[-1], parts[-3].endswith("train"), text))
+    for name, text in read_archive(path, lambda name: groups is None or Path(name).parent.name in groups):
+        part, group, number = name.split("/")[-3:]
+        posts.append((group, number, part.endswith("train"), text))
     found = {group for group, *_ in posts}
     missing = sorted(set(groups) - found) if groups is not None else []
     check(bool(posts) and not missing, path, f"posts of {', '.join(missing) or 'newsgroups'}", "none of them")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import html
-import os
 import re
-import tarfile
 from dataclasses import dataclass
 
 import numpy as np
 
-from .source import Source, check, locate
+from .source import Folder, Source, check, locate, read_archive
 
 SOURCE = Source(
     "reuters21578.tar.gz",
@@ -37,24 +35,20 @@ class Reuters:
         return np.array([topic in topics for topics in self.topics])
 
 
-def reuters(data: str | os.PathLike[str] | None = None) -> Reuters:
+def reuters(data: Folder = None) -> Reuters:
     """The articles of the ModApte split: those with TOPICS="YES" that LEWISSPLIT puts to TRAIN or TEST."""
     path = locate(SOURCE, data)
     topics, is_train, titles, bodies = [], [], [], []
-    with tarfile.open(path) as archive:
-        files = sorted((m for m in archive if m.isfile() and m.name.endswith(".sgm")), key=lambda member: member.name)
-        for member in files:
-            file = archive.extractfile(member)
-            text = file.read().decode("latin-1") if file is not None else ""
-            for attributes, article in ARTICLE.findall(text):
-                split = _attribute(attributes, "LEWISSPLIT")
-                if _attribute(attributes, "TOPICS") != "YES" or split not in ("TRAIN", "TEST"):
-                    continue
-                listed = TOPICS.search(article)
-                topics.append(frozenset(re.findall(r"<D>(.*?)</D>", listed.group(1)) if listed else ()))
-                is_train.append(split == "TRAIN")
-                titles.append(_element(article, "TITLE"))
-                bodies.append(_element(article, "BODY"))
+    for _, text in sorted(read_archive(path, lambda name: name.endswith(".sgm"))):
+        for attributes, article in ARTICLE.findall(text):
+            split = _attribute(attributes, "LEWISSPLIT")
+            if _attribute(attributes, "TOPICS") != "YES" or split not in ("TRAIN", "TEST"):
+                continue
+            listed = TOPICS.search(article)
+            topics.append(frozenset(re.findall(r"<D>(.*?)</D>", listed.group(1)) if listed else ()))
+            is_train.append(split == "TRAIN")
+            titles.append(_element(article, "TITLE"))
+            bodies.append(_element(article, "BODY"))
     check(bool(topics), path, "articles in <REUTERS> elements of .sgm files", "none")
     return Reuters(topics, np.array(is_train), titles, bodies)
 

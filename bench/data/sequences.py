@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
 
-from .source import Source, check, locate, read_lines
+from .source import Folder, Source, check, locate, read_rows
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/molecular-biology"
 PROMOTERS = Source(
@@ -35,19 +34,19 @@ class Sequences:
         return np.array([table[np.frombuffer(string.encode("ascii"), np.uint8)] for string in self.strings])
 
 
-def promoters(data: str | os.PathLike[str] | None = None) -> Sequences:
+def promoters(data: Folder = None) -> Sequences:
     """106 sequences of 57 bases, 50 before to 6 behind where transcription starts; labels "+" (promoter) and "-"."""
     return _read(PROMOTERS, data, 57, {"+", "-"})
 
 
-def splice_junctions(data: str | os.PathLike[str] | None = None) -> Sequences:
+def splice_junctions(data: Folder = None) -> Sequences:
     """3,190 sequences of 60 bases around a possible junction; labels "EI" (donor), "IE" (acceptor) and "N"."""
     return _read(SPLICE, data, 60, {"EI", "IE", "N"})
 
 
-def _read(source: Source, data: str | os.PathLike[str] | None, length: int, classes: set[str]) -> Sequences:
+def _read(source: Source, data: Folder, length: int, classes: set[str]) -> Sequences:
     path = locate(source, data)
-    rows = [[part.strip() for part in line.split(",")] for line in read_lines(path)]
+    rows = read_rows(path)
     if rows and rows[0][0] not in classes:  # some copies have a row of names
         rows = rows[1:]
     strings = [row[-1].upper() for row in rows]

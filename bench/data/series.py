@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from .source import Source, check, locate, read_lines
+from .source import Folder, Source, check, locate, read_rows
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 LIBRAS = Source("uci/movement_libras.data", f"{UCI}/libras/movement_libras.data", "Libras hand movements")
@@ -31,13 +30,13 @@ class Series:
     labels: np.ndarray
 
 
-def libras(data: str | os.PathLike[str] | None = None) -> Series:
+def libras(data: Folder = None) -> Series:
     """360 movements of 15 kinds (labels 1 to 15), each 45 points in the unit square."""
     path = locate(LIBRAS, data)
-    lines = read_lines(path)
-    if lines and not _is_number(lines[0].split(",")[0]):  # some copies have a row of names
-        lines = lines[1:]
-    rows = _numbers(lines, ",", 2 * FRAMES + 1, path)
+    parts = read_rows(path)
+    if parts and not _is_number(parts[0][0]):  # some copies have a row of names
+        parts = parts[1:]
+    rows = _numbers(parts, 2 * FRAMES + 1, path)
     labels = rows[:, -1].astype(np.int64)
     good = set(labels) <= set(range(1, MOVEMENTS + 1))
     check(good, path, f"labels 1 to {MOVEMENTS} at the end of each line", "others")
@@ -45,7 +44,7 @@ def libras(data: str | os.PathLike[str] | None = None) -> Series:
     return Series(list(points), labels)
 
 
-def japanese_vowels(data: str | os.PathLike[str] | None = None) -> Series:
+def japanese_vowels(data: Folder = None) -> Series:
     """Utterances of two vowels by nine speakers (labels 1 to 9): 7 to 29 frames of 12 LPC cepstrum coefficients."""
     train, train_labels = _utterances(locate(VOWELS_TRAIN, data), TRAIN_UTTERANCES)
     test, test_labels = _utterances(locate(VOWELS_TEST, data), TEST_UTTERANCES)
@@ -54,19 +53,18 @@ def japanese_vowels(data: str | os.PathLike[str] | None = None) -> Series:
 
 def _utterances(path: Path, counts: tuple[int, ...]) -> tuple[list[np.ndarray], np.ndarray]:
     """The blocks of lines between lines that are blank or, in newer copies, hold nothing but ones."""
-    blocks: list[list[str]] = [[]]
+    blocks: list[list[list[str]]] = [[]]
     for line in path.read_text(encoding="utf-8").splitlines():
         if set(line.split()) - {"1.0", "1.00"}:
-            blocks[-1].append(line)
+            blocks[-1].append(line.split())
         elif blocks[-1]:
             blocks.append([])
-    series = [_numbers(block, None, COEFFICIENTS, path) for block in blocks if block]
+    series = [_numbers(block, COEFFICIENTS, path) for block in blocks if block]
     check(len(series) == sum(counts), path, f"{sum(counts)} utterances", str(len(series)))
     return series, np.repeat(np.arange(1, len(counts) + 1), counts)
 
 
-def _numbers(lines: list[str], separator: str | None, columns: int, path: Path) -> np.ndarray:
-    rows = [line.split(separator) for line in lines]
+def _numbers(rows: list[list[str]], columns: int, path: Path) -> np.ndarray:
     wrong = [row for row in rows if len(row) != columns or not all(map(_is_number, row))]
     check(bool(rows) and not wrong, path, f"lines of {columns} numbers", repr(wrong[0])[:60] if wrong else "nothing")
     return np.array(rows, dtype=np.float64)

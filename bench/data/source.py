@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import tarfile
 import tempfile
 import urllib.request
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..programs.sets import DATA_VARIABLE, DataError
+from ..programs.sets import DATA_VARIABLE, DataError, Folder
 
 TIMEOUT = 30.0
 """Seconds that a server may be silent."""
@@ -27,7 +29,7 @@ class Source:
     what: str
 
 
-def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
+def data_folder(data: Folder = None) -> Path:
     """The folder that is given, else ``$CENTRALPATH_DATA``, else the user's cache."""
     given = data if data is not None else os.environ.get(DATA_VARIABLE)
     if given:
@@ -40,7 +42,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "centralpath"
 
 
-def locate(source: Source, data: str | os.PathLike[str] | None = None) -> Path:
+def locate(source: Source, data: Folder = None) -> Path:
     """The file of a source, downloaded when it is not in the folder.
 
     Examples
@@ -86,6 +88,15 @@ def check(holds: bool, path: Path, expected: str, came: str) -> None:
         raise DataError(f"{path} is not what it should be: expected {expected}, but {came} came")
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a text file that are not blank."""
-    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+def read_archive(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """The names and texts of those files of an archive whose names are wanted."""
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if is_wanted(member.name) and (file := archive.extractfile(member)) is not None:
+                yield member.name, file.read().decode("latin-1")
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """The parts between commas of each line of a text file that is not blank."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [[part.strip() for part in line.split(",")] for line in lines if line.strip()]

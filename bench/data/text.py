@@ -6,14 +6,14 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from .source import cache_folder
+from .source import Folder, Source, cache_folder, locate
 
 ADDRESS = r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+"
 NUMBER = r"\d+(?:[.,:/]\d+)*"
@@ -93,21 +93,21 @@ class Tokens:
         return matrix
 
 
-def cached_tokens(name: str, source: Path, texts: Callable[[], Iterable[Sequence[str]]]) -> Tokens:
-    """The tokens of `texts()`, computed once for a source and kept in the user's cache.
+def cached_tokens(name: str, source: Source, data: Folder, texts: Iterable[Sequence[str]]) -> Tokens:
+    """The tokens of texts, which are read once for a source and kept in the user's cache.
 
     The file's name has the checksum of the source and of this module's text, so that other data or other code
     do not find it.
     """
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    with source.open("rb") as file:
+    with locate(source, data).open("rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
             digest.update(block)
     path = cache_folder() / "tokens" / f"{name}-{digest.hexdigest()[:16]}.npz"
     if path.is_file():
         with np.load(path) as kept:
             return Tokens(kept["vocabulary"], kept["words"], kept["start"])
-    tokens = Tokens.of(texts())
+    tokens = Tokens.of(texts)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}.npz")
     np.savez_compressed(unfinished, vocabulary=tokens.vocabulary, words=tokens.words, start=tokens.start)

@@ -15,34 +15,21 @@ import scipy.sparse as sp
 from models import MultiTaskSVC, class_means, discriminant
 
 from ..compare.tables import Table
-from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .nouns import NounPosts, Task, noun_posts
-from .setups import (
-    FIRST,
-    SHARE_OF_TRAINING,
-    TEXTS,
-    Draw,
-    Hyperplane,
-    accuracy,
-    both_texts,
-    draw,
-    fit_bilevel,
-    fit_machine,
-    in_words,
-    prior_of,
-    setups,
-)
-from .shares import LEVEL, grid, grouped, mean_and_error, p_of, panels, shown, standard_errors
+from ..metrics import paired_p
+from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .nouns import NounPosts, Task
+from .setups import FIRST, SHARE_OF_TRAINING, TEXTS, Draw, Hyperplane, OnNewsgroups, accuracy, draw, in_words, setups
+from .shares import LEVEL, draw_lines, grid, grouped, mean_and_error, means_shown, panels, shown, standard_errors
 
-LABELS = ("atheism", "guns", "mideast")
 SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 KINDS = {"bilevel": "bilevel gen/discr", "svm": "SVM", "multitask": "multi-task SVM", "lda": "LDA on 90 %"}
-STYLES = {"bilevel": "o-", "svm": "s--", "multitask": "^:", "lda": "-"}
-CURVES = ("bilevel", "svm", "multitask")
+STYLES = {"bilevel": "o-", "svm": "s--", "multitask": "^:"}
 MULTITASK: dict[str, Any] = {"C1": 1.0, "C2": 1000.0, "tol": 1e-8}
 C2_VALUES = (0.1, 0.5, 1.0, 2.0, 10.0, 1000.0, 1e5, 1e10)
 UNUSED = 1000  # the first seed that no other experiment has
 NEAR_MARGIN, MARGIN_TOL = 0.02, 1e-6
+EXCEPTED: tuple[Task, Task] = (("guns", "mideast"), ("atheism", "mideast"))
+"""Experiment 4, which the claim excepts."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +39,8 @@ class Prepared:
     texts: dict[str, NounPosts]
     needed: dict[tuple[str, Task, int], np.ndarray] = field(default_factory=dict)
 
-    def needed_of(self, text: str, train: Task, seed: int, trained: np.ndarray) -> np.ndarray:
-        """`needed_alone` of a text."""
-        at = text, train, seed
-        if at not in self.needed:
-            self.needed[at] = needed_alone(self.texts[text], train, trained)
-        return self.needed[at]
 
-
-class Curves(Experiment):
+class Curves(OnNewsgroups):
     """Figure 5.2."""
 
     name = "bilevel-curves"
@@ -79,91 +59,93 @@ class Curves(Experiment):
         differences="The figure's sizes are not given. Two texts: the by-date copy lacks headers of the original "
         "collection, so the words of the group's name are put back in the second.",
     )
-    repeats = 100
+    few = 1
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
+    def setups(self, quick: bool) -> list[Parameters]:
         shares = SHARES[:1] + SHARES[3:4] if quick else SHARES
         return [
             {**own, "train": list(train), "test": list(test), **other}
             for own in grid(text=TEXTS[: 1 if quick else 2])
-            for train, test in setups(LABELS)[: 3 if quick else None]
-            for other in grid(share=shares, seed=range(1 if quick else repeats))
+            for train, test in setups(self.labels)[: 3 if quick else None]
+            for other in grid(share=shares)
         ]
 
-    def prepare(self, data: str | None, quick: bool) -> Prepared:
-        return Prepared(both_texts(noun_posts(data, LABELS)))
+    def prepare(self, data: str | None, quick: bool) -> Any:
+        return Prepared(super().prepare(data, quick))
 
     def run(self, prepared: Prepared, parameters: Parameters) -> Result:
         """The accuracies in percent."""
-        posts = prepared.texts[parameters["text"]]
-        train: Task = tuple(parameters["train"])
-        test: Task = tuple(parameters["test"])
-        drawn = draw(posts, train, test, parameters["share"], parameters["seed"])
-        prior = prior_of(posts, train, test, drawn.trained)
-        needed = prepared.needed_of(parameters["text"], train, parameters["seed"], drawn.trained)
+        posts, seed = prepared.texts[parameters["text"]], parameters["seed"]
+        train, test = tuple(parameters["train"]), tuple(parameters["test"])
+        drawn = draw(posts, train, test, parameters["share"], seed)
+        at = parameters["text"], train, seed
+        if at not in prepared.needed:
+            prepared.needed[at] = needed_alone(posts, train, drawn.trained)
         hyperplanes = {
-            "bilevel": fit_bilevel(posts, test, prior, drawn.fitted),
-            "svm": fit_machine(posts, test, drawn.fitted),
-            "multitask": fit_multitask(posts, train, test, drawn, needed),
+            "bilevel": drawn.fit_bilevel(drawn.prior()),
+            "svm": drawn.fit_machine(),
+            "multitask": fit_multitask(drawn, prepared.needed[at]),
         }
-        found = {name: accuracy(posts, test, drawn.held_out, plane) for name, plane in hyperplanes.items()}
-        found["lda"] = discriminant_on_most(posts, test, parameters["seed"])
-        return {"samples": int(drawn.fitted.size), **found}
+        found = {name: drawn.accuracy(plane) for name, plane in hyperplanes.items()}
+        return {"samples": int(drawn.fitted.size), **found, "lda": discriminant_on_most(posts, test, seed)}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        return [_table(text, own) for text, own in grouped(runs, "text").items()]
+        heads = ["set-up", "training posts", *KINDS.values(), "repeats"]
+        found = []
+        for text, own in grouped(runs, "text").items():
+            rows = [
+                [in_words(*setup), str(samples), *means_shown(group, KINDS), str(len(group))]
+                for (*setup, samples), group in grouped(own, "train", "test", "samples").items()
+            ]
+            found.append(Table(f"Text: {text}", heads, rows, "Accuracy in %, mean and 95 % confidence interval."))
+        return found
 
     def figure(self, runs: list[Result]) -> Any:
         rows = 2 * len(grouped(runs, "text"))
         figure, places = panels(rows, 3, (11.0, 3.0 * rows), "accuracy, %", sharey=True)
         for axes, ((text, *setup), group) in zip(places.flat, grouped(runs, "text", "train", "test").items()):
-            for kind in [kind for kind in KINDS if kind in group[0]]:
-                x, y, error = np.array(curve(group, kind)).T
-                if kind == "lda":
-                    axes.axhline(y.mean(), color="gray", label=KINDS[kind])
-                else:
-                    axes.errorbar(x, y, error, fmt=STYLES[kind], capsize=2, markersize=4, label=KINDS[kind])
-            axes.set(xscale="log", xlabel="training posts of the test task")
+            curves = _curves(group)
+            line = np.mean([y for _, y, _ in curves.pop("lda")])
+            draw_lines(axes, {KINDS[kind]: curve for kind, curve in curves.items()}, STYLES.values(), xscale="log")
+            axes.axhline(line, color="gray", label=KINDS["lda"])
+            axes.set_xlabel("training posts of the test task")
             axes.set_title(f"{in_words(*setup)} ({text})", fontsize=9)
         places.flat[0].legend(fontsize=8)
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """On every text for itself."""
+        """On every text for itself; a curve is the points of its sizes, posts first."""
         parts = []
         for text, own in grouped(runs, "text").items():
-            ends, setups = _ends(own), list(grouped(own, "train", "test"))
-            kinds = [kind for kind in CURVES[1:] if all(kind in end for end in ends)]
-            leads = np.array(
-                [[[end["bilevel"][k][1] - end[kind][k][1] for kind in kinds] for end in ends] for k in (0, -1)]
-            )
-            others = [lead for setup, lead in zip(setups, leads[0]) if setup != EXCEPTED]
-            above, both = _against_lda(ends)
-            grown = min(end["bilevel"][-1][1] - end["bilevel"][0][1] for end in ends)
-            fall = standard_errors(_falls(own, kinds))
-            name = text.rstrip(":")
-            parts += [
-                Part(f"{name}: it improves with the training set: least growth", grown, ">", 0.0),
-                Part(
-                    f"{name}: it is ahead on the smallest set but in experiment 4: least lead", np.min(others), ">", 0.0
-                ),
-                Part(f"{name}: the curves converge: fall of the leads in standard errors", fall, ">", 2.0),
-                Part(f"{name}: the SVM ends above LDA in four of six: share", above / len(ends), ">=", 2.0 / 3.0),
-                Part(
-                    f"{name}: at some size the bilevel classifier is above both: share",
-                    both / len(ends),
-                    ">=",
-                    2.0 / 3.0,
-                ),
+            ends = {setup: _curves(group) for setup, group in grouped(own, "train", "test").items()}
+            leads = [
+                end["bilevel"][0][1] - end[kind][0][1]
+                for setup, end in ends.items()
+                for kind in ("svm", "multitask")
+                if setup != EXCEPTED
             ]
+            lines = [float(np.mean([point[1] for point in end["lda"]])) for end in ends.values()]
+            above = np.mean([end["svm"][-1][1] > line for end, line in zip(ends.values(), lines)])
+            both = np.mean(
+                [
+                    any(ours[1] > max(line, other[1]) for ours, other in zip(end["bilevel"], end["svm"]))
+                    for end, line in zip(ends.values(), lines)
+                ]
+            )
+            fall = standard_errors(_falls(own))
+            grown = min(end["bilevel"][-1][1] - end["bilevel"][0][1] for end in ends.values())
+            found = [
+                Part("it improves with the training set: least growth", grown, ">", 0.0),
+                Part("it is ahead on the smallest set but in experiment 4: least lead", min(leads), ">", 0.0),
+                Part("the curves converge: fall of the leads in standard errors", fall, ">", 2.0),
+                Part("the SVM ends above LDA in four of six: share", float(above), ">=", 2.0 / 3.0),
+                Part("at some size the bilevel classifier is above both: share", float(both), ">=", 2.0 / 3.0),
+            ]
+            parts += [part._replace(words=f"{text.rstrip(':')}: {part.words}") for part in found]
         return verdict_of(parts)
 
 
-EXCEPTED: tuple[Task, Task] = (("guns", "mideast"), ("atheism", "mideast"))
-"""Experiment 4, which the claim excepts."""
-
-
-class MultiTaskConstant(Experiment):
+class MultiTaskConstant(OnNewsgroups):
     """The choice of C_2 in section 5.3."""
 
     name = "multitask-c2"
@@ -177,25 +159,18 @@ class MultiTaskConstant(Experiment):
     )
     repeats = 20
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        seeds = range(UNUSED, UNUSED + (min(repeats, 2) if quick else repeats))
-        return grid(text=TEXTS, seed=seeds)
+    def setups(self, quick: bool) -> list[Parameters]:
+        return grid(text=TEXTS)
 
-    def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        return both_texts(noun_posts(data, LABELS))
+    def seeds(self, setup: Parameters, repeats: int) -> range:
+        return range(UNUSED, UNUSED + repeats)
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
         """The accuracies in percent, one a value of C_2, and that of the plain machine."""
-        posts, (train, test) = prepared[parameters["text"]], FIRST
-        drawn = draw(posts, train, test, SHARES[0], parameters["seed"])
-        found = []
-        for C2 in C2_VALUES:
-            needed = needed_alone(posts, train, drawn.trained, C2)
-            found.append(accuracy(posts, test, drawn.held_out, fit_multitask(posts, train, test, drawn, needed, C2)))
-        return {
-            "multitask": found,
-            "svm": accuracy(posts, test, drawn.held_out, fit_machine(posts, test, drawn.fitted)),
-        }
+        posts = prepared[parameters["text"]]
+        drawn = draw(posts, *FIRST, SHARES[0], parameters["seed"])
+        planes = [fit_multitask(drawn, needed_alone(posts, FIRST[0], drawn.trained, C2), C2) for C2 in C2_VALUES]
+        return {"multitask": list(map(drawn.accuracy, planes)), "svm": drawn.accuracy(drawn.fit_machine())}
 
     def tables(self, runs: list[Result]) -> list[Table]:
         texts = grouped(runs, "text")
@@ -208,8 +183,8 @@ class MultiTaskConstant(Experiment):
 
     def figure(self, runs: list[Result]) -> Any:
         figure, ((axes,),) = panels(1, 1, (5.4, 3.6))
-        for text, means in self._means(runs).items():
-            axes.semilogx(C2_VALUES, means, "o-", label=text)
+        for text, own in grouped(runs, "text").items():
+            axes.semilogx(C2_VALUES, np.mean([run["multitask"] for run in own], axis=0), "o-", label=text)
         axes.set(xlabel="C_2", ylabel="accuracy, %")
         axes.legend()
         return figure
@@ -220,28 +195,23 @@ class MultiTaskConstant(Experiment):
         for text, own in grouped(runs, "text").items():
             found = np.array([run["multitask"] for run in own])
             best = int(found.mean(axis=0).argmax())
-            p_value = min(1.0, (len(C2_VALUES) - 1) * p_of(found[:, best] - found[:, k]))
-            parts.append(
-                Part(f"{text.rstrip(':')}: no value is significantly better than 1000: p", p_value, ">=", LEVEL)
-            )
+            p_value = min(1.0, (len(C2_VALUES) - 1) * paired_p(found[:, best] - found[:, k]))
+            words = f"{text.rstrip(':')}: no value is significantly better than 1000: p"
+            parts.append(Part(words, p_value, ">=", LEVEL))
         return verdict_of(parts, "10^5 is better by a tenth or two of a point; both are nearly the plain machine.")
 
-    def _means(self, runs: list[Result]) -> dict[str, np.ndarray]:
-        return {text: np.mean([run["multitask"] for run in own], axis=0) for text, own in grouped(runs, "text").items()}
 
-
-def fit_multitask(
-    posts: NounPosts, train: Task, test: Task, drawn: Draw, needed: np.ndarray, C2: float = MULTITASK["C2"]
-) -> Hyperplane:
+def fit_multitask(drawn: Draw, needed: np.ndarray, C2: float = MULTITASK["C2"]) -> Hyperplane:
     """w and b of the test task, learned together with the training task.
 
     Posts that are no support vectors change nothing and are left out, as far as the training task alone tells them
     (`needed_alone`); those that are on the wrong side of the margin all the same come back, until there are none.
     """
-    X = sp.csr_array(sp.vstack([posts.X[drawn.trained], posts.X[drawn.fitted]]))
-    y = np.concatenate([posts.signs(train, drawn.trained), posts.signs(test, drawn.fitted)])
-    tasks = np.repeat([0, 1], [drawn.trained.size, drawn.fitted.size])
-    used = np.concatenate([needed, np.ones(drawn.fitted.size, dtype=bool)])
+    posts, (fitted, signs) = drawn.posts, drawn.samples
+    X = sp.csr_array(sp.vstack([posts.X[drawn.trained], fitted]))
+    y = np.concatenate([posts.signs(drawn.train, drawn.trained), signs])
+    tasks = np.repeat([0, 1], [drawn.trained.size, signs.size])
+    used = np.concatenate([needed, np.ones(signs.size, dtype=bool)])
     while True:
         machine = MultiTaskSVC(**{**MULTITASK, "C2": C2}).fit(X[used], y[used], tasks=tasks[used])
         short = y * machine.decision_function(X, tasks=tasks) < 1.0 - MARGIN_TOL
@@ -265,13 +235,13 @@ def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:
     return accuracy(posts, test, pool[most:], hyperplane)
 
 
-def curve(runs: list[Result], kind: str) -> list[tuple[float, float, float]]:
-    """Of each size, in order: the posts, the mean accuracy, and half its confidence interval."""
+def _curves(runs: list[Result]) -> dict[str, list[tuple[float, float, float]]]:
+    """Of each kind and size, in order: the posts, the mean accuracy, and half its confidence interval."""
     sizes = sorted(grouped(runs, "samples").items())
-    return [(float(size), *mean_and_error(run[kind] for run in group)) for size, group in sizes]
+    return {kind: [(n, *mean_and_error(run[kind] for run in group)) for n, group in sizes] for kind in KINDS}
 
 
-def _falls(runs: list[Result], kinds: list[str]) -> np.ndarray:
+def _falls(runs: list[Result]) -> np.ndarray:
     """Return how much smaller the bilevel classifier's lead is with the most posts than with the fewest, by seed.
 
     It is the mean over set-ups and the other classifiers, each lead with the sign of its mean.
@@ -279,7 +249,7 @@ def _falls(runs: list[Result], kinds: list[str]) -> np.ndarray:
     found = []
     for group in grouped(runs, "train", "test").values():
         sizes = sorted({run["samples"] for run in group})
-        for kind in kinds:
+        for kind in ("svm", "multitask"):
             ends = (
                 {run["seed"]: run["bilevel"] - run[kind] for run in group if run["samples"] == n}
                 for n in (sizes[0], sizes[-1])
@@ -287,30 +257,3 @@ def _falls(runs: list[Result], kinds: list[str]) -> np.ndarray:
             first, last = ([lead[seed] for seed in sorted(lead)] for lead in ends)
             found.append(np.sign(np.mean(first)) * np.array(first) - np.sign(np.mean(last)) * np.array(last))
     return np.asarray(np.mean(found, axis=0))
-
-
-def _table(text: str, runs: list[Result]) -> Table:
-    kinds = [kind for kind in KINDS if kind in runs[0]]
-    rows = [
-        [in_words(*setup), str(samples), *(shown(run[kind] for run in group) for kind in kinds), str(len(group))]
-        for (*setup, samples), group in grouped(runs, "train", "test", "samples").items()
-    ]
-    heads = ["set-up", "training posts", *(KINDS[kind] for kind in kinds), "repeats"]
-    return Table(f"Text: {text}", heads, rows, "Accuracy in %, mean and 95 % confidence interval.")
-
-
-def _ends(runs: list[Result]) -> list[dict[str, list[tuple[float, float, float]]]]:
-    """The curves of each set-up."""
-    groups = grouped(runs, "train", "test").values()
-    return [{kind: curve(group, kind) for kind in (*CURVES, "lda") if kind in group[0]} for group in groups]
-
-
-def _against_lda(ends: list[dict[str, list[tuple[float, float, float]]]]) -> tuple[int, int]:
-    """In how many set-ups the SVM ends above LDA, and in how many the bilevel classifier is above both at some size."""
-    line = [float(np.mean([point[1] for point in end["lda"]])) for end in ends]
-    above = sum(end["svm"][-1][1] > at for end, at in zip(ends, line))
-    both = sum(
-        any(ours[1] > max(at, other[1]) for ours, other in zip(end["bilevel"], end["svm"]))
-        for end, at in zip(ends, line)
-    )
-    return above, both

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from ..compare.tables import Table
-from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .nouns import NounPosts, noun_posts
-from .setups import CONSTANTS, FIRST, TEXTS, accuracy, both_texts, draw, fit_bilevel, fit_machine, prior_of
-from .shares import grouped, mean_and_error, panels, shown
+from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .nouns import NounPosts
+from .setups import CONSTANTS, FIRST, TEXTS, OnNewsgroups, draw
+from .shares import draw_lines, grouped, mean_and_error, panels, shown
 
 POSTS = 9
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)  # shares of the largest
 PHIS = (0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
-class ParametersOfPrior(Experiment):
+class ParametersOfPrior(OnNewsgroups):
     """Figure 5.3."""
 
     name = "bilevel-parameters"
@@ -36,46 +36,37 @@ class ParametersOfPrior(Experiment):
         ours="The same; beta is a share of the largest for which (4.8) and (4.9) can hold at the means t of the run.",
         differences="The values of phi are ours; two texts, as in the other experiments of the bilevel classifier.",
     )
-    repeats = 100
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
+    def setups(self, quick: bool) -> list[Parameters]:
         values = [("beta", value) for value in BETAS] + [("phi", value) for value in PHIS]
-        return [
-            {"text": text, "varied": varied, "value": value, "seed": seed}
-            for text in TEXTS
-            for varied, value in values
-            for seed in range(min(repeats, 2) if quick else repeats)
-        ]
-
-    def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        return both_texts(noun_posts(data, ("atheism", "guns", "mideast")))
+        return [{"text": text, "varied": varied, "value": value} for text in TEXTS for varied, value in values]
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
         """The accuracies in percent, and beta and phi themselves."""
-        posts = prepared[parameters["text"]]
-        train, test = FIRST
-        drawn = draw(posts, train, test, POSTS, parameters["seed"])
-        prior = prior_of(posts, train, test, drawn.trained)
+        drawn = draw(prepared[parameters["text"]], *FIRST, POSTS, parameters["seed"])
+        prior = drawn.prior()
         value = parameters["value"] * (prior.largest_beta() if parameters["varied"] == "beta" else 1.0)
         constants = {"beta": CONSTANTS["beta"], "phi": CONSTANTS["phi"], parameters["varied"]: value}
-        hyperplane = fit_bilevel(posts, test, prior, drawn.fitted, **constants)
-        return {
-            **constants,
-            "bilevel": accuracy(posts, test, drawn.held_out, hyperplane),
-            "svm": accuracy(posts, test, drawn.held_out, fit_machine(posts, test, drawn.fitted)),
-        }
+        planes = {"bilevel": drawn.fit_bilevel(prior, **constants), "svm": drawn.fit_machine()}
+        return {**constants, **{name: drawn.accuracy(plane) for name, plane in planes.items()}}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        return [_table(key, group) for key, group in grouped(runs, "text", "varied").items()]
+        found = []
+        for (text, varied), group in grouped(runs, "text", "varied").items():
+            rows = [[f"{x:.3g}", f"{y:.1f} ± {error:.1f}"] for x, y, error in points(group, varied)]
+            fixed = "phi" if varied == "beta" else "beta"
+            note = f"Accuracy in %, mean and 95 % confidence interval; {fixed} = {CONSTANTS[fixed]}. The SVM has "
+            note += f"{shown(run['svm'] for run in group)}."
+            found.append(Table(f"{varied}, text: {text}", [varied, "bilevel"], rows, note))
+        return found
 
     def figure(self, runs: list[Result]) -> Any:
         groups = grouped(runs, "text", "varied")
         figure, places = panels(-(-len(groups) // 2), 2, (9.0, 3.4 * len(groups) / 2), "accuracy, %", sharey="row")
         for axes, ((text, varied), group) in zip(places.flat, groups.items()):
-            x, y, error = np.array(points(group, varied)).T
-            axes.errorbar(x, y, error, fmt="o-", capsize=3, label="bilevel gen/discr")
+            scale = "linear" if varied == "beta" else "log"
+            draw_lines(axes, {"bilevel gen/discr": points(group, varied)}, xscale=scale, xlabel=varied)
             axes.axhline(np.mean([run["svm"] for run in group]), color="gray", label="SVM")
-            axes.set(xscale="linear" if varied == "beta" else "log", xlabel=varied)
             axes.set_title(text, fontsize=9)
         places.flat[0].legend(fontsize=8)
         return figure
@@ -109,11 +100,3 @@ def points(runs: list[Result], varied: str) -> list[tuple[float, float, float]]:
         (float(np.mean([run[varied] for run in group])), *mean_and_error(run["bilevel"] for run in group))
         for _, group in sorted(grouped(runs, "value").items())
     ]
-
-
-def _table(key: tuple[str, str], runs: list[Result]) -> Table:
-    text, varied = key
-    rows = [[f"{x:.3g}", f"{y:.1f} ± {error:.1f}"] for x, y, error in points(runs, varied)]
-    fixed = "phi" if varied == "beta" else "beta"
-    note = f"Accuracy in %, mean and 95 % confidence interval; {fixed} = {CONSTANTS[fixed]}. The SVM has "
-    return Table(f"{varied}, text: {text}", [varied, "bilevel"], rows, f"{note}{shown(run['svm'] for run in runs)}.")

@@ -9,26 +9,17 @@ import numpy as np
 from models import discriminant
 
 from ..compare.tables import Table
-from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .nouns import GROUPS, NounPosts, Task, noun_posts
-from .setups import (
-    BY_DATE,
-    TEXTS,
-    accuracy,
-    both_texts,
-    draw,
-    fit_bilevel,
-    fit_machine,
-    in_words,
-    prior_of,
-    setups,
-)
-from .shares import LEVEL, grouped, p_of, panels, shown
+from ..metrics import paired_p
+from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .nouns import GROUPS, NounPosts
+from .setups import BY_DATE, TEXTS, OnNewsgroups, draw, in_words, setups
+from .shares import LEVEL, grouped, panels, shown
 
 SHARE = 0.005  # of the test task's posts
+MEANS = ("bilevel", "svm", "prior")
 
 
-class Scatter(Experiment):
+class Scatter(OnNewsgroups):
     """Figure 5.1."""
 
     name = "bilevel-scatter"
@@ -45,36 +36,29 @@ class Scatter(Experiment):
         differences="The by-date copy of 20 Newsgroups lacks header lines that the original collection had; C_1 of "
         "the SVM is not printed, here 1; repeats share posts, so the paired test is somewhat too sure.",
     )
-    repeats = 100
+    labels = tuple(GROUPS)
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        return [
-            {"text": text, "train": list(train), "test": list(test), "seed": seed}
-            for text in TEXTS
-            for train, test in setups(tuple(GROUPS))
-            for seed in range(min(repeats, 2) if quick else repeats)
-        ]
-
-    def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
-        return both_texts(noun_posts(data))
+    def setups(self, quick: bool) -> list[Parameters]:
+        pairs = setups(self.labels)
+        return [{"text": text, "train": list(train), "test": list(test)} for text in TEXTS for train, test in pairs]
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
         """The accuracies in percent: of both classifiers, and of the prior alone."""
-        posts = prepared[parameters["text"]]
-        train: Task = tuple(parameters["train"])
-        test: Task = tuple(parameters["test"])
-        drawn = draw(posts, train, test, SHARE, parameters["seed"])
-        prior = prior_of(posts, train, test, drawn.trained)
-        hyperplanes = {
-            "bilevel": fit_bilevel(posts, test, prior, drawn.fitted),
-            "svm": fit_machine(posts, test, drawn.fitted),
-            "prior": discriminant(prior.t),
-        }
-        found = {name: accuracy(posts, test, drawn.held_out, plane) for name, plane in hyperplanes.items()}
-        return {"samples": int(drawn.fitted.size), **found}
+        tasks = tuple(parameters["train"]), tuple(parameters["test"])
+        drawn = draw(prepared[parameters["text"]], *tasks, SHARE, parameters["seed"])
+        prior = drawn.prior()
+        planes = {"bilevel": drawn.fit_bilevel(prior), "svm": drawn.fit_machine(), "prior": discriminant(prior.t)}
+        return {"samples": int(drawn.fitted.size), **{name: drawn.accuracy(plane) for name, plane in planes.items()}}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        return [_table(text, summaries(own)) for text, own in grouped(runs, "text").items()]
+        heads, found = ["set-up", "bilevel", "SVM", "prior alone", "bilevel - SVM", "p"], []
+        for text, own in grouped(runs, "text").items():
+            points = summaries(own)
+            rows = [[p["setup"], *(f"{p[m]:.1f}" for m in MEANS), shown(p["gains"]), f"{p['p']:.1g}"] for p in points]
+            repeats = points[0]["gains"].size
+            note = f"Accuracy in %, means of {repeats} repeats; the gain with its 95 % confidence interval."
+            found.append(Table(f"Text: {text}", heads, rows, note))
+        return found
 
     def figure(self, runs: list[Result]) -> Any:
         figure, ((axes,),) = panels(1, 1, (5.4, 5.2))
@@ -111,21 +95,10 @@ class Scatter(Experiment):
 def summaries(runs: list[Result]) -> list[dict[str, Any]]:
     """Of each set-up the mean accuracies, the mean gain, and the probability of such a gain without one."""
     found = []
-    for (train, test), group in grouped(runs, "train", "test").items():
-        columns = {name: np.array([run[name] for run in group]) for name in ("bilevel", "svm", "prior")}
+    for setup, group in grouped(runs, "train", "test").items():
+        columns = {name: np.array([run[name] for run in group]) for name in MEANS}
         gains = columns["bilevel"] - columns["svm"]
         means = {name: float(values.mean()) for name, values in columns.items()}
-        found.append(
-            {"setup": in_words(train, test), **means, "gain": float(gains.mean()), "gains": gains, "p": p_of(gains)}
-        )
+        tested = {"gain": float(gains.mean()), "gains": gains, "p": paired_p(gains)}
+        found.append({"setup": in_words(*setup), **means, **tested})
     return found
-
-
-def _table(text: str, points: list[dict[str, Any]]) -> Table:
-    rows = [
-        [p["setup"], *(f"{p[name]:.1f}" for name in ("bilevel", "svm", "prior")), shown(p["gains"]), f"{p['p']:.1g}"]
-        for p in points
-    ]
-    note = f"Accuracy in %, means of {points[0]['gains'].size} repeats; the gain with its 95 % confidence interval."
-    heads = ["set-up", "bilevel", "SVM", "prior alone", "bilevel - SVM", "p"]
-    return Table(f"Text: {text}", heads, rows, note)

@@ -53,21 +53,18 @@ def conduct(
     checked = confirmation(folder)
     is_confirmed = checked.get("code") == head["code"] and not checked["different"]
     if found and any(found[name] != head[name] for name in SAME if not (name == "code" and is_confirmed)):
-        raise DataError(
-            f"{path} holds runs of another form of the experiment, or of other code; give another --out, or --fresh"
-        )
+        other = "another form of the experiment, or of other code"
+        raise DataError(f"{path} holds runs of {other}; give another --out, or --fresh")
     todo = [parameters for parameters in wanted if key(parameters) not in done]
     folder.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         if file.tell() == 0:
             _write(file, head)
-        count = len(wanted) - len(todo)
-        show(count, len(wanted))
+        show(len(wanted) - len(todo), len(wanted))
         with contextlib.closing(_performed(experiment, data, quick, todo, jobs, dask)) as results:
-            for parameters, result in results:
+            for count, (parameters, result) in enumerate(results, len(wanted) - len(todo) + 1):
                 _write(file, {"parameters": parameters, "result": result})
                 done[key(parameters)] = result
-                count += 1
                 show(count, len(wanted))
     return [{**parameters, **done[key(parameters)]} for parameters in wanted]
 
@@ -113,8 +110,8 @@ def _performed(
         yield from parallel(joblib.delayed(_pair)(experiment, data, quick, parameters) for parameters in todo)
 
 
-def _pair(experiment: Experiment, data: str | None, quick: bool, parameters: Parameters) -> tuple[Parameters, Result]:
-    return parameters, perform(experiment, data, quick, parameters)
+def _pair(*asked: Any) -> tuple[Parameters, Result]:
+    return asked[-1], perform(*asked)
 
 
 @contextlib.contextmanager
@@ -137,16 +134,15 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Result]]:
     """The head and the results of a conduct; a last line that was cut off is dropped."""
     if not path.is_file():
         return {}, {}
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]
+    whole, _, rest = path.read_text(encoding="utf-8").rpartition("\n")
     if not whole:
         path.unlink()
         return {}, {}
-    if len(whole) < len(lines):
+    if rest:
         beside = path.with_suffix(".part")
-        beside.write_text("".join(whole), encoding="utf-8")
+        beside.write_text(whole + "\n", encoding="utf-8")
         os.replace(beside, path)
-    head, *records = map(json.loads, whole)
+    head, *records = map(json.loads, whole.split("\n"))
     return head, {key(record["parameters"]): record["result"] for record in records}
 
 

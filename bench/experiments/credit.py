@@ -12,7 +12,7 @@ from ..compare.tables import Table
 from ..data import Default, default
 from ..metrics import Rates, mean_interval, roc, training_order
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import panels
+from .shares import grid, panels
 
 LDA = "LDA"
 SEEN, UNSEEN = "fitted customers", "other customers"
@@ -52,10 +52,11 @@ class CreditDefault(Experiment):
     )
     repeats = 10
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        halves = min(repeats, 2) if quick else repeats
-        samples = [(SEEN, 0), *((UNSEEN, seed) for seed in range(halves))]
-        return [{"model": model, "judged": judged, "seed": seed} for judged, seed in samples for model in classifiers()]
+    def setups(self, quick: bool) -> list[Parameters]:
+        return grid(judged=(SEEN, UNSEEN), model=classifiers())
+
+    def seeds(self, setup: Parameters, repeats: int) -> range:
+        return range(1 if setup["judged"] == SEEN else repeats)
 
     def prepare(self, data: str | None, quick: bool) -> Default:
         return default(data)
@@ -77,31 +78,12 @@ class CreditDefault(Experiment):
 
     def tables(self, runs: list[Result]) -> list[Table]:
         table = _confusion(_own(runs, LDA, SEEN)[0], 0.5)
-        lines = [[name, *(f"{count:g}" for count in row), f"{row.sum():g}"] for name, row in zip(("No", "Yes"), table)]
-        total = ["total", *(f"{count:g}" for count in table.sum(axis=0)), f"{table.sum():g}"]
+        table = np.column_stack([np.vstack([table, table.sum(axis=0)]), [*table.sum(axis=1), table.sum()]])
+        lines = [[name, *(f"{count:g}" for count in row)] for name, row in zip(("No", "Yes", "total"), table)]
         heads = ["predicted default", "No", "Yes", "total"]
         note = "columns are the true status; threshold 0.5, the customers that LDA was fitted to"
-        return [
-            Table("Confusion of LDA", heads, [*lines, total], note),
-            *(self._rates(runs, judged) for judged in (SEEN, UNSEEN) if _own(runs, LDA, judged)),
-        ]
-
-    def _rates(self, runs: list[Result], judged: str) -> Table:
-        rows = []
-        for model in classifiers():
-            own = _own(runs, model, judged)
-            area, half = mean_interval([run["area"] for run in own])
-            for threshold in SHOWN:
-                rates = [_rates(run, threshold) for run in own]
-                names = ("error", "sensitivity", "specificity", "precision", "negative_predictive_value", "f1")
-                cells = [_percent(np.mean([getattr(r, name) for r in rates])) for name in names]
-                spread = "" if np.isnan(half) else f" ± {half:.4f}"
-                rows.append([model, f"{threshold:g}", *cells, f"{area:.4f}{spread}"])
-        heads = ["model", "threshold", "error", "sensitivity", "specificity", "precision", "neg. pred.", "F1", "AUC"]
-        note = "per cent but for the area" + (
-            "; means of random halves, the area with its 95 % interval" if judged == UNSEEN else ""
-        )
-        return Table(f"Rates, {judged}", heads, rows, note)
+        rates = [_rates_table(runs, judged) for judged in (SEEN, UNSEEN) if _own(runs, LDA, judged)]
+        return [Table("Confusion of LDA", heads, lines, note), *rates]
 
     def figure(self, runs: list[Result]) -> Any:
         figure, ((left, right),) = panels(1, 2, (10, 4.2))
@@ -147,5 +129,17 @@ def _confusion(run: Result, threshold: float) -> np.ndarray:
     return np.reshape(run["counts"][THRESHOLDS.index(threshold)], (2, 2))
 
 
-def _percent(share: Any) -> str:
-    return f"{100.0 * float(share):.2f}"
+def _rates_table(runs: list[Result], judged: str) -> Table:
+    names = ("error", "sensitivity", "specificity", "precision", "negative_predictive_value", "f1")
+    rows = []
+    for model in classifiers():
+        own = _own(runs, model, judged)
+        area, half = mean_interval([run["area"] for run in own])
+        for threshold in SHOWN:
+            rates = [_rates(run, threshold) for run in own]
+            cells = [f"{100.0 * float(np.mean([getattr(r, name) for r in rates])):.2f}" for name in names]
+            spread = "" if np.isnan(half) else f" ± {half:.4f}"
+            rows.append([model, f"{threshold:g}", *cells, f"{area:.4f}{spread}"])
+    heads = ["model", "threshold", "error", "sensitivity", "specificity", "precision", "neg. pred.", "F1", "AUC"]
+    of_halves = "; means of random halves, the area with its 95 % interval" if judged == UNSEEN else ""
+    return Table(f"Rates, {judged}", heads, rows, f"per cent but for the area{of_halves}")

@@ -15,7 +15,7 @@ explanations add what it cannot know: where to look.  Decided before any result 
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ..compare.tables import Table
 from ..data.sequences import promoters, splice_junctions
 from ..metrics import roc
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import grouped, mean_and_error, panels, shown, standard_errors
+from .shares import draw_lines, grouped, mean_and_error, means_shown, panels, rows_of, standard_errors
 
 WORD, MISMATCHES, C = 5, 1, 10.0
 PROMOTER = (("TTGACA", 14), ("TATAAT", 38))  # and where they begin: -36 and -12, the string begins at -50
@@ -39,6 +39,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     "acceptor": (10, 20, 40, 80, 160),
 }
 KINDS = {"svm": "SVM", "easvm": "EA-SVM", "random": "EA-SVM, random places"}
+MEASURES = ("area", "accuracy")
 
 
 class Strings(Experiment):
@@ -60,15 +61,9 @@ class Strings(Experiment):
         "C = 0.1 leaves all alpha of so few strings at C.",
     )
     repeats = 20
-    measures: ClassVar[dict[str, str]] = {"area": "Area under the ROC curve", "accuracy": "Accuracy"}
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        return [
-            {"task": task, "size": size, "seed": seed}
-            for task, sizes in SIZES.items()
-            for size in (sizes[:2] if quick else sizes)
-            for seed in range(min(repeats, 2) if quick else repeats)
-        ]
+    def setups(self, quick: bool) -> list[Parameters]:
+        return [{"task": task, "size": n} for task, sizes in SIZES.items() for n in (sizes[:2] if quick else sizes)]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         found = promoters(data)
@@ -101,42 +96,34 @@ class Strings(Experiment):
         return found
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        tables = []
+        names = [f"{measure}_{kind}" for measure, kind in product(MEASURES, KINDS)]
+        heads = [f"{measure}: {kind}" for measure, kind in product(MEASURES, KINDS.values())]
+        note = "In %, mean and 95 % confidence interval over the repeats."
+        found = []
         for name, own in grouped(runs, "task").items():
-            rows = []
-            for group in grouped(own, "size").values():
-                cells = [
-                    shown(100.0 * run[f"{measure}_{kind}"] for run in group)
-                    for measure, kind in product(self.measures, KINDS)
-                ]
-                rows.append([str(group[0]["size"]), *cells, str(len(group))])
-            heads = [f"{measure}: {kind}" for measure, kind in product(("area", "accuracy"), KINDS.values())]
-            note = "In %, mean and 95 % confidence interval over the repeats."
-            tables.append(Table(name.capitalize(), ["training strings", *heads, "repeats"], rows, note))
-        return tables
+            rows = rows_of(own, "size", cells=lambda group: [*means_shown(group, names, 100.0), str(len(group))])
+            found.append(Table(name.capitalize(), ["training strings", *heads, "repeats"], rows, note))
+        return found
 
     def figure(self, runs: list[Result]) -> Any:
-        names = grouped(runs, "task")
-        figure, places = panels(1, len(names), (4.4 * len(names), 3.8), "area under the ROC curve", sharey=True)
-        for axes, (name, own) in zip(places.flat, names.items()):
-            groups = list(grouped(own, "size").values())
-            for (kind, label), style in zip(KINDS.items(), ("s--", "o-", ":")):
-                means = [mean_and_error(run[f"area_{kind}"] for run in group) for group in groups]
-                value, error = np.array(means).T
-                axes.errorbar([group[0]["size"] for group in groups], value, error, fmt=style, capsize=3, label=label)
-            axes.set(xscale="log", title=name, xlabel="training strings")
+        tasks = grouped(runs, "task")
+        figure, places = panels(1, len(tasks), (4.4 * len(tasks), 3.8), "area under the ROC curve", sharey=True)
+        for axes, (name, own) in zip(places.flat, tasks.items()):
+            sizes = grouped(own, "size").items()
+            lines = {
+                label: [(n, *mean_and_error(run[f"area_{kind}"] for run in group)) for n, group in sizes]
+                for kind, label in KINDS.items()
+            }
+            draw_lines(axes, lines, ("s--", "o-", ":"), xscale="log", title=name, xlabel="training strings")
         figure.axes[0].legend(fontsize=8)
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
         parts, harm = [], {}
         for name, own in grouped(runs, "task").items():
-            gains, harm[name] = (
-                np.array([run[kind] - run["area_svm"] for run in own]) for kind in ("area_easvm", "area_random")
-            )
-            parts.append(
-                Part(f"{name}: EA-SVM is ahead: mean gain in standard errors", standard_errors(gains), ">", 2.0)
-            )
+            gains, harm[name] = ([run[f"area_{m}"] - run["area_svm"] for run in own] for m in ("easvm", "random"))
+            words = f"{name}: EA-SVM is ahead: mean gain in standard errors"
+            parts.append(Part(words, standard_errors(gains), ">", 2.0))
         least = min(map(standard_errors, harm.values()))
         parts.append(Part("misleading explanations harm no task: least mean gain in standard errors", least, ">", -2.0))
         return verdict_of(

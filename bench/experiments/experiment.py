@@ -68,42 +68,33 @@ class Experiment(abc.ABC):
 
     A run is a function of its parameters, of which one is ``seed``, and of the data: it gives the same numbers in
     whatever process, order or place it runs.
-
-    Attributes
-    ----------
-    name, title : str
-        As on the command line, and as on its page.
-    source : str
-        The paper and the figure or table.
-    claim : str
-        What the paper says.
-    protocol : Protocol
-    repeats : int
-        How often each set-up is run, as in the paper.
-    incidental : frozenset of str
-        Numbers that say how a run went and not what it found; they may differ when it is computed again.
-    apart : bool
-        Whether machines are compared within a run only: a page then has all runs that are kept, however many a set-up.
     """
 
+    # as on the command line, and as on its page
     name: ClassVar[str]
     title: ClassVar[str]
-    source: ClassVar[str]
-    claim: ClassVar[str]
+    source: ClassVar[str]  # the paper and the figure or table
+    claim: ClassVar[str]  # what the paper says
     protocol: ClassVar[Protocol]
-    repeats: ClassVar[int]
+    repeats: ClassVar[int]  # how often each set-up is run, as in the paper
+    few: ClassVar[int] = 2  # how often at most in the short form
+    # numbers that say how a run went and not what it found; they may differ when it is computed again
     incidental: ClassVar[frozenset[str]] = frozenset({"seconds"})
+    # whether machines are compared within a run only: a page then has all runs that are kept, however many a set-up
     apart: ClassVar[bool] = False
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:  # a worker gets a copy with every run, and knows it again
-        return hash(type(self))
-
-    @abc.abstractmethod
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """The parameters of all runs, which JSON can hold; with `quick` so few that all take less than a minute."""
+        """The parameters of all runs: each set-up with its seeds."""
+        repeats = min(repeats, self.few) if quick else repeats
+        return [{**setup, "seed": seed} for setup in self.setups(quick) for seed in self.seeds(setup, repeats)]
+
+    def setups(self, quick: bool) -> list[Parameters]:
+        """The set-ups, which JSON can hold; with `quick` so few that all runs take less than a minute."""
+        raise NotImplementedError
+
+    def seeds(self, setup: Parameters, repeats: int) -> range:
+        """The seeds of a set-up."""
+        return range(repeats)
 
     @abc.abstractmethod
     def prepare(self, data: str | None, quick: bool) -> Any:
@@ -151,7 +142,7 @@ def key(parameters: Parameters) -> str:
 
 def perform(experiment: Experiment, data: str | None, quick: bool, parameters: Parameters) -> Result:
     """One run on one thread: its numbers, and the seconds that it took."""
-    prepared = _prepared(experiment, data, quick)
+    prepared = _prepared(type(experiment), data, quick)
     started = time.perf_counter()
     with blas_threads(1):
         found = experiment.run(prepared, parameters)
@@ -159,5 +150,5 @@ def perform(experiment: Experiment, data: str | None, quick: bool, parameters: P
 
 
 @functools.lru_cache(maxsize=1)
-def _prepared(experiment: Experiment, data: str | None, quick: bool) -> Any:
-    return experiment.prepare(data, quick)
+def _prepared(kind: type[Experiment], data: str | None, quick: bool) -> Any:
+    return kind().prepare(data, quick)  # a worker gets a copy of the experiment with every run

@@ -12,7 +12,6 @@ What the paper leaves open:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +22,10 @@ from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
 
 from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
-from ..data.source import locate
-from ..data.text import Tokens, cached_tokens, stem_words, tokenize
+from ..data.text import cached_tokens, stem_words, tokenize
 from ..metrics import accuracy_at, mean_interval, paired_p, training_order
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import LEVEL, grid, grouped, panels, significance
+from .shares import LEVEL, draw_lines, grid, grouped, panels
 
 PAIRS = {
     "atheism vs religion.misc": ("alt.atheism", "talk.religion.misc"),
@@ -49,7 +47,6 @@ STYLES: dict[str, dict[str, Any]] = {
     BAYES: {"color": "b", "linestyle": ":"},
     HYBRID: {"color": "k", "linestyle": "-"},
     HYBRID_1: {"color": "k", "linestyle": "-"},
-    PLAIN_HYBRID_1: {"color": "b", "linestyle": "-."},
 }
 
 
@@ -62,22 +59,19 @@ class Pair:
     bodies: sp.csr_array
 
 
-def prepare_pairs(data: str | None, names: Iterable[str]) -> dict[str, Pair]:
-    """The posts of some pairs as counts."""
-    groups = sorted({group for name in names for group in PAIRS[name]})
-    label, tokens = _tokens(data, groups)
-    counts = tokens.counts()
-    return {name: _pair(label, counts, *PAIRS[name]) for name in names}
+class OnPairs(Experiment):
+    """What both experiments share: the posts of the pairs as counts."""
 
+    repeats = 10
+    methods: tuple[str, ...]
 
-def _tokens(data: str | None, groups: Sequence[str]) -> tuple[np.ndarray, Tokens]:
-    """The group of each post, and the words of all subjects, then of all bodies."""
-    posts = newsgroups(data, groups)
-
-    def texts() -> Iterable[list[str]]:
-        return (stem_words(tokenize(text)) for part in (posts.subjects, posts.bodies) for text in part)
-
-    return posts.groups, cached_tokens(f"regions-{len(groups)}-{groups[0]}", locate(SOURCE, data), texts)
+    def prepare(self, data: str | None, quick: bool) -> dict[str, Pair]:
+        names = QUICK_PAIRS if quick else PAIRS
+        groups = sorted({group for name in names for group in PAIRS[name]})
+        posts = newsgroups(data, groups)
+        texts = (stem_words(tokenize(text)) for part in (posts.subjects, posts.bodies) for text in part)
+        counts = cached_tokens(f"regions-{len(groups)}-{groups[0]}", SOURCE, data, texts).counts()
+        return {name: _pair(posts.groups, counts, *PAIRS[name]) for name in names}
 
 
 def _pair(groups: np.ndarray, counts: sp.csr_array, first: str, second: str) -> Pair:
@@ -90,20 +84,14 @@ def _pair(groups: np.ndarray, counts: sp.csr_array, first: str, second: str) -> 
 def log_odds(method: str, pair: Pair, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, bool]:
     """log P(1 | x) / P(0 | x) of test posts, and whether the fit had to do without a maximum of its likelihood."""
     y = pair.y[train]
-    if method in (HYBRID, PLAIN_HYBRID):
-        X = sp.csr_array(sp.hstack([pair.subjects, pair.bodies]))
-    else:
-        X = sp.csr_array(pair.subjects + pair.bodies)
-    model: Any
+    regions = 2 if method in (HYBRID, PLAIN_HYBRID) else 1
+    X = sp.csr_array(pair.subjects + pair.bodies if regions == 1 else sp.hstack([pair.subjects, pair.bodies]))
+    model: Any = HybridNaiveBayes(regions=regions, normalize=method in (HYBRID, HYBRID_1))
     if method == LOGISTIC:
         X = X[:, np.flatnonzero(X[train].sum(axis=0))]  # the weights of the other words are 0
         model = LogisticRegression(C=1.0)
     elif method == BAYES:
         model = MultinomialNaiveBayes()
-    else:
-        model = HybridNaiveBayes(
-            regions=2 if method in (HYBRID, PLAIN_HYBRID) else 1, normalize=method in (HYBRID, HYBRID_1)
-        )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*the leave-one-out likelihood has no maximum")
         model.fit(X[train], y)
@@ -111,7 +99,7 @@ def log_odds(method: str, pair: Pair, train: np.ndarray, test: np.ndarray) -> tu
     return logs[:, 1] - logs[:, 0], hasattr(model, "theta_") and bool(model.C_ < np.inf)
 
 
-class HybridCurves(Experiment):
+class HybridCurves(OnPairs):
     """Figure 1."""
 
     name = "hybrid-curves"
@@ -129,15 +117,10 @@ class HybridCurves(Experiment):
         differences="A post out of the largest training set tests, and training sets are nested; the Gaussian prior "
         "of logistic regression has variance 1. That two regions and normalizing help is told there without numbers.",
     )
-    repeats = 10
     methods = (BAYES, HYBRID, LOGISTIC, HYBRID_1, PLAIN_HYBRID)
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        pairs, sizes = (QUICK_PAIRS, QUICK_SIZES) if quick else (tuple(PAIRS), SIZES)
-        return grid(pair=pairs, sizes=[list(sizes)], seed=range(min(repeats, 2) if quick else repeats))
-
-    def prepare(self, data: str | None, quick: bool) -> dict[str, Pair]:
-        return prepare_pairs(data, QUICK_PAIRS if quick else PAIRS)
+    def setups(self, quick: bool) -> list[Parameters]:
+        return grid(pair=QUICK_PAIRS if quick else PAIRS, sizes=[list(QUICK_SIZES if quick else SIZES)])
 
     def run(self, prepared: dict[str, Pair], parameters: Parameters) -> Result:
         pair, sizes = prepared[parameters["pair"]], parameters["sizes"]
@@ -170,11 +153,8 @@ class HybridCurves(Experiment):
         figure, places = _six(len(groups))
         for axes, (pair, own) in zip(places, groups.items()):
             sizes, errors = own[0]["sizes"], self._errors(own)
-            for name in (LOGISTIC, BAYES, HYBRID):
-                mean, half = mean_interval(errors[name])
-                more: dict[str, Any] = {"capsize": 2, "markersize": 3, "label": name, **STYLES[name]}
-                axes.errorbar(sizes, mean, yerr=half, **more)
-            axes.set(xlabel="size of training set", ylabel="test error")
+            lines = {name: np.transpose([sizes, *mean_interval(errors[name])]) for name in (LOGISTIC, BAYES, HYBRID)}
+            draw_lines(axes, lines, map(STYLES.get, lines), xlabel="size of training set", ylabel="test error")
             axes.set(title=pair, xlim=(0, 1500 if max(sizes) > 300 else None), ylim=(0.0, None))
         places[0].legend()
         return figure
@@ -188,7 +168,8 @@ class HybridCurves(Experiment):
                 errors = {method: table[:, k] for method, table in by_method.items()}
                 mean = {method: values.mean() for method, values in errors.items()}
                 best = min((BAYES, HYBRID, LOGISTIC), key=lambda method: mean[method])
-                worse, above = (significance(errors[HYBRID] - errors[other]) > 0 for other in (best, BAYES))
+                lost = [errors[HYBRID] - errors[other] for other in (best, BAYES)]
+                worse, above = (loss.mean() > 0.0 and paired_p(loss) < LEVEL for loss in lost)
                 places.append([not worse, above, *(mean[HYBRID] < mean[other] for other in (HYBRID_1, PLAIN_HYBRID))])
         lowest, _, two_regions, normalized = np.mean(places, axis=0).tolist()
         return verdict_of(
@@ -205,7 +186,7 @@ class HybridCurves(Experiment):
         return {method: np.array([run["errors"][method] for run in runs]) for method in self.methods}
 
 
-class HybridCoverage(Experiment):
+class HybridCoverage(OnPairs):
     """Figure 2."""
 
     name = "hybrid-coverage"
@@ -222,14 +203,10 @@ class HybridCoverage(Experiment):
         differences="Significance by the paired t-test with the variance corrected for the dependence of random "
         "splits; the paper does not name its test.",
     )
-    repeats = 10
     methods = (HYBRID_1, BAYES, PLAIN_HYBRID_1, LOGISTIC)
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        return grid(pair=QUICK_PAIRS if quick else PAIRS, seed=range(min(repeats, 2) if quick else repeats))
-
-    def prepare(self, data: str | None, quick: bool) -> dict[str, Pair]:
-        return prepare_pairs(data, QUICK_PAIRS if quick else PAIRS)
+    def setups(self, quick: bool) -> list[Parameters]:
+        return grid(pair=QUICK_PAIRS if quick else PAIRS)
 
     def run(self, prepared: dict[str, Pair], parameters: Parameters) -> Result:
         pair = prepared[parameters["pair"]]
@@ -256,7 +233,7 @@ class HybridCoverage(Experiment):
     def figure(self, runs: list[Result]) -> Any:
         groups = grouped(runs, "pair")
         figure, places = _six(len(groups))
-        styles = {**STYLES, BAYES: {"color": "m", "linestyle": "-."}, PLAIN_HYBRID_1: {"color": "b", "linestyle": ":"}}
+        styles = STYLES | {BAYES: {"color": "m", "linestyle": "-."}, PLAIN_HYBRID_1: {"color": "b", "linestyle": ":"}}
         for axes, (pair, own) in zip(places, groups.items()):
             for method, mean in self._means(own).items():
                 axes.plot(COVERAGES, mean, label=method, **styles[method])

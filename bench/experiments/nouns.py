@@ -8,6 +8,7 @@ is there or not.  Posts without any noun are left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from models import WordNet, semantic_distances
 from socp import ProgramError
 
-from ..data import locate, newsgroups, tokenize
+from ..data import newsgroups, tokenize
 from ..data.newsgroups import SOURCE
 from ..data.source import data_folder
 from ..data.text import cached_tokens
@@ -29,6 +30,7 @@ GROUPS = {
 }
 """The newsgroup of each label; the label is the last part of the group's name, a noun of WordNet."""
 
+Words = tuple[str, ...]
 Task = tuple[str, str]
 """Two labels: the class -1 and the class 1."""
 
@@ -65,21 +67,17 @@ class NounPosts:
         return np.array([self.distances[name] for name in task])
 
 
-def noun_posts(
-    data: str | None, labels: tuple[str, ...] = tuple(GROUPS), relations: tuple[str, ...] | None = None
-) -> NounPosts:
+def noun_posts(data: str | None, labels: Words = tuple(GROUPS), relations: Words | None = None) -> NounPosts:
     """The posts of all four groups, or of some of them; `relations` as in `models.WordNet`."""
     posts = newsgroups(data, list(GROUPS.values()))
     texts = (tokenize(f"{a}\n{b}", None, None) for a, b in zip(posts.subjects, posts.bodies))
-    tokens = cached_tokens("newsgroups-words", locate(SOURCE, data), lambda: texts)
+    tokens = cached_tokens("newsgroups-words", SOURCE, data, texts)
     names = {group: label for label, group in GROUPS.items()}
     label = np.array([names[group] for group in posts.groups])
     return prepare(tokens.counts(), label, tokens.vocabulary, find_wordnet(data, relations), labels)
 
 
-def prepare(
-    counts: sp.csr_array, label: np.ndarray, words: np.ndarray, wordnet: WordNet, labels: tuple[str, ...]
-) -> NounPosts:
+def prepare(counts: Any, label: np.ndarray, words: np.ndarray, wordnet: WordNet, labels: Words) -> NounPosts:
     """From the counts of all words: the posts of some labels, the nouns in them."""
     X = counts[np.isin(label, labels)]
     label = label[np.isin(label, labels)]
@@ -90,9 +88,7 @@ def prepare(
     return NounPosts(X, label, words, dict(zip(labels, distances))).only(used & nouns)
 
 
-def find_wordnet(
-    data: str | None, relations: tuple[str, ...] | None = None, parts: tuple[str, ...] = ("noun",)
-) -> WordNet:
+def find_wordnet(data: str | None, relations: Words | None = None, parts: Words = ("noun",)) -> WordNet:
     """WordNet from the data folder, else from nltk's own; the rest as in `models.WordNet`."""
     folder = data_folder(data) / "nltk_data"
     try:

@@ -5,7 +5,6 @@ All of it follows from the runs, so `rewrite` makes the pages anew where only wo
 
 from __future__ import annotations
 
-import base64
 import csv
 import html
 import io
@@ -16,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..compare.report import document, html_table
-from ..compare.tables import Table
+from ..compare.report import document, html_image, html_table
+from ..compare.tables import Table, markdown_row
 from ..programs.sets import DataError
 from . import confirm
 from .conduct import RUNS, confirmation, kept
@@ -30,21 +29,9 @@ def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
     """The pages of an experiment beside its runs, which must all be there; what was written."""
     head, runs = kept(experiment, folder, repeats)
     tables = experiment.tables(runs)
-    written = [folder / "tables.md", folder / "page.html", folder / SUMMARY]
-    written[0].write_text("\n\n".join(map(markdown, tables)) + "\n", encoding="utf-8")
-    for number, table in enumerate(tables, 1):
-        written.append(folder / f"table-{number}.csv")
-        written[-1].write_text(comma_separated(table), encoding="utf-8")
-    picture = _picture(experiment, runs)
-    if picture is not None:
-        written.append(folder / "figure.png")
-        written[-1].write_bytes(picture)
-    verdict = experiment.verdict(runs)
+    picture, verdict = _picture(experiment, runs), experiment.verdict(runs)
     summary = {
-        "name": experiment.name,
-        "title": experiment.title,
-        "source": experiment.source,
-        "claim": experiment.claim,
+        **{name: getattr(experiment, name) for name in ("name", "title", "source", "claim")},
         "protocol": asdict(experiment.protocol),
         "verdict": verdict.kind,
         "reason": verdict.reason,
@@ -55,9 +42,17 @@ def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
         **{name: head[name] for name in ("quick", "code", "version", "date", "machine")},
         "confirmed": confirmation(folder),
     }
-    (folder / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    (folder / "page.html").write_text(page(summary, tables, picture), encoding="utf-8")
-    return written
+    texts = {
+        "tables.md": "\n\n".join(map(markdown, tables)) + "\n",
+        "page.html": page(summary, tables, picture),
+        SUMMARY: json.dumps(summary, indent=1) + "\n",
+        **{f"table-{number}.csv": comma_separated(table) for number, table in enumerate(tables, 1)},
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    if picture:
+        (folder / "figure.png").write_bytes(picture)
+    return [folder / name for name in (*texts, *(["figure.png"] if picture else []))]
 
 
 def rewrite(folder: Path, find: Callable[[str], Experiment], names: Collection[str] | None = None) -> None:
@@ -68,10 +63,9 @@ def rewrite(folder: Path, find: Callable[[str], Experiment], names: Collection[s
             write(find(summary["name"]), path.parent, summary["repeats"])
 
 
-def page(summary: dict[str, Any], tables: list[Table], picture: bytes | None) -> str:
+def page(summary: dict[str, Any], tables: list[Table], picture: bytes) -> str:
     """Claim, protocol and verdict, the figure and the tables, in a page that needs no other file."""
     form = "in the short form, " if summary["quick"] else ""
-    encoded = base64.b64encode(picture or b"").decode()
     heads = ["the paper's protocol", "ours", "differences"]
     body = [
         f"<h1>{html.escape(summary['title'])}</h1>",
@@ -79,7 +73,7 @@ def page(summary: dict[str, Any], tables: list[Table], picture: bytes | None) ->
         f"one thread in all; {_made(summary)}</p>",
         _beside([summary]),
         _words_table(heads, [list(map(html.escape, summary["protocol"].values()))]),
-        f'<p><img alt="figure" src="data:image/png;base64,{encoded}"></p>' if encoded else "",
+        html_image("figure", picture) if picture else "",
         *map(html_table, tables),
     ]
     return document(summary["title"], body)
@@ -109,7 +103,7 @@ def markdown(table: Table) -> str:
     """A table as Markdown."""
 
     def line(cells: Any) -> str:
-        return "| " + " | ".join(str(cell).replace("|", "\\|").strip() for cell in cells) + " |"
+        return markdown_row(*(str(cell).replace("|", "\\|").strip() for cell in cells))
 
     left = [k == 0 or head in table.left for k, head in enumerate(table.heads)]
     rows = [line(table.heads), line("---" if at_left else "---:" for at_left in left), *map(line, table.rows)]
@@ -124,35 +118,30 @@ def comma_separated(table: Table) -> str:
 
 
 def _made(summary: dict[str, Any]) -> str:
-    """Version, digest of the code and date of the runs; pages from before these were kept have none."""
-    if "code" not in summary:
-        return "of unknown code"
+    """Version, digest of the code and date of the runs, and what the last check found."""
     made = f"version {summary['version']}, code {summary['code']}, {summary['date']}"
-    return f"{made}; {confirm.in_words(found)}" if (found := summary.get("confirmed")) else made
+    return f"{made}; {confirm.in_words(found)}" if (found := summary["confirmed"]) else made
 
 
 def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
     """A row an experiment: what the paper says, and whether the numbers measured here confirm it."""
-    heads = ["experiment", "the paper", "found, and the verdict"]
     rows = []
     for summary in summaries:
-        title, verdict = html.escape(summary["title"]), html.escape(summary.get("verdict", ""))
-        if links:
-            title = f'<a href="{html.escape(summary["name"])}/page.html">{title}</a>'
-        reason = html.escape(summary.get("reason", ""))
-        cells = [title, html.escape(summary["claim"]), f"<b>{verdict}</b>: {reason}"]
-        if links:
-            cells.insert(2, html.escape("{ours} Differences: {differences}".format(**summary["protocol"])))
-            cells += [html.escape(_overturned(summary)), _made(summary)]
-        rows.append(cells)
-    if links:
-        heads = [*heads[:2], "protocol", heads[2], "what would overturn it", "runs"]
-    return _words_table(heads, rows)
+        title, claim, verdict, reason = (html.escape(summary[n]) for n in ("title", "claim", "verdict", "reason"))
+        found = f"<b>{verdict}</b>: {reason}"
+        if not links:
+            rows.append([title, claim, found])
+            continue
+        link = f'<a href="{html.escape(summary["name"])}/page.html">{title}</a>'
+        protocol = html.escape("{ours} Differences: {differences}".format(**summary["protocol"]))
+        rows.append([link, claim, protocol, found, html.escape(_overturned(summary)), _made(summary)])
+    protocol_head, more = (["protocol"], ["what would overturn it", "runs"]) if links else ([], [])
+    return _words_table(["experiment", "the paper", *protocol_head, "found, and the verdict", *more], rows)
 
 
 def _overturned(summary: dict[str, Any]) -> str:
     """What runs would have to show for another verdict, by the parts of the claim."""
-    parts = [Part(**fields) for fields in summary.get("parts", ())]
+    parts = [Part(**fields) for fields in summary["parts"]]
     lost = [f"{part.words} not {part.relation} {part.bound:.3g}" for part in parts if part.holds]
     won = [f"{part.words} {part.relation} {part.bound:.3g}" for part in parts if not part.holds]
     quantity = "all" if lost and won else "any"
@@ -163,7 +152,7 @@ def _parts(summaries: list[dict[str, Any]]) -> str:
     """Each part of each claim: its words, the number found, the bound, and whether it holds."""
     rows = []
     for summary in summaries:
-        for part in (Part(**fields) for fields in summary.get("parts", ())):
+        for part in (Part(**fields) for fields in summary["parts"]):
             cells = [summary["title"], part.words, f"{part.value:.3g}", f"{part.relation} {part.bound:.3g}"]
             rows.append(list(map(html.escape, [*cells, "yes" if part.holds else "no"])))
     return _words_table(["experiment", "part of the claim", "found", "asked for", "holds"], rows)
@@ -177,9 +166,9 @@ def _words_table(heads: list[str], rows: list[list[str]]) -> str:
     return f"{style}<table><tr>{head}</tr>\n" + "\n".join(lines) + "</table>"
 
 
-def _picture(experiment: Experiment, runs: list[Result]) -> bytes | None:
+def _picture(experiment: Experiment, runs: list[Result]) -> bytes:
     if find_spec("matplotlib") is None:
-        return None
+        return b""
     out = io.BytesIO()
     experiment.figure(runs).savefig(out, format="png", dpi=110, bbox_inches="tight")
     return out.getvalue()

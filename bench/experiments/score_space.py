@@ -14,6 +14,8 @@ start of EM decides on what it gains, is another experiment, `score_space_tilt`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -38,12 +40,7 @@ from .shares import grid, grouped, panels, standard_errors
 
 SYMBOLS, PRICE, MARGIN_PRICE = 30, 10.0, 0.01
 MANY, SOME, FEW = 10, 5, 3
-DATA = {
-    "promoters": "Promoter Gene",
-    "splice": "Junction Gene",
-    "libras": "Hand Move.",
-    "vowels": "Jap. Vowel",
-}
+DATA = {"promoters": "Promoter Gene", "splice": "Junction Gene", "libras": "Hand Move.", "vowels": "Jap. Vowel"}
 PRINTED = {
     "LM-HMM": {"promoters": 67.92, "splice": 58.64, "libras": 78.10, "vowels": 92.26},
     "FKL": {"promoters": 69.81, "splice": 57.05, "libras": 75.22, "vowels": 96.16},
@@ -67,7 +64,21 @@ BESIDES = {
 Sample = tuple[list[np.ndarray], np.ndarray]
 
 
-class ScoreSpaces(Experiment):
+class OnSequences(Experiment):
+    """What the experiments on sequences share: their samples."""
+
+    def prepare(self, data: str | None, quick: bool) -> dict[str, Sample]:
+        promoters = sequences.promoters(data)
+        found = {"promoters": (list(promoters.codes()), promoters.labels)}
+        if not quick:
+            splice, libras, vowels = sequences.splice_junctions(data), series.libras(data), series.japanese_vowels(data)
+            found["splice"] = (list(splice.codes()), splice.labels)
+            found["libras"] = (libras.series, libras.labels)
+            found["vowels"] = (vowels.series, vowels.labels)
+        return found
+
+
+class ScoreSpaces(OnSequences):
     """Table 2 of Li et al.: six methods on four data sets."""
 
     name = "score-space"
@@ -90,19 +101,8 @@ class ScoreSpaces(Experiment):
     )
     repeats = 20
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        seeds = range(min(repeats, 2) if quick else repeats)
-        return grid(seed=seeds, data=("promoters",) if quick else DATA)
-
-    def prepare(self, data: str | None, quick: bool) -> dict[str, Sample]:
-        promoters = sequences.promoters(data)
-        found = {"promoters": (list(promoters.codes()), promoters.labels)}
-        if not quick:
-            splice, libras, vowels = sequences.splice_junctions(data), series.libras(data), series.japanese_vowels(data)
-            found["splice"] = (list(splice.codes()), splice.labels)
-            found["libras"] = (libras.series, libras.labels)
-            found["vowels"] = (vowels.series, vowels.labels)
-        return found
+    def setups(self, quick: bool) -> list[Parameters]:
+        return grid(data=("promoters",) if quick else DATA)
 
     def run(self, prepared: dict[str, Sample], parameters: Parameters) -> Result:
         seed = parameters["seed"]
@@ -118,18 +118,26 @@ class ScoreSpaces(Experiment):
         heads = ["method", *(f"{DATA[name]}: {who}" for name in means for who in ("printed", "measured"))]
         rows = []
         for method in (name for name in (*PRINTED, *BESIDES) if any(name in cell for cell in means.values())):
-            cells = [method if method in PRINTED else f"{method} ({BESIDES[method]})"]
+            rows.append([method if method in PRINTED else f"{method} ({BESIDES[method]})"])
             for name, cell in means.items():
                 values = cell.get(method)
-                cells.append(f"{PRINTED[method][name]:.2f}" if method in PRINTED else "")
-                cells.append("" if values is None else f"{values.mean():.2f} ± {values.std():.2f}")
-            rows.append(cells)
-        halves = len({run["seed"] for run in runs})
+                rows[-1].append(f"{PRINTED[method][name]:.2f}" if method in PRINTED else "")
+                rows[-1].append("" if values is None else f"{values.mean():.2f} ± {values.std():.2f}")
         note = (
-            f"Accuracy in percent: the paper's, and the mean and standard deviation over {halves} random halves. "
-            f"{MANY} states, but {FEW} for MSS and {SOME} for LM-HMM and FKL."
+            f"Accuracy in percent: the paper's, and the mean and standard deviation over {len(grouped(runs, 'seed'))} "
+            f"random halves. {MANY} states, but {FEW} for MSS and {SOME} for LM-HMM and FKL."
         )
-        return [Table("Accuracy", heads, rows, note), _differences(means)]
+        gains = [
+            [DATA[name], f"{PRINTED['MSS'][name] - PRINTED['SS'][name]:+.2f}"]
+            + [gain_shown(cell["MSS"] - cell[other], 2) for other in ("SS", f"SS {FEW}", "SS one")]
+            for name, cell in means.items()
+        ]
+        others = ["data", "printed", "MSS over SS", f"MSS over SS with {FEW} states", "MSS over SS of one model"]
+        of_gains = (
+            "Points of accuracy on the same random halves, and the standard error of their mean. MSS and SS of one "
+            f"model have one model of all classes with {FEW} states; in the last column is what the margins teach it."
+        )
+        return [Table("Accuracy", heads, rows, note), Table("What MSS gains", others, gains, of_gains)]
 
     def figure(self, runs: list[Result]) -> Any:
         means = accuracies(runs)
@@ -147,9 +155,8 @@ class ScoreSpaces(Experiment):
 
     def verdict(self, runs: list[Result]) -> Verdict:
         means = accuracies(runs)
-        parts = [
-            gain_part(f"MSS above SS on {DATA[n]}: gain in", cell["MSS"] - cell["SS"]) for n, cell in means.items()
-        ]
+        gains = {name: cell["MSS"] - cell["SS"] for name, cell in means.items()}
+        parts = [gain_part(f"MSS above SS on {DATA[name]}: gain in", gain) for name, gain in gains.items()]
         for name, cell in means.items():
             best = float(cell["MSS"].mean()) - max(float(cell[m].mean()) for m in PRINTED if m != "MSS")
             if name != "vowels":
@@ -197,28 +204,17 @@ def symbols_of(X: list[np.ndarray], train: np.ndarray, rng: np.random.Generator)
 def _of_scores(halves: Halves, K: int, seed: int) -> dict[str, float]:
     """The score spaces with a model for each class, and the most probable class."""
     X, y, new, truth = halves
-    found = {}
-    spaces = [FisherScore, FreeEnergyScore, SufficientStatistics]
-    for states, names in ((MANY, ("FS", "FESS", "SS")), (FEW, (f"SS {FEW}",))):
-        models: list[Any] = []
-        for name in names:
-            kind = SufficientStatistics if name.startswith("SS") else spaces[("FS", "FESS").index(name)]
-            space = kind(DiscreteHMM(states, K, random_state=seed))
-            if models:
-                space.models_ = models  # the same for all spaces
-            else:
-                models = space.fit(X, y).models_
-            found[name] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
-        if states == MANY:
-            for name, order in (("LL", 0), ("TOP", 1)):
-                space = LogLikelihoodScore(order=order)
-                space.models_ = models
-                found[name] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
-            likelihoods = np.array([model.score_samples(new) for model in models])
-            found["MAP"] = _percent(np.unique(y)[likelihoods.argmax(axis=0)], truth)
-    space = SufficientStatistics(DiscreteHMM(FEW, K, random_state=seed), per_class=False).fit(X, y)
-    found["SS one"] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
-    return found
+    found, models = {}, {states: models_of(DiscreteHMM(states, K, random_state=seed), X, y) for states in (MANY, FEW)}
+    for name, space in {
+        "FS": FisherScore(), "FESS": FreeEnergyScore(), "SS": SufficientStatistics(),
+        "LL": LogLikelihoodScore(order=0), "TOP": LogLikelihoodScore(order=1),
+    }.items():  # fmt: skip
+        found[name] = scored(space, halves, models[MANY])
+    found[f"SS {FEW}"] = scored(SufficientStatistics(), halves, models[FEW])
+    likelihoods = np.array([model.score_samples(new) for model in models[MANY]])
+    found["MAP"] = _percent(np.unique(y)[likelihoods.argmax(axis=0)], truth)
+    one = SufficientStatistics(DiscreteHMM(FEW, K, random_state=seed), per_class=False)
+    return {**found, "SS one": scored(one.fit(X, y), halves)}
 
 
 def _of_learners(halves: Halves, K: int, seed: int) -> dict[str, float]:
@@ -232,21 +228,35 @@ def _of_learners(halves: Halves, K: int, seed: int) -> dict[str, float]:
         found[name] = accuracy_by_svm(space.fit_transform(X, y), y, space.transform(new), truth)
         if name == "MSS":
             found["MSS w"] = _percent(space.predict(new), truth)
-    margin = LargeMarginHMM(SOME, K, C=MARGIN_PRICE, random_state=seed).fit(X, y)
-    found["LM-HMM"] = _percent(margin.predict(new), truth)
-    corrected = LargeMarginHMM(SOME, K, training="perceptron", C=MARGIN_PRICE, random_state=seed).fit(X, y)
-    found["disHMM"] = _percent(corrected.predict(new), truth)
-    kernel = FisherKernelLearning(SOME, K, random_state=seed).fit(X, y)
-    found["FKL"] = _percent(kernel.predict(new), truth)
-    return found
+    learners = {
+        "LM-HMM": LargeMarginHMM(SOME, K, C=MARGIN_PRICE, random_state=seed),
+        "disHMM": LargeMarginHMM(SOME, K, training="perceptron", C=MARGIN_PRICE, random_state=seed),
+        "FKL": FisherKernelLearning(SOME, K, random_state=seed),
+    }
+    return found | {name: _percent(learner.fit(X, y).predict(new), truth) for name, learner in learners.items()}
 
 
 def _of_points(halves: Halves, seed: int) -> dict[str, float]:
     """The methods that take series of points as they are."""
     X, y, new, truth = halves
-    margin = LargeMarginHMM(SOME, observations="vectors", C=MARGIN_PRICE, random_state=seed).fit(X, y)
-    kernel = FisherKernelLearning(SOME, observations="vectors", random_state=seed).fit(X, y)
-    return {"LM-HMM v": _percent(margin.predict(new), truth), "FKL v": _percent(kernel.predict(new), truth)}
+    learners = {
+        "LM-HMM v": LargeMarginHMM(SOME, observations="vectors", C=MARGIN_PRICE, random_state=seed),
+        "FKL v": FisherKernelLearning(SOME, observations="vectors", random_state=seed),
+    }
+    return {name: _percent(learner.fit(X, y).predict(new), truth) for name, learner in learners.items()}
+
+
+def models_of(model: Any, X: Any, y: np.ndarray) -> list[Any]:
+    """A generative model fitted to each class."""
+    return SufficientStatistics(model).fit(X, y).models_
+
+
+def scored(space: Any, halves: Halves, models: Any = None) -> float:
+    """`accuracy_by_svm` on the scores of a space, with these models if they are given."""
+    X, y, new, truth = halves
+    if models is not None:
+        space.models_ = models
+    return accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
 
 
 def accuracy_by_svm(scores: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> float:
@@ -292,9 +302,9 @@ def standard_error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
 
 
-def gain_shown(gain: np.ndarray) -> str:
+def gain_shown(gain: np.ndarray, digits: int = 1) -> str:
     """The mean and its standard error as text."""
-    return f"{gain.mean():+.1f} ± {standard_error(gain):.1f}"
+    return f"{gain.mean():+.{digits}f} ± {standard_error(gain):.{digits}f}"
 
 
 def shown_accuracy(values: np.ndarray | None) -> str:
@@ -302,20 +312,8 @@ def shown_accuracy(values: np.ndarray | None) -> str:
     return "" if values is None else f"{values.mean():.1f} ± {standard_error(values):.1f}"
 
 
-def _differences(means: Cells) -> Table:
-    """What MSS gains over SS on the same halves."""
-    rows = []
-    for name, cell in means.items():
-        cells = [DATA[name], f"{PRINTED['MSS'][name] - PRINTED['SS'][name]:+.2f}"]
-        for other in ("SS", f"SS {FEW}", "SS one"):
-            gain = cell["MSS"] - cell[other]
-            cells.append(f"{gain.mean():+.2f} ± {standard_error(gain):.2f}")
-        rows.append(cells)
-    heads = ["data", "printed", "MSS over SS", f"MSS over SS with {FEW} states", "MSS over SS of one model"]
-    return Table(
-        "What MSS gains",
-        heads,
-        rows,
-        "Points of accuracy on the same random halves, and the standard error of their mean. MSS and SS of one model "
-        f"have one model of all classes with {FEW} states; in the last column is what the margins teach it.",
-    )
+def draw_means(axes: Any, curves: dict[str, dict[Any, float]], styles: Iterable[str] = ()) -> None:
+    """Draw curves of points y by x, with their labels."""
+    for (label, points), style in zip(curves.items(), chain(styles, repeat("-"))):
+        where = sorted(points)
+        axes.plot(where, [points[x] for x in where], style, marker="o", markersize=3, label=label)

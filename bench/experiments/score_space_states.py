@@ -12,19 +12,20 @@ import numpy as np
 from models import DiscreteHMM, FisherScore, FreeEnergyScore, MaxMarginScoreSpace, SufficientStatistics
 
 from ..compare.tables import Table
-from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .score_space import (
     DATA,
-    Cells,
+    OnSequences,
     Sample,
-    ScoreSpaces,
-    accuracy_by_svm,
     by_setup,
+    draw_means,
     gain_part,
     halves_of,
+    models_of,
+    scored,
     shown_accuracy,
 )
-from .shares import panels
+from .shares import grouped, panels
 
 STATES, PERCENTS = (2, 3, 4, 6, 8, 10), (10, 20, 30, 50, 70, 90)
 FEW, MANY, HALF = 3, 10, 50
@@ -34,7 +35,7 @@ ROUNDS = {"promoters": 40, "vowels": 10}
 EM_STEPS = 10
 
 
-class StatesAndShares(Experiment):
+class StatesAndShares(OnSequences):
     """Figure 1."""
 
     name = "score-space-states"
@@ -53,95 +54,62 @@ class StatesAndShares(Experiment):
         differences="Other data, as the paper's are not to be had; all classes at once; the start and the EM steps, "
         "which the paper does not print, are those where SS is as printed.",
     )
-    repeats = 10
+    repeats, few = 10, 1
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
+    def setups(self, quick: bool) -> list[Parameters]:
         if quick:
-            return [{"data": "promoters", "seed": 0, "states": S, "percent": p} for S, p in ((2, 50), (3, 50), (3, 90))]
+            return [{"data": "promoters", "states": S, "percent": p} for S, p in ((2, 50), (3, 50), (3, 90))]
         setups = [(S, HALF) for S in STATES] + [(S, p) for p in PERCENTS if p != HALF for S in (FEW, MANY)]
-        return [
-            {"data": name, "seed": seed, "states": states, "percent": percent}
-            for name in sorted(REPEATS, reverse=True)
-            for seed in range(min(repeats, REPEATS[name]))
-            for states, percent in setups
-        ]
+        return [{"data": name, "states": S, "percent": p} for name in sorted(REPEATS, reverse=True) for S, p in setups]
 
-    def prepare(self, data: str | None, quick: bool) -> dict[str, Sample]:
-        return ScoreSpaces().prepare(data, quick)
+    def seeds(self, setup: Parameters, repeats: int) -> range:
+        return range(min(repeats, REPEATS[setup["data"]]))
 
     def run(self, prepared: dict[str, Sample], parameters: Parameters) -> Result:
         name, seed = parameters["data"], parameters["seed"]
-        (X, y, new, truth), K = halves_of(prepared[name], (2031, seed), parameters["percent"] / 100.0)
+        halves, K = halves_of(prepared[name], (2031, seed), parameters["percent"] / 100.0)
         settings: dict[str, Any] = {"init": "near_uniform", "max_iter": EM_STEPS, "tol": 0.0, "random_state": seed}
         model = DiscreteHMM(parameters["states"], K, **settings)
-        spaces = {"FS": FisherScore(model), "FESS": FreeEnergyScore(model), "SS": SufficientStatistics(model)}
-        first = spaces["SS"].fit(X, y)
-        learned = MaxMarginScoreSpace(model, per_class=True, max_iter=ROUNDS[name], tol=0.0, n_init=1).fit(X, y)
-        spaces["MSS"] = SufficientStatistics(model)
-        found = {}
-        for method, space in spaces.items():
-            space.models_ = learned.models_ if method == "MSS" else first.models_
-            found[method] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
-        return {"accuracy": found}
+        learned = MaxMarginScoreSpace(model, per_class=True, max_iter=ROUNDS[name], tol=0.0, n_init=1)
+        models, tilted = models_of(model, *halves[:2]), learned.fit(*halves[:2]).models_
+        spaces = {"FS": FisherScore(), "FESS": FreeEnergyScore(), "SS": SufficientStatistics()}
+        found = {method: scored(space, halves, models) for method, space in spaces.items()}
+        return {"accuracy": {**found, "MSS": scored(SufficientStatistics(), halves, tilted)}}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        cells, found = by_setup(runs, "data", "states", "percent"), []
-        note = "Accuracy in percent, and the standard error of its mean over the random partitions."
-        for name in sorted({run["data"] for run in runs}):
-            own = _chosen(cells, name, None, None).items()
-            rows = [
-                [str(S), str(percent), *(shown_accuracy(cell[m]) for m in METHODS)] for (_, S, percent), cell in own
-            ]
+        note, found = "Accuracy in percent, and the standard error of its mean over the random partitions.", []
+        for name, own in sorted(grouped(runs, "data").items()):
+            cells = by_setup(own, "states", "percent").items()
+            rows = [[str(S), str(percent), *(shown_accuracy(cell[m]) for m in METHODS)] for (S, percent), cell in cells]
             found.append(Table(DATA[name], ["states", "% to train on", *METHODS], rows, note))
         return found
 
     def figure(self, runs: list[Result]) -> Any:
-        cells = by_setup(runs, "data", "states", "percent")
-        names = sorted({run["data"] for run in runs})
-        figure, places = panels(len(names), 2, (9.0, 3.0 * len(names) + 0.5), sharey="row")
-        for row, name in zip(places, names):
-            for method in METHODS:
-                few = FEW if method == "MSS" else MANY
-                for axes, pick, place in ((row[0], (None, HALF), 0), (row[1], (few, None), 1)):
-                    points = {key[1 + place]: cell[method].mean() for key, cell in _chosen(cells, name, *pick).items()}
-                    where = sorted(points)
-                    axes.plot(where, [points[x] for x in where], marker="o", markersize=3, label=method)
+        groups = sorted(grouped(runs, "data").items())
+        figure, places = panels(len(groups), 2, (9.0, 3.0 * len(groups) + 0.5), sharey="row")
+        for row, (name, own) in zip(places, groups):
+            cells = by_setup(own, "states", "percent").items()
+            few = {m: FEW if m == "MSS" else MANY for m in METHODS}
+            draw_means(row[0], {m: {S: cell[m].mean() for (S, p), cell in cells if p == HALF} for m in METHODS})
+            draw_means(row[1], {m: {p: cell[m].mean() for (S, p), cell in cells if S == few[m]} for m in METHODS})
             row[0].set(xlabel="states", ylabel="accuracy (%)", title=DATA[name])
             row[1].set(xlabel=f"% to train on (MSS {FEW} states, others {MANY})", title=DATA[name])
         figure.axes[0].legend(fontsize="small")
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        cells, parts = by_setup(runs, "data", "states", "percent"), []
-        for name in sorted({run["data"] for run in runs}):
-            half = _chosen(cells, name, None, HALF)
-            few, many = half.get((name, FEW, HALF)), half.get((name, MANY, HALF))
-            if few and many:
-                gain = few["MSS"] - np.max([many[m] for m in METHODS[:-1]], axis=0)
+        parts = []
+        for name, own in sorted(grouped(runs, "data").items()):
+            cells = by_setup(own, "states", "percent")
+            few, many = ({p: cells[S, p] for p in PERCENTS if (S, p) in cells} for S in (FEW, MANY))
+            if HALF in few and HALF in many:
+                gain = few[HALF]["MSS"] - np.max([many[HALF][m] for m in METHODS[:-1]], axis=0)
                 words = f"{DATA[name]}: MSS with {FEW} states above the others with {MANY}: least gain in"
                 parts.append(gain_part(words, gain))
-            wins, total = _wins(cells, name)
-            if total:
+            won = [few[p]["MSS"].mean() > max(many[p][m].mean() for m in METHODS[:-1]) for p in few if p in many]
+            if won:
                 words = f"{DATA[name]}: so in the mean at every share of training samples: share"
-                parts.append(Part(words, wins / total, "==", 1.0))
+                parts.append(Part(words, sum(won) / len(won), "==", 1.0))
         return verdict_of(
             parts, "More states go on helping MSS, too; what it gains depends on the start of EM (score-space-tilt)."
         )
-
-
-def _chosen(cells: Cells, name: str, states: int | None, percent: int | None) -> Cells:
-    return {
-        key: cell
-        for key, cell in cells.items()
-        if key[0] == name and states in (None, key[1]) and percent in (None, key[2])
-    }
-
-
-def _wins(cells: Cells, name: str) -> tuple[int, int]:
-    """At how many shares, of how many, MSS with few states is above all others with many, in the mean."""
-    won = []
-    for percent in PERCENTS:
-        few, many = cells.get((name, FEW, percent)), cells.get((name, MANY, percent))
-        if few and many:
-            won.append(few["MSS"].mean() > max(many[m].mean() for m in METHODS[:-1]))
-    return sum(won), len(won)

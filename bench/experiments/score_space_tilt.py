@@ -15,24 +15,24 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from models import DiscreteHMM, MaxMarginScoreSpace, SufficientStatistics
 
 from ..compare.tables import Table
-from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .score_space import (
     DATA,
     PRINTED,
     Cells,
     Halves,
+    OnSequences,
     Sample,
-    ScoreSpaces,
     accuracy_by_svm,
     by_setup,
+    draw_means,
     gain_part,
     gain_shown,
     halves_of,
+    scored,
     standard_error,
 )
 from .shares import grid, panels, standard_errors
@@ -42,11 +42,13 @@ OTHERS = ("splice", "libras", "vowels")
 OTHER_HALVES = 5
 OTHER_STARTS, OTHER_STATES = (("near_uniform", 10), ("spread", 100)), (3, 10)
 PAIRS = ("splice", "vowels")
+WEAK, (FEW, MANY) = OTHER_STARTS[0], OTHER_STATES
+PRINTED_GAIN = PRINTED["MSS"]["promoters"] - PRINTED["SS"]["promoters"]
 WORDS = {"near_uniform": "near-uniform", "spread": "spread"}
 METHODS = ("SS", "SS +10", "SS +40", "MSS 10", "MSS 40")
 
 
-class MarginScoreSpaces(Experiment):
+class MarginScoreSpaces(OnSequences):
     """MSS with a model for each class beside SS, by start, EM steps and states."""
 
     name = "score-space-tilt"
@@ -70,35 +72,32 @@ class MarginScoreSpaces(Experiment):
     )
     repeats = 20
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
+    def setups(self, quick: bool) -> list[Parameters]:
         if quick:
-            start, seeds = {"init": ("near_uniform",), "steps": (10,)}, range(min(repeats, 2))
-            return grid(data=("promoters",), seed=seeds, **start, states=(3, 10))
+            return grid(data=("promoters",), init=("near_uniform",), steps=(10,), states=OTHER_STATES)
         others = [
-            {"data": name, "seed": s, "init": init, "steps": steps, "states": states}
-            for name, s, (init, steps), states in product(
-                OTHERS, range(min(repeats, OTHER_HALVES)), OTHER_STARTS, OTHER_STATES
-            )
+            {"data": name, "init": init, "steps": steps, "states": states}
+            for name, (init, steps), states in product(OTHERS, OTHER_STARTS, OTHER_STATES)
         ]  # the long ones first
-        return others + grid(data=("promoters",), seed=range(repeats), init=STARTS, steps=STEPS, states=STATES)
+        return others + grid(data=("promoters",), init=STARTS, steps=STEPS, states=STATES)
 
-    def prepare(self, data: str | None, quick: bool) -> dict[str, Sample]:
-        return ScoreSpaces().prepare(data, quick)
+    def seeds(self, setup: Parameters, repeats: int) -> range:
+        return range(min(repeats, OTHER_HALVES) if setup["data"] in OTHERS else repeats)
 
     def run(self, prepared: dict[str, Sample], parameters: Parameters) -> Result:
-        name, seed = parameters["data"], parameters["seed"]
+        name, seed, init, steps = (parameters[one] for one in ("data", "seed", "init", "steps"))
         halves, K = halves_of(prepared[name], (2028, seed))
-        model = DiscreteHMM(
-            parameters["states"], K, init=parameters["init"], max_iter=parameters["steps"], tol=0.0, random_state=seed
-        )
-        of_promoters = name == "promoters"
-        found = _plain(model, halves, (10, 40) if of_promoters else (10,))
-        for rounds in (10, 40) if of_promoters else (10,):
-            found |= _tilted(model, halves, rounds, f"MSS {rounds}")
+        model = DiscreteHMM(parameters["states"], K, init=init, max_iter=steps, tol=0.0, random_state=seed)
+        rounds = (10, 40) if name == "promoters" else (10,)
+        found = _plain(model, halves, rounds)
+        found |= {f"MSS {count}": _tilted(model, halves, count) for count in rounds}
         if name in PAIRS and parameters["states"] == OTHER_STATES[0]:
-            found |= _tilted(model, halves, 10, "MSS 10 of pairs", multi_class="ovo")
-        if of_promoters and (parameters["init"], parameters["steps"]) == ("near_uniform", 10):
-            found["by their label"] = _labelled(model, halves)
+            found["MSS 10 of pairs"] = _tilted(model, halves, 10, multi_class="ovo")
+        if name == "promoters" and (init, steps) == WEAK:
+            X, y, new, truth = halves
+            space = MaxMarginScoreSpace(model, per_class=True, max_iter=10, tol=0.0, n_init=1).fit(X, y)
+            tables = space.transform_labelled(X, y), space.transform_labelled(new, truth)
+            found["by their label"] = accuracy_by_svm(tables[0], y, tables[1], truth)
         return {"accuracy": found}
 
     def tables(self, runs: list[Result]) -> list[Table]:
@@ -112,11 +111,9 @@ class MarginScoreSpaces(Experiment):
         cells = by_setup(runs, "data", "init", "steps", "states")
         figure, places = panels(len(STARTS), len(STEPS), (9.0, 5.2), "accuracy (%)", sharex=True, sharey=True)
         for axes, (init, steps) in zip(places.flat, product(STARTS, STEPS)):
-            for method in METHODS:
-                values = {S: cells.get(("promoters", init, steps, S), {}).get(method) for S in STATES}
-                seen = {S: v.mean() for S, v in values.items() if v is not None}
-                style = "--" if method.startswith("SS") else "-"
-                axes.plot(list(seen), list(seen.values()), style, marker="o", markersize=3, label=method)
+            seen = {S: cells[at] for S in STATES if (at := ("promoters", init, steps, S)) in cells}
+            means = {m: {S: cell[m].mean() for S, cell in seen.items() if m in cell} for m in METHODS}
+            draw_means(axes, means, ("--", "--", "--", "-", "-"))
             axes.set_title(f"{WORDS[init]} start, {steps} EM steps", fontsize="small")
         places[0, 0].legend(fontsize="x-small")
         for axes in places[-1]:
@@ -135,21 +132,19 @@ class MarginScoreSpaces(Experiment):
                 gain_part(f"{name}: MSS with {FEW} states above SS with {MANY}:", gain),
                 Part(words, gain.mean() + error, ">=", PRINTED_GAIN),
             ]
-        for start in dict.fromkeys(key[1:3] for key in cells if key[0] == "promoters"):
-            words = f"{start[0].replace('_', '-')} start, {start[1]} EM steps"
-            own = [cell for key, cell in cells.items() if key[:3] == ("promoters", *start)]
+        starts = {
+            (name, *start): f"promoters, {start[0].replace('_', '-')} start, {start[1]} EM steps"
+            for name, *start, _ in cells
+            if name == "promoters"
+        }
+        starts |= {(name, *WEAK): f"{DATA[name]}, near-uniform start" for name in OTHERS}
+        for key, start in starts.items():
+            own = [cell for one, cell in cells.items() if one[:3] == key]
             for other, told in (("SS", "SS"), ("SS +10", "SS after ten EM steps more")) if own else ():
                 least = min(standard_errors(cell["MSS 10"] - cell[other]) for cell in own if other in cell)
-                name = f"promoters, {words}: MSS above {told} at every number of states: least gain in standard errors"
-                parts.append(Part(name, least, ">", 2.0))
-        for data in OTHERS:
-            own = [cell for key, cell in cells.items() if key[:3] == (data, *WEAK)]
-            for other, told in (("SS", "SS"), ("SS +10", "SS after ten EM steps more")) if own else ():
-                least = min(standard_errors(cell["MSS 10"] - cell[other]) for cell in own)
-                name = (
-                    f"{DATA[data]}, near-uniform start: MSS above {told} at every number of states: least gain in them"
-                )
-                parts.append(Part(name, least, ">", 2.0))
+                units = "standard errors" if key[0] == "promoters" else "them"
+                words = f"{start}: MSS above {told} at every number of states: least gain in {units}"
+                parts.append(Part(words, least, ">", 2.0))
         return verdict_of(
             parts,
             "The gain is one of the start: from nearly equal states the tilt breaks their symmetry sooner than EM "
@@ -158,68 +153,36 @@ class MarginScoreSpaces(Experiment):
         )
 
 
-WEAK = OTHER_STARTS[0]
-FEW, MANY = 3, 10
-PRINTED_GAIN = PRINTED["MSS"]["promoters"] - PRINTED["SS"]["promoters"]
-
-
 def _plain(model: DiscreteHMM, halves: Halves, more: tuple[int, ...]) -> dict[str, float]:
     """SS, and SS after more EM steps of the same models."""
-    X, y, new, truth = halves
+    X, y, _, _ = halves
     space = SufficientStatistics(model).fit(X, y)
-    found, taken = {"SS": accuracy_by_svm(space.transform(X), y, space.transform(new), truth)}, 0
+    found, taken = {"SS": scored(space, halves)}, 0
     for steps in more:
         for label, own in zip(space.classes_, space.models_):
             own.set_params(warm_start=True, max_iter=steps - taken)
             own.fit([x for x, its in zip(X, y) if its == label])
         taken = steps
-        found[f"SS +{steps}"] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
+        found[f"SS +{steps}"] = scored(space, halves)
     return found
 
 
-def _tilted(model: DiscreteHMM, halves: Halves, rounds: int, name: str, multi_class: Any = "ovr") -> dict[str, float]:
-    """The whole phi under the models that MSS has learned."""
-    X, y, new, truth = halves
-    learned = MaxMarginScoreSpace(
-        model, per_class=True, multi_class=multi_class, max_iter=rounds, tol=0.0, n_init=1
-    ).fit(X, y)
-    space = SufficientStatistics(model)
-    space.models_ = learned.models_
-    return {name: accuracy_by_svm(space.transform(X), y, space.transform(new), truth)}
-
-
-def _labelled(model: DiscreteHMM, halves: Halves) -> float:
-    """What not to do: test samples tilted by their own label."""
-    X, y, new, truth = halves
-    space = MaxMarginScoreSpace(model, per_class=True, max_iter=10, tol=0.0, n_init=1).fit(X, y)
-    return accuracy_by_svm(space.transform_labelled(X, y), y, space.transform_labelled(new, truth), truth)
-
-
-def _gain(cell: dict[str, np.ndarray], one: str, two: str) -> str:
-    """The mean difference on the same halves, and its standard error."""
-    return gain_shown(cell[one] - cell[two])
+def _tilted(model: DiscreteHMM, halves: Halves, rounds: int, multi_class: Any = "ovr") -> float:
+    """The accuracy of the whole phi under the models that MSS has learned."""
+    settings: dict[str, Any] = {"multi_class": multi_class, "max_iter": rounds, "tol": 0.0, "n_init": 1}
+    learned = MaxMarginScoreSpace(model, per_class=True, **settings).fit(*halves[:2])
+    return scored(SufficientStatistics(model), halves, learned.models_)
 
 
 def _promoters(cells: Cells) -> Table:
-    rows = []
-    for (name, init, steps, states), cell in cells.items():
-        if name == "promoters":
-            gains = [("MSS 10", "SS"), ("MSS 10", "SS +10"), ("MSS 40", "SS"), ("MSS 40", "SS +40")]
-            rows.append(
-                [WORDS[init], str(steps), str(states)]
-                + [f"{cell[method].mean():.1f}" for method in METHODS]
-                + [_gain(cell, *pair) for pair in gains]
-            )
-    heads = [
-        "start",
-        "EM steps",
-        "states",
-        *METHODS,
-        "MSS 10 - SS",
-        "MSS 10 - SS +10",
-        "MSS 40 - SS",
-        "MSS 40 - SS +40",
+    gains = [("MSS 10", "SS"), ("MSS 10", "SS +10"), ("MSS 40", "SS"), ("MSS 40", "SS +40")]
+    rows = [
+        [WORDS[init], str(steps), str(states), *(f"{cell[m].mean():.1f}" for m in METHODS)]
+        + [gain_shown(cell[one] - cell[two]) for one, two in gains]
+        for (name, init, steps, states), cell in cells.items()
+        if name == "promoters"
     ]
+    heads = ["start", "EM steps", "states", *METHODS, *(f"{one} - {two}" for one, two in gains)]
     note = (
         "Accuracy in percent, means over the random halves; differences on the same halves with the standard error of "
         "their mean. SS +10 and SS +40: after as many EM steps more. Printed: SS 65.35 (10 states), MSS 74.23 (3)."
@@ -228,16 +191,14 @@ def _promoters(cells: Cells) -> Table:
 
 
 def _others(cells: Cells) -> Table:
-    rows = []
-    for (name, init, steps, states), cell in cells.items():
-        if name != "promoters":
-            rows.append(
-                [DATA[name], WORDS[init], str(steps), str(states)]
-                + [f"{PRINTED['SS'][name]:.1f}", f"{PRINTED['MSS'][name]:.1f}"]
-                + [f"{cell[method].mean():.1f}" for method in ("SS", "SS +10", "MSS 10")]
-                + [f"{cell['MSS 10 of pairs'].mean():.1f}" if "MSS 10 of pairs" in cell else ""]
-                + [_gain(cell, "MSS 10", "SS"), _gain(cell, "MSS 10", "SS +10")]
-            )
+    shown = ("SS", "SS +10", "MSS 10", "MSS 10 of pairs")
+    rows = [
+        [DATA[name], WORDS[init], str(steps), str(states), *(f"{PRINTED[m][name]:.1f}" for m in ("SS", "MSS"))]
+        + [f"{cell[method].mean():.1f}" if method in cell else "" for method in shown]
+        + [gain_shown(cell["MSS 10"] - cell[other]) for other in ("SS", "SS +10")]
+        for (name, init, steps, states), cell in cells.items()
+        if name != "promoters"
+    ]
     heads = ["data", "start", "EM steps", "states", "SS printed", "MSS printed", "SS", "SS +10", "MSS 10"]
     heads += ["MSS 10, one against one", "MSS 10 - SS", "MSS 10 - SS +10"]
     return Table("The other sets", heads, rows, "As above. The paper's SS has 10 states, its MSS 3.")

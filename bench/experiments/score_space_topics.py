@@ -22,10 +22,9 @@ from models import (
 
 from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
-from ..data.source import locate
 from ..data.text import cached_tokens, tokenize
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .score_space import accuracy_by_svm, by_setup, gain_part, shown_accuracy
+from .score_space import accuracy_by_svm, by_setup, draw_means, gain_part, scored, shown_accuracy
 from .shares import panels
 
 GROUPS = ("sci.crypt", "sci.electronics", "sci.med", "sci.space")
@@ -55,50 +54,43 @@ class TopicScores(Experiment):
         differences="Text, as the images are not to be had; MSS by exact tilts of the variational posterior, with one "
         "model of all classes and with one for each class.",
     )
-    repeats = 5
+    repeats, few = 5, 1
 
-    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        if quick:
-            return [{"seed": 0, "topics": topics, "size": 10} for topics in (3, 5)]
+    def setups(self, quick: bool) -> list[Parameters]:
         setups = [(topics, POSTS) for topics in reversed(TOPICS)] + [(FEW, size) for size in SIZES]
-        return [{"seed": s, "topics": topics, "size": size} for s in range(repeats) for topics, size in setups]
+        return [{"topics": topics, "size": size} for topics, size in ([(3, 10), (5, 10)] if quick else setups)]
 
     def prepare(self, data: str | None, quick: bool) -> Posts:
         posts = newsgroups(data, GROUPS)
-
-        def texts() -> Any:
-            return (tokenize(f"{s}\n{b}") for s, b in zip(posts.subjects, posts.bodies))
-
-        tokens = cached_tokens("topics-sci", locate(SOURCE, data), texts)
+        texts = (tokenize(f"{subject}\n{body}") for subject, body in zip(posts.subjects, posts.bodies))
+        tokens = cached_tokens("topics-sci", SOURCE, data, texts)
         return tokens.counts(), posts.groups
 
     def run(self, prepared: Posts, parameters: Parameters) -> Result:
         seed, topics, size = parameters["seed"], parameters["topics"], parameters["size"]
-        X, y, new, truth = drawn(prepared, seed, size)
+        X, y, new, truth = halves = drawn(prepared, seed, size)
         model = LatentDirichletAllocation(topics, random_state=seed)
         first = SufficientStatistics(model).fit(X, y)
         found = {"words": accuracy_by_svm(X.toarray(), y, new.toarray(), truth)}
         for name, kind in (("FS", FisherScore), ("FESS", FreeEnergyScore), ("SS", SufficientStatistics)):
             space = kind(model)
-            space.models_, space.n_features_in_ = first.models_, first.n_features_in_
-            found[name] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
+            space.n_features_in_ = first.n_features_in_
+            found[name] = scored(space, halves, first.models_)
         if topics <= LEARNED:
             for name, per_class in (("MSS", False), ("MSS pair", True)):
-                learned = MaxMarginScoreSpace(model, per_class=per_class, n_init=1).fit(X, y)
-                found[name] = accuracy_by_svm(learned.transform(X), y, learned.transform(new), truth)
+                found[name] = scored(MaxMarginScoreSpace(model, per_class=per_class, n_init=1).fit(X, y), halves)
         found["Med-LDA"] = 100.0 * MedLDA(topics, random_state=seed).fit(X, y).score(new, truth)
         return {"accuracy": found}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        cells = by_setup(runs, "topics", "size")
         rows = [
             [str(topics), str(size), *(shown_accuracy(cell.get(m)) for m in METHODS)]
-            for (topics, size), cell in cells.items()
+            for (topics, size), cell in by_setup(runs, "topics", "size").items()
         ]
+        printed = ", ".join(f"{name} {value}" for name, value in PRINTED.items())
         note = (
-            "Accuracy in percent, and the standard error of its mean. Printed for Scene-15: "
-            + ", ".join(f"{name} {value}" for name, value in PRINTED.items())
-            + " (50 topics, MSS 10)."
+            f"Accuracy in percent, and the standard error of its mean. Printed for Scene-15: {printed} (50 topics, "
+            "MSS 10)."
         )
         return [Table("Accuracy", ["topics", "posts a class", *METHODS], rows, note)]
 
@@ -106,12 +98,9 @@ class TopicScores(Experiment):
         cells = by_setup(runs, "topics", "size")
         most = max(size for _, size in cells)
         figure, ((left, right),) = panels(1, 2, (8.5, 3.6), "accuracy (%)", sharey=True)
-        for method in METHODS:
-            by_topics = {t: cell[method].mean() for (t, n), cell in cells.items() if n == most and method in cell}
-            by_size = {n: cell[method].mean() for (t, n), cell in cells.items() if t == FEW and method in cell}
-            for axes, points in ((left, by_topics), (right, by_size)):
-                where = sorted(points)
-                axes.plot(where, [points[x] for x in where], marker="o", markersize=3, label=method)
+        seen = [(t, n, m, cell[m].mean()) for (t, n), cell in cells.items() for m in METHODS if m in cell]
+        draw_means(left, {m: {t: y for t, n, of, y in seen if (n, of) == (most, m)} for m in METHODS})
+        draw_means(right, {m: {n: y for t, n, of, y in seen if (t, of) == (FEW, m)} for m in METHODS})
         left.set(xlabel="topics", xscale="log")
         right.set(xlabel=f"training posts a class ({FEW} topics)")
         left.legend(fontsize="x-small")

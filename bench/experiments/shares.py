@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, product, repeat
 from typing import Any
 
 import numpy as np
 
-from ..metrics import mean_interval, paired_p
+from ..metrics import mean_interval
 from .experiment import Parameters, Result
 
+Points = Sequence[Sequence[float]] | np.ndarray
 LEVEL = 0.05
 """The p-value below which a difference is called one."""
 
@@ -41,6 +42,18 @@ def grouped(runs: Iterable[Result], *names: str) -> dict[Any, list[Result]]:
     return groups
 
 
+def rows_of(runs: Iterable[Result], *names: str, cells: Callable[[list[Result]], Iterable[str]]) -> list[list[str]]:
+    """The rows of a table: the values of `names`, and the cells of the runs that have them.
+
+    Examples
+    --------
+    >>> rows_of([{"n": 1, "k": 0}, {"n": 2, "k": 0}], "n", cells=lambda own: [f"{len(own)} runs"])
+    [['1', '1 runs'], ['2', '1 runs']]
+    """
+    groups = grouped(runs, *names).items()
+    return [[*map(str, key if len(names) > 1 else (key,)), *cells(group)] for key, group in groups]
+
+
 def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "", **shared: Any) -> tuple[Any, Any]:
     """A figure of a size in inches, and its axes in rows and columns, of which the first has the label."""
     from matplotlib.figure import Figure
@@ -52,30 +65,16 @@ def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "",
     return figure, places
 
 
-def p_of(gains: np.ndarray) -> float:
-    """The two-sided p-value of Student's paired test of no gain; 1 where there is nothing to test.
-
-    Examples
-    --------
-    >>> print(round(p_of(np.array([1.0, 2.0, 3.0])), 4), p_of(np.array([0.0, 0.0])))
-    0.0742 1.0
-    """
-    return float(np.nan_to_num(paired_p(gains), nan=1.0))
+def draw_lines(axes: Any, lines: Mapping[str, Points], formats: Iterable[Any] = (), **settings: Any) -> None:
+    """Draw points (x, y), or (x, y, error), as lines with their labels, a format each, and `settings` of the axes."""
+    for (label, points), form in zip(lines.items(), chain(formats, repeat("o-"))):
+        x, y, *error = np.array(points).T
+        style = form if isinstance(form, dict) else {"fmt": form}
+        axes.errorbar(x, y, *error, **{"capsize": 2, "markersize": 4, "label": label, **style})
+    axes.set(**settings)
 
 
-def significance(differences: Iterable[float]) -> int:
-    """1 or -1 where the mean is above or below 0 at the 5 % level of Student's test, else 0.
-
-    Examples
-    --------
-    >>> significance([0.3, 0.2, 0.4]), significance([0.3, -0.2]), significance([0.0, 0.0])
-    (1, 0, 0)
-    """
-    values = np.array(list(differences), dtype=np.float64)
-    return int(np.sign(values.mean())) if p_of(values) < LEVEL else 0
-
-
-def standard_errors(gain: np.ndarray) -> float:
+def standard_errors(gain: Any) -> float:
     """The mean, in standard errors of it: what is above 2 counts as a gain. Of a single value, its sign without end.
 
     Examples
@@ -114,3 +113,8 @@ def shown(values: Iterable[float], digits: int = 1) -> str:
     """
     mean, error = mean_and_error(values)
     return f"{mean:.{digits}f} ± {error:.{digits}f}"
+
+
+def means_shown(runs: list[Result], names: Iterable[str], times: float = 1.0, digits: int = 1) -> list[str]:
+    """`shown` of several numbers of the runs, each times a factor."""
+    return [shown((times * run[name] for run in runs), digits) for name in names]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ WIDTH = 1.0
 """Pixels whose centres are at most so far from a stroke, in pixels, belong to it."""
 ANGLES = 36
 STEP = 0.5  # between distances, in pixels
+REACH = 2.0  # of a line from the stroke of a prototype
 SLANT = np.pi / 8  # by which a line may be off the stroke of a prototype
 
 # From (row, column) to (row, column), where the digits' mean images have them on the grid of 8 x 8 pixels.
@@ -147,9 +149,7 @@ def drawn_characters(count: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     return np.array(images), np.repeat(np.arange(len(alphabet.prototypes)), count)
 
 
-def hough_line(
-    image: np.ndarray, width: float = 1.0, angles: np.ndarray | None = None
-) -> tuple[float, float, float] | None:
+def hough_line(image: np.ndarray, width: float = 1.0, angles: Any = None) -> tuple[float, float, float] | None:
     """(theta, rho, votes) of the strongest line of an image of ink at least 0, by the votes of its pixels, if any.
 
     The line at the distance rho from the origin with the normal at the angle theta to the axis of columns is
@@ -171,32 +171,23 @@ def hough_line(
     distance = np.outer(np.cos(theta), x) + np.outer(np.sin(theta), y)
     low = distance.min(initial=0.0)
     places = np.rint((distance - low) / STEP).astype(np.int64)
-    k, step = _strongest(places, votes, int(places.max(initial=0)) + 1, width)
+    # the angle and the distance, in steps, of the line nearest to which most ink is
+    reach, size = int(width / STEP), int(places.max(initial=0)) + 1
+    window = 1.0 - np.abs(np.arange(-reach, reach + 1)) / (reach + 1.0)  # ink counts for the less, the farther it is
+    counted = [np.convolve(np.bincount(row, votes, size), window, mode="same")[:size] for row in places]
+    k = int(np.argmax([row.max() for row in counted]))
+    step = float(np.flatnonzero(counted[k] >= counted[k].max() * (1.0 - 1e-12)).mean())
     near = np.where(np.abs(distance[k] - low - STEP * step) <= width, votes, 0.0)
     rho = float(near @ distance[k] / near.sum())
     return float(theta[k]), rho, float(votes[np.abs(distance[k] - rho) <= width].sum())
 
 
-def _strongest(places: np.ndarray, votes: np.ndarray, size: int, width: float) -> tuple[int, float]:
-    """The angle and the distance, in steps, of the line nearest to which most ink is."""
-    reach = int(width / STEP)
-    window = 1.0 - np.abs(np.arange(-reach, reach + 1)) / (reach + 1.0)  # ink counts for the less, the farther it is
-    counted = [np.convolve(np.bincount(row, votes, size), window, mode="same")[:size] for row in places]
-    k = int(np.argmax([row.max() for row in counted]))
-    best = counted[k] >= counted[k].max() * (1.0 - 1e-12)
-    return k, float(np.flatnonzero(best).mean())
-
-
 def stroke_explanations(
-    images: np.ndarray,
-    prototypes: Sequence[Sequence[Stroke]],
-    radius: float = 1.0,
-    reach: float = 2.0,
-    share: float = 0.5,
+    images: np.ndarray, prototypes: Sequence[Sequence[Stroke]], radius: float = WIDTH, share: float = 0.5
 ) -> np.ndarray:
     """Which pixels of each image realize the strokes that explain it, for `ExplanationAugmentedSVC.fit`.
 
-    A stroke of a prototype is looked for among the ink at most `reach` pixels from where the prototype has it: the
+    A stroke of a prototype is looked for among the ink at most two pixels from where the prototype has it: the
     strongest of the lines whose angle is at most pi / 8 off.  The pixels at most `radius` from this line, between its
     ends, realize the stroke; a line with less ink than a share of the stroke's length, times the darkest ink of the
     image, is none.  An image in which no stroke is found is not explained: all its pixels are important.
@@ -218,13 +209,13 @@ def stroke_explanations(
     found = np.zeros((images.shape[0], images.shape[1] * images.shape[2]), dtype=bool)
     for row, ink, strokes in zip(found, images, prototypes):
         for stroke in strokes:
-            row |= _realized(ink, np.array(stroke), radius, reach, share).ravel()
+            row |= _realized(ink, np.array(stroke), radius, share).ravel()
         if not row.any():
             row[:] = True
     return found
 
 
-def _realized(ink: np.ndarray, stroke: np.ndarray, radius: float, reach: float, share: float) -> np.ndarray:
+def _realized(ink: np.ndarray, stroke: np.ndarray, radius: float, share: float) -> np.ndarray:
     """The pixels of an image that realize a stroke; none where it is not found."""
     y, x = np.indices(ink.shape, dtype=np.float64)
     (y0, x0), along = stroke[:2], stroke[2:] - stroke[:2]
@@ -232,7 +223,7 @@ def _realized(ink: np.ndarray, stroke: np.ndarray, radius: float, reach: float, 
     rise, run = along / length
     inside = (y - y0) * rise + (x - x0) * run  # the place along the stroke, from its first end
     is_between = (inside >= -radius) & (inside <= length + radius)
-    is_near = is_between & (np.abs((x - x0) * rise - (y - y0) * run) <= reach)
+    is_near = is_between & (np.abs((x - x0) * rise - (y - y0) * run) <= REACH)
     normal = np.arctan2(run, -rise) + np.linspace(-SLANT, SLANT, 9)  # (cos, sin) at right angles to the stroke
     line = hough_line(np.where(is_near, ink, 0.0), radius, normal)
     if line is None or line[2] < share * length * ink.max():

@@ -19,6 +19,7 @@ import socp
 from socp import NonNeg
 
 from ..answers.answer import from_solution
+from ..answers.program import engine_of, parts_of
 from ..programs.catalogue import multiplied_out
 from . import planting, points
 from .campaign import Campaign
@@ -88,17 +89,14 @@ def draw(rng: Generator) -> tuple[str, list[Case], tuple[str, ...]]:
 
 def solve(cases: Sequence[Case], shared: tuple[str, ...], threads: int, start: Any = None) -> Any:
     """Solve the programs as a batch."""
-    programs: list[Any] = [case.program for case in cases]
-    is_conic = isinstance(programs[0], socp.ConeProgram)
-    given: dict[str, Any] = {}
-    for name in ("c", "G", "h", "A", "b", "P") if is_conic else ("P", "q", "A", "l", "u", "lb", "ub"):
-        values = [getattr(program, name) for program in programs]
-        if name == "P":
-            values = [np.zeros(2 * (program.n,)) if P is None else P for program, P in zip(programs, values)]
-        given[name] = values[0] if name in shared else values
-    if is_conic:
-        return socp.solve_many(**given, cones=programs[0].cones, threads=threads)
-    return qp.solve_many(**given, threads=threads, warm_start=start)
+    first, parts = cases[0].program, [parts_of(case.program) for case in cases]
+    for part in parts:
+        part["P"] = np.zeros(2 * (first.n,)) if part["P"] is None else part["P"]
+    given = {
+        name: parts[0][name] if name in (*shared, "cones") else [part[name] for part in parts] for name in parts[0]
+    }
+    more = {} if isinstance(first, socp.ConeProgram) else {"warm_start": start}
+    return engine_of(first).solve_many(**given, **more, threads=threads)
 
 
 def bits(many: Any, i: int) -> tuple[Any, ...]:

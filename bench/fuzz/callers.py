@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import Any
-
-import numpy as np
 
 import qp
 
 from . import cone_families, quadratic_families
 from .case import Case
-
-Generator = np.random.Generator
+from .points import Generator
 
 
 def settings_of_cone_programs(rng: Generator) -> Case:
@@ -28,39 +26,31 @@ def settings_of_quadratic_programs(rng: Generator) -> Case:
 
 
 def _with_settings(rng: Generator, case: Case) -> Case:
-    drawn: list[dict[str, Any]] = [
-        {"tol": _log_uniform(rng, -13, -2)},
-        {"tol_abs": _log_uniform(rng, -12, 0)},
-        {"tol_infeasible": _log_uniform(rng, -12, -7)},
-        {"kkt": str(rng.choice(["ldl", "dense"]))},
-        {"equilibrate": False},
-        {"step_fraction": float(rng.choice([0.05, 0.5, 0.9, 0.9999, 1.0 - 1e-12]))},
-        {"regularization": _log_uniform(rng, -15, -2)},
-        {"refinement_steps": int(rng.integers(0, 3))},
-        {"max_iter": int(rng.integers(0, 6))},
-        {"time_limit": float(rng.choice([0.0, 1e-9, 1e-4]))},
-        {"threads": 2},
-        {"callback": _stop_at(int(rng.integers(0, 8)))},
-    ]
+    drawn: dict[str, Any] = {
+        "tol": _log_uniform(rng, -13, -2),
+        "tol_abs": _log_uniform(rng, -12, 0),
+        "tol_infeasible": _log_uniform(rng, -12, -7),
+        "kkt": str(rng.choice(["ldl", "dense"])),
+        "equilibrate": False,
+        "step_fraction": float(rng.choice([0.05, 0.5, 0.9, 0.9999, 1.0 - 1e-12])),
+        "regularization": _log_uniform(rng, -15, -2),
+        "refinement_steps": int(rng.integers(0, 3)),
+        "max_iter": int(rng.integers(0, 6)),
+        "time_limit": float(rng.choice([0.0, 1e-9, 1e-4])),
+        "threads": 2,
+        "callback": _stop_at(int(rng.integers(0, 8))),
+    }
     if isinstance(case.program, qp.QuadraticProgram):
-        drawn += [{"presolve": False}, {"active_set": False}, {"check_convexity": False}]
-    chosen = rng.choice(len(drawn), int(rng.integers(1, 4)), replace=False)
-    settings: dict[str, Any] = {}
-    for k in chosen:
-        settings |= drawn[k]
-    return replace(case, hard=True, settings=settings)
+        drawn |= {"presolve": False, "active_set": False, "check_convexity": False}
+    chosen = rng.choice(list(drawn), int(rng.integers(1, 4)), replace=False)
+    return replace(case, hard=True, settings={name: drawn[name] for name in map(str, chosen)})
 
 
 def _log_uniform(rng: Generator, low: float, high: float) -> float:
     return float(10.0 ** rng.uniform(low, high))
 
 
-def _stop_at(count: int) -> Callable[[Any], bool]:
-    """A callback that stops the solve when it is called for the `count`-th time."""
-    calls: list[None] = []
-
-    def callback(iterate: Any) -> bool:
-        calls.append(None)
-        return len(calls) > count
-
-    return callback
+def _stop_at(number: int) -> Callable[[Any], bool]:
+    """A callback that stops the solve when it was called so often."""
+    calls = count()
+    return lambda iterate: next(calls) >= number

@@ -6,10 +6,10 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
-from typing import Any
 
 from ..compare.process import Died, Late, Process
 from ..compare.tables import Table
@@ -19,8 +19,6 @@ from .judge import CRASH, EXCUSE, FAILURES, FATAL, MISSED, VERDICTS, Truth, Verd
 
 PATIENCE = 120.0
 """Seconds after which a trial counts as a crash."""
-OPINIONS = 10
-"""Of how many failures of a family the peers are asked: some of them take their time."""
 READY = 600.0
 """The same for the start of a process, in which kernels may have to be compiled."""
 
@@ -33,15 +31,13 @@ class Failure:
     seed: int
     number: int
     verdict: Verdict
-    opinions: str
     path: Path | None
 
     def text(self) -> str:
         """A few lines; the first says how to try it again."""
         again = f"python -m bench fuzz --family {self.family} --seed {self.seed} --only {self.number}"
-        lines = [f"{self.verdict.name.upper()}  {again}", f"    {self.verdict.why}"]
-        lines += [f"    {self.opinions}"] if self.opinions else []
-        return "\n".join(lines + ([f"    kept in {self.path}"] if self.path else []))
+        kept = [f"    kept in {self.path}"] if self.path else []
+        return "\n".join([f"{self.verdict.name.upper()}  {again}", f"    {self.verdict.why}", *kept])
 
 
 @dataclass
@@ -86,13 +82,8 @@ def _cells(counter: Counter[str]) -> list[str]:
 def _exact_row(family: str, found: list[Truth]) -> list[str]:
     held, excused = [t.over_tol for t in found if not t.excused], sum(t.excused for t in found)
     lowest = min(t.told for t in found)
-    return [
-        family,
-        str(len(found)),
-        f"{max(held):.3g}" if held else "-",
-        f"{lowest:.3g}" if math.isfinite(lowest) else "-",
-        str(excused) if excused else ".",
-    ]
+    shown = [f"{max(held):.3g}" if held else "-", f"{lowest:.3g}" if math.isfinite(lowest) else "-"]
+    return [family, str(len(found)), *shown, str(excused) if excused else "."]
 
 
 def run(
@@ -108,10 +99,9 @@ def run(
     After Ctrl-C, too, the campaign so far is returned.
     """
     campaign = Campaign({family: Counter() for family in families}, {family: [] for family in families})
-    worker, advisor = Worker(seed), Worker(seed)  # a peer may spoil the memory of its process
-    until, failed = time.monotonic() + seconds, Counter[str]()
+    worker, until = Worker(seed), time.monotonic() + seconds
     try:
-        for family, number in _in_turn(families):
+        for number, family in ((number, family) for number in count() for family in families):
             if time.monotonic() >= until or campaign.programs == programs:
                 break
             verdict = worker.trial(family, number)
@@ -120,17 +110,13 @@ def run(
             if verdict.truth is not None:
                 campaign.truths[family].append(verdict.truth)
             if verdict.name in FAILURES:
-                failed[family] += 1
-                asked = failed[family] <= OPINIONS
-                opinions = advisor.ask("opinions", family, number).get("opinions", "") if asked else ""
-                failure = Failure(family, seed, number, verdict, opinions, keep(folder, family, seed, number))
+                failure = Failure(family, seed, number, verdict, keep(folder, family, seed, number))
                 campaign.failures.append(failure)
                 on_failure(failure)
     except KeyboardInterrupt:
         pass
     finally:
         worker.stop()
-        advisor.stop()
     return campaign
 
 
@@ -146,48 +132,29 @@ def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
     return path
 
 
-def _in_turn(families: Sequence[str]) -> Iterator[tuple[str, int]]:
-    number = 0
-    while True:
-        for family in families:
-            yield family, number
-        number += 1
-
-
 class Worker:
     """A process for trials, started anew when one has ended it or takes too long."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._process: Process | None = None
-        self.ended = ""
-        """Why the last process ended."""
 
     def trial(self, family: str, number: int) -> Verdict:
         """The verdict on a program."""
-        reply = self.ask("trial", family, number)
-        if not reply:
-            return Verdict(CRASH, self.ended)
+        if self._process is None:
+            environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+            self._process = Process("bench.fuzz.trial", str(self.seed), environment=environment)
+            self._process.reply(READY)
+        self._process.ask({"family": family, "number": number})
+        try:
+            reply = self._process.reply(PATIENCE)
+        except (Late, Died) as error:
+            self.stop()
+            return Verdict(CRASH, str(error) or f"no answer within {PATIENCE:g} s")
         found = reply.pop("truth")
         if found:
             found |= {name: tuple(found[name]) for name in ("residuals", "faults")}
         return Verdict(**reply, truth=found and Truth(**found))
-
-    def ask(self, what: str, family: str, number: int) -> dict[str, Any]:
-        """A reply of the process; empty when there comes none."""
-        if self._process is None:
-            environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
-            self._process = Process("bench.fuzz.worker", str(self.seed), environment=environment)
-            self._process.reply(READY)
-        self._process.ask({"ask": what, "family": family, "number": number})
-        try:
-            return self._process.reply(PATIENCE)
-        except Late:
-            self.ended = f"no answer within {PATIENCE:g} s"
-        except Died as died:
-            self.ended = str(died)
-        self.stop()
-        return {}
 
     def stop(self) -> None:
         """End the process."""

@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from ..answers.verify import Program
-
 OPTIMAL, INFEASIBLE, UNBOUNDED, UNKNOWN = "optimal", "infeasible", "unbounded", "unknown"
 
 
@@ -18,16 +14,16 @@ class Planted:
 
     kind: str = UNKNOWN  # "optimal", "infeasible", "unbounded" (and feasible) or "unknown"
     # x, y, z: the optimal pair, or the part of it that is the certificate; z is ``z_bounds`` for a quadratic program
-    x: np.ndarray | None = None
-    y: np.ndarray | None = None
-    z: np.ndarray | None = None
+    x: Any = None
+    y: Any = None
+    z: Any = None
 
 
 @dataclass(frozen=True)
 class Case:
     """A program, what is planted in it, and how it is solved."""
 
-    program: Program
+    program: Any  # of either kind
     planted: Planted
     # no answer is no failure: scaled beyond 1e4, at the edge of feasibility, or with settings at their limits
     hard: bool = False

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 
 import numpy as np
 
 from ..programs.sets import chosen
 from . import callers, cone_families, quadratic_families, updates
 from .case import Case
+from .shapes import Family, scaled_families
 
-FAMILIES: dict[str, Callable[[np.random.Generator], Case]] = {
+FAMILIES: dict[str, Family] = {
     **{f"cone_{family.__name__}": family for family in cone_families.FAMILIES},
+    **{f"cone_{name}": family for name, family in scaled_families(cone_families.any_planted).items()},
     **{f"qp_{family.__name__}": family for family in quadratic_families.FAMILIES},
+    **{f"qp_{name}": family for name, family in scaled_families(quadratic_families.any_planted).items()},
     "cone_updates": updates.of_cone_programs,
     "qp_updates": updates.of_quadratic_programs,
     "cone_settings": callers.settings_of_cone_programs,

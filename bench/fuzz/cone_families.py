@@ -12,9 +12,7 @@ from socp import NonNeg, SecondOrder
 from ..answers.program import changed
 from . import planting, points, shapes
 from .case import INFEASIBLE, Case, Planted
-from .points import Style, any_style, matrix, vector
-
-Generator = np.random.Generator
+from .points import Generator, Style, any_style, matrix, vector
 
 
 def tiny(rng: Generator) -> Case:
@@ -88,7 +86,6 @@ def empty_parts(rng: Generator) -> Case:
     P = points.any_hessian(rng, n, style)
     case = planting.cone_optimal(rng, P, A, G, cones, style)
     program, z = case.program, case.planted.z
-    assert isinstance(program, socp.ConeProgram) and z is not None
     linear = np.repeat([isinstance(c, NonNeg) for c in cones], dims) if dims else np.zeros(0, dtype=bool)
     h = np.where(linear & (z == 0.0) & (rng.random(m) < 0.3), np.inf, program.h)
     return replace(case, program=changed(program, h=h))
@@ -120,16 +117,6 @@ def large_sparse(rng: Generator) -> Case:
     return planting.cone_optimal(rng, P, A, G, cones, style)
 
 
-def scaled_mildly(rng: Generator) -> Case:
-    """Rows, columns and objective each times 1/30 to 30."""
-    return shapes.scaled(rng, any_planted(rng), 1.5)
-
-
-def scaled(rng: Generator) -> Case:
-    """Rows, columns and objective each times up to 1e-8 to 1e8."""
-    return replace(shapes.scaled(rng, any_planted(rng), float(rng.choice([4.0, 8.0]))), hard=True)
-
-
 def infeasible(rng: Generator) -> Case:
     """A planted certificate of infeasibility."""
     n, p = int(rng.integers(1, 9)), int(rng.integers(0, 4))
@@ -151,7 +138,6 @@ def neither(rng: Generator) -> Case:
     cones = points.some_cones(rng, int(rng.integers(1, 6)))
     case = planting.cone_infeasible(rng, int(rng.integers(1, 5)), int(rng.integers(0, 3)), cones, style)
     program = case.program
-    assert isinstance(program, socp.ConeProgram)
     G, A = (np.column_stack([rows.toarray(), np.zeros(rows.shape[0])]) for rows in (program.G, program.A))
     ray = Planted(INFEASIBLE, np.append(np.zeros(program.n), 1.0), case.planted.y, case.planted.z)
     return Case(socp.ConeProgram(np.append(program.c, -1.0), G, program.h, program.cones, A, program.b), ray)
@@ -166,7 +152,6 @@ def nearly_infeasible(rng: Generator) -> Case:
         return replace(planting.cone_infeasible(rng, n, int(rng.integers(0, 3)), cones, style, margin), hard=True)
     case = planting.cone_infeasible(rng, n, int(rng.integers(0, 3)), cones, style)
     program = case.program
-    assert isinstance(program, socp.ConeProgram) and case.planted.y is not None and case.planted.z is not None
     y, z = case.planted.y, case.planted.z  # along (y, z) the sides move until b'y + h'z = -margin
     step = (1.0 - margin) / float(y @ y + z @ z)
     b, h = program.b + step * y, program.h + step * z
@@ -177,9 +162,7 @@ def inconsistent(rng: Generator) -> Case:
     """Equalities and sums of them that miss each other by about the tolerance."""
     n = int(rng.integers(2, 40))
     cones = points.some_cones(rng, int(rng.integers(1, 2 * n)))
-    case = planting.any_cone_optimal(rng, n, int(rng.integers(1, n // 2 + 2)), cones, any_style(rng))
-    program = case.program
-    assert isinstance(program, socp.ConeProgram)
+    program = planting.any_cone_optimal(rng, n, int(rng.integers(1, n // 2 + 2)), cones, any_style(rng)).program
     A, b = shapes.equalities_again(rng, program.A.toarray(), program.b)
     return Case(changed(program, A=A, b=b), Planted(), hard=True)
 
@@ -202,7 +185,6 @@ def pinched(rng: Generator) -> Case:
     cones = points.some_cones(rng, int(rng.integers(0, n + 1)))
     case = planting.any_cone_optimal(rng, n, int(rng.integers(1, n + 1)), cones, style)
     program = case.program
-    assert isinstance(program, socp.ConeProgram) and case.planted.y is not None and case.planted.z is not None
     A, factor = program.A.toarray(), rng.choice([1.0, 2.0, 0.1, 3.0], program.p)
     inequalities = socp.ConeProgram(
         program.c,
@@ -279,6 +261,6 @@ def any_planted(rng: Generator) -> Case:
 
 FAMILIES = (
     tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, many_cones, large_cone, large_sparse,
-    scaled_mildly, scaled, infeasible, unbounded, neither, nearly_infeasible, inconsistent, heavy, pinched, weakly,
+    infeasible, unbounded, neither, nearly_infeasible, inconsistent, heavy, pinched, weakly,
     ill_conditioned, uneven, bound_rows,
 )  # fmt: skip

@@ -23,6 +23,7 @@ import qp
 import socp
 from socp.method.fallbacks import DECIDED
 
+from ..answers.program import engine_of
 from . import updates
 from .case import Case
 
@@ -35,19 +36,9 @@ KINDS = ("cone updates", "quadratic updates", "iterates", "fits")
 
 
 class Interrupted:
-    """Whether, and how, an action was interrupted.
+    """An action in which KeyboardInterrupt is raised before the executed line `at` of the project; None: never.
 
-    Parameters
-    ----------
-    at : int, optional
-        The line of the project, counted as they are executed, before which KeyboardInterrupt is raised; None: never.
-
-    Attributes
-    ----------
-    lines : int
-        How many were executed.
-    raised, came : bool
-        Whether the interrupt was raised, and whether it arrived at the caller.
+    `lines` says how many were executed, `raised` and `came` whether the interrupt was raised, and arrived here.
     """
 
     def __init__(self, action: Callable[[], Any], at: int | None = None) -> None:
@@ -65,17 +56,14 @@ class Interrupted:
         return self._step if frame.f_code.co_filename.startswith(ROOTS) else None
 
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line" and not leaves_a_block(frame):
+        # no signal is looked at before __exit__(None, None, None) is called at the end of a `with` block
+        code = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 6 : 2]
+        if event == "line" and code != bytes(3 * [opcode.opmap["LOAD_CONST"]]):
             self.lines += 1
             if self.lines == self.at:
                 self.raised = True
                 raise KeyboardInterrupt
         return self._step
-
-
-def leaves_a_block(frame: FrameType) -> bool:
-    """Whether a ``with`` block is about to end: no signal is looked at before __exit__(None, None, None) is called."""
-    return frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 6 : 2] == bytes(3 * [opcode.opmap["LOAD_CONST"]])
 
 
 def run(interrupts: int, seed: int, kinds: Iterable[str] = KINDS) -> tuple[Counter[str], list[str]]:
@@ -101,7 +89,7 @@ def of_update(case: Case) -> Callable[[np.random.Generator], tuple[int, str]]:
 
     def trial(rng: np.random.Generator) -> tuple[int, str]:
         first, *steps = case.chain
-        Solver: Any = socp.Solver if isinstance(case.program, socp.ConeProgram) else qp.Solver
+        Solver = engine_of(case.program).Solver
         counted, solver = Solver(first.program), Solver(first.program)
         raised, why = 0, ""
         solver.solve()

@@ -53,9 +53,8 @@ class Truth:
 
     def text(self) -> str:
         """Return the residuals with their names."""
-        names = (
-            ("primal residual", "dual residual", "gap") if len(self.residuals) == 3 else ("error of the certificate",)
-        )
+        of_certificate = len(self.residuals) == 1
+        names = ("error of the certificate",) if of_certificate else ("primal residual", "dual residual", "gap")
         return "in exact arithmetic " + ", ".join(f"{n} {value:.1e}" for n, value in zip(names, self.residuals))
 
 
@@ -115,11 +114,10 @@ def truth(case: Case, answer: Answer) -> Truth | None:
 def _truth_of_certificate(case: Case, answer: Answer) -> Truth:
     program, promised = case.program, float(case.settings.get("tol_infeasible", _tol(case)))
     is_ray = answer.status is Status.DUAL_INFEASIBLE
-    slope, error = (
-        exact.unboundedness(program, answer.x) if is_ray else exact.infeasibility(program, answer.y, answer.z)
-    )
+    ray = (answer.x,) if is_ray else (answer.y, answer.z)
+    slope, error = (exact.unboundedness if is_ray else exact.infeasibility)(program, *ray)
     faults = [] if error <= 2.0 * promised else [f"{answer.status.value} is not so"]
-    if not abs(slope + 1.0) <= SLOPE + _rounding_of_slope(program, (answer.x,) if is_ray else (answer.y, answer.z)):
+    if not abs(slope + 1.0) <= SLOPE + _rounding_of_slope(program, ray):
         faults.append(f"the slope is {slope!r} in place of -1")
     rest = [*(answer.objectives or ()), *((answer.y, answer.z) if is_ray else (answer.x, answer.s))]
     if not all(np.isnan(part).all() for part in rest if part is not None):
@@ -153,14 +151,13 @@ def _tol(case: Case) -> float:
 
 def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple[str, str]:
     found, tol = verify(case.program, answer.x, answer.y, answer.z), _tol(case)
-    untrue = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
-    if not untrue and exactly is not None:
-        untrue = "; ".join([*exactly.faults, exactly.text()]) if exactly.faults else ""
-    if untrue:
-        return WRONG, untrue
-    contradiction = _contradiction(case, answer, found) if case.expected else ""
-    if contradiction:
-        return WRONG, contradiction
+    wrong = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
+    if not wrong and exactly is not None and exactly.faults:
+        wrong = "; ".join([*exactly.faults, exactly.text()])
+    if not wrong and case.expected:
+        wrong = _contradiction(case, answer, found)
+    if wrong:
+        return WRONG, wrong
     if answer.status is Status.OPTIMAL:
         return SOLVED, ""
     if answer.status.is_infeasible:
@@ -179,15 +176,14 @@ def parts(found: Verification) -> str:
 def _untrue(status: Status, found: Verification, tol: float, tol_infeasible: float) -> str:
     """What is not so of what the status says."""
     certified = max(VERIFIED_TOL, ROUNDING * tol_infeasible)
-    if status is Status.OPTIMAL and not found.solved(ROUNDING * tol):
-        return f"optimal to {tol:.1e} is not so: {parts(found)}"
-    if status is Status.INACCURATE and not found.solved(ROUNDING * max(tol, INACCURATE_TOL)):
-        return f"inaccurate is not so: {parts(found)}"
-    if status is Status.PRIMAL_INFEASIBLE and not found.primal_infeasible <= certified:
-        return f"no certificate of infeasibility: {parts(found)}"
-    if status is Status.DUAL_INFEASIBLE and not found.dual_infeasible <= certified:
-        return f"no ray: {parts(found)}"
-    return ""
+    claims = {
+        Status.OPTIMAL: (found.solved(ROUNDING * tol), f"optimal to {tol:.1e} is not so"),
+        Status.INACCURATE: (found.solved(ROUNDING * max(tol, INACCURATE_TOL)), "inaccurate is not so"),
+        Status.PRIMAL_INFEASIBLE: (found.primal_infeasible <= certified, "no certificate of infeasibility"),
+        Status.DUAL_INFEASIBLE: (found.dual_infeasible <= certified, "no ray"),
+    }
+    holds, words = claims.get(status, (True, ""))
+    return "" if holds else f"{words}: {parts(found)}"
 
 
 def _contradiction(case: Case, answer: Answer, found: Verification) -> str:
@@ -219,13 +215,9 @@ def _explained(case: Case, answer: Answer, found: Verification) -> float:
     evaluating these may lose.
     """
     program, planted = case.program, case.planted
-    point = tuple(np.asarray(part, dtype=float) for part in (answer.x, answer.y, answer.z))
-    optimum = tuple(np.asarray(part, dtype=float) for part in (planted.x, planted.y, planted.z))
-    explained = (
-        _by_residuals_of_cones(program, point, optimum)
-        if isinstance(program, socp.ConeProgram)
-        else _by_residuals_of_sides(program, point, optimum)
-    )
+    point, optimum = (tuple(np.asarray(part, dtype=float) for part in (of.x, of.y, of.z)) for of in (answer, planted))
+    is_cone = isinstance(program, socp.ConeProgram)
+    explained = (_by_residuals_of_cones if is_cone else _by_residuals_of_sides)(program, point, optimum)
     gap = abs(found.objective - found.dual_objective)
     return gap + explained + found.objective_rounding + 1e-10 * (1.0 + abs(found.objective) + sum(map(_one, optimum)))
 

@@ -21,15 +21,13 @@ import socp
 
 from . import points
 from .case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case, Planted
-from .points import Cones, Style, matrix, positive, times, vector
+from .points import Cones, Generator, Sides, Style, matrix, positive, times, vector
 
 LOWER, UPPER, EQUAL, BETWEEN, ABOVE, BELOW, FREE = range(7)
 """Where a value is with regard to its sides: at one, at both, or off both, the lower or the upper alone, or none."""
 
 
-def cone_optimal(
-    rng: np.random.Generator, P: Any, A: Any, G: Any, cones: Cones, style: Style, x: np.ndarray | None = None
-) -> Case:
+def cone_optimal(rng: Generator, P: Any, A: Any, G: Any, cones: Cones, style: Style, x: Any = None) -> Case:
     """A cone program on given matrices with a planted optimal pair; x is drawn where it is not given."""
     x = vector(rng, A.shape[1], style) if x is None else x
     y = vector(rng, A.shape[0], style)
@@ -39,14 +37,14 @@ def cone_optimal(
     return Case(program, Planted(OPTIMAL, x, y, z))
 
 
-def any_cone_optimal(rng: np.random.Generator, n: int, p: int, cones: Cones, style: Style) -> Case:
+def any_cone_optimal(rng: Generator, n: int, p: int, cones: Cones, style: Style) -> Case:
     """The same with random matrices and any P."""
     P = points.any_hessian(rng, n, style)
     A, G = matrix(rng, p, n, style), matrix(rng, sum(c.dim for c in cones), n, style)
     return cone_optimal(rng, P, A, G, cones, style)
 
 
-def cone_infeasible(rng: np.random.Generator, n: int, p: int, cones: Cones, style: Style, margin: float = 1.0) -> Case:
+def cone_infeasible(rng: Generator, n: int, p: int, cones: Cones, style: Style, margin: float = 1.0) -> Case:
     """A cone program with a certificate (y, z) of slope -margin, its entries near one, or none if it has no rows."""
     P, m = points.any_hessian(rng, n, style), sum(c.dim for c in cones)
     A, G, b, h = matrix(rng, p, n, style), matrix(rng, m, n, style), vector(rng, p, style), vector(rng, m, style)
@@ -65,7 +63,7 @@ def cone_infeasible(rng: np.random.Generator, n: int, p: int, cones: Cones, styl
     return Case(program, Planted(INFEASIBLE, None, y, z))
 
 
-def cone_unbounded(rng: np.random.Generator, n: int, p: int, cones: Cones, style: Style, margin: float = 1.0) -> Case:
+def cone_unbounded(rng: Generator, n: int, p: int, cones: Cones, style: Style, margin: float = 1.0) -> Case:
     """A feasible cone program with a ray x of slope -margin."""
     m = sum(c.dim for c in cones)
     x, j = _ray(rng, n, style)
@@ -80,7 +78,7 @@ def cone_unbounded(rng: np.random.Generator, n: int, p: int, cones: Cones, style
     return Case(program, Planted(UNBOUNDED, x / margin, None, None))
 
 
-def quadratic_optimal(rng: np.random.Generator, P: Any, A: Any, style: Style, x: np.ndarray | None = None) -> Case:
+def quadratic_optimal(rng: Generator, P: Any, A: Any, style: Style, x: np.ndarray | None = None) -> Case:
     """A quadratic program on given matrices with a planted optimal pair; x is drawn where it is not given."""
     x = vector(rng, A.shape[1], style) if x is None else x
     l, u, y = sides(rng, A @ x, style)
@@ -89,12 +87,12 @@ def quadratic_optimal(rng: np.random.Generator, P: Any, A: Any, style: Style, x:
     return Case(qp.QuadraticProgram(P, q, A, l, u, lb, ub), Planted(OPTIMAL, x, y, z))
 
 
-def any_quadratic_optimal(rng: np.random.Generator, n: int, m: int, style: Style) -> Case:
+def any_quadratic_optimal(rng: Generator, n: int, m: int, style: Style) -> Case:
     """The same with random matrices and any P."""
     return quadratic_optimal(rng, points.any_hessian(rng, n, style), matrix(rng, m, n, style), style)
 
 
-def quadratic_infeasible(rng: np.random.Generator, n: int, m: int, style: Style, margin: float = 1.0) -> Case:
+def quadratic_infeasible(rng: Generator, n: int, m: int, style: Style, margin: float = 1.0) -> Case:
     """A quadratic program of at least one row with a certificate (y, z_bounds) of slope -margin."""
     A, y = matrix(rng, m, n, style), vector(rng, m, style) * (rng.random(m) < 0.7)
     i = int(rng.integers(m))
@@ -111,7 +109,7 @@ def quadratic_infeasible(rng: np.random.Generator, n: int, m: int, style: Style,
     return Case(qp.QuadraticProgram(P, q, A, l, u, lb, ub), Planted(INFEASIBLE, None, y / margin, z / margin))
 
 
-def quadratic_unbounded(rng: np.random.Generator, n: int, m: int, style: Style, margin: float = 1.0) -> Case:
+def quadratic_unbounded(rng: Generator, n: int, m: int, style: Style, margin: float = 1.0) -> Case:
     """A feasible quadratic program with a ray x of slope -margin."""
     x, j = _ray(rng, n, style)
     A, start = matrix(rng, m, n, style), vector(rng, n, style)
@@ -128,31 +126,27 @@ def quadratic_unbounded(rng: np.random.Generator, n: int, m: int, style: Style, 
     return Case(qp.QuadraticProgram(P, q, A, l, u, lb, ub), Planted(UNBOUNDED, x / margin, None, None))
 
 
-def sides(rng: np.random.Generator, v: np.ndarray, style: Style) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sides(rng: Generator, v: np.ndarray, style: Style) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lower and upper sides around values, and multipliers for which the values are optimal."""
     where = rng.integers(0, 7, v.size)
-    l, u = _around(
-        rng, v, np.isin(where, (LOWER, UPPER, BETWEEN, ABOVE)), np.isin(where, (LOWER, UPPER, BETWEEN, BELOW)), style
-    )
+    below, above = (np.isin(where, (LOWER, UPPER, BETWEEN, one)) for one in (ABOVE, BELOW))
+    l, u = _around(rng, v, below, above, style)
     l, u = np.where(np.isin(where, (LOWER, EQUAL)), v, l), np.where(np.isin(where, (UPPER, EQUAL)), v, u)
     l[(where == UPPER) & (rng.random(v.size) < 0.5)] = -np.inf
     u[(where == LOWER) & (rng.random(v.size) < 0.5)] = np.inf
     size = positive(rng, v.size, style) * (rng.random(v.size) >= style.degenerate)
-    sign = np.select(
-        [where == UPPER, where == LOWER, where == EQUAL], [1.0, -1.0, rng.choice([-1.0, 1.0], v.size)], 0.0
-    )
+    either = rng.choice([-1.0, 1.0], v.size)
+    sign = np.select([where == UPPER, where == LOWER, where == EQUAL], [1.0, -1.0, either], 0.0)
     return l, u, sign * size
 
 
-def _around(
-    rng: np.random.Generator, v: np.ndarray, below: np.ndarray, above: np.ndarray, style: Style
-) -> tuple[np.ndarray, np.ndarray]:
+def _around(rng: Generator, v: np.ndarray, below: np.ndarray, above: np.ndarray, style: Style) -> Sides:
     """Sides off the values, lower ones where `below` and upper ones where `above`."""
     under, over = positive(rng, v.size, style), positive(rng, v.size, style)
     return np.where(below, v - under, -np.inf), np.where(above, v + over, np.inf)
 
 
-def _sides_for(rng: np.random.Generator, y: np.ndarray, style: Style) -> tuple[np.ndarray, np.ndarray]:
+def _sides_for(rng: Generator, y: np.ndarray, style: Style) -> Sides:
     """Sides of which those are there that the multipliers lean on."""
     middle, half = vector(rng, y.size, style), rng.random(y.size) < 0.5
     return _around(rng, middle, (y < 0) | half, (y > 0) | (rng.random(y.size) < 0.5), style)
@@ -163,14 +157,14 @@ def _support(y: np.ndarray, l: np.ndarray, u: np.ndarray) -> float:
     return float(u[y > 0] @ y[y > 0] + l[y < 0] @ y[y < 0])
 
 
-def _ray(rng: np.random.Generator, n: int, style: Style) -> tuple[np.ndarray, int]:
+def _ray(rng: Generator, n: int, style: Style) -> tuple[np.ndarray, int]:
     """A direction, and one of its entries, which is 1 or -1."""
     x, j = vector(rng, n, style), int(rng.integers(n))
     x[j] = rng.choice([-1.0, 1.0])
     return x, j
 
 
-def _flat_along(rng: np.random.Generator, x: np.ndarray, j: int, style: Style) -> Any:
+def _flat_along(rng: Generator, x: np.ndarray, j: int, style: Style) -> Any:
     """A P with P x = 0, where x_j is 1 or -1."""
     factor = matrix(rng, x.size, int(rng.integers(0, x.size)), style)
     factor[j] = 0.0

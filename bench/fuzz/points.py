@@ -12,7 +12,9 @@ import scipy.sparse as sp
 import socp
 from socp import LowRank, NonNeg, SecondOrder
 
+Generator = np.random.Generator
 Cones = Sequence[NonNeg | SecondOrder]
+Sides = tuple[np.ndarray, np.ndarray]
 TRIPLES = ((5, 3, 4), (5, -4, 3), (13, 5, -12), (1, 0, 1), (1, -1, 0), (2, 0, -2), (17, 8, 15))
 
 
@@ -25,28 +27,28 @@ class Style:
     density: float = 1.0  # of matrices
 
 
-def any_style(rng: np.random.Generator, degenerate: float = 0.0) -> Style:
+def any_style(rng: Generator, degenerate: float = 0.0) -> Style:
     """Normal or whole numbers, dense or sparse."""
     return Style(bool(rng.random() < 0.3), degenerate, float(rng.choice([1.0, 0.6, 0.3])))
 
 
-def vector(rng: np.random.Generator, size: int, style: Style) -> np.ndarray:
+def vector(rng: Generator, size: int, style: Style) -> np.ndarray:
     """Normal numbers, or whole ones from -3 to 3."""
     return rng.integers(-3, 4, size).astype(float) if style.whole else rng.normal(size=size)
 
 
-def matrix(rng: np.random.Generator, rows: int, columns: int, style: Style) -> np.ndarray:
+def matrix(rng: Generator, rows: int, columns: int, style: Style) -> np.ndarray:
     """The same of a matrix, with zeros where its density says so."""
     entries = vector(rng, rows * columns, style).reshape(rows, columns)
     return entries * (rng.random((rows, columns)) < style.density) if style.density < 1.0 else entries
 
 
-def positive(rng: np.random.Generator, size: int, style: Style) -> np.ndarray:
+def positive(rng: Generator, size: int, style: Style) -> np.ndarray:
     """Numbers well above zero."""
     return rng.integers(1, 5, size).astype(float) if style.whole else 0.1 + rng.exponential(size=size)
 
 
-def some_cones(rng: np.random.Generator, rows: int) -> list[NonNeg | SecondOrder]:
+def some_cones(rng: Generator, rows: int) -> list[NonNeg | SecondOrder]:
     """A few cones of both kinds in any order, `rows` rows together."""
     cones: list[NonNeg | SecondOrder] = []
     while rows:
@@ -56,29 +58,29 @@ def some_cones(rng: np.random.Generator, rows: int) -> list[NonNeg | SecondOrder
     return cones
 
 
-def pair(rng: np.random.Generator, cones: Cones, style: Style) -> tuple[np.ndarray, np.ndarray]:
+def pair(rng: Generator, cones: Cones, style: Style) -> Sides:
     """s and z in the product of the cones with s'z = 0, block by block."""
     blocks = [_orthant(rng, c.dim, style) if isinstance(c, NonNeg) else _second(rng, c.dim, style) for c in cones]
     return _stacked([s for s, _ in blocks]), _stacked([z for _, z in blocks])
 
 
-def inside(rng: np.random.Generator, cones: Cones, style: Style) -> np.ndarray:
+def inside(rng: Generator, cones: Cones, style: Style) -> np.ndarray:
     """A point inside of every cone."""
     return _stacked([positive(rng, c.dim, style) if isinstance(c, NonNeg) else _ball(rng, c.dim, style) for c in cones])
 
 
-def member(rng: np.random.Generator, cones: Cones, style: Style) -> np.ndarray:
+def member(rng: Generator, cones: Cones, style: Style) -> np.ndarray:
     """A point of the cones: in some inside, in others on the boundary or zero."""
     return pair(rng, cones, style)[0]
 
 
-def _orthant(rng: np.random.Generator, dim: int, style: Style) -> tuple[np.ndarray, np.ndarray]:
+def _orthant(rng: Generator, dim: int, style: Style) -> Sides:
     size, active = positive(rng, dim, style), rng.random(dim) < rng.random()
     size[rng.random(dim) < style.degenerate] = 0.0
     return np.where(active, 0.0, size), np.where(active, size, 0.0)
 
 
-def _second(rng: np.random.Generator, dim: int, style: Style) -> tuple[np.ndarray, np.ndarray]:
+def _second(rng: Generator, dim: int, style: Style) -> Sides:
     zero = np.zeros(dim)
     where = rng.integers(0, 3) if dim > 1 else rng.integers(0, 2)
     if where == 2:
@@ -90,7 +92,7 @@ def _second(rng: np.random.Generator, dim: int, style: Style) -> tuple[np.ndarra
     return (point, zero) if where == 0 else (zero, point)
 
 
-def _ball(rng: np.random.Generator, dim: int, style: Style) -> np.ndarray:
+def _ball(rng: Generator, dim: int, style: Style) -> np.ndarray:
     v = vector(rng, dim, style)
     if dim:
         norm = float(np.linalg.norm(v[1:]))
@@ -98,7 +100,7 @@ def _ball(rng: np.random.Generator, dim: int, style: Style) -> np.ndarray:
     return v
 
 
-def _boundary(rng: np.random.Generator, dim: int, style: Style) -> np.ndarray:
+def _boundary(rng: Generator, dim: int, style: Style) -> np.ndarray:
     """A point with v_0 = ||v_1|| > 0, of at least two rows; of whole numbers a Pythagorean triple."""
     if not style.whole:
         u = rng.normal(size=dim - 1)
@@ -115,7 +117,7 @@ def _stacked(blocks: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.zeros(0), *blocks])
 
 
-def hessian(rng: np.random.Generator, factor: np.ndarray, diagonal: np.ndarray | None = None) -> Any:
+def hessian(rng: Generator, factor: np.ndarray, diagonal: np.ndarray | None = None) -> Any:
     """FF' + diag(d) in one of the forms in which P comes, or None where it is zero."""
     d = np.zeros(factor.shape[0]) if diagonal is None else diagonal
     if not factor.any() and not d.any() and rng.random() < 0.7:
@@ -128,7 +130,7 @@ def hessian(rng: np.random.Generator, factor: np.ndarray, diagonal: np.ndarray |
     return P if form == 1 else sp.csc_array(P)
 
 
-def any_hessian(rng: np.random.Generator, n: int, style: Style) -> Any:
+def any_hessian(rng: Generator, n: int, style: Style) -> Any:
     """No P, or one of any rank, with or without a diagonal, in any form."""
     if rng.random() < 0.3:
         return None
@@ -137,7 +139,7 @@ def any_hessian(rng: np.random.Generator, n: int, style: Style) -> Any:
     return hessian(rng, matrix(rng, n, rank, style), d)
 
 
-def ill_conditioned(rng: np.random.Generator, n: int) -> np.ndarray:
+def ill_conditioned(rng: Generator, n: int) -> np.ndarray:
     """A positive semidefinite matrix with entries near one whose least eigenvalues are lost to rounding."""
     i, kind = np.arange(n), rng.integers(0, 3)
     if kind == 0:  # Hilbert's
@@ -148,19 +150,19 @@ def ill_conditioned(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.asarray(powers.T @ powers) / n
 
 
-def uneven(rng: np.random.Generator, size: int, decades: float) -> np.ndarray:
+def uneven(rng: Generator, size: int, decades: float) -> np.ndarray:
     """Normal numbers, some of which are up to so many decades larger than the others."""
     return vector(rng, size, Style()) * np.where(rng.random(size) < 0.3, 10.0 ** rng.uniform(0.0, decades, size), 1.0)
 
 
-def single_entries(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:
+def single_entries(rng: Generator, rows: int, columns: int) -> np.ndarray:
     """Rows with one entry each, of any sign and three decades either way."""
     entries = np.zeros((rows, columns))
     entries[np.arange(rows), rng.integers(0, columns, rows)] = rng.normal(size=rows) * 10.0 ** rng.uniform(-3, 3, rows)
     return entries
 
 
-def with_stored_zeros(rng: np.random.Generator, matrix: np.ndarray) -> sp.csc_array:
+def with_stored_zeros(rng: Generator, matrix: np.ndarray) -> sp.csc_array:
     """A sparse matrix that stores some of its zeros, or all."""
     stored = (matrix != 0.0) | (rng.random(matrix.shape) < rng.choice([0.1, 0.5, 1.0]))
     rows, columns = np.nonzero(stored)

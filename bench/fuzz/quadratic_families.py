@@ -11,9 +11,7 @@ import qp
 from ..answers.program import changed
 from . import planting, points, shapes
 from .case import Case, Planted
-from .points import Style, any_style, matrix, positive, vector
-
-Generator = np.random.Generator
+from .points import Generator, Sides, Style, any_style, matrix, positive, vector
 
 
 def tiny(rng: Generator) -> Case:
@@ -82,17 +80,13 @@ def huge_bounds(rng: Generator) -> Case:
     n, style = int(rng.integers(1, 9)), any_style(rng)
     case = planting.any_quadratic_optimal(rng, n, int(rng.integers(0, n + 1)), style)
     program, planted = case.program, case.planted
-    assert isinstance(program, qp.QuadraticProgram) and planted.x is not None and planted.y is not None
-    assert planted.z is not None
     low, high = (5.0, 9.0) if rng.random() < 0.5 else (5.0, 21.0)
     l, u = _moved_out(rng, planted.y, program.l, program.u, low, high)
     lb, ub = _moved_out(rng, planted.z, program.lb, program.ub, low, high)
     return replace(case, program=changed(program, l=l, u=u, lb=lb, ub=ub), hard=True)
 
 
-def _moved_out(
-    rng: Generator, y: np.ndarray, l: np.ndarray, u: np.ndarray, low: float, high: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _moved_out(rng: Generator, y: np.ndarray, l: np.ndarray, u: np.ndarray, low: float, high: float) -> Sides:
     """Sides without multipliers moved far out, here and there; those of equalities stay."""
     far = 10.0 ** rng.uniform(low, high, (2, y.size))
     moved = (rng.random((2, y.size)) < 0.5) & (l < u)
@@ -123,16 +117,6 @@ def large_sparse(rng: Generator) -> Case:
     return planting.quadratic_optimal(rng, P, matrix(rng, n // 2, n, style), style)
 
 
-def scaled_mildly(rng: Generator) -> Case:
-    """Rows, columns and objective each times 1/30 to 30."""
-    return shapes.scaled(rng, any_planted(rng), 1.5)
-
-
-def scaled(rng: Generator) -> Case:
-    """Rows, columns and objective each times up to 1e-8 to 1e8."""
-    return replace(shapes.scaled(rng, any_planted(rng), float(rng.choice([4.0, 8.0]))), hard=True)
-
-
 def infeasible(rng: Generator) -> Case:
     """A planted certificate of infeasibility."""
     n, m = int(rng.integers(1, 9)), int(rng.integers(1, 9))
@@ -158,7 +142,6 @@ def inconsistent(rng: Generator) -> Case:
     n, style = int(rng.integers(2, 40)), any_style(rng)
     case = planting.any_quadratic_optimal(rng, n, int(rng.integers(0, n)), style)
     program, planted = case.program, case.planted
-    assert isinstance(program, qp.QuadraticProgram) and planted.x is not None
     rows = matrix(rng, int(rng.integers(1, n // 2 + 2)), n, style)
     rows, b = shapes.equalities_again(rng, rows, rows @ planted.x)
     A = np.vstack([program.A.toarray(), rows])
@@ -178,16 +161,12 @@ def narrow(rng: Generator) -> Case:
     n, style = int(rng.integers(1, 7)), any_style(rng)
     case = planting.any_quadratic_optimal(rng, n, int(rng.integers(1, n + 2)), style)
     program, planted = case.program, case.planted
-    assert isinstance(program, qp.QuadraticProgram)
-    assert planted.x is not None and planted.y is not None and planted.z is not None
     l, u = _narrowed(rng, program.A @ planted.x, planted.y, program.l, program.u)
     lb, ub = _narrowed(rng, planted.x, planted.z, program.lb, program.ub)
     return replace(case, program=changed(program, l=l, u=u, lb=lb, ub=ub), hard=True)
 
 
-def _narrowed(
-    rng: Generator, v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _narrowed(rng: Generator, v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray) -> Sides:
     """Around values, sides with multipliers stay and others come near."""
     width = 10.0 ** rng.uniform(-13.0, -4.0, (2, y.size))
     near = rng.random((2, y.size)) < 0.5
@@ -248,6 +227,6 @@ def any_planted(rng: Generator) -> Case:
 
 FAMILIES = (
     tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, huge_bounds, boxed, large_sparse,
-    scaled_mildly, scaled, infeasible, unbounded, nearly_infeasible, inconsistent, heavy, narrow,
+    infeasible, unbounded, nearly_infeasible, inconsistent, heavy, narrow,
     ill_conditioned, uneven, bound_rows, one_hot,
 )  # fmt: skip

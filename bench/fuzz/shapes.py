@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +16,14 @@ from ..answers.program import changed
 from .case import Case, Planted
 from .points import scaled_hessian
 
+Family = Callable[[np.random.Generator], Case]
+
 
 def with_copies(rng: np.random.Generator, case: Case) -> Case:
     """Some rows come again, multiplied by whole numbers; as much of their multipliers goes over as is drawn."""
-    if isinstance(case.program, qp.QuadraticProgram):
-        return _quadratic_with_copies(rng, case.program, case)
-    return _cone_with_copies(rng, case.program, case)
-
-
-def _cone_with_copies(rng: np.random.Generator, program: socp.ConeProgram, case: Case) -> Case:
+    program = case.program
+    if not isinstance(program, socp.ConeProgram):
+        return _quadratic_with_copies(rng, program, case)
     A, G, p = program.A.toarray(), program.G.toarray(), program.p
     combined = rng.integers(-2, 3, (int(rng.integers(0, p + 1)), p)).astype(float)
     rows: list[int] = []
@@ -104,6 +104,15 @@ def scaled(rng: np.random.Generator, case: Case, decades: float) -> Case:
         z = 1.0 / columns
         parts |= {"l": rows * program.l, "u": rows * program.u, "lb": program.lb / columns, "ub": program.ub / columns}
     return replace(case, program=changed(program, **parts), planted=_scaled(case.planted, columns, rows, z, objective))
+
+
+def scaled_families(any_planted: Family) -> dict[str, Family]:
+    """Families of which rows, columns and objective are each multiplied: by 1/30 to 30, or by up to 1e-8 to 1e8."""
+
+    def far(rng: np.random.Generator) -> Case:
+        return replace(scaled(rng, any_planted(rng), float(rng.choice([4.0, 8.0]))), hard=True)
+
+    return {"scaled_mildly": lambda rng: scaled(rng, any_planted(rng), 1.5), "scaled": far}
 
 
 def _scaled(planted: Planted, columns: np.ndarray, y: np.ndarray, z: np.ndarray, objective: float) -> Planted:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import faulthandler
+import sys
 import time
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
 
 import qp
-import socp
 
-from .. import peers
 from ..answers import answer
 from ..answers.answer import Answer
-from ..answers.verify import verify
-from ..compare import suite
+from ..answers.program import engine_of
+from ..compare.process import serve
 from . import catalogue
 from .case import Case
 from .judge import EXCEPTION, FAILURES, Verdict, judge
-
-SECOND_OPINIONS = ("clarabel", "highspy", "piqp")
-PEER_SECONDS = 10.0
 
 
 def trial(family: str, seed: int, number: int) -> Verdict:
@@ -47,8 +43,7 @@ def solve(case: Case) -> Answer:
     if case.before is None:
         return answer.solve(case.program, **case.settings)
     first, *steps = case.chain
-    Solver: Any = socp.Solver if isinstance(first.program, socp.ConeProgram) else qp.Solver
-    solver = Solver(first.program, **case.settings)
+    solver = engine_of(first.program).Solver(first.program, **case.settings)
     solver.solve()
     started = time.perf_counter()
     for step in steps:
@@ -57,13 +52,9 @@ def solve(case: Case) -> Answer:
     return answer.from_solution(solution, time.perf_counter() - started)
 
 
-def second_opinions(family: str, seed: int, number: int) -> str:
-    """What the peers that are installed say of a program, with our verdict on their answers."""
-    case = catalogue.case(family, seed, number)
-    said = []
-    for name in SECOND_OPINIONS:
-        if name in peers.peers_for(case.program) and peers.is_installed(name):
-            theirs = peers.solve(name, case.program, time_limit=PEER_SECONDS)
-            found = verify(case.program, theirs.x, theirs.y, theirs.z)
-            said.append(f"{name} says {theirs.status.value} ({suite.verdict(theirs.status, found)})")
-    return ", ".join(said)
+if __name__ == "__main__":  # a process of its own, so that a trial that ends it is only counted; see `campaign.Worker`
+    faulthandler.enable()  # a crash leaves the stack on stderr
+    serve(
+        lambda: {"seconds": qp.warmup()},
+        lambda asked, _: asdict(trial(asked["family"], int(sys.argv[1]), asked["number"])),
+    )

@@ -6,16 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import socp
 
 from ..answers.program import changed
 from . import cone_families, planting, quadratic_families
 from .case import Case
-from .points import Style
-
-Generator = np.random.Generator
+from .points import Generator, Style
 
 
 def of_cone_programs(rng: Generator) -> Case:
@@ -42,10 +39,8 @@ def _updated(rng: Generator, original: Case, vectors: tuple[str, ...], matrices:
 def _like(rng: Generator, program: Any, matrices: tuple[str, ...]) -> Case:
     if rng.random() < 0.5:
         return _other_vectors(rng, program)
-    drawn = {"A": _other_values, "G": _other_values, "P": _other_hessian}
-    return _other_vectors(
-        rng, changed(program, **{name: drawn[name](rng, getattr(program, name)) for name in matrices})
-    )
+    others = {name: _other_values(rng, getattr(program, name), name == "P") for name in matrices}
+    return _other_vectors(rng, changed(program, **others))
 
 
 def _other_vectors(rng: Generator, program: Any) -> Case:
@@ -55,16 +50,14 @@ def _other_vectors(rng: Generator, program: Any) -> Case:
     return planting.quadratic_optimal(rng, program.P, program.A, Style())
 
 
-def _other_values(rng: Generator, matrix: sp.csc_array) -> sp.csc_array:
-    """Other numbers in the same places."""
+def _other_values(rng: Generator, matrix: Any, is_hessian: bool) -> Any:
+    """Other numbers in the same places; P times a positive number, but a `LowRank` P, which takes no update, stays."""
+    if is_hessian:
+        fixed = matrix is None or isinstance(matrix, socp.LowRank)
+        return matrix if fixed else float(rng.uniform(0.1, 3.0)) * matrix
     other = matrix.copy()
     other.data = rng.normal(size=matrix.data.size)
     return other
-
-
-def _other_hessian(rng: Generator, P: Any) -> Any:
-    """P times a positive number; a `LowRank` P cannot be updated and stays."""
-    return P if P is None or isinstance(P, socp.LowRank) else float(rng.uniform(0.1, 3.0)) * P  # type: ignore[operator]
 
 
 def _changed(before: Any, after: Any, vectors: tuple[str, ...], matrices: tuple[str, ...]) -> dict[str, Any]:

@@ -42,25 +42,11 @@ def is_installed(solver: str) -> bool:
 def solve(
     solver: str, program: Program, tol: float = 1e-8, time_limit: float | None = None, threads: int = 1
 ) -> Answer:
-    """Solve a program with one of the reference solvers, or with the engine.
+    """Solve a program with the engine, "centralpath", or with one of `peers_for(program)`, which must be installed.
 
-    Parameters
-    ----------
-    solver : str
-        One of `peers_for(program)`, installed; or "centralpath", this project's engine.
-    program : `socp.ConeProgram` or `qp.QuadraticProgram`
-        What is asked.
-    tol : float
-        The tolerance, given to every solver for each of its own relative and absolute tests.
-    time_limit : float, optional
-        Seconds; kept by those solvers that know a time limit.
-    threads : int
-        For those solvers that are told; the others obey the environment (OMP_NUM_THREADS and the like).
-
-    Returns
-    -------
-    Answer
-        With status "numerical_error" and the solver's words as its note when the solver refuses or fails.
+    Every solver gets `tol` for each of its own relative and absolute tests; those that know them keep `time_limit`, in
+    seconds, and `threads` (the others obey OMP_NUM_THREADS and the like).  One that refuses or fails has the status
+    "numerical_error", with its words as the note.
     """
     if solver == "centralpath":
         return answer.solve(program, tol=tol, time_limit=time_limit, threads=threads)
@@ -70,6 +56,5 @@ def solve(
     try:
         return PEERS[solver].solve(program, peer_settings(solver, tol, time_limit, threads))
     except Exception as error:  # a solver that raises has failed on this program, and the comparison goes on
-        return Answer(
-            solver, socp.Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0, f"{type(error).__name__}: {error}"
-        )
+        words = f"{type(error).__name__}: {error}"
+        return Answer(solver, socp.Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0, words)

@@ -12,14 +12,9 @@ from .peer import CONE, FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, QUADR
 
 
 @peer(
-    CONE,
-    QUADRATIC,
-    tolerances="tol_gap_abs tol_gap_rel tol_feas tol_infeas_abs tol_infeas_rel",
-    time_limit="time_limit",
-    threads="max_threads",
-    max_iter=INTERIOR_POINT_ITERATIONS,
-    verbose=False,
-)
+    CONE, QUADRATIC, tolerances="tol_gap_abs tol_gap_rel tol_feas tol_infeas_abs tol_infeas_rel",
+    time_limit="time_limit", threads="max_threads", max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
+)  # fmt: skip
 def clarabel(program: Any, settings: dict[str, Any]) -> Asked:
     """Clarabel: A x + s = b with the zero cone first, z of all rows."""
     import clarabel as package
@@ -46,13 +41,7 @@ def clarabel(program: Any, settings: dict[str, Any]) -> Asked:
     )
 
 
-@peer(
-    CONE,
-    QUADRATIC,
-    tolerances="abstol reltol feastol",
-    max_iters=INTERIOR_POINT_ITERATIONS,
-    verbose=False,
-)
+@peer(CONE, QUADRATIC, tolerances="abstol reltol feastol", max_iters=INTERIOR_POINT_ITERATIONS, verbose=False)
 def ecos(program: Any, settings: dict[str, Any]) -> Asked:
     """ECOS: the project's own cone form, without P; it is set up and solves in one call.
 
@@ -77,13 +66,7 @@ def ecos(program: Any, settings: dict[str, Any]) -> Asked:
     return Asked(lambda: None, lambda _: package.solve(form.c, *rows, dims, **equalities, **settings), read)
 
 
-@peer(
-    CONE,
-    QUADRATIC,
-    tolerances="abstol reltol feastol",
-    maxiters=INTERIOR_POINT_ITERATIONS,
-    show_progress=False,
-)
+@peer(CONE, QUADRATIC, tolerances="abstol reltol feastol", maxiters=INTERIOR_POINT_ITERATIONS, show_progress=False)
 def cvxopt(program: Any, settings: dict[str, Any]) -> Asked:
     """CVXOPT: conelp without P, which knows certificates; coneqp with P, which does not.
 
@@ -120,13 +103,9 @@ def cvxopt(program: Any, settings: dict[str, Any]) -> Asked:
 
 
 @peer(
-    CONE,
-    QUADRATIC,
-    tolerances="eps_abs eps_rel eps_infeas",
-    time_limit="time_limit_secs",
-    max_iters=FIRST_ORDER_ITERATIONS,
-    verbose=False,
-)
+    CONE, QUADRATIC, tolerances="eps_abs eps_rel eps_infeas", time_limit="time_limit_secs",
+    max_iters=FIRST_ORDER_ITERATIONS, verbose=False,
+)  # fmt: skip
 def scs(program: Any, settings: dict[str, Any]) -> Asked:
     """SCS: A x + s = b, zero cone first; y of all rows.  It says "inaccurate" where a limit ends the run."""
     import scs as package
@@ -153,13 +132,7 @@ def scs(program: Any, settings: dict[str, Any]) -> Asked:
     )
 
 
-@peer(
-    CONE,
-    QUADRATIC,
-    tolerances="abstol reltol",
-    max_iters=INTERIOR_POINT_ITERATIONS,
-    verbose=0,
-)
+@peer(CONE, QUADRATIC, tolerances="abstol reltol", max_iters=INTERIOR_POINT_ITERATIONS, verbose=0)
 def qoco(program: Any, settings: dict[str, Any]) -> Asked:
     """QOCO: the project's own cone form with P; it has no certificates."""
     import qoco as package
@@ -183,11 +156,9 @@ def qoco(program: Any, settings: dict[str, Any]) -> Asked:
 
 
 @peer(
-    QUADRATIC,
-    tolerances="tol_feas tol_gap_abs tol_gap_rel tol_infeas_abs tol_infeas_rel",
-    max_iter=INTERIOR_POINT_ITERATIONS,
-    verbose=False,
-)
+    QUADRATIC, tolerances="tol_feas tol_gap_abs tol_gap_rel tol_infeas_abs tol_infeas_rel",
+    max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
+)  # fmt: skip
 def qtqp(program: Any, settings: dict[str, Any]) -> Asked:
     """QTQP: a x + s = b, equalities first, no second-order cones; y of all rows."""
     import qtqp as package

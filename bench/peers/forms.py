@@ -59,16 +59,10 @@ def _lifted(program: qp.QuadraticProgram) -> tuple[qp.QuadraticProgram, Callable
     k = P.F.shape[1]
     if 2 * k >= n:
         return changed(program, P=P.toarray()), lambda *point: point
-    zero = np.zeros(k)
-    lifted = qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([P.d, np.ones(k)])),
-        np.concatenate([program.q, zero]),
-        sp.block_array([[program.A, None], [sp.csc_array(P.F.T), -sp.eye_array(k)]]),
-        np.concatenate([program.l, zero]),
-        np.concatenate([program.u, zero]),
-        np.concatenate([program.lb, np.full(k, -np.inf)]),
-        np.concatenate([program.ub, np.full(k, np.inf)]),
-    )
+    A = sp.block_array([[program.A, None], [sp.csc_array(P.F.T), -sp.eye_array(k)]])
+    q, l, u = (np.concatenate([v, np.zeros(k)]) for v in (program.q, program.l, program.u))
+    lb, ub = (np.concatenate([v, np.full(k, end)]) for v, end in ((program.lb, -np.inf), (program.ub, np.inf)))
+    lifted = qp.QuadraticProgram(sp.diags_array(np.concatenate([P.d, np.ones(k)])), q, A, l, u, lb, ub)
 
     def back(x: Any, y: Any, z: Any) -> Point:
         return tuple(None if v is None else v[:size] for v, size in ((x, n), (y, m), (z, n)))  # type: ignore[return-value]
@@ -90,19 +84,14 @@ def _from_cone_program(program: socp.ConeProgram) -> OneSided:
     order = np.concatenate([*nonneg, *second_order, np.zeros(0, dtype=int)]).astype(int)
 
     def recover(x: Any, y: Any, z: Any) -> Point:
-        return _optional(x), _optional(y), _scattered(z, order, program.m)
+        full = None if z is None else np.zeros(program.m)
+        if full is not None:
+            full[order] = _flat(z)
+        return _optional(x), _optional(y), full
 
-    return OneSided(
-        _sparse(program.P),
-        _flat(program.c),
-        csc32(program.A),
-        _flat(program.b),
-        csc32(program.G.tocsr()[order]),
-        _flat(program.h[order]),
-        sum(rows.size for rows in nonneg),
-        dims,
-        recover,
-    )
+    G, h = csc32(program.G.tocsr()[order]), _flat(program.h[order])
+    objective, equalities = (_sparse(program.P), _flat(program.c)), (csc32(program.A), _flat(program.b))
+    return OneSided(*objective, *equalities, G, h, sum(rows.size for rows in nonneg), dims, recover)
 
 
 def _from_quadratic_program(program: qp.QuadraticProgram) -> OneSided:
@@ -119,24 +108,16 @@ def _from_quadratic_program(program: qp.QuadraticProgram) -> OneSided:
     def recover(x: Any, y: Any, z: Any) -> Point:
         if y is None or z is None:
             return _optional(x), None, None
-        z_above, z_below = np.split(np.asarray(z, dtype=float).ravel(), [above.size])
+        z_above, z_below = np.split(_flat(z), [above.size])
         multipliers = np.zeros(lower.size)
-        multipliers[equal] = np.asarray(y, dtype=float).ravel()
+        multipliers[equal] = _flat(y)
         np.add.at(multipliers, above, z_above)
         np.subtract.at(multipliers, below, z_below)
         return _optional(x), multipliers[: program.m], multipliers[program.m :]
 
-    return OneSided(
-        _sparse(program.P),
-        _flat(program.q),
-        csc32(sides[equal]),
-        _flat(upper[equal]),
-        csc32(sp.vstack([sides[above], -sides[below]])),
-        np.concatenate([upper[above], -lower[below]]),
-        above.size + below.size,
-        [],
-        recover,
-    )
+    G, h = csc32(sp.vstack([sides[above], -sides[below]])), np.concatenate([upper[above], -lower[below]])
+    objective, equalities = (_sparse(program.P), _flat(program.q)), (csc32(sides[equal]), _flat(upper[equal]))
+    return OneSided(*objective, *equalities, G, h, h.size, [], recover)
 
 
 def _sparse(P: Any) -> sp.csc_matrix | None:
@@ -157,17 +138,10 @@ def with_linear_objective(form: OneSided) -> OneSided:
     def recover(x: Any, y: Any, z: Any) -> Point:
         return form.recover(None if x is None else _flat(x)[:n], y, None if z is None else _flat(z)[: form.h.size])
 
-    return OneSided(
-        None,
-        np.append(form.c, 1.0),
-        csc32(sp.hstack([form.A, sp.csc_array((form.b.size, 1))])),
-        form.b,
-        csc32(sp.vstack([sp.hstack([form.G, sp.csc_array((form.h.size, 1))]), epigraph])),
-        np.concatenate([form.h, [0.5, -0.5], np.zeros(k)]),
-        form.nonneg,
-        [*form.second_order, k + 2],
-        recover,
-    )
+    A, G = (sp.hstack([rows, sp.csc_array((rows.shape[0], 1))]) for rows in (form.A, form.G))
+    h, dims = np.concatenate([form.h, [0.5, -0.5], np.zeros(k)]), [*form.second_order, k + 2]
+    G = csc32(sp.vstack([G, epigraph]))
+    return OneSided(None, np.append(form.c, 1.0), csc32(A), form.b, G, h, form.nonneg, dims, recover)
 
 
 def _root(P: sp.csc_matrix) -> sp.csc_array:
@@ -221,18 +195,11 @@ def two_sided(program: qp.QuadraticProgram) -> TwoSided:
         bounds[fixed] += y_fixed
         return back(_optional(x), multipliers, bounds)
 
-    return TwoSided(
-        csc32(sp.csc_array((n, n)) if P is None else P),
-        _flat(program.q),
-        csc32(sp.vstack([rows[equal], sp.eye_array(n, format="csr")[fixed]])),
-        np.concatenate([program.u[equal], program.ub[fixed]]),
-        csc32(rows[other]),
-        _flat(program.l[other]),
-        _flat(program.u[other]),
-        _flat(lb),
-        _flat(ub),
-        recover,
-    )
+    objective = csc32(sp.csc_array((n, n)) if P is None else P), _flat(program.q)
+    A = csc32(sp.vstack([rows[equal], sp.eye_array(n, format="csr")[fixed]]))
+    b = np.concatenate([program.u[equal], program.ub[fixed]])
+    l, u, lb, ub = map(_flat, (program.l[other], program.u[other], lb, ub))
+    return TwoSided(*objective, A, b, csc32(rows[other]), l, u, lb, ub, recover)
 
 
 def csc32(matrix: Any) -> sp.csc_matrix:
@@ -250,11 +217,3 @@ def _flat(v: Any) -> np.ndarray:
 
 def _optional(v: Any) -> np.ndarray | None:
     return None if v is None else _flat(v)
-
-
-def _scattered(z: Any, order: np.ndarray, size: int) -> np.ndarray | None:
-    if z is None:
-        return None
-    full = np.zeros(size)
-    full[order] = _flat(z)
-    return full

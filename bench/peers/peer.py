@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from socp import Status
 
 from ..answers.answer import Answer
@@ -48,7 +46,8 @@ class Asked(NamedTuple):
     # of the solver and what `solve` returned: the solver's word, which `STATUSES` translates, its iterations, and the
     # point in the project's signs
     read: Callable[[Any, Any], tuple[str, int, Point]]
-    update: Callable[[Any, np.ndarray], Any] = lambda solver, c: None  # gives the solver another linear objective
+    # gives the solver another linear objective c, or sides b of rows that are all equalities
+    update: Callable[..., Any] = lambda solver, c: None
 
 
 Adapter = Callable[[Any, dict[str, Any]], Any]

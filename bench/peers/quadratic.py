@@ -14,12 +14,9 @@ from .peer import FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, PROXIMAL_IT
 
 
 @peer(
-    QUADRATIC,
-    tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel",
-    check_duality_gap=True,
-    max_iter=INTERIOR_POINT_ITERATIONS,
-    verbose=False,
-)
+    QUADRATIC, tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel", check_duality_gap=True,
+    max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
+)  # fmt: skip
 def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """PIQP: equalities, two-sided rows, bounds; one nonnegative multiplier a side.  Dense when P is dense."""
     import piqp as package
@@ -40,16 +37,13 @@ def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         point = form.recover(found.x, found.y, found.z_u - found.z_l, found.z_bu - found.z_bl)
         return said.name, found.info.iter, point
 
-    return Asked(setup, lambda solver: solver.solve(), read, lambda solver, c: solver.update(c=c))
+    return Asked(setup, lambda solver: solver.solve(), read, lambda solver, c=None, b=None: solver.update(c=c, b=b))
 
 
 @peer(
-    QUADRATIC,
-    tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf",
-    time_limit="time_limit",
-    max_iter=FIRST_ORDER_ITERATIONS,
-    verbose=False,
-)
+    QUADRATIC, tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf", time_limit="time_limit",
+    max_iter=FIRST_ORDER_ITERATIONS, verbose=False,
+)  # fmt: skip
 def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """OSQP: l <= A x <= u with the bounds as further rows; y has the project's signs."""
     import osqp as package
@@ -74,12 +68,9 @@ def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
 
 
 @peer(
-    QUADRATIC,
-    tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel eps_primal_inf eps_dual_inf",
-    check_duality_gap=True,
-    max_iter=PROXIMAL_ITERATIONS,
-    verbose=False,
-)
+    QUADRATIC, tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel eps_primal_inf eps_dual_inf",
+    check_duality_gap=True, max_iter=PROXIMAL_ITERATIONS, verbose=False,
+)  # fmt: skip
 def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     """ProxQP: equalities, and two-sided rows with the bounds among them."""
     from proxsuite import proxqp
@@ -202,7 +193,11 @@ def daqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         multipliers = np.array(found[3]["lam"])
         return f"daqp:{found[2]}", found[3]["iterations"], (np.array(found[0]), multipliers[n:], multipliers[:n])
 
-    return Asked(setup, lambda model: model.solve(), read, lambda model, c: model.update(f=c))
+    def update(model: Any, c: Any = None, b: Any = None) -> None:
+        above, below = (None if b is None else np.concatenate([bounds, b]) for bounds in (program.ub, program.lb))
+        model.update(f=c, bupper=above, blower=below)
+
+    return Asked(setup, lambda model: model.solve(), read, update)
 
 
 def _bounded(form: TwoSided) -> np.ndarray:

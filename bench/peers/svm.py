@@ -58,27 +58,17 @@ def libsvm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
 
     deadline = time.perf_counter() + settings["time_limit"]
     for tolerance in TOLERANCES:
-        machine = SVC(
-            C=float(program.ub[0]),
-            kernel=kernel,
-            tol=tolerance,
-            cache_size=CACHE_MEGABYTES,
-        )
+        machine = SVC(C=float(program.ub[0]), kernel=kernel, tol=tolerance, cache_size=CACHE_MEGABYTES)
         start = time.perf_counter()
         machine.fit(points, labels)
         end = time.perf_counter()
-        x, y, z = _point(program, machine)
+        # a from the signed coefficients, y the offset b, and the multipliers of the bounds z = 1 - Qa - b y
+        x, y = np.zeros(program.n), np.atleast_1d(machine.intercept_).astype(float)
+        x[machine.support_] = np.abs(machine.dual_coef_.ravel())
+        z = -(program.P @ x + program.q + program.A.T @ y)
         reached = verify(program, x, y, z).solved(GAP)
         if reached or end >= deadline:
             break
     iterations = int(np.max(machine.n_iter_))
     status = Status.OPTIMAL if reached else Status.TIME_LIMIT if end >= deadline else Status.INACCURATE
     return Answer("libsvm", status, x, y, z, iterations, 0.0, end - start)
-
-
-def _point(program: Any, machine: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """a from the signed coefficients, y the offset b, and the multipliers of the bounds z = 1 - Qa - b y."""
-    x = np.zeros(program.n)
-    x[machine.support_] = np.abs(machine.dual_coef_.ravel())
-    y = np.atleast_1d(machine.intercept_).astype(float)
-    return x, y, -(program.P @ x + program.q + program.A.T @ y)

@@ -87,9 +87,7 @@ def names() -> list[str]:
     return [*sets.SETS, *SIZES]
 
 
-def cases(
-    name: str, sizes: str = "medium", data: str | os.PathLike[str] | None = None, only: str | None = None
-) -> list[Case]:
+def cases(name: str, sizes: str = "medium", data: sets.Folder = None, only: str | None = None) -> list[Case]:
     """The programs of a set, classes by class and in each by size.
 
     `sizes` is "small", "medium" or "large", or sizes as "10,500"; nothing for files.  `data` and `only` are those of
@@ -102,26 +100,13 @@ def cases(
     found = []
     for group, all_sizes in SIZES[name].items():
         sample = _classes(name)[group](2, 0)
-        low_rank = isinstance(sample.P, socp.LowRank)
+        forms = (FACTORED, PRODUCT) if isinstance(sample.P, socp.LowRank) else ("",)
+        takers = many.peers_for(sample) if name == MANY else tuple(peers.peers_for(sample))
+        takers = repeated.peers_for(group, sample) if name in REPEATED else takers
         for size in _chosen_sizes(name, all_sizes, sizes):
-            found.append(
-                Case(
-                    f"{group}_{size}",
-                    name,
-                    group,
-                    size,
-                    peers=_peers_for(name, group, sample),
-                    forms=(FACTORED, PRODUCT) if low_rank else ("",),
-                )
-            )
+            found.append(Case(f"{group}_{size}", name, group, size, peers=takers, forms=forms))
     wanted = set(sets.chosen([case.name for case in found], only, f"name of the set {name}"))
     return [case for case in found if case.name in wanted]
-
-
-def _peers_for(name: str, group: str, sample: Program) -> tuple[str, ...]:
-    if name == MANY:
-        return many.peers_for(sample)
-    return repeated.peers_for(group, sample) if name in REPEATED else tuple(peers.peers_for(sample))
 
 
 def load(case: Case, form: str = "") -> Program:
@@ -157,7 +142,5 @@ def _chosen_sizes(name: str, all_sizes: tuple[int, ...], wanted: str) -> tuple[i
     except ValueError:
         sizes = ()
     if not sizes or sizes[0] < 2:
-        raise sets.DataError(
-            f"--sizes must be small, medium, large or sizes from 2 on as in 10,500, but {wanted!r} came"
-        )
+        raise sets.DataError(f"--sizes must be small, medium, large or sizes from 2 on (10,500), but {wanted!r} came")
     return all_sizes if name == "tiny" else sizes

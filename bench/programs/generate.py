@@ -28,13 +28,10 @@ def lasso(size: int, seed: int = 0) -> qp.QuadraticProgram:
     #  x = (w, r, a):  D w - r = t,  -a <= w <= a
     one = sp.eye_array(features)
     A = sp.block_array([[D, -sp.eye_array(samples), None], [one, None, -one], [-one, None, -one]])
-    return qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([np.zeros(features), np.ones(samples), np.zeros(features)])),
-        np.concatenate([np.zeros(features + samples), np.full(features, weight)]),
-        A,
-        np.concatenate([targets, np.full(2 * features, -np.inf)]),
-        np.concatenate([targets, np.zeros(2 * features)]),
-    )
+    squares = np.concatenate([np.zeros(features), np.ones(samples), np.zeros(features)])
+    q = np.concatenate([np.zeros(features + samples), np.full(features, weight)])
+    l, u = (np.append(targets, np.full(2 * features, end)) for end in (-np.inf, 0.0))
+    return qp.QuadraticProgram(sp.diags_array(squares), q, A, l, u)
 
 
 def huber(size: int, seed: int = 0) -> qp.QuadraticProgram:
@@ -46,14 +43,9 @@ def huber(size: int, seed: int = 0) -> qp.QuadraticProgram:
     targets = targets + np.where(outliers, rng.uniform(-10, 10, samples), 0.0)
     #  x = (w, a, p, n):  D w - a - p + n = t
     one = sp.eye_array(samples)
-    return qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([np.zeros(features), np.ones(samples), np.zeros(2 * samples)])),
-        np.concatenate([np.zeros(features + samples), np.ones(2 * samples)]),
-        sp.hstack([D, -one, -one, one]),
-        targets,
-        targets,
-        np.concatenate([np.full(features + samples, -np.inf), np.zeros(2 * samples)]),
-    )
+    squares = np.concatenate([np.zeros(features), np.ones(samples), np.zeros(2 * samples)])
+    q, lower = (np.append(np.full(features + samples, v), np.full(2 * samples, w)) for v, w in ((0, 1), (-np.inf, 0)))
+    return qp.QuadraticProgram(sp.diags_array(squares), q, sp.hstack([D, -one, -one, one]), targets, targets, lower)
 
 
 def portfolio(size: int, seed: int = 0) -> qp.QuadraticProgram:
@@ -94,16 +86,9 @@ def group_lasso(size: int, seed: int = 0) -> socp.ConeProgram:
     #  x = (w, r, a):  D w - r = t,  (a_g, w_g) in Q^6
     rows = np.arange(6 * groups).reshape(groups, 6)
     heads, tails = rows[:, 0], rows[:, 1:].ravel()
-    G = sp.csc_array(
-        (
-            np.full(groups + features, -1.0),
-            (
-                np.concatenate([heads, tails]),
-                np.concatenate([features + samples + np.arange(groups), np.arange(features)]),
-            ),
-        ),
-        shape=(6 * groups, features + samples + groups),
-    )
+    columns = np.concatenate([features + samples + np.arange(groups), np.arange(features)])
+    places = np.concatenate([heads, tails]), columns
+    G = sp.csc_array((np.full(groups + features, -1.0), places), (6 * groups, features + samples + groups))
     return socp.ConeProgram(
         c=np.concatenate([np.zeros(features + samples), np.full(groups, weight)]),
         G=G,
@@ -230,21 +215,15 @@ def unbounded(size: int, seed: int = 0) -> socp.ConeProgram:
     return socp.ConeProgram(c=c, G=G, h=G @ x + _interior_point(rng, cones), cones=cones, A=A, b=A @ x)
 
 
-CLASSES: dict[str, Callable[[int, int], Program]] = {
-    "lasso": lasso,
-    "huber": huber,
-    "portfolio": portfolio,
-    "svm_primal": svm_primal,
-    "svm_dual_rbf": svm_dual_rbf,
-    "svm_dual_linear": svm_dual_linear,
-    "group_lasso": group_lasso,
-    "robust_kalman": robust_kalman,
-    "robust_least_squares": robust_least_squares,
-    "enclosing_ball": enclosing_ball,
-    "mpc": mpc,
-    "infeasible": infeasible,
-    "unbounded": unbounded,
-}
+def by_name(*functions: Callable[[int, int], Program]) -> dict[str, Callable[[int, int], Program]]:
+    """Functions of size and seed by their names."""
+    return {function.__name__: function for function in functions}
+
+
+CLASSES = by_name(
+    lasso, huber, portfolio, svm_primal, svm_dual_rbf, svm_dual_linear, group_lasso, robust_kalman,
+    robust_least_squares, enclosing_ball, mpc, infeasible, unbounded,
+)  # fmt: skip
 
 
 def _regression(rng: np.random.Generator, samples: int, features: int) -> tuple[sp.csc_array, np.ndarray]:

@@ -5,15 +5,13 @@ A linear program is built around a pair of optimal points: x >= 0 and z >= 0 wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.sparse as sp
 
 import qp
 import socp
 
-from ..answers.verify import Program
+from .generate import by_name
 
 ENTRIES = 5  # a row
 COLUMNS = 200  # of the tall program, where it has so many rows
@@ -108,7 +106,4 @@ def _norms(rng: np.random.Generator, size: int, triples: np.ndarray) -> socp.Con
     )
 
 
-CLASSES: dict[str, Callable[[int, int], Program]] = {
-    function.__name__: function
-    for function in (tridiagonal, banded, random_rows, dense_rows, cones_of_three, random_cones, tall_cone)
-}
+CLASSES = by_name(tridiagonal, banded, random_rows, dense_rows, cones_of_three, random_cones, tall_cone)

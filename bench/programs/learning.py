@@ -7,7 +7,6 @@ made here; the support vector machines' on points are in `bench.programs.generat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +20,6 @@ from models.programs.margins import primal_program
 from models.programs.score_spaces import med_program
 from models.svm.kernels import Kernel
 
-from ..answers.verify import Program
 from . import generate
 
 CONSTANTS = Constants(beta=0.2, phi=0.01, C1=1.0, C2=1.0, C3=math.inf)
@@ -80,16 +78,10 @@ def svm_primal_documents(size: int, seed: int = 0) -> qp.QuadraticProgram:
     return primal_program(texts, labels, np.ones(size), bias=True)
 
 
-CLASSES: dict[str, Callable[[int, int], Program]] = {
-    "svm_dual_rbf": generate.svm_dual_rbf,
-    "svm_dual_linear": generate.svm_dual_linear,
-    "ea_svm_cubic": ea_svm_cubic,
-    "ea_svm_linear": ea_svm_linear,
-    "med_dual": med_dual,
-    "svm_primal": generate.svm_primal,
-    "svm_primal_documents": svm_primal_documents,
-    "bilevel": bilevel,
-}
+CLASSES = generate.by_name(
+    generate.svm_dual_rbf, generate.svm_dual_linear, ea_svm_cubic, ea_svm_linear, med_dual, generate.svm_primal,
+    svm_primal_documents, bilevel,
+)  # fmt: skip
 
 
 def _explained_points(size: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 import qp
 import socp
 
-from ..answers.answer import Answer
+from ..answers.answer import Answer, point_of
+from ..answers.program import engine_of, linear_name, parts_of, with_objective
 from ..answers.verify import Program, verify
 from ..peers.forms import OneSided, Point, one_sided
 from . import repeated, small, tiny
@@ -44,9 +45,8 @@ def thrust(size: int, seed: int = 0) -> socp.ConeProgram:
         G[step, 1:, states + 3 * step : states + 3 * step + 3] = -np.eye(3)
     h = np.tile([0.1, 0.0, 0.0, 0.0], inputs // 3)
     cones = [socp.SecondOrder(4)] * (inputs // 3)
-    return socp.ConeProgram(
-        c=program.q, P=program.P, G=G.reshape(-1, program.n), h=h, cones=cones, A=program.A, b=program.l
-    )
+    rows: dict[str, Any] = {"G": G.reshape(-1, program.n), "h": h, "cones": cones}
+    return socp.ConeProgram(c=program.q, P=program.P, A=program.A, b=program.l, **rows)
 
 
 CLASSES: dict[str, Callable[[int, int], Program]] = {
@@ -58,7 +58,7 @@ CLASSES: dict[str, Callable[[int, int], Program]] = {
 def peers_for(sample: Program) -> tuple[str, ...]:
     """The solvers that take a batch, in one call or in a loop."""
     loops = ("osqp",) if isinstance(sample, qp.QuadraticProgram) else ()
-    return (*repeated.peers_for("", sample), BATCHED, *loops)
+    return (*repeated.peers_for(repeated.UPDATE, sample), BATCHED, *loops)
 
 
 def measure(solver: str, program: Program, tol: float, own: repeated.Call | None = None) -> tuple[Answer, Program, int]:
@@ -66,14 +66,12 @@ def measure(solver: str, program: Program, tol: float, own: repeated.Call | None
 
     A function of somebody's `own` is called with one program after the other.
     """
-    is_cone = isinstance(program, socp.ConeProgram)
-    objective = program.c if is_cone else program.q  # type: ignore[union-attr]
-    objectives, k, rng = drawn(objective)
+    objectives, k, rng = drawn(getattr(program, linear_name(program)))
     if solver not in (OURS, BATCHED):
         objectives = objectives[:LOOP]
         k = len(objectives)
     if own is not None:
-        return repeated.by_calls(own, [repeated.with_objective(program, one) for one in objectives])
+        return repeated.by_calls(own, [with_objective(program, one) for one in objectives])
     solve, point = _BATCHES.get(solver, _loop(solver))(program, objectives, tol)
     solve()  # not counted: the first call may load something
     times = []
@@ -83,7 +81,7 @@ def measure(solver: str, program: Program, tol: float, own: repeated.Call | None
         times.append((time.perf_counter() - start) / k)
     found = []
     for i in rng.choice(k, min(k, VERIFIED), replace=False):
-        asked, answer = repeated.with_objective(program, objectives[i]), point(int(i))
+        asked, answer = with_objective(program, objectives[i]), point(int(i))
         found.append((verify(asked, *answer).worst, asked, answer))
     _, asked, (x, y, z) = max(found, key=lambda one: one[0])
     return Answer(solver, socp.Status.OPTIMAL, x, y, z, repeated.NOT_TOLD, 0.0, median(times)), asked, k
@@ -97,17 +95,12 @@ def drawn(objective: np.ndarray) -> tuple[np.ndarray, int, np.random.Generator]:
 
 
 def _centralpath(program: Any, objectives: np.ndarray, tol: float) -> Batch:
-    is_cone = isinstance(program, socp.ConeProgram)
-    last: list[Any] = []
-    names = ("G", "h", "cones", "A", "b", "P") if is_cone else ("P", "A", "l", "u", "lb", "ub")
-    data = {"tol": tol} | {name: getattr(program, name) for name in names}
-
-    def solve() -> None:
-        last[:] = [socp.solve_many(c=objectives, **data) if is_cone else qp.solve_many(q=objectives, **data)]
+    data: dict[str, Any] = parts_of(program) | {linear_name(program): objectives, "tol": tol}
+    solve, last = repeated.held(lambda: engine_of(program).solve_many(**data))
 
     def point(i: int) -> Point:
-        many = last[0]
-        return many.x[i], many.y[i], many.z[i] if is_cone else many.z_bounds[i]
+        x, y, z = point_of(last[0])
+        return x[i], y[i], z[i]
 
     return solve, point
 
@@ -118,9 +111,8 @@ def moreau(form: OneSided, k: int, **settings: Any) -> Any:
 
     (A, sides), n = form.stacked(), form.c.size
     rows, P = sp.csr_array(A), sp.csr_array((n, n)) if form.P is None else sp.csr_array(form.P)
-    cones = package.Cones(
-        num_zero_cones=form.b.size, num_nonneg_cones=form.nonneg, so_cone_dims=list(form.second_order)
-    )
+    dims = list(form.second_order)
+    cones = package.Cones(num_zero_cones=form.b.size, num_nonneg_cones=form.nonneg, so_cone_dims=dims)
     solver = package.CompiledSolver(
         n, rows.shape[0], P.indptr, P.indices, rows.indptr, rows.indices, cones,
         package.Settings(device="cpu", batch_size=k, **settings),
@@ -135,10 +127,7 @@ def _moreau(program: Program, objectives: np.ndarray, tol: float) -> Batch:
     form, interior = one_sided(program), package.IPMSettings(tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     faces, p = package.ActiveSetSettings(primal_tol=tol), form.b.size
     solver, sides = moreau(form, len(objectives), ipm_settings=interior, active_set_settings=faces)
-    last: list[Any] = []
-
-    def solve() -> None:
-        last[:] = [solver.solve(objectives, sides)]
+    solve, last = repeated.held(lambda: solver.solve(objectives, sides))
 
     def point(i: int) -> Point:
         z = np.asarray(last[0].z[i])
@@ -151,14 +140,14 @@ def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
     """A loop of Python over the updates of a solver."""
 
     def batch(program: Program, objectives: np.ndarray, tol: float) -> Batch:
-        again = repeated.updates(solver, program, tol)
+        again, name = repeated.updates(solver, program, tol), linear_name(program)
 
         def solve() -> None:
             for objective in objectives:
-                again.solve(objective)
+                again.solve({name: objective})
 
         def point(i: int) -> Point:
-            again.solve(objectives[i])
+            again.solve({name: objectives[i]})
             return again.point()
 
         return solve, point
@@ -166,7 +155,4 @@ def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
     return batch
 
 
-_BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {
-    "centralpath": _centralpath,
-    "moreau": _moreau,
-}
+_BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {OURS: _centralpath, BATCHED: _moreau}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,55 +14,35 @@ from ..answers.verify import Program
 from . import saved
 
 DATA_VARIABLE = "CENTRALPATH_DATA"
+Folder = str | os.PathLike[str] | None
 
 
 class DataError(FileNotFoundError):
     """A set or a file is not there, or is not of a kind that can be read; the message says what to do."""
 
 
-@dataclass(frozen=True)
-class ProblemSet:
-    """A set of files: a folder of its own name, the ending of its files, and where they come from."""
-
-    name: str
-    ending: str
-    source: str
-
-
 SETS = {
-    problem_set.name: problem_set
-    for problem_set in (
-        ProblemSet(
-            "maros_meszaros",
-            ".mat",
-            "the Maros-Meszaros convex quadratic programs as the .mat files of the qpsolvers benchmark "
-            "(github.com/qpsolvers/maros_meszaros_qpbenchmark, folder data)",
-        ),
-        ProblemSet(
-            "cblib",
-            ".cbf.gz",
-            "the second-order cone programs of the Conic Benchmark Library (cblib.zib.de, files .cbf.gz)",
-        ),
-        ProblemSet(
-            "netlib",
-            ".mat",
-            "the linear programs of netlib (netlib.org/lp/data) as .mat files with A, b, c, lo and hi",
-        ),
-        ProblemSet(
-            "netlib_infeasible",
-            ".mat",
-            "the infeasible linear programs of netlib (netlib.org/lp/infeas) as the .mat files of the "
-            "SuiteSparse Matrix Collection (sparse.tamu.edu, group LPnetlib, names lpi_*)",
-        ),
-    )
+    "maros_meszaros": (
+        ".mat",
+        "the Maros-Meszaros convex quadratic programs as the .mat files of the qpsolvers benchmark "
+        "(github.com/qpsolvers/maros_meszaros_qpbenchmark, folder data)",
+    ),
+    "cblib": (".cbf.gz", "the second-order cone programs of the Conic Benchmark Library (cblib.zib.de, files .cbf.gz)"),
+    "netlib": (".mat", "the linear programs of netlib (netlib.org/lp/data) as .mat files with A, b, c, lo and hi"),
+    "netlib_infeasible": (
+        ".mat",
+        "the infeasible linear programs of netlib (netlib.org/lp/infeas) as the .mat files of the SuiteSparse Matrix "
+        "Collection (sparse.tamu.edu, group LPnetlib, names lpi_*)",
+    ),
 }
+"""Of each set the ending of its files, in a folder of the set's name, and where they come from."""
 
 CONE_ENDINGS = (".cbf", ".cbf.gz")
 QUADRATIC_ENDINGS = (".mat", ".qps", ".qps.gz", ".mps", ".mps.gz")
 SAVED_ENDINGS = (".npz",)
 
 
-def files(name: str, data: str | os.PathLike[str] | None = None, only: str | None = None) -> list[Path]:
+def files(name: str, data: Folder = None, only: str | None = None) -> list[Path]:
     """The files of a set, by name.
 
     `data` is the folder that holds the set's folder, or the set's folder itself; by default the environment variable
@@ -72,17 +51,16 @@ def files(name: str, data: str | os.PathLike[str] | None = None, only: str | Non
     """
     if name not in SETS:
         raise DataError(f"there is no set {name!r}; the sets are {', '.join(SETS)}")
-    problem_set = SETS[name]
+    ending, source = SETS[name]
+    place = f"DIR/{name}/ holds {source}"
+    advice = f"Give it with --data DIR or with the environment variable {DATA_VARIABLE}=DIR, where {place}."
     root = os.environ.get(DATA_VARIABLE) if data is None else data
     if not root:
-        raise DataError(f"the set {name} needs a folder, but none is given. {_advice(problem_set)}")
-    root = Path(root)
-    folder = root if root.name == name else root / name
-    found = sorted(folder.glob(f"*{problem_set.ending}"), key=lambda path: path.name.lower())
+        raise DataError(f"the set {name} needs a folder, but none is given. {advice}")
+    folder = Path(root) if Path(root).name == name else Path(root) / name
+    found = sorted(folder.glob(f"*{ending}"), key=lambda path: path.name.lower())
     if not found:
-        raise DataError(
-            f"the set {name} is not there: no file {problem_set.ending} in {folder}. {_advice(problem_set)}"
-        )
+        raise DataError(f"the set {name} is not there: no file {ending} in {folder}. {advice}")
     wanted = set(chosen(map(stem, found), only, f"name of the set {name}"))
     return [path for path in found if stem(path) in wanted]
 
@@ -132,10 +110,3 @@ def chosen(names: Iterable[str], only: str | None, what: str) -> list[str]:
     if not found:
         raise DataError(f"no {what} matches {only!r}; there are {'; '.join(known)}")
     return found
-
-
-def _advice(problem_set: ProblemSet) -> str:
-    return (
-        f"Give it with --data DIR or with the environment variable {DATA_VARIABLE}=DIR, where "
-        f"DIR/{problem_set.name}/ holds {problem_set.source}."
-    )

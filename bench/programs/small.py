@@ -6,16 +6,13 @@ Random, equality-constrained, optimal control, lasso, Huber, support vectors and
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.sparse as sp
 
 import qp
 
-from ..answers.verify import Program
 from . import generate
-from .repeated import in_both_ways
+from .repeated import LOOP, in_both_ways
 
 DENSITY = 0.15
 
@@ -82,7 +79,5 @@ def _hessian(rng: np.random.Generator, size: int) -> sp.csc_array:
     return sp.csc_array(M @ M.T + 0.01 * sp.eye_array(size))
 
 
-FUNCTIONS: dict[str, Callable[[int, int], Program]] = {
-    function.__name__: function for function in (random, equalities, control, lasso, huber, svm, portfolio)
-}
-CLASSES = in_both_ways(FUNCTIONS)
+FUNCTIONS = generate.by_name(random, equalities, control, lasso, huber, svm, portfolio)
+CLASSES = in_both_ways(FUNCTIONS) | {f"control_{LOOP}": control}

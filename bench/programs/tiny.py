@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.sparse as sp
 
 import qp
 import socp
 
-from ..answers.verify import Program
 from . import generate
 from .repeated import in_both_ways
 
@@ -45,6 +42,4 @@ def ball(size: int, seed: int = 0) -> socp.ConeProgram:
     )
 
 
-CLASSES: dict[str, Callable[[int, int], Program]] = in_both_ways(
-    {"box": box, "rows": rows, "ball": ball, "svm_dual": generate.svm_dual_rbf}
-)
+CLASSES = in_both_ways({"box": box, "rows": rows, "ball": ball, "svm_dual": generate.svm_dual_rbf})

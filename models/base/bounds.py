@@ -14,24 +14,12 @@ from .validation import check_number
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound, and which of its theorem's assumptions fail.
+    """A bound, and which of its theorem's assumptions fail."""
 
-    Attributes
-    ----------
-    value : float
-        Infinite where an assumption fails; a bound of an error that is one or more says nothing.
-    dimension : float
-        The bound of the fat-shattering dimension that is in it.
-    failing : tuple of str
-        A sentence for every assumption that fails.
-    details : dict
-        The theorem's own quantities.
-    """
-
-    value: float
-    dimension: float
-    failing: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
+    value: float  # infinite where an assumption fails; a bound of an error that is one or more says nothing
+    dimension: float  # the bound of the fat-shattering dimension that is in it
+    failing: tuple[str, ...] = ()  # a sentence for every assumption that fails
+    details: dict[str, Any] = field(default_factory=dict)  # the theorem's own quantities
 
     @property
     def holds(self) -> bool:
@@ -63,14 +51,8 @@ def margin_error(m: int, dimension: float, delta: float) -> Bound:
     Corollary 6.3 of Epshteyn and DeJong (whose logarithms, without a base, are of base 2 in the theorem that it quotes)
     and Theorems 3 and 4 of Sun and DeJong.
 
-    Parameters
-    ----------
-    m : int
-        Examples, drawn independently; all must be on their side by the margin.
-    dimension : float
-        h, the fat-shattering dimension at the margin's fraction that the theorem names.
-    delta : float
-        Between 0 and 1.
+    The m examples are drawn independently, and all on their side by the margin; h is the `dimension`, at the margin's
+    fraction that the theorem names.
 
     Examples
     --------

@@ -302,24 +302,19 @@ class Estimator:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         kind, sequences = self._kind, self._takes_sequences
+        # no counts: the blobs of scikit-learn's checks
+        classifier = ClassifierTags(poor_score=self._takes_counts, multi_class=self._multiclass)
         return Tags(
             estimator_type=None if kind == "transformer" else kind,
             target_tags=TargetTags(required=kind in ("classifier", "regressor")),
             transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
-            # no counts: the blobs of scikit-learn's checks
-            classifier_tags=ClassifierTags(poor_score=self._takes_counts, multi_class=self._multiclass)
-            if kind == "classifier"
-            else None,
+            classifier_tags=classifier if kind == "classifier" else None,
             regressor_tags=RegressorTags() if kind == "regressor" else None,
             input_tags=InputTags(
-                one_d_array=sequences,
-                two_d_array=not sequences,
-                sparse=self._takes_sparse,
-                allow_nan=self._takes_nan,
-                pairwise=self._is_pairwise(),
-                positive_only=self._takes_counts,
+                one_d_array=sequences, two_d_array=not sequences, sparse=self._takes_sparse,
+                allow_nan=self._takes_nan, pairwise=self._is_pairwise(), positive_only=self._takes_counts,
             ),
-        )
+        )  # fmt: skip
 
     def _is_fitted(self) -> bool:
         return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
@@ -417,10 +412,9 @@ class Classifier(Estimator):
     def _share_right(self, found: np.ndarray, y: Any, sample_weight: Any) -> float:
         """The (weighted) share of the labels y that were found."""
         classes, codes = as_labels(y, found.size, type(self).__name__, fewest=1, warns=False)
-        if isinstance(classes.tolist()[0], str) != isinstance(found.tolist()[0], str):
-            raise ValueError(
-                f"y must hold labels of the kind of {found.tolist()[0]!r}, but {classes.tolist()[0]!r} came"
-            )
+        known, came = found.tolist()[0], classes.tolist()[0]
+        if isinstance(came, str) != isinstance(known, str):
+            raise ValueError(f"y must hold labels of the kind of {known!r}, but {came!r} came")
         return float(np.average(classes[codes] == found, weights=as_weights(sample_weight, found.size)))
 
 

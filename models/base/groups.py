@@ -46,6 +46,8 @@ class EngineParameters:
     ----------
     n_iter_ : int
         Iterations of the engine, the most of any program.
+    program_, solution_ : qp.QuadraticProgram or socp.ConeProgram, and its solution
+        The program that was solved, of several the last, and the engine's answer.
     """
 
     _: KW_ONLY

@@ -15,18 +15,9 @@ PAUSE = 0.1  # seconds between two pictures of it
 
 
 class History(list[float]):
-    """The objective after each iteration, from the start on; every value is printed as it is appended, when asked for.
+    """The objective after each iteration, from the start on; every value is printed as it is appended, but at level 0.
 
-    Parameters
-    ----------
-    title : str
-        Whose iterations they are.
-    objective : str
-        What the values are, the head of their column.
-    level : int
-        Nothing is printed at 0.
-    first : int
-        The iteration of the first value.
+    `title` says whose iterations they are, `objective` what the values are, `first` the iteration of the first one.
     """
 
     def __init__(self, title: str = "", objective: str = "", level: int = 0, first: int = 0) -> None:

@@ -52,9 +52,8 @@ def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest:
             f"required by {who}."
         )
     if features < 1:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape=({samples}, 0)) while a minimum of 1 is required by {who}."
-        )
+        shape = f"shape=({samples}, 0)"
+        raise ValueError(f"Found array with 0 feature(s) ({shape}) while a minimum of 1 is required by {who}.")
     if np.isinf(values).any() or (not nan and np.isnan(values).any()):
         kind = "infinity" if nan else "NaN or infinity"
         raise ValueError(f"Input X contains {kind} (inf or too large for float64), which {who} does not take.")
@@ -74,9 +73,7 @@ def as_labels(y: Any, samples: int, who: str, fewest: int = 2, warns: bool = Tru
         if not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity; it must be a label for every sample.")
         if (y != np.round(y)).any():
-            raise ValueError(
-                f"Unknown label type: continuous. {who} is a classifier: y must hold classes, not real values."
-            )
+            raise ValueError(f"Unknown label type: continuous. {who} is a classifier: y must hold classes.")
     elif y.dtype.kind not in "biuUSO":
         raise ValueError(f"Unknown label type: {y.dtype}. y must hold classes.")
     check_same_length("y", y, samples)
@@ -85,9 +82,8 @@ def as_labels(y: Any, samples: int, who: str, fewest: int = 2, warns: bool = Tru
     except TypeError as error:
         raise ValueError(f"Unknown label type: the labels in y cannot be compared with each other ({error})") from None
     if classes.size < fewest:
-        raise ValueError(
-            f"{who} needs samples of at least {fewest} classes in y, but there is one class: {classes.tolist()[0]!r}"
-        )
+        one = classes.tolist()[0]
+        raise ValueError(f"{who} needs samples of at least {fewest} classes in y, but there is one class: {one!r}")
     return classes, codes.reshape(-1).astype(np.int64)
 
 
@@ -181,8 +177,7 @@ def _as_column(y: Any, who: str, warns: bool) -> np.ndarray:
         exceptions = sys.modules.get("sklearn.exceptions")
         category = UserWarning if exceptions is None else exceptions.DataConversionWarning
         if warns:
-            message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
-            warn(message, category)
+            warn("A column-vector y was passed when a 1d array was expected; use y.ravel()", category)
         y = y.ravel()
     if y.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
@@ -218,6 +213,5 @@ def as_generator(random_state: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"random_state must be None, a whole number or a generator, but {random_state!r} came"
-        ) from error
+        kinds = "None, a whole number or a generator"
+        raise ValueError(f"random_state must be {kinds}, but {random_state!r} came") from error

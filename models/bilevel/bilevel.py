@@ -27,11 +27,10 @@ from .radii import Directions
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
 
-UNITS = (
-    1e6  # how much the ratios of the prior's variances to the samples' may differ, of all but a 50th of the features
-)
+UNITS = 1e6  # how much the ratios of the prior's variances to the samples' may differ, but for a 50th of the features
 NO_PULL = 1e-6  # of the prior on w / |w|, below which it does not bind
 MISSED = 1e-2  # of C3, by which the price of a radius may miss it where the objective does not fall any more
+Pair = tuple[np.ndarray, np.ndarray]
 NO_SLACK = 1e-9  # a smaller zeta counts as zero
 SHARE = 0.9  # of the prior's largest beta, that by default
 UNBOUND = 0.2  # the default beta without a prior, and where the largest one is zero or infinite
@@ -48,18 +47,14 @@ class Round:
     1.5 7
     """
 
-    objective: float
-    """(4.17) at the end of the round."""
+    objective: float  # (4.17) at the end of the round
     w: np.ndarray
     b: float
-    mu: np.ndarray
-    """The means (2, n) at the end of the round."""
+    mu: np.ndarray  # the means (2, n) at the end of the round
     zeta: np.ndarray
     nu: np.ndarray
-    change: float
-    """How far step 2 moved the means, relatively."""
-    iterations: int
-    """Iterations of the engine in step 1."""
+    change: float  # how far step 2 moved the means, relatively
+    iterations: int  # of the engine in step 1
 
 
 @dataclass(frozen=True)
@@ -237,8 +232,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         Returns
         -------
         Bound
-            gamma and R in its details.  Its `failing` says what the theorem asks and does not find: a prior fixed
-            before, all samples on their side, no b, no slack zeta, a prior that binds.
+            gamma and R in its details.  Its `failing` says what the theorem asks and does not find.
         """
         samples, constants = self._samples_again(X, y, None), self._constants(self.beta_)
         w, b = self.coef_[0], float(self.intercept_[0])
@@ -350,10 +344,8 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if solution.status is socp.Status.PRIMAL_INFEASIBLE and best is None:
                 if may_fail:
                     return None
-                names = tuple(self.classes_.tolist())
-                mu, nu = feasible_means(
-                    step.coordinates, samples, prior, constants, names, self.max_iter, **step.settings
-                )
+                given = step.coordinates, samples, prior, constants, tuple(self.classes_.tolist()), self.max_iter
+                mu, nu = feasible_means(*given, **step.settings)
                 w, b, solution = step.solve(mu)
             if not np.isfinite(w).all():
                 if may_fail and best is None:
@@ -382,8 +374,8 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
                 break
         history.end(settled)
         assert best is not None and step.program is not None
-        found = step.program, solution
-        return _Run(self._sharpen(step, samples, constants, best), trace, rounds, settled, *found)
+        point = self._sharpen(step, samples, constants, best)
+        return _Run(point, trace, rounds, settled, step.program, solution)
 
     def _sharpen(self, step: HyperplaneStep, samples: Samples, constants: Constants, best: Point) -> Point:
         """The last hyperplane to more digits, where the engine finds them."""
@@ -395,9 +387,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         close = point.objective <= best.objective + 10.0 * self.solver_tol * (1.0 + best.objective)
         return point if close else best
 
-    def _farthest(
-        self, constants: Constants, w: np.ndarray, b: float, before: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _farthest(self, constants: Constants, w: np.ndarray, b: float, before: np.ndarray) -> Pair:
         if self.step2 == "closed":
             return farthest_means(self.prior_, constants, w, b, before)
         return farthest_means_by_cones(self.prior_, constants, w, b, before, **self._settings())

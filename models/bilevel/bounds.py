@@ -21,9 +21,7 @@ NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
 SAME = 1e-9  # of their length, by which t differ from the samples' means if they are the same
 
 
-def prior_dimension(
-    prior: GenerativePrior, beta: float, phi: float, gamma: float, radius: float, means: Any = None
-) -> Bound:
+def prior_dimension(prior: Any, beta: float, phi: float, gamma: float, radius: float, means: Any = None) -> Bound:
     r"""Theorem 6.2 of Epshteyn and DeJong: the fat-shattering dimension under a generative prior.
 
     For the functions x -> w'x with ||w|| = 1, ||x|| <= R (there is no b), and for both classes, with the sides
@@ -46,20 +44,8 @@ def prior_dimension(
     - The assumption is tau_i <= ||t_i|| (appendix), not ||t_i|| >= ||mu_i|| (section 6); and alpha_i >= 1/sqrt(2) is
       needed of that class only whose bound is used.
 
-    Parameters
-    ----------
-    prior : GenerativePrior
-    beta, phi : float
-        As in `BilevelClassifier`.
-    gamma, radius : float
-        The margin for ||w|| = 1, and R.
-    means : array_like, shape (2, n), optional
-        The means where they are fixed, such as ``means_``.
-
-    Returns
-    -------
-    Bound
-        With alpha_i and tau_i in its details.  Without the prior the bound is (R / gamma)^2.
+    `gamma` is the margin for ||w|| = 1, `radius` is R, and `means`, shape (2, n), are those that are fixed, such as
+    ``means_``.  The details have alpha_i and tau_i.  Without the prior the bound is (R / gamma)^2.
 
     Examples
     --------
@@ -80,9 +66,8 @@ def prior_dimension(
         taus.append(tau)
         if tau >= length:
             alphas.append(0.0)
-            failing.append(
-                f"the mean of class {i + 1} must be nearer to t than t to zero, but {tau:.4g} >= {length:.4g}"
-            )
+            near = f"the mean of class {i + 1} must be nearer to t than t to zero"
+            failing.append(f"{near}, but {tau:.4g} >= {length:.4g}")
             continue
         aligned = math.sqrt(prior.Sigma[i].extreme_eigenvalues()[0]) * beta / reach if reach > 0.0 else math.inf
         if aligned > 1.0:
@@ -137,9 +122,8 @@ def fitted_error(
         return Bound(math.inf, math.inf, ("w must not be zero",))
     gamma = float((samples.y * (samples.X @ w + b)).min()) / length
     if gamma <= 0.0:
-        return Bound(
-            math.inf, math.inf, (f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}",)
-        )
+        words = f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}"
+        return Bound(math.inf, math.inf, (words,))
     radius = math.sqrt(float(squares(samples.X).max()))
     reach = constants.phi + float(point.nu.max())
     found = prior_error(prior, min(constants.betas), reach, gamma, radius, samples.y.size, delta, point.mu)

@@ -36,34 +36,17 @@ ACTIVE = 1e-6  # a constraint that is nearer to its side, in units of the margin
 
 @dataclass(frozen=True)
 class Certificate:
-    """Multipliers of the bilevel classifier's answer, and by how much they miss the conditions.
+    """Multipliers of the bilevel classifier's answer, and by how much they miss the conditions."""
 
-    Attributes
-    ----------
-    alpha : array, shape (samples,)
-        Of the samples.
-    gamma, kappa : array, shape (2,)
-        Of (4.8) and (4.9), and of (4.7).
-    stationarity : float
-        Length of w / |w| less what the multipliers make of it.
-    balance : float
-        |sum alpha_i y_i + sum gamma_i s_i|.
-    means : float
-        The greater length of gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i).
-    infeasibility : float
-        By how much the worst hard constraint is missed.
-    radii : float
-        By how much kappa_i is above C_3, or below where nu_i > 0: the objective's slope in nu_i.
-    """
-
-    alpha: np.ndarray
+    alpha: np.ndarray  # shape (samples,): of the samples
+    # gamma, kappa: shape (2,): of (4.8) and (4.9), and of (4.7)
     gamma: np.ndarray
     kappa: np.ndarray
-    stationarity: float
-    balance: float
-    means: float
-    infeasibility: float
-    radii: float
+    stationarity: float  # length of w / |w| less what the multipliers make of it
+    balance: float  # |sum alpha_i y_i + sum gamma_i s_i|
+    means: float  # the greater length of gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i)
+    infeasibility: float  # by how much the worst hard constraint is missed
+    radii: float  # by how much kappa_i is above C_3, or below where nu_i > 0: the objective's slope in nu_i
 
     @property
     def error(self) -> float:
@@ -115,9 +98,8 @@ def certify(
         for i in (0, 1)
         if constants.phi + nu[i] > 0.0
     ]
-    hard = np.concatenate(
-        [np.where(np.isinf(constants.C1), -margins, 0.0), np.where(np.isinf(constants.C2), -surplus, 0.0)]
-    )
+    missed = (constants.C1, margins), (constants.C2, surplus)
+    hard = np.concatenate([np.where(np.isinf(C), -left_over, 0.0) for C, left_over in missed])
     return Certificate(
         found[:-2], gamma, kappa,
         float(np.linalg.norm(left[:-3])), abs(float(left[-3])),

@@ -21,14 +21,9 @@ REPEATED = 1e-9  # means that move by less, relatively, will not be feasible in 
 
 
 def feasible_means(
-    coordinates: Features | Span,
-    samples: Samples,
-    prior: GenerativePrior,
-    constants: Constants,
-    names: tuple[Any, ...],
-    max_iter: int,
-    **settings: Any,
-) -> tuple[np.ndarray, np.ndarray]:
+    coordinates: Features | Span, samples: Samples, prior: GenerativePrior, constants: Constants,
+    names: tuple[Any, ...], max_iter: int, **settings: Any,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The means and their nu, found by the alternation with a price on zeta in place of the hard (4.8) and (4.9).
 
     The hard problem is not convex in (w, mu): where nothing is found, the message says at which means its claim holds.
@@ -56,15 +51,9 @@ def feasible_means(
 
 
 def _which_cannot_hold(
-    coordinates: Features | Span,
-    samples: Samples,
-    prior: GenerativePrior,
-    constants: Constants,
-    names: tuple[Any, ...],
-    mu: np.ndarray,
-    zeta: np.ndarray,
-    settings: dict[str, Any],
-) -> str:
+    coordinates: Features | Span, samples: Samples, prior: GenerativePrior, constants: Constants,
+    names: tuple[Any, ...], mu: np.ndarray, zeta: np.ndarray, settings: dict[str, Any],
+) -> str:  # fmt: skip
     hard = replace(constants, C2=math.inf)
     alone = [_infeasible(HyperplaneStep(coordinates, samples, hard, (i == 0, i == 1), **settings), mu) for i in (0, 1)]
     each = [f"{number} (class {name!r})" for number, name in zip(("(4.8)", "(4.9)"), names)]

@@ -53,9 +53,8 @@ class GenerativePrior:
     def __init__(self, t: Any, Omega: Any, Sigma: Any = (1.0, 1.0)) -> None:
         first, second = (as_vector(f"t[{i}]", mean) for i, mean in enumerate(_pair("t", t)))
         if first.size != second.size:
-            raise ProgramError(
-                f"t must hold two vectors of one length, but lengths {first.size} and {second.size} came"
-            )
+            sizes = f"{first.size} and {second.size}"
+            raise ProgramError(f"t must hold two vectors of one length, but lengths {sizes} came")
         self.t = np.array([first, second])
         n = first.size
         self.Omega = tuple(Covariance(v, n, f"Omega[{i}]") for i, v in enumerate(_pair("Omega", Omega)))

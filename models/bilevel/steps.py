@@ -43,23 +43,14 @@ def evaluate(
 ) -> Point:
     """(4.17) with the least slacks xi and zeta; those of an infinite C count nothing, for step 1 keeps them zero."""
     xi = np.maximum(0.0, 1.0 - samples.y * (samples.X @ w + b))
-    zeta = np.array([_shortfall(prior, constants, i, w, b, mu[i]) for i in (0, 1)])
-    objective = float(np.linalg.norm(w))
-    for C, violation in (
-        (constants.C1, samples.weights @ xi),
-        (constants.C2, zeta.sum()),
-        (constants.C3, np.sum(nu)),
-    ):
+    zeta = np.zeros(2)
+    for i, beta in enumerate(constants.betas):
+        if beta > 0.0:  # without beta the constraint is s_i (w'mu + b) >= 0 and has no slack
+            zeta[i] = max(0.0, prior.Sigma[i].length(w) - SIDES[i] * (w @ mu[i] + b) / beta)
+    objective, prices = float(np.linalg.norm(w)), (constants.C1, constants.C2, constants.C3)
+    for C, violation in zip(prices, (samples.weights @ xi, zeta.sum(), np.sum(nu))):
         objective += C * float(violation) if math.isfinite(C) else 0.0
     return Point(w, b, mu, xi, zeta, np.asarray(nu, dtype=np.float64), objective)
-
-
-def _shortfall(prior: GenerativePrior, constants: Constants, i: int, w: np.ndarray, b: float, mu: np.ndarray) -> float:
-    """The least zeta_i of (4.20) or (4.21); without beta the constraint is s_i (w'mu + b) >= 0 and has no slack."""
-    beta = constants.betas[i]
-    if beta == 0.0:
-        return 0.0
-    return max(0.0, prior.Sigma[i].length(w) - SIDES[i] * (w @ mu + b) / beta)
 
 
 class HyperplaneStep:
@@ -144,36 +135,19 @@ def farthest_means_by_cones(
     prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE, **settings: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Step 2 as cone programs; with a finite C_3 the radii come first."""
-    roots = [Omega.root_matrix() for Omega in prior.Omega]
-    slopes = [side * (R @ w) for side, R in zip(SIDES, roots)]
-    nu = np.zeros(2)
-    if math.isfinite(constants.C3):
-        nu = _radii_by_cones(prior, constants, slopes, w, b, settings)
-        if math.isinf(constants.C2):
-            nu = np.minimum(nu, before)
-    mu = prior.t.copy()
-    for i, (R, slope) in enumerate(zip(roots, slopes)):
-        if slope.any():
-            program = mean_program(slope, constants.phi + nu[i])
-            mu[i] += R.T @ uninterrupted(socp.solve(program, **settings)).x
-    return mu, nu
-
-
-def _radii_by_cones(
-    prior: GenerativePrior,
-    constants: Constants,
-    slopes: list[np.ndarray],
-    w: np.ndarray,
-    b: float,
-    settings: dict[str, Any],
-) -> np.ndarray:
-    nu = np.zeros(2)
-    for i, (side, slope) in enumerate(zip(SIDES, slopes)):
-        if slope.any():
+    nu, mu = np.zeros(2), prior.t.copy()
+    for i, (side, Omega) in enumerate(zip(SIDES, prior.Omega)):
+        R = Omega.root_matrix()
+        slope = side * (R @ w)
+        if not slope.any():
+            continue
+        if math.isfinite(constants.C3):
             missing = constants.betas[i] * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
             p, program = radius_program(slope, missing, constants.betas[i], constants)
             nu[i] = max(0.0, float(uninterrupted(socp.solve(program, **settings)).x[p.nu][0]))
-    return nu
+            nu[i] = min(nu[i], before[i]) if math.isinf(constants.C2) else nu[i]
+        mu[i] += R.T @ uninterrupted(socp.solve(mean_program(slope, constants.phi + nu[i]), **settings)).x
+    return mu, nu
 
 
 def curved_program(program: socp.ConeProgram, blocks: socp.Blocks, length: float) -> socp.ConeProgram:

@@ -93,19 +93,8 @@ def error_bound(
     With u = w / |w|: gamma is the smallest y_i (u'phi(x_i) + b / |w|), R_V the largest |phi(v)| over all explained
     examples, of samples without explanation over themselves, D the root of the sum of all (u'(phi(x_i) - phi(v_j)))^2.
 
-    Parameters
-    ----------
-    machine : ExplanationAugmentedSVC
-        Fitted to X, y and the explanations.
-    X, y, explanations
-        Those of `fit`, with weights of one.
-    delta, Delta
-        As in `explained_error`.
-
-    Returns
-    -------
-    Bound
-        gamma, R_V, D and R, the largest |phi(x)|, in its details; infinite where a sample is not on its side.
+    X, y and `explanations` are those of `fit`, with weights of one; `delta` and `Delta` as in `explained_error`.  The
+    details have gamma, R_V, D and R, the largest |phi(x)|; the bound is infinite where a sample is not on its side.
 
     Examples
     --------

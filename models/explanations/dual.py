@@ -48,10 +48,10 @@ class Products:
         if kernel.is_linear:
             return
         n, both = self.samples, stack([X, V]) if owner.size else X
-        by_rows = (
-            None if sp.issparse(X) or callable(kernel.kernel) else kernel.matrix(both, np.ones(both.shape[0]), 1.0)
-        )
-        K = kernel.gram(both) if by_rows is None else by_rows.gram()  # compiled, where it can be
+        compiled = None
+        if not sp.issparse(X) and not callable(kernel.kernel):
+            compiled = kernel.matrix(both, np.ones(both.shape[0]), 1.0)
+        K = kernel.gram(both) if compiled is None else compiled.gram()
         # in place: k(., x_o) - k(., v) for k(., v), by rows, then by columns
         np.subtract(K[owner], K[n:], out=K[n:])
         np.subtract(K[:, owner], K[:, n:], out=K[:, n:])

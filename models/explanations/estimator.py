@@ -8,13 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-import qp
-
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems, winners
-from ..base.parameters import Positive, fitted, parameters
+from ..base.parameters import Positive, parameters
 from ..base.validation import check_number
-from ..svm.coordinate_descent import Answer
 from ..svm.groups import MachineParameters
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import KernelChoice, make_kernel
@@ -39,16 +36,9 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         -\delta_j \le w^\top (x_{o(j)} - v_j) \le \delta_j
 
     (section 2.2 of the paper), or with delta_j^2 in place of delta_j (section 3.3); Q = infinity are the perfect
-    explanations of section 2.1.  The dual is a quadratic program in alpha and lambda:
-
-    .. math::
-        \max_{\alpha, \lambda}\; 1^\top\alpha - \tfrac12 \|w\|^2 \Bigl( - \sum_j \lambda_j^2 / (4 Q) \Bigr),
-        \quad w = \sum_i \alpha_i y_i x_i + \sum_j \lambda_j (x_{o(j)} - v_j)
-
-        \text{s.t. } y^\top\alpha = 0,\; 0 \le \alpha \le C,\; -Q \le \lambda \le Q \text{ (or free)}
-
-    The paper prints the cross term of -1/2 ||w||^2 with a plus, which does not follow from its Lagrangian; it is the
-    same program in -lambda.
+    explanations of section 2.1.  The dual is a quadratic program in alpha and lambda (`models.programs.explanations`).
+    The paper prints the cross term of its -1/2 ||w||^2 with a plus, which does not follow from its Lagrangian; it is
+    the same program in -lambda.
 
     Many sparse samples of more than 500 features, together with their explanations more than 2,000, a linear kernel, C
     and Q finite: no matrix is formed, but the dual solved by coordinate descent, to a relative gap of `tol` or for
@@ -128,16 +118,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     scoring: Literal["accuracy", "f1"] = "accuracy"
     cv: Any = 5
 
-    owner_: np.ndarray = fitted()
-    alpha_: np.ndarray = fitted()
-    lambda_: np.ndarray = fitted()
-    deviation_: np.ndarray = fitted()
-    Q_: float = fitted()
-    Q_candidates_: np.ndarray = fitted()
-    Q_scores_: np.ndarray = fitted()
-    program_: qp.QuadraticProgram = fitted()
-    solution_: qp.Solution | Answer = fitted()
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, explanations: Any = None) -> ExplanationAugmentedSVC:
         """Solve the programs of all machines.
 
@@ -178,19 +158,8 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         for rows, signs in two_class_problems(samples.codes[used], self.classes_.size, self.multi_class):
             rows = used[rows]
             at = np.flatnonzero(np.isin(self.owner_, rows))
-            found.append(
-                ExplainedMargin(
-                    samples.products,
-                    rows,
-                    at,
-                    signs,
-                    samples.C[rows],
-                    samples.weights[self.owner_[at]],
-                    self.penalty,
-                    bool(self.fit_intercept),
-                    samples.settings,
-                )
-            )
+            of_samples = samples.products, rows, at, signs, samples.C[rows], samples.weights[self.owner_[at]]
+            found.append(ExplainedMargin(*of_samples, self.penalty, bool(self.fit_intercept), samples.settings))
         return found
 
     def _folds(self, X: Any, V: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

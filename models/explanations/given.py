@@ -88,9 +88,7 @@ def _of_sparse(explanations: Any, X: Any, absent: float) -> Any:
         raise ValueError(f"explanations must have the shape of X, {X.shape}, but {matrix.shape} came")
     if explanations.dtype == np.bool_:
         if absent != 0.0:
-            raise ValueError(
-                "explanations came as a sparse mask, but this kernel leaves features out otherwise than by 0"
-            )
+            raise ValueError("explanations came as a sparse mask, but this kernel leaves features out not by 0")
         matrix = matrix != 0.0
         matrix = sp.csr_array(X * matrix) if sp.issparse(X) else sp.csr_array(matrix.multiply(X))
     return sp.csr_array(matrix, dtype=np.float64) if sp.issparse(X) else matrix.toarray().astype(np.float64)

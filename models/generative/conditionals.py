@@ -131,9 +131,7 @@ class MultinomialFeatures(Features):
     """A sample is counts of words drawn with P(j | k) = (sum_i r_ik x_ij + alpha) / (sum_ij r_ik x_ij + alpha p).
 
     log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which is the same in every class.  With
-    `integrates` the probabilities are integrated out over their Dirichlet posterior, a_j = sum_i r_ik x_ij + alpha:
-
-        log p(x | k) = log G(a) - log G(a + n) + sum_j [log G(a_j + x_j) - log G(a_j)],  a = sum_j a_j, n = sum_j x_j
+    `integrates` the probabilities are integrated out over their Dirichlet posterior, as `MultinomialNaiveBayes` says.
     """
 
     def __init__(self, alpha: float, integrates: bool = False) -> None:
@@ -162,9 +160,8 @@ class MultinomialFeatures(Features):
         lengths = np.asarray(words.sum(axis=1)).ravel()
         columns = []
         for a in self.counts + self.alpha:
-            of_words = sp.csr_array(
-                (_log_rising(a[words.indices], words.data), words.indices, words.indptr), words.shape
-            )
+            rising = _log_rising(a[words.indices], words.data)
+            of_words = sp.csr_array((rising, words.indices, words.indptr), words.shape)
             columns.append(np.asarray(of_words.sum(axis=1)).ravel() - _log_rising(a.sum(), lengths))
         return np.stack(columns, axis=1)
 
@@ -284,13 +281,11 @@ class KernelFeatures(FeatureByFeature):
         return found
 
     def _terms_of(self, x: np.ndarray, column: list[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:
-        return np.stack(
-            [
-                logsumexp(logs - 0.5 * ((x[:, None] - own) / h) ** 2, axis=1) - np.log(h * np.sqrt(2.0 * np.pi))
-                for own, logs, h in column
-            ],
-            axis=1,
-        )
+        columns = [
+            logsumexp(logs - 0.5 * ((x[:, None] - own) / h) ** 2, axis=1) - np.log(h * np.sqrt(2.0 * np.pi))
+            for own, logs, h in column
+        ]
+        return np.stack(columns, axis=1)
 
 
 def _spread(x: np.ndarray, weights: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from scipy.special import log_softmax, logsumexp
 
 from ..base.estimator import warn_unconverged
 from ..base.groups import IterationParameters, WeightParameters
-from ..base.parameters import NonNegative, fitted, parameters
+from ..base.parameters import NonNegative, parameters
 from .generative import GenerativeClassifier, unlabelled_samples
 
 SMOOTHING = 1e-6  # imaginary samples with covariance I, as a share of the samples, which keep the density bounded
@@ -70,9 +70,6 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
     coupling: NonNegative = 1.0
     tol: NonNegative = 1e-8
 
-    covariance_: np.ndarray = fitted()
-    log_likelihoods_: np.ndarray = fitted()
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> CoupledDiscriminant:
         """Fit to labelled samples, and to samples without labels when there are any.
 
@@ -91,20 +88,12 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
         history = self._history("objective")
         start = problem.start()
         history.append(-problem.value_and_gradient(start)[0] * problem.size)
+        limits = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter}
         found = minimize(
-            problem.value_and_gradient,
-            start,
-            jac=True,
-            method="L-BFGS-B",
+            problem.value_and_gradient, start, jac=True, method="L-BFGS-B",
             callback=lambda v: history.append(-problem.last * problem.size),  # the last point tried is the accepted one
-            options={
-                "maxiter": self.max_iter,
-                "maxfun": 20 * self.max_iter,
-                "gtol": self.tol,
-                "ftol": 1e-15,
-                "maxcor": 30,
-            },
-        )
+            options={**limits, "gtol": self.tol, "ftol": 1e-15, "maxcor": 30},
+        )  # fmt: skip
         history.end(bool(found.status == 0))
         if found.status == 1:
             warn_unconverged(
@@ -181,9 +170,8 @@ class CoupledLikelihood:
         second = self.gradient(self.all, self.weights[:, None] * np.exp(J - total[:, None]), of_density)
         L = of_density[2]
         value += self.imaginary * (float(np.log(np.diag(L)).sum()) - 0.5 * float((L**2).sum()))
-        second[self.classes * (1 + self.features) :] += self.imaginary * self._of_factor(
-            np.diag(1.0 / np.diag(L)) - L, L
-        )
+        own = self._of_factor(np.diag(1.0 / np.diag(L)) - L, L)
+        second[self.classes * (1 + self.features) :] += self.imaginary * own
         if 0.0 < self.coupling < np.inf:
             pull = (theta - density) / self.coupling**2
             value -= 0.5 * float(pull @ (theta - density))

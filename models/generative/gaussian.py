@@ -21,18 +21,11 @@ from .generative import (
     unlabelled_samples,
     warn_unless_converged,
     with_label,
-)
+)  # fmt: skip
 from .normal import conjugate_prior, groups_of
-from .normal_classes import (
-    UNLABELLED,
-    NormalClasses,
-    Sample,
-    check_shrinkage,
-    maximize_likelihood,
-    normal_classes,
-)
+from .normal_classes import UNLABELLED, NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
 
-Discriminant = TypeVar("Discriminant", bound="NormalDiscriminant")
+Self = TypeVar("Self", bound="NormalDiscriminant")
 
 
 @parameters
@@ -88,20 +81,24 @@ class NormalDiscriminant(GenerativeClassifier):
     _shared: ClassVar[bool]
     _integrates: bool = False  # whether the densities are the posterior's t
 
-    covariance: Any
-    priors: Any = None
+    # parameters of all but `Prototypes`
     dirichlet: Any = 1.0
     divisor: Any = "mle"
     shrinkage: Any = "auto"
+    predictive: Any = "plug-in"
     mean_prior: Any = None
     covariance_prior: Any = None
-    predictive: Any = "plug-in"
 
-    def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Discriminant:
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Self:
         """Fit to labelled samples, and to samples without labels when there are any."""
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         shrinkage, keep = check_shrinkage(self.shrinkage), weights > 0.0
-        sample = self._sample(X[keep], codes[keep], weights[keep], X_unlabelled)
+        others = unlabelled_samples(self, X_unlabelled, X)
+        codes, weights = (
+            np.r_[codes[keep], np.full(len(others), UNLABELLED)],
+            np.r_[weights[keep], np.ones(len(others))],
+        )
+        sample = Sample(np.vstack([X[keep], others]), codes, weights)
         self._check_predictive(sample)
         classes = self.classes_.size
         prior = conjugate_prior(self.mean_prior, self.covariance_prior, X.shape[1], self.covariance)
@@ -122,11 +119,6 @@ class NormalDiscriminant(GenerativeClassifier):
         if not sample.is_complete:
             raise ValueError("predictive must be 'plug-in' when entries or labels are missing, but 'bayes' came")
 
-    def _sample(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray, X_unlabelled: Any) -> Sample:
-        others = unlabelled_samples(self, X_unlabelled, X)
-        unknown = np.full(len(others), UNLABELLED)
-        return Sample(np.vstack([X, others]), np.r_[codes, unknown], np.r_[weights, np.ones(len(others))])
-
     def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
         """The fitted attributes."""
         self._integrates = self.predictive == "bayes"
@@ -140,9 +132,7 @@ class NormalDiscriminant(GenerativeClassifier):
         else:
             self.covariances_ = _as_matrices(model.covariances)
 
-    def add_class(
-        self: Discriminant, X: Any, label: Any, sample_weight: Any = None, prior: float | None = None
-    ) -> Discriminant:
+    def add_class(self: Self, X: Any, label: Any, sample_weight: Any = None, prior: float | None = None) -> Self:
         """Take in a new class from its samples alone; nothing else is refitted.
 
         The other classes keep their means (and, unless it is shared, their covariances); a shared covariance takes
@@ -210,9 +200,7 @@ class NormalDiscriminant(GenerativeClassifier):
         """
         self._check_fitted()
         if self._integrates:
-            raise ValueError(
-                "predictive must be 'plug-in' for log_odds_terms: the log-odds of t are not quadratic in x"
-            )
+            raise ValueError("predictive must be 'plug-in' for log_odds_terms: those of t are not quadratic in x")
         covariances = _as_matrices(self._model.covariances)
         precisions = np.linalg.inv(covariances)
         precisions = np.broadcast_to(precisions, (self.classes_.size, *precisions.shape[1:]))

@@ -78,9 +78,8 @@ class GenerativeClassifier(Classifier):
 def warn_unless_converged(who: str, converged: bool, max_iter: int) -> None:
     """Warn if expectation maximization did not converge in so many steps."""
     if not converged:
-        warn_unconverged(
-            f"{who}: expectation maximization did not converge in {max_iter} steps; raise max_iter or tol.",
-        )
+        steps = f"did not converge in {max_iter} steps"
+        warn_unconverged(f"{who}: expectation maximization {steps}; raise max_iter or tol.")
 
 
 def unlabelled_samples(estimator: Estimator, X_unlabelled: Any, X: Any) -> Any:
@@ -132,9 +131,8 @@ def check_priors(priors: Any, classes: int) -> np.ndarray | None:
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.shape != (classes,) or not (array >= 0.0).all() or abs(array.sum() - 1.0) > 1e-8:
-        raise ValueError(
-            f"priors must be None, 'uniform' or {classes} nonnegative numbers that sum to 1, but {priors!r} came"
-        )
+        numbers = f"{classes} nonnegative numbers that sum to 1"
+        raise ValueError(f"priors must be None, 'uniform' or {numbers}, but {priors!r} came")
     return array / array.sum()
 
 

@@ -69,6 +69,7 @@ class JointGaussianRegressor(Regressor, IterationParameters):
         sample = Sample(joint, np.zeros(len(joint), np.int64), weights)
         prior = conjugate_prior(None, None, joint.shape[1], "full")
         model = normal_classes(sample, "full", True, prior, None, np.ones(1))
+        model.shrunk = slice(-1)
         history = self._history("log-likelihood")
         self.n_iter_, converged = maximize_likelihood(model, sample, self.tol, self.max_iter, history)
         warn_unless_converged(type(self).__name__, converged, self.max_iter)
@@ -97,9 +98,8 @@ class JointGaussianRegressor(Regressor, IterationParameters):
         mean, deviation = np.empty(len(X)), np.empty(len(X))
         for rows, _ in groups_of(joint):
             group = joint[rows]
-            filled, spread = complete(
-                group, self.mean_, self.covariance_, groups_of(group), np.full(len(rows), 1.0 / len(rows))
-            )
+            weights = np.full(len(rows), 1.0 / len(rows))
+            filled, spread = complete(group, self.mean_, self.covariance_, groups_of(group), weights)
             mean[rows] = filled[:, -1]
             deviation[rows] = np.sqrt(max(0.0, spread[-1, -1]))
         return (mean, deviation) if return_std else mean

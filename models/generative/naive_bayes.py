@@ -33,9 +33,9 @@ from .generative import (
     quiet_log,
     unlabelled_samples,
     warn_unless_converged,
-)
+)  # fmt: skip
 
-AnyNaiveBayes = TypeVar("AnyNaiveBayes", bound="NaiveBayes")
+Self = TypeVar("Self", bound="NaiveBayes")
 WITHOUT_LIKELIHOOD = (HistogramFeatures, KernelFeatures)
 """Estimates that do not maximize the likelihood, which expectation maximization therefore would not raise."""
 KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kde")
@@ -59,9 +59,7 @@ class NaiveBayes(GenerativeClassifier):
     def _keep(self) -> None:
         """Set the fitted attributes that are particular to the subclass."""
 
-    def fit(
-        self: AnyNaiveBayes, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None
-    ) -> AnyNaiveBayes:
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Self:
         """Fit to labelled samples, and to samples without labels when there are any."""
         if X_unlabelled is not None and self.predictive == "bayes":
             raise ValueError("predictive must be 'plug-in' when X_unlabelled is given, but 'bayes' came")

@@ -171,12 +171,10 @@ def conjugate_prior(mean_prior: Any, covariance_prior: Any, features: int, kind:
     return ConjugatePrior(mean, strength, weight, scale)
 
 
-def _pair(name: str, value: Any, form: str) -> tuple[Any, Any]:
-    try:
-        first, second = value
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be None or a pair {form}, but {value!r} came") from None
-    return first, second
+def _pair(name: str, value: Any, form: str) -> Any:
+    if not hasattr(value, "__len__") or len(value) != 2:
+        raise ValueError(f"{name} must be None or a pair {form}, but {value!r} came")
+    return value
 
 
 def _broadcast(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:

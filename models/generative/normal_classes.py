@@ -17,6 +17,7 @@ Without missing entries and labels one M step is the answer.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from .normal import (
     raise_eigenvalues,
     shrink,
     total_variances,
-)
+)  # fmt: skip
 
 UNLABELLED = -1
 
@@ -85,21 +86,20 @@ class NormalClasses:
     # covariances, scatters: shape (c, p, p), or (c, p) when they are diagonal; c is 1 when shared, otherwise K
     covariances: np.ndarray = field(init=False)
     scatters: np.ndarray = field(init=False)
-    # shape (c,): sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`
+    # shape (c,): sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`; of the features that
+    # it shrinks, which are all but a target
     fourths: np.ndarray = field(init=False)
+    shrunk = slice(None)
 
     def start(self, sample: Sample) -> None:
         """First parameters, from the entries that are there: means by class, total variances as the covariance."""
         classes = self.dirichlet.size
         overall, _ = total_variances(sample.X, sample.weights)
-        means = []
+        self.means = np.tile(overall, (classes, 1))
         for k in range(classes):
-            of_class = sample.codes == k
-            weights = sample.weights[of_class]
-            mean, _ = total_variances(sample.X[of_class], weights)
-            seen = weights @ ~np.isnan(sample.X[of_class]) > 0.0
-            means.append(np.where(seen, mean, overall))
-        self.means = np.array(means)
+            X, weights = sample.X[sample.codes == k], sample.weights[sample.codes == k]
+            seen = weights @ ~np.isnan(X) > 0.0
+            self.means[k, seen] = total_variances(X, weights)[0][seen]
         self.counts = sample.weights @ sample.one_hot(classes)
         self.priors = estimated_priors(self.counts, self.given_priors, self.dirichlet)
         variances = np.ones_like(self.scale) if self.kind == "identity" else self.scale
@@ -111,13 +111,7 @@ class NormalClasses:
         return quiet_log(self.priors) + log_densities(X, self.means, self.covariances, groups)
 
     def predictive(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scales S_n, degrees of freedom df and factors (kappa_n + 1) / (kappa_n df) of the classes' posterior t.
-
-            kappa_n = kappa + N_k,   S_n = Psi + S_k,   nu_n = nu + N_k - [kappa = 0],
-            df = nu_n - p + 1 (diagonal: nu_n);   shared: S_n and nu_n by sums over the classes, of [kappa = 0] too
-
-        Without a prior of the covariance nu and Psi are 0, Jeffreys's prior; with kappa = 0 that of the mean is flat.
-        """
+        """Scales S_n, degrees of freedom df and factors (kappa_n + 1) / (kappa_n df), as `LinearDiscriminant` says."""
         features, full = self.means.shape[1], self.kind == "full"
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
         means = self.counts.size if self.shared else 1
@@ -144,9 +138,8 @@ class NormalClasses:
         joint = self.log_joint(sample.X, sample.groups)
         unlabelled = sample.codes == UNLABELLED
         marginal = logsumexp(joint, axis=1)
-        responsibilities = np.where(
-            unlabelled[:, None], np.exp(joint - marginal[:, None]), sample.one_hot(joint.shape[1])
-        )
+        posteriors, known = np.exp(joint - marginal[:, None]), sample.one_hot(joint.shape[1])
+        responsibilities = np.where(unlabelled[:, None], posteriors, known)
         own = np.where(unlabelled, marginal, np.take_along_axis(joint, np.maximum(sample.codes, 0)[:, None], 1)[:, 0])
         of_priors = log_dirichlet(self.priors, self.given_priors, self.dirichlet)
         prior = of_priors + self.prior.log_density(self.means, self.covariances)
@@ -180,7 +173,7 @@ class NormalClasses:
         residual, shift = filled - mean, mean - prior.mean
         if self.kind == "full":
             scatter = scatter + (weights[:, None] * residual).T @ residual + prior.strength * np.outer(shift, shift)
-            fourth = weights @ ((residual**2 / self.scale).sum(axis=1)) ** 2
+            fourth = weights @ ((residual**2 / self.scale)[:, self.shrunk].sum(axis=1)) ** 2
         else:
             scatter = scatter + weights @ residual**2 + prior.strength * shift**2
             fourth = (weights @ (residual**2 / self.scale) ** 2).sum()
@@ -265,13 +258,8 @@ def maximize_likelihood(
     if sample.is_complete:
         classes.maximize(sample, sample.one_hot(classes.counts.size))
         return 1, True
-    converged = ascend(
-        lambda _: classes.expect(sample),
-        lambda responsibilities: classes.maximize(sample, responsibilities),
-        history,
-        tol,
-        max_iter,
-    )
+    maximize = partial(classes.maximize, sample)
+    converged = ascend(lambda _: classes.expect(sample), maximize, history, tol, max_iter)
     return len(history) - 1, converged
 
 

@@ -26,20 +26,10 @@ import qp
 def explained_dual(
     P: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, Q: np.ndarray, penalty: str, bias: bool
 ) -> qp.QuadraticProgram:
-    """Return the dual in (alpha, lambda).
+    """Return the dual in (alpha, lambda), of which P is that of |w|^2 = (alpha, lambda)'P (alpha, lambda).
 
-    Parameters
-    ----------
-    P : array or LowRank, shape (samples + explanations, samples + explanations)
-        Of (alpha, lambda)'P (alpha, lambda) = |w|^2.
-    y, C : arrays, shape (samples,)
-        Signs, and prices of xi; infinite where the margin is hard.
-    Q : array, shape (explanations,)
-        The price of each delta.
-    penalty : {"l1", "l2"}
-        Of delta: its sum, or its sum of squares.
-    bias : bool
-        Whether there is a b.
+    C is infinite where the margin is hard; the `penalty` is "l1", the sum of delta, or "l2", its sum of squares; there
+    is a b with `bias`.
     """
     squared = (penalty == "l2") & (Q > 0.0) & np.isfinite(Q)
     limit = np.where(squared, np.inf, Q)  # |lambda_j| <= limit_j

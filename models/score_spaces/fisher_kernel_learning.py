@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..base.parameters import Count, NonNegative, fitted, parameters
+from ..base.parameters import Count, NonNegative, parameters
 from ..base.transformer import Transformer
 from ..numerics.count_derivatives import expected_statistics
 from ..sequences.discrete_hmm import DiscreteHMM
@@ -77,8 +77,6 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     >>> print(model.predict([[1, 0, 1, 0, 1, 0, 1], [0, 0, 0, 1, 1, 1, 1]]))
     ['swings' 'stays']
     """
-
-    model_: HiddenMarkovModel = fitted()
 
     _: KW_ONLY
     penalty: NonNegative = 1e-3

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.parameters import fitted, parameters
+from ..base.parameters import parameters
 from ..generative.generative import GenerativeClassifier, check_priors, estimated_priors, quiet_log
 from .sufficient_statistics import OnGenerativeModel, count_samples, fresh, models_of_classes
 
@@ -52,8 +52,6 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     >>> print(model.predict_proba([[0, 0, 1]]).round(3))
     [[0.269 0.731]]
     """
-
-    models_: list[Any] = fitted()
 
     model: Any = None
     priors: Any = None

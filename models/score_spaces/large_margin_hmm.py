@@ -12,12 +12,12 @@ import qp
 
 from ..base.estimator import uninterrupted, warn_unconverged
 from ..base.multiclass import class_scores
-from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.progress import History
 from ..base.validation import as_generator
 from ..numerics import recursions
 from ..programs.score_spaces import cutting_plane_program
-from ..sequences.hmm import HiddenMarkovModel, unflatten
+from ..sequences.hmm import unflatten
 from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
 from .sufficient_statistics import take
@@ -48,13 +48,8 @@ class LargeMarginHMM(SequenceClassifier):
     Only - S_y is not convex.  In turn every sequence is aligned to its own class (the best path h_t under the
     present w), and the convex problem that is left with w_y'T(x_t, h_t) for S_y is solved, which never raises the
     objective.  It has a constraint for every path of every other class; best paths find the violated ones, and their
-    sums are the cutting planes R(w) >= g_k'w + b_k of the whole loss R (Joachims 2006), whose dual is a small
-    quadratic program:
-
-    .. math::
-        \max_{\alpha \ge 0,\; \sum_k \alpha_k \le C}\;
-          \sum_k \alpha_k (b_k + g_k^\top w^0) - \tfrac12 \Big\|\sum_k \alpha_k g_k\Big\|^2, \qquad
-        w = w^0 - \sum_k \alpha_k g_k .
+    sums are the cutting planes R(w) >= g_k'w + h_k of the whole loss R (Joachims 2006), whose dual is a small
+    quadratic program, `models.programs.score_spaces.cutting_plane_program`.
 
     Sha and Saul treat the frames of speech, their margins grow with the number of wrong states, and their states
     are normal distributions written as positive semidefinite matrices; here a sequence has one label, its margin is
@@ -106,11 +101,6 @@ class LargeMarginHMM(SequenceClassifier):
     ['swings' 'stays']
     """
 
-    models_: list[HiddenMarkovModel] = fitted()
-    starts_: np.ndarray = fitted()
-    transitions_: np.ndarray = fitted()
-    emissions_: np.ndarray = fitted()
-
     _: KW_ONLY
     training: Literal["margin", "perceptron"] = "margin"
     C: Positive = 1.0
@@ -123,9 +113,8 @@ class LargeMarginHMM(SequenceClassifier):
         batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
         parts = batch.split(batch.values)
-        self.models_ = [
-            self._model(batch, rng).fit(take(parts, np.flatnonzero(codes == k))) for k in range(self.classes_.size)
-        ]
+        members = [take(parts, np.flatnonzero(codes == k)) for k in range(self.classes_.size)]
+        self.models_ = [self._model(batch, rng).fit(own) for own in members]
         scores = _Scores(batch, self.models_[0]._emission_features(batch), codes, int(self.n_states))
         start = np.concatenate(
             [scores.flat(np.log(m.startprob_), np.log(m.transmat_), m._emission_potentials()) for m in self.models_]
@@ -162,14 +151,8 @@ class LargeMarginHMM(SequenceClassifier):
         settled = False
         while not settled and len(objectives) <= self.max_iter:
             own = scores.align(w)
-            w, gap, self.program_, self.solution_ = _solve(
-                scores,
-                own,
-                w,
-                start,
-                self.C,
-                self._history("gap", f", alignment {len(objectives)}", first=1, inner=True),
-            )
+            gaps = self._history("gap", f", alignment {len(objectives)}", first=1, inner=True)
+            w, gap, self.program_, self.solution_ = _solve(scores, own, w, start, self.C, gaps)
             objectives.append(_objective(w, start, self.C, scores.loss(w)))
             settled = objectives[-2] - objectives[-1] <= self.tol * (1.0 + abs(objectives[-1]))
         objectives.end(settled)
@@ -193,13 +176,10 @@ class LargeMarginHMM(SequenceClassifier):
 
 @dataclass
 class _Scores:
-    """The scores of all sequences as functions of w, flat: for every class its starts, transitions, emissions.
-
-    features : array, shape (positions, K), the f(x) of every position; of a symbol its indicator.
-    """
+    """The scores of all sequences as functions of w, flat: for every class its starts, transitions, emissions."""
 
     batch: Sequences
-    features: np.ndarray
+    features: np.ndarray  # shape (positions, K): the f(x) of every position; of a symbol its indicator
     codes: np.ndarray
     states: int
     classes: int = 0

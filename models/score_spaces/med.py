@@ -29,18 +29,13 @@ SUBPROBLEM_TOL = 1e-10  # of the quadratic programs: the multipliers that are ze
 
 @dataclass
 class Discrimination:
-    r"""The answer of `discriminate`.
+    """The answer of `discriminate`."""
 
-    multipliers : array (samples,), lambda in [0, c);  weights : array (features,), E[w] = sum_t s_t lambda_t f_t.
-    objective, gap : the dual objective and how far at most it is from the best.
-    program, solution : the last quadratic program;  iterations : how many there were.
-    """
-
-    multipliers: np.ndarray
-    weights: np.ndarray
-    objective: float
-    gap: float
-    iterations: int
+    multipliers: np.ndarray  # shape (samples,): lambda in [0, c)
+    weights: np.ndarray  # shape (features,): E[w] = sum_t s_t lambda_t f_t
+    objective: float  # of the dual
+    gap: float  # how far at most it is from the best
+    iterations: int  # quadratic programs, of which the last are
     program: qp.QuadraticProgram
     solution: qp.Solution
 
@@ -117,7 +112,8 @@ def discriminate(
     dual = MaximumEntropyDual(F, a, c, sample_weight)
     multipliers = np.zeros(F.shape[0]) if start is None else start
     if method == "newton" and F.shape[1] <= MOST_FEATURES * F.shape[0]:
-        multipliers = _from_primal(dual, dual.weights(multipliers), tol)
+        found = minimize(lambda u: _PrimalPoint(dual, u), dual.weights(multipliers), 1e-3 * tol, PRIMAL_STEPS)
+        multipliers = best_multipliers(dual.F @ found.theta, dual.a, dual.c)
     history = History() if history is None else history
     step = (_Newton if method == "newton" else _Alternation)(dual, {"verbose": history.level > 1, **(engine or {})})
     iterations = 0
@@ -134,12 +130,6 @@ def discriminate(
             history.end(converged)
             assert step.quadratic is not None
             return Discrimination(multipliers, u, objective, gap, iterations, step.quadratic.program, solution)
-
-
-def _from_primal(dual: MaximumEntropyDual, u: np.ndarray, tol: float) -> np.ndarray:
-    """The multipliers that belong to the minimizer of the primal, found by Newton's method from u."""
-    found = minimize(lambda u: _PrimalPoint(dual, u), u, 1e-3 * tol, PRIMAL_STEPS)
-    return best_multipliers(dual.F @ found.theta, dual.a, dual.c)
 
 
 class _PrimalPoint:
@@ -167,33 +157,15 @@ def _without_traces(dual: MaximumEntropyDual, multipliers: np.ndarray) -> np.nda
     return purified if dual.value(purified) >= dual.value(multipliers) else multipliers
 
 
-class _Step:
+class _Newton:
     """One quadratic program for a new lambda, from an old one, and the way that is gone to its answer."""
 
-    changes_P: bool
+    changes_P = True
 
     def __init__(self, dual: MaximumEntropyDual, engine: dict[str, Any]) -> None:
         self.dual, self.P = dual, product_of(_scaled(dual.F, dual.s))
         self.settings = {"tol": SUBPROBLEM_TOL, **engine}
         self.quadratic: MarginDual | None = None
-
-    def program(self, old: np.ndarray) -> qp.QuadraticProgram:
-        raise NotImplementedError
-
-    def go(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def solve(self, old: np.ndarray) -> qp.Solution:
-        program = self.program(old)
-        if self.quadratic is None or (self.changes_P and isinstance(program.P, qp.LowRank)):
-            self.quadratic = MarginDual(program, self.settings, semidefinite=True)
-            return self.quadratic.solve()
-        self.quadratic.update(q=program.q, ub=program.ub, P_data=program.P if self.changes_P else None)
-        return self.quadratic.solve(warm_start=True)
-
-
-class _Newton(_Step):
-    changes_P = True
 
     def program(self, old: np.ndarray) -> qp.QuadraticProgram:
         dual = self.dual
@@ -208,9 +180,17 @@ class _Newton(_Step):
                 return moved
         return old
 
+    def solve(self, old: np.ndarray) -> qp.Solution:
+        program = self.program(old)
+        if self.quadratic is None or (self.changes_P and isinstance(program.P, qp.LowRank)):
+            self.quadratic = MarginDual(program, self.settings, semidefinite=True)
+            return self.quadratic.solve()
+        self.quadratic.update(q=program.q, ub=program.ub, P_data=program.P if self.changes_P else None)
+        return self.quadratic.solve(warm_start=True)
 
-class _Alternation(_Step):
-    """The step along which the dual is highest."""
+
+class _Alternation(_Newton):
+    """The step along which the dual is highest, of the program with E[gamma] held."""
 
     changes_P = False
 
@@ -285,8 +265,6 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
         The dual's value and how far from the best it can be.
     n_iter_ : int
         Quadratic programs, of the class that needed most.
-    program_, solution_ : qp.QuadraticProgram, qp.Solution
-        The last of them.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 from ..base.estimator import Classifier
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.multiclass import Scheme, scores, spread, two_class_problems
-from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, as_labels
 from .med import Discrimination, check_margin_prior, discriminate
@@ -57,14 +57,9 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     objective (for topic models, whose posterior is a variational one, up to its local optima).
     "sampler": the paper's.  Of hidden Markov models phi has also T times the logarithms of the sample's own chain (see
     `SufficientStatistics`): paths are drawn from P(h | x) and accepted with a probability in proportion to the
-    exponential factor, the best of the draws surely.  Of topics T is linear in the words' topics z, so that nothing
-    need be rejected: with theta integrated out, each word's topic is drawn in turn from
-
-    .. math::
-        P(z_n = k \mid \text{rest}) \propto (n_{dk} + \alpha_k)\, \beta_{kw}\, e^{s (b_k + b_{kw})}, \qquad
-        s = \xi \lambda_t y_t
-
-    (b the weights of T; X must hold whole numbers).  lambda comes from the dual, and the objective goes up and down.
+    exponential factor, the best of the draws surely.  Of topics T is linear in the words' topics, which Gibbs sampling
+    draws with nothing to reject (X must hold whole numbers).  lambda comes from the dual, and the objective goes up and
+    down.
 
     ``per_class=True`` gives each side of a two-class problem a model of its own, fitted to that side's samples, as
     SS has them (section 3.2), with phi = (phi_-1, phi_+1).  Both models' hidden variables are tilted jointly: one
@@ -142,8 +137,6 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     True
     """
 
-    models_: list[Any] = fitted()
-
     model: Any = None
     a: Positive = 1.0
     _: KW_ONLY
@@ -174,9 +167,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         self._keep(best, [rows for rows, _ in problems], codes.size)
         return self
 
-    def _learn_from(
-        self, model: Any, X: Any, problems: list[Any], rng: np.random.Generator, start: int
-    ) -> list[_Learned]:
+    def _learn_from(self, model: Any, X: Any, problems: list[Any], rng: Any, start: int) -> list[_Learned]:
         """Every machine, from one start of the model."""
         fix_symbols(model, X)
         if not self.per_class:
@@ -202,9 +193,8 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         self.coef_ = np.array([one.discrimination.weights[:-1] / one.scaling.scale for one in found])
         offsets = [one.discrimination.weights[-1] for one in found]
         self.intercept_ = np.array(offsets) - np.array([w @ one.scaling.mean for w, one in zip(self.coef_, found)])
-        self.multipliers_ = np.array(
-            [spread(one.discrimination.multipliers, at, number) for one, at in zip(found, rows)]
-        )
+        multipliers = (one.discrimination.multipliers for one in found)
+        self.multipliers_ = np.array([spread(one, at, number) for one, at in zip(multipliers, rows)])
         self.expected_margins_ = self.a - 1.0 / (self.c - self.multipliers_)
         self.objectives_ = [one.objectives for one in found]
         self.n_iter_ = max(one.objectives.size for one in found)

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from ..base.parameters import fitted, parameters
+from ..base.parameters import parameters
 from ..base.transformer import Transformer
 from ..base.validation import as_labels
 from ..sequences.discrete_hmm import DiscreteHMM
-from ..sequences.gaussian_hmm import GaussianHMM
 from ..topics.topics import LatentDirichletAllocation
 from .sufficient_statistics import (
     ChainStatistics,
@@ -51,9 +50,6 @@ class ScoreSpace(OnGenerativeModel, Transformer):
     classes_ : array
         Where there is a model a class.
     """
-
-    models_: list[Any] = fitted()
-    classes_: np.ndarray = fitted()
 
     model: Any = None
     per_class: bool = True
@@ -127,8 +123,9 @@ class FisherScore(ScoreSpace):
         parts = [_share_gradient(starts, model.startprob_), _share_gradient(transitions, model.transmat_)]
         if isinstance(model, DiscreteHMM):
             parts.append(_share_gradient(emissions, model.emissionprob_))
-        elif isinstance(model, GaussianHMM):
-            parts += _normal_gradient(emissions, model)
+        else:  # with respect to means and variances
+            (means, variances), (n, first, squares) = (model.means_, model.covariances_), _central(emissions, model)
+            parts += [(first - n * means) / variances, 0.5 * (squares / variances - n) / variances]
         return _columns(parts)
 
     def _of_topics(self, samples: TopicStatistics) -> np.ndarray:
@@ -226,8 +223,9 @@ class FreeEnergyScore(ScoreSpace):
         parts = [found.starts * _log(model.startprob_), found.transitions * _log(model.transmat_)]
         if isinstance(model, DiscreteHMM):
             parts.append(found.emissions * _log(model.emissionprob_))
-        elif isinstance(model, GaussianHMM):
-            parts.append(_normal_terms(found.emissions, model))
+        else:  # the expected log densities of what is seen, by state and coordinate
+            variances, (n, _, squares) = model.covariances_, _central(found.emissions, model)
+            parts.append(-0.5 * (n * np.log(2.0 * np.pi * variances) + squares / variances))
         return _columns([*parts, -found.starts * _log(found.starts), -found.chain_logs])
 
     def _of_topics(self, samples: TopicStatistics) -> np.ndarray:
@@ -280,7 +278,8 @@ def own_logarithms(samples: ChainStatistics, table: np.ndarray) -> np.ndarray:
     starts, transitions, emissions = samples.split(table)
     discrete = isinstance(samples.model, DiscreteHMM)
     parts = [starts, transitions, emissions if discrete else np.zeros(emissions.shape)]
-    return _columns([_log(_shares(part)) for part in parts])
+    sums = [part.sum(axis=-1, keepdims=True) for part in parts]
+    return _columns([_log(part / np.where(total > 0.0, total, 1.0)) for part, total in zip(parts, sums)])
 
 
 def _share_gradient(counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -293,27 +292,10 @@ def _share_gradient(counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return counts / shares - counts.sum(axis=-1, keepdims=True)
 
 
-def _normal_gradient(sums: np.ndarray, model: GaussianHMM) -> list[np.ndarray]:
-    """Of the expected log densities, with respect to means and variances; sums (samples, states, features)."""
-    (means, variances), (n, first, squares) = (model.means_, model.covariances_), _central(sums, model)
-    return [(first - n * means) / variances, 0.5 * (squares / variances - n) / variances]
-
-
-def _normal_terms(sums: np.ndarray, model: GaussianHMM) -> np.ndarray:
-    """The expected log densities of what is seen, by state and coordinate."""
-    variances, (n, _, squares) = model.covariances_, _central(sums, model)
-    return -0.5 * (n * np.log(2.0 * np.pi * variances) + squares / variances)
-
-
-def _central(sums: np.ndarray, model: GaussianHMM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _central(sums: np.ndarray, model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """From the sums of f(x): those of 1, x and (x - mean)^2."""
     n, first, second = np.split(sums, 3, axis=-1)
     return n, first, second - 2.0 * model.means_ * first + model.means_**2 * n
-
-
-def _shares(counts: np.ndarray) -> np.ndarray:
-    sums = counts.sum(axis=-1, keepdims=True)
-    return counts / np.where(sums > 0.0, sums, 1.0)
 
 
 def _log(values: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.parameters import Count, fitted, parameters
+from ..base.parameters import Count, parameters
 from ..generative.generative import quiet_log
 from ..numerics import recursions
 from .hmm import Bend, ChainParameters, HiddenMarkovModel, as_probabilities, near_uniform_rows, scaled, shares
@@ -57,8 +57,6 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
 
     n_states: Count = 3
     n_symbols: Count | None = None
-
-    emissionprob_: np.ndarray = fitted()
 
     def set_model(self, startprob: Any, transmat: Any, emissionprob: Any) -> DiscreteHMM:
         """Take these parameters instead of fitting; each row must sum to one."""

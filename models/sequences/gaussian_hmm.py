@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.parameters import Count, Positive, fitted, parameters
+from ..base.parameters import Count, Positive, parameters
 from ..base.seeding import cluster_means
 from ..numerics import recursions
 from .hmm import ChainParameters, HiddenMarkovModel
@@ -33,10 +33,9 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
     min_variance
         The least variance, as a share of that of all observations.
     init
-        How EM starts, with the variances of all observations in every state.  "spread": start and transition
-        probabilities are drawn uniformly from the simplex, the means are those of clusters (k-means++).
-        "near_uniform": the rows of the chain are in proportion to 1 + U, U uniform in [0, 1), and the means are that
-        of all observations plus a tenth of their standard deviation times normal variables.
+        How EM starts, the chain as that of `DiscreteHMM`, with the variances of all observations in every state.  The
+        means are those of clusters (k-means++), or at a "near_uniform" start that of all observations plus a tenth of
+        their standard deviation times normal variables.
 
     Attributes
     ----------
@@ -60,9 +59,6 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
     n_states: Count = 3
     _: KW_ONLY
     min_variance: Positive = 1e-3
-
-    means_: np.ndarray = fitted()
-    covariances_: np.ndarray = fitted()
 
     def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
         """Take these parameters instead of fitting."""

@@ -33,19 +33,14 @@ class Sequences:
         """Some of the sequences."""
         lengths = self.lengths[chosen]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return Sequences(
-            self.values[np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets
-        )
+        at = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Sequences(self.values[at], offsets)
 
 
 def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:
-    """Sequences of whole numbers 0, 1, ...; -1 (or NaN) is a missing observation.
+    """Sequences of whole numbers 0, 1, ..., below `symbols` if that is given; -1 (or NaN) is a missing observation.
 
-    Parameters
-    ----------
-    sequences : list of array_like of shape (length,), or one array of shape (sequences, length)
-    symbols : int, optional
-        How many symbols there are.
+    They come as a list of array_like of shape (length,), or one array of shape (sequences, length).
     """
     parts = _parts(sequences, 1)
     joined = np.concatenate(parts)
@@ -69,14 +64,9 @@ def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:
 
 
 def as_vectors(sequences: Any, features: int | None = None) -> Sequences:
-    """Sequences of real vectors; NaN is a missing coordinate.
+    """Sequences of real vectors, with so many `features` if that is given; NaN is a missing coordinate.
 
-    Parameters
-    ----------
-    sequences : list of array_like of shape (length, features), or one array of shape (sequences, length, features)
-        A part of shape (length,) has one feature.
-    features : int, optional
-        How many features there must be.
+    They come as a list of array_like of shape (length, features), or (length,) of one feature, or as one array.
     """
     parts = _parts(sequences, 2)
     width = parts[0].shape[1] if features is None else features

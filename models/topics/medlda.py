@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ..base.copies import merge_copies
 from ..base.estimator import Classifier, warn_unless_optimal
 from ..base.multiclass import class_scores
-from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..programs.score_spaces import crammer_singer_dual
 from ..svm.margin import MarginDual, product_of
 from .topics import LatentDirichletAllocation, TopicParameters
@@ -34,10 +34,8 @@ class MedLDA(Classifier, TopicParameters):
     - topics of the words, the multipliers mu of the margins held:
       phi_nk ~ beta_kw exp(E log theta_k + (1 / N_d) sum_y mu_dy (eta_{y_d} - eta_y)_k);
     - beta, from the expected counts;
-    - eta = sum_dy mu_dy (e_{y_d} - e_y) x z-bar_d, from the dual of the support vector machine, a quadratic program:
-
-    .. math::
-        \max_{\mu \ge 0,\; \sum_y \mu_{dy} \le C}\; \sum_{dy} \mu_{dy} - \tfrac12 \|\eta(\mu)\|^2 .
+    - eta = sum_dy mu_dy (e_{y_d} - e_y) x z-bar_d, from the dual of the support vector machine, a quadratic program
+      (`models.programs.score_spaces.crammer_singer_dual`).
 
     (mu_dy divided by the document's weight, where it has one.)  The multipliers being held, not every round lowers the
     objective; what is kept is the round where it is lowest.  Neither the order of the documents nor whether one comes
@@ -81,9 +79,6 @@ class MedLDA(Classifier, TopicParameters):
     _takes_sparse = True
     _takes_counts = True
 
-    topics_: LatentDirichletAllocation = fitted()
-    coef_: np.ndarray = fitted()
-
     n_topics: Count = 10
     C: Positive = 10.0
     _: KW_ONLY
@@ -97,13 +92,9 @@ class MedLDA(Classifier, TopicParameters):
         used = np.flatnonzero(weights > 0.0)
         first, weights, _ = merge_copies(matrix[used], codes[used], weights[used])
         matrix, codes = matrix[used[first]], codes[used[first]]
-        topics = LatentDirichletAllocation(
-            self.n_topics,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
-            random_state=self.random_state,
-            verbose=self._inner_verbosity(),
-        )._fit(matrix, weights)
+        priors = {"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior}
+        settings: dict[str, Any] = {"random_state": self.random_state, "verbose": self._inner_verbosity()}
+        topics = LatentDirichletAllocation(self.n_topics, **priors, **settings)._fit(matrix, weights)
         self._alternate(topics, topics._documents(matrix), codes, weights)
         warn_unless_optimal(type(self).__name__, self.solution_)
         return self
@@ -149,9 +140,7 @@ class Margins:
     C : float, or array with one for each document.
     """
 
-    def __init__(
-        self, shares: np.ndarray, codes: np.ndarray, classes: int, C: float | np.ndarray, verbose: bool = False
-    ) -> None:
+    def __init__(self, shares: np.ndarray, codes: np.ndarray, classes: int, C: Any, verbose: bool = False) -> None:
         self.shares, self.codes, self.C = shares, codes, np.broadcast_to(C, codes.size)
         F, self.owner, self.other = contrasts(shares, codes, classes)
         self.program = crammer_singer_dual(product_of(F), self.owner, self.C)

@@ -11,7 +11,7 @@ from scipy.special import digamma, polygamma
 
 from ..base.ascent import ascend
 from ..base.groups import IterationParameters, SeedParameters
-from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
+from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator
@@ -88,9 +88,6 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
 
     _takes_sparse = True
     _takes_counts = True
-
-    components_: np.ndarray = fitted()
-    doc_topic_prior_: np.ndarray = fitted()
 
     n_topics: Count = 10
     doc_topic_prior: Any = None
@@ -207,8 +204,8 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     ) -> np.ndarray:
         """How many tokens of each entry of `documents` come from each topic, on average, shape (entries, topics).
 
-        beta and alpha are the fitted ones, beta bent by exp(strength bend) as in `_infer`; theta is integrated out.
-        The mean is over so many sweeps, after a third as many that do not count.
+        P(z_n = k | rest) ~ (n_dk + alpha_k) beta_kw exp(strength_d bend_wk), theta integrated out.  The mean is over so
+        many sweeps, after a third as many that do not count.
         """
         owner, entry = tokens(documents)
         words = documents.indices
@@ -224,9 +221,8 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         aside = -(-sweeps // 3)
         for sweep in range(aside + sweeps):
             into = sums if sweep >= aside else nothing
-            topic_inference.sample_topics(
-                owner, entry, weights, prior, rng.random(owner.size), topic, in_document, into
-            )
+            uniforms = rng.random(owner.size)
+            topic_inference.sample_topics(owner, entry, weights, prior, uniforms, topic, in_document, into)
         return sums / sweeps
 
     # -- what is asked of a fitted model

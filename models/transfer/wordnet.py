@@ -90,9 +90,8 @@ class WordNet:
         if isinstance(parts, str) or not parts or not set(parts) <= set(ENDINGS):
             raise ProgramError(f"parts must be some of {', '.join(map(repr, ENDINGS))}, but {parts!r} came")
         files = _read(folder, parts)
-        self._exceptions = {
-            part: {irregular: bases for irregular, *bases in map(str.split, files[part].exceptions)} for part in parts
-        }
+        lines = {part: map(str.split, files[part].exceptions) for part in parts}
+        self._exceptions = {part: {irregular: bases for irregular, *bases in lines[part]} for part in parts}
         offsets, ends = _synsets(files, None if relations is None else frozenset(relations))
         self._synsets_of = {part: _senses(files[part].words, offsets, part[0]) for part in parts}
         self._links = undirected_links(len(offsets), ends)

@@ -63,6 +63,7 @@ class DualSet(Structure):
     scale = floats("m + n")  # of the rows, to the length one
     lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides, and violations that are none
     v, u = floats("n"), floats("n")
+    has_v = flag()  # whether `v` and `Mv` are those of the q in the batch, without a proximal step
     Mv, Mu = floats("m + n"), floats("m + n")
     side = integers("m + n")  # `UPPER`, `LOWER` or `EQUAL` of rows in the working set, `MISSED`, or 0
     count, steps, max_steps = integer(), integer(), integer()
@@ -111,7 +112,7 @@ def load_dual(w: DualSet, block: Floats) -> int:
         for k in range(first, end):
             values[k] = block[at]
             at += 1
-    w.is_factored, w.rho, factor = False, 0.0, 1
+    w.is_factored, w.has_v, w.rho, factor = False, False, 0.0, 1
     if not invert_factor(P, w):
         if not w.may_be_proximal:
             return 0
@@ -185,18 +186,18 @@ def make_rows(A: Floats, w: DualSet) -> bool:
 
 @inner
 def multiply(w: DualSet, x: Floats, out: Floats) -> None:
-    """out := M x, by four columns in one pass."""
-    columns, n, N, j = w.columns, w.n, w.m + w.n, 0
-    for i in range(N):
+    """out := M x, by four columns in one pass; the rows of bounds begin at their place."""
+    columns, n, m, j = w.columns, w.n, w.m, 0
+    for i in range(m + n):
         out[i] = 0.0
     while j + 3 < n:
         a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
-        for i in range(N):
+        for i in range(m + j + 4):
             out[i] += (columns[j, i] * a + columns[j + 1, i] * b) + (columns[j + 2, i] * c + columns[j + 3, i] * d)
         j += 4
     while j < n:
         a = x[j]
-        for i in range(N):
+        for i in range(m + j + 1):
             out[i] += columns[j, i] * a
         j += 1
 
@@ -205,13 +206,15 @@ def multiply(w: DualSet, x: Floats, out: Floats) -> None:
 def take_vectors(q: Floats, l: Floats, u: Floats, x: Floats, w: DualSet) -> None:
     """The sides of M u, and by how much they may be missed; a proximal step begins at x."""
     m, n, v, scale = w.m, w.n, w.v, w.scale
-    for j in range(n):
-        v[j] = 0.0
-    for i in range(n):
-        factor = (q[i] - w.rho * x[i]) / scale[m + i]
-        for j in range(i, n):
-            v[j] += factor * w.M[m + i, j]
-    multiply(w, v, w.Mv)
+    if not w.has_v:
+        for j in range(n):
+            v[j] = 0.0
+        for i in range(n):
+            factor = (q[i] - w.rho * x[i]) / scale[m + i]
+            for j in range(i, n):
+                v[j] += factor * w.M[m + i, j]
+        multiply(w, v, w.Mv)
+        w.has_v = w.rho == 0.0
     for i in range(m + n):
         shift, size = w.Mv[i], min(abs(l[i]), abs(u[i]))
         w.lower[i], w.upper[i] = scale[i] * l[i] + shift, scale[i] * u[i] + shift
@@ -304,9 +307,12 @@ def add_beside(w: DualSet, l: Floats, u: Floats, worst: int) -> None:
     """
     least = w.beside * max(w.Mu[worst] - w.upper[worst], w.lower[worst] - w.Mu[worst])
     for i in range(w.m + w.n):
+        if w.count == w.n:
+            break
         above, below = w.Mu[i] - w.upper[i], w.lower[i] - w.Mu[i]
         if w.side[i] == 0 and max(above, below) > max(least, w.margin[i]) and append(w, i):
             w.multipliers[w.count - 1] = 0.0
+            w.steps += 1
             w.side[i] = EQUAL if l[i] == u[i] else UPPER if above > below else LOWER
 
 
@@ -438,6 +444,7 @@ def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
     started, batch, made, proximal = clock(), w.batch, 0, 0
     l, u, x = batch.l[0], batch.u[0], batch.x[0]
     for j in range(w.n):
+        w.has_v = w.has_v and batch.q[0, j] == q[j]
         batch.q[0, j] = q[j]
     if not is_warm:
         x[:] = 0.0

@@ -20,7 +20,7 @@ from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
 from socp.linalg.vectors import NO_VALUES
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
-from socp.plan.costs import method_seconds
+from socp.plan.costs import COSTS, method_seconds
 from socp.plan.plan import Plan
 from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
 from socp.problem.lowrank import LowRank
@@ -39,7 +39,7 @@ from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, MOST_PROXIMAL, DualSet, load_dual, solve_block, solve_dual
+from .dual import BESIDE, LOWER, MOST_PROXIMAL, UPPER, DualSet, load_dual, solve_block, solve_dual
 from .rounds import EXACT
 
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
@@ -57,6 +57,9 @@ class DualActiveSet:
     settings : Settings
     before : DualActiveSet or None
         The method of the solver's last program, whose memory it takes if that fits.
+    solved : int
+        Programs with these matrices that the interior-point method has solved.  If there are some, this one goes on
+        from the last answer, and gives up after what that method takes.
 
     Attributes
     ----------
@@ -67,14 +70,17 @@ class DualActiveSet:
 
     pool = Pool()  # of rooms; in the class, as solvers outlive the modules where Python ends
 
-    def __init__(self, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None) -> None:
-        self.program, self.settings = program, settings
-        self._kind = program.n, program.m, settings.tol, settings.tol_abs
+    def __init__(
+        self, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
+    ) -> None:
+        self.program, self.settings, self.goes_on = program, settings, solved > 0
+        self._kind = program.n, program.m, settings.tol, settings.tol_abs, self.goes_on
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
         room = self._enter()
         self.is_definite, self.is_proximal = room.factor == 1, room.factor == 2
         room.is_at_work = False
-        self.plan = plan_of(self.is_proximal, program.n, program.m, program.A.data.size, program.hessian.entries)
+        entries = program.A.data.size, program.hessian.entries
+        self.plan = plan_of(self.is_proximal, program.n, program.m, *entries, solved)
 
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor, or what P is made of, shows that it is semidefinite."""
@@ -89,7 +95,7 @@ class DualActiveSet:
         is_warm, room.has_answer = warm_start and room.has_answer, False
         found = self._find(room, is_warm) if room.factor else None
         # sides that come together may depend on each other all but rounding
-        if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE:
+        if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE and not self.goes_on:
             room.work.beside = np.inf
             found = self._find(room, False)
             room.work.beside = BESIDE
@@ -117,6 +123,15 @@ class DualActiveSet:
             run=functools.partial(cone_answer, program, point, status, message, trace, self.plan),
         )  # fmt: skip
 
+    def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
+        """Begin at a point: with the sides whose multipliers are more than their slacks."""
+        room, program = self._enter(), self.program
+        v, at = np.concatenate([y, z]), np.concatenate([program.A @ x, x])
+        lower, upper = room.batch.l[0], room.batch.u[0]
+        slack = np.where(v > 0.0, upper - at, at - lower)
+        room.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
+        room.is_at_work = False
+
     def _enter(self) -> Room:
         """The room with the data of the program in it, at work: its own, one that was left, or a new one."""
         room = self._room
@@ -139,20 +154,20 @@ class DualActiveSet:
 
 
 def small_method(
-    program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None
+    program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
 ) -> DualActiveSet | None:
-    """The dual active set for the whole program, if it is chosen.
+    """The dual active set for the whole program, if it is chosen (see `choose_method`).
 
     Presolve costs more than the rows that it would take out.
     """
     P = program.hessian
     may_be_definite = P.is_definite is not False
-    if P.is_by_rows or choose_method(program, settings, may_be_definite) != "dual active set":
+    if P.is_by_rows or choose_method(program, settings, may_be_definite, solved) != "dual active set":
         return None
-    dual = DualActiveSet(program, settings, before)
+    dual = DualActiveSet(program, settings, before, solved)
     P.is_definite = dual.is_definite
-    if dual.is_definite or (dual.is_proximal and choose_method(program, settings, False) == dual.plan.method):
-        if dual._room is not None and not settings.verbose:
+    if dual.is_definite or (dual.is_proximal and choose_method(program, settings, False, solved) == dual.plan.method):
+        if dual._room is not None and not settings.verbose and not solved:
             dual._room.serve(program, settings)
         return dual
     dual.let_go(before)
@@ -174,7 +189,7 @@ def solve_again(
     if type(P) not in MATRICES and P is not None:
         return None
     n, m = q.size, 0 if A is None else A.shape[0] if type(A) in MATRICES and A.ndim == 2 else -1
-    kept = DualActiveSet.pool.kept.get((n, m, settings.tol, settings.tol_abs))
+    kept = DualActiveSet.pool.kept.get((n, m, settings.tol, settings.tol_abs, False))
     room: Room | None = kept[-1][1] if kept else None
     if room is None or room.settings is not settings or room.is_at_work or (l is u is None) != (A is None):
         return None
@@ -228,8 +243,8 @@ class Room:
         In it the places of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
     """
 
-    def __init__(self, kind: tuple[int, int, float, float | None], settings: Settings) -> None:
-        n, m = kind[:2]
+    def __init__(self, kind: tuple[int, int, float, float | None, bool], settings: Settings) -> None:
+        n, m, *_, goes_on = kind
         N, none = m + n, np.zeros((0, n))
         most_steps = STEPS * N + MOST_PROXIMAL
         self.kind = kind
@@ -245,10 +260,12 @@ class Room:
         )  # fmt: skip
         self.test = test = verifier_for(batch, np.zeros(m), settings)
         self.work = DualSet(m=m, n=n, batch=batch, test=test)
-        self.work.max_steps, self.work.beside = most_steps, BESIDE
+        self.work.max_steps, self.work.beside = 2 * most_steps, BESIDE
         small, full = method_seconds(n, m, 0, 0), method_seconds(n, m, m * n, n**2)
         pays = full.get("proximal steps", np.inf) <= full["interior point"]
-        self.work.may_be_proximal = pays or "proximal steps" in small
+        self.work.may_be_proximal = goes_on or pays or "proximal steps" in small
+        if goes_on:
+            self.work.max_steps = min(2 * most_steps, int(full["interior point"] * COSTS.dual_flops / (4.0 * n * N)))
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = EXACT * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
         self.code, self.iterations = batch.code, batch.iterations
@@ -278,6 +295,14 @@ class Room:
                 own[:] = side
         self.program = program
 
+    def begin_with(self, rows: np.ndarray, is_upper: np.ndarray) -> None:
+        """Put rows into the working set, with their upper or lower sides; their factor is not made yet."""
+        work, rows = self.work, rows[: self.kind[0]]
+        work.side[:] = 0
+        work.side[rows] = np.where(is_upper[rows], UPPER, LOWER)
+        work.rows[: rows.size], work.count, work.is_factored = rows, rows.size, False
+        self.has_answer = True
+
     def load(self, P: Parts, A: Parts, vectors: Any) -> None:
         """Write the parts of matrices (see `packed.parts_of`) and q, l, u, lb, ub here."""
         block = empty_block(P, A, *self.kind[:2])
@@ -291,7 +316,8 @@ class Room:
         has_rival = program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
         if not has_rival and not (settings is self.settings and counts == self.work.counts):
             self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
-            is_proximal = is_quick(self.plans[2])
+            expected = self.plans[2].seconds
+            is_proximal = expected["dual active set"] <= expected["interior point"]
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
             self.work.counts, self.settings = counts, settings
 
@@ -358,17 +384,13 @@ def cone_answer(
     return solution
 
 
-def is_quick(plan: Plan) -> bool:
-    """Return True if the dual active set is expected to be no slower than the interior-point method."""
-    return plan.seconds["dual active set"] <= plan.seconds["interior point"]
-
-
 @functools.lru_cache(maxsize=64)
-def plan_of(is_proximal: bool, n: int, m: int, entries: int, P_entries: int) -> Plan:
+def plan_of(is_proximal: bool, n: int, m: int, entries: int, P_entries: int, solved: int = 0) -> Plan:
     """The plan, kept: words cost as much as the set-up."""
     rows = f", {m} row{'s' * (m != 1)}" if m else ""
-    of_method, method = method_seconds(n, m, entries, P_entries), "dual active set"
+    of_method, method = method_seconds(n, m, entries, P_entries, solved=solved), "dual active set"
     seconds = {method: of_method.get("proximal steps" if is_proximal else method, np.inf)}
     seconds["interior point"] = of_method["interior point"]
     what = f"{method}{' by proximal steps' * is_proximal}, order {n}{rows}"
-    return Plan("dense", "the program is small", method=method, what=what, seconds=seconds)
+    why = "it goes on from the last answer" if solved else "the program is small"
+    return Plan("dense", why, method=method, what=what, seconds=seconds)

@@ -13,14 +13,15 @@ from ..problem.program import QuadraticProgram
 DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # the dual active set knows no others
 
 
-def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite: bool = True) -> str:
+def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite: bool = True, solved: int = 0) -> str:
     """The `Plan.method` for a program with two-sided rows and bounds.
 
     The one with the least `plan.costs.method_seconds` of those that can: the dual active set for a small program, which
     takes proximal steps where P is not definite (the method itself looks whether one that `may_be_definite` is), the
     active set for a dense P where most variables have bounds and at most one row has sides.  An interior-point method
     factors all of P in each iteration, whereas the active set reads the rows of what moves.  The working set where rows
-    of P are enough.  Settings that belong to the interior-point method choose it.
+    of P are enough.  Settings that belong to the interior-point method choose it.  Where programs with these
+    matrices have been `solved`, the one for what goes on from the last answer.
     """
     P = program.hessian
     if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
@@ -28,7 +29,7 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     if isinstance(P, KernelMatrix):
         return "working set" if _suits_working_set(program, P, settings) else "interior point"
     P_entries = P.order**2 if P.is_full else P.entries
-    seconds = method_seconds(program.n, program.m, program.A.data.size, P_entries, P.rank)
+    seconds = method_seconds(program.n, program.m, program.A.data.size, P_entries, P.rank, solved=solved)
     best = "interior point"
     if P.is_full and seconds["active set"] <= seconds[best] and _suits_active_set(program, settings):
         best = "active set"

@@ -91,7 +91,7 @@ def test_paired_tests_against_scipy():
     assert math.isclose(paired_p(a - b), theirs.pvalue) and math.isclose(paired_p(b - a), theirs.pvalue)
     corrected = 2.0 * stats.t.sf(abs(theirs.statistic) / math.sqrt(13.0), 11)
     assert math.isclose(paired_p(a - b, test_to_train=1.0), corrected) and corrected > theirs.pvalue
-    assert paired_p(a - a) == 1.0 and math.isnan(paired_p(np.ones(1)))
+    assert paired_p(a - a) == paired_p(np.ones(1)) == 1.0
     assert paired_p(np.ones(2)) == 0.0  # the same difference each time
 
 

@@ -20,7 +20,7 @@ def modules_of_experiments():
     for path in sorted(FOLDER.glob("*.py")):
         module = import_module(f"bench.experiments.{path.stem}")
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Experiment)]
-        names = [kind.name for kind in kinds if kind.__module__ == module.__name__ != Experiment.__module__]
+        names = [kind.name for kind in kinds if "name" in vars(kind) and kind.__module__ == module.__name__]
         if names:
             yield path.stem, names
 

@@ -42,7 +42,7 @@ SPARSE_DUALS = {
 FITS = {
     "SVC": lambda: SVC(tol=1e-13, shrinking=False).fit(X, Y),
     "SVC, primal": lambda: SVC(kernel="linear").fit(sp.csr_array(X), Y),
-    "SVR": lambda: SVR().fit(X, X[:, 0]),
+    "SVR": lambda: SVR(shrinking=False).fit(X, X[:, 0]),
     "SVR, primal": lambda: SVR(solver="primal").fit(X, X[:, 0]),
     "MultiTaskSVC": lambda: MultiTaskSVC().fit(X, Y, tasks=np.arange(24) % 2),
     "ExplanationAugmentedSVC": lambda: ExplanationAugmentedSVC(explain=first_features, Q="cv").fit(X, Y),

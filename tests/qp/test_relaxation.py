@@ -7,6 +7,7 @@ import pytest
 import scipy.optimize as opt
 
 import qp
+from qp.relaxation import _moved
 
 SIDES = ("l", "u", "lb", "ub")
 
@@ -140,3 +141,15 @@ def test_message_of_an_infeasible_answer_names_the_sides(settings):
 def test_message_names_a_few_sides_only():
     sol = qp.solve(None, np.ones(9), A=np.ones((1, 9)), l=[10.0], ub=np.ones(9))
     assert "and 5 others" in sol.message
+
+
+def test_a_side_moves_where_more_than_its_rounding_is_asked():
+    costs = {"l": np.array([1.0, 1.0, 1.0, np.inf, 1.0, 1.0]), "u": np.array([1.0, 1.0, np.inf, np.inf, 1.0, 1.0])}
+    old = {"l": np.array([0.0, 1e9, 2.0, 4.0, 5.0, -1e9]), "u": np.array([0.0, 2e9, 3.0, 4.5, 5.0, -8e8])}
+    rounding = np.array([9e-8, -90.0, 9.0, 0.0, 0.0, 72.0])
+    for value in (old["l"] + np.minimum(rounding, 0.0), old["u"] + np.maximum(rounding, 0.0)):
+        found = _moved(("l", "u"), old, costs, value)
+        assert all(np.array_equal(found[name], old[name]) for name in old)
+    found = _moved(("l", "u"), old, costs, np.array([2e-7, 1e9 - 110.0, 1.0, 3.0, 4.0, -8e8 + 90.0]))
+    assert found["l"].tolist() == [2e-7, 1e9 - 110.0, 1.0, 4.0, 4.0, -1e9]
+    assert found["u"].tolist() == [2e-7, 2e9, 3.0, 4.5, 4.0, -8e8 + 90.0]

@@ -20,9 +20,10 @@ class QuadraticSolverStates(solver_states.SolverStates):
 
     def new(self, data):
         rng = self.rng
-        is_wide = data.draw(st.integers(0, 5)) == 0  # for the active set of a boxed dense program
-        n, m = (90, 1) if is_wide else (int(rng.integers(2, 9)), int(rng.integers(1, 5)))
-        P = random_hessian(rng, n)
+        # for the active set of a boxed dense program, and for an interior-point method that the dual one follows
+        is_wide, is_sparse = np.arange(2) == data.draw(st.integers(0, 5))
+        n, m = (90, 1) if is_wide else (150, 5) if is_sparse else (int(rng.integers(2, 9)), int(rng.integers(1, 5)))
+        P = sp.csc_array(np.diag(rng.uniform(0.5, 2.0, n))) if is_sparse else random_hessian(rng, n)
         if is_wide:
             F = rng.normal(size=(n, n))
             P = F @ F.T / n + 0.1 * np.eye(n)

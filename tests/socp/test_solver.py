@@ -423,3 +423,12 @@ def test_a_low_rank_hessian_of_rank_zero_without_rows_asks_nothing_of_blas(capfd
     assert Solver(program, kkt="lowrank").solve().status is Status.OPTIMAL
     captured = capfd.readouterr()
     assert "DSYRK" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize("size", [5, 8])
+def test_few_variables_under_many_bounds_and_a_cone(size):
+    # more bounds than variables: the rows of the cone begin before the place that their number suggests
+    rng = np.random.default_rng(size)
+    G = np.concatenate([-np.ones(9), rng.normal(size=size)]).reshape(-1, 1)
+    h = np.concatenate([np.arange(9.0), [10.0], rng.normal(size=size - 1)])
+    solve_and_check(ConeProgram([1.0], G, h, [NonNeg(9), SecondOrder(size)]))

@@ -10,7 +10,7 @@ import socp
 from bench.fuzz.interrupts import Interrupted
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, Solver
 from socp.method.run import in_callers_units
-from tests.support.programs import BOX, check
+from tests.support.programs import BOX, check, planted_optimum
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -219,3 +219,14 @@ def test_an_update_that_is_interrupted_anywhere_leaves_the_old_program_or_the_ne
         assert solution.objective == pytest.approx(objectives[solver.program is not program], rel=1e-6)
         solver.update(**values)
         assert solver.solve().objective == pytest.approx(objectives[1], rel=1e-6)
+
+
+def test_the_units_of_a_new_solver():
+    program, far = planted_optimum(np.random.default_rng(1), n=6)[0], 1e6
+    moved = ConeProgram(far * program.c, program.G, program.h, program.cones, program.A, program.b, program.P)
+    solver = Solver(program)
+    solver.solve()
+    solver.equilibrate_for(moved)
+    found, expected = solver.solve(), Solver(moved).solve()
+    assert solver.program is moved and found.iterations == expected.iterations
+    np.testing.assert_array_equal(found.x, expected.x)

@@ -41,32 +41,6 @@ def central_point(c, G, h, mu, x):
             t = 1.0
         x = x + t * dx
 ''',
-    ("e01", "the Newton step by least squares"): [
-        ("np.linalg.solve(mu * G.T @ (G / s[:, None] ** 2), -gradient)",
-         "np.linalg.lstsq(G / s[:, None], -np.ones(s.size), rcond=None)[0] + np.linalg.solve("
-         "mu * G.T @ (G / s[:, None] ** 2), -c)"),
-        ("import numpy as np\n", "import numpy as np\nimport scipy.linalg\n"),
-    ],
-    ("e02", "the quadratic representation by eigenvectors"): '''
-import numpy as np
-
-def power(u, p):
-    tail = np.linalg.norm(u[1:])
-    axis = u[1:] / tail if tail > 0.0 else np.zeros(u.size - 1)
-    low = (u[0] - tail) if u.size > 1 else u[0]
-    a, b = (u[0] + tail) ** p, low**p
-    return np.concatenate([[(a + b) / 2.0], (a - b) / 2.0 * axis])
-
-def Q(u):
-    J = np.diag([1.0] + [-1.0] * (u.size - 1))
-    tail = np.linalg.norm(u[1:])
-    return 2.0 * np.outer(u, u) - (u[0] - tail) * (u[0] + tail) * J
-
-def scaling(s, z):
-    root = power(z, 0.5)
-    point = Q(power(z, -0.5)) @ power(Q(root) @ s, 0.5)
-    return Q(power(point, 0.5))
-''',
     ("e02", "hyperbolic Householder, entry by entry"): '''
 import math
 import numpy as np
@@ -106,12 +80,6 @@ def newton_step(data, x, y, z, s, sigma):
     u = la.lu_solve(la.lu_factor(K), np.concatenate(r))
     return tuple(np.split(u, [n, n + p, n + p + m]))
 ''',
-    ("e03", "the symmetric matrix unscaled"): [
-        ("B = W_inv[:, None] * G", "B = G"),
-        ("-np.eye(m)]", "-np.diag(s / z)]"),
-        ("W_inv * (-rz - rc / z)", "-rz - rc / z"),
-        ("W_inv * u[n + p :]", "u[n + p :]"),
-    ],
     ("e04", "the roots without cancellation"): '''
 import math
 import numpy as np
@@ -148,23 +116,6 @@ def longest_step(u, du):
          "        v = scipy.linalg.solve_triangular(T, v, lower=True, trans=1, unit_diagonal=True)\n"
          "        u = np.empty(r.size)\n        u[order] = v\n        dz = u[n + p :]\n"
          "        return u[:n], u[n : n + p], dz, (r4 - s * dz) / z\n"),
-    ],
-    ("e05", "Schur complements by Cholesky factors"): [
-        ("    K = np.block([[P + G.T @ (G * (z / s)[:, None]), A.T], [A, np.zeros((p, p))]])\n"
-         "    factors = scipy.linalg.lu_factor(K)\n",
-         "    H = scipy.linalg.cho_factor(P + G.T @ (G * (z / s)[:, None]) + A.T @ A)\n"
-         "    S = scipy.linalg.cho_factor(A @ scipy.linalg.cho_solve(H, A.T)) if p else None\n"),
-        ("        u = scipy.linalg.lu_solve(factors, np.concatenate([r1 + G.T @ ((z * r3 - r4) / s), r2]))\n",
-         "        r = r1 + G.T @ ((z * r3 - r4) / s) + A.T @ r2\n"
-         "        dx = scipy.linalg.cho_solve(H, r)\n"
-         "        dy = scipy.linalg.cho_solve(S, A @ dx - r2) if p else np.zeros(0)\n"
-         "        u = np.concatenate([dx - scipy.linalg.cho_solve(H, A.T @ dy), dy])\n"),
-    ],
-    ("e05", "the step along x, y, z, s as one vector, another start"): [
-        ("np.zeros(c.size), np.zeros(b.size), np.ones(h.size), np.maximum(1.0, h)",
-         "np.zeros(c.size), np.zeros(b.size), 10.0 * np.ones(h.size), 10.0 * np.ones(h.size)"),
-        ("    return x + alpha * dx, y + alpha * dy, z + alpha * dz, s + alpha * ds",
-         "    return [v + alpha * d for v, d in ((x, dx), (y, dy), (z, dz), (s, ds))]"),
     ],
     ("e06", "rays scaled first"): [
         ("    if slope > 0.0 and norm(A.T @ y + G.T @ z) <= tol * slope and z.min(initial=0.0) >= -tol * slope:",
@@ -316,13 +267,5 @@ def centered(s, z, mu):
         ("u, v = np.linalg.solve(K, np.r_[r, t[active]]), np.zeros(z.size)\n"
          "        v[active] = u[n:]\n        return u[:n], v",
          "u = np.linalg.solve(K, np.r_[r, z * t])\n        return u[:n], u[n:]"),
-    ],
-    ("e12", "a Schur complement by the eigenvectors of P"): [
-        ("    K = np.block([[P, G[active].T], [G[active], np.zeros((active.sum(), active.sum()))]])\n",
-         "    values, V = np.linalg.eigh(P)\n    H = (V / values) @ V.T\n    B = G[active]\n    S = B @ H @ B.T\n"),
-        ("u, v = np.linalg.solve(K, np.r_[r, t[active]]), np.zeros(z.size)\n"
-         "        v[active] = u[n:]\n        return u[:n], v",
-         "v = np.zeros(z.size)\n        v[active] = np.linalg.solve(S, B @ H @ r - t[active])\n"
-         "        return H @ (r - G.T @ v), v"),
     ],
 }  # fmt: skip

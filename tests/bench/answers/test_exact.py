@@ -119,3 +119,9 @@ def test_a_certificate_is_as_wrong_as_what_it_leaves_beside_its_slope_and_beside
     told = verify(program, x, y, z)
     assert found == pytest.approx((-1.0, error), rel=1e-6)
     assert (told.primal_infeasible if x is None else told.dual_infeasible) == pytest.approx(error, rel=1e-6)
+
+
+def test_rows_that_always_hold_have_no_part_in_a_size():
+    program = socp.ConeProgram([0.0, 0.0], [[-1.0, -1.0], [7.0, 7.0]], [-0.5, np.inf], [socp.NonNeg(2)])
+    primal = residuals(program, [0.25, 0.25 - 2.0**-20], [], [0.0, 0.0])[0]
+    assert primal == pytest.approx(2.0**-20 / 1.5, rel=1e-9)

@@ -14,15 +14,15 @@ import scipy.sparse as sp
 import qp
 import socp
 from bench.answers.answer import Answer
+from bench.answers.program import linear_name, with_objective
 from bench.answers.verify import verify
-from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machines, linear, report, shortest, suite
+from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machines, linear, report, suite
 from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
 from bench.compare.summary import Results, shifted_geometric_mean
 from bench.programs import generate, many, tiny
 from bench.programs.catalogue import Case
-from bench.programs.repeated import with_objective
 from bench.programs.sets import DataError
 from socp import Status
 from socp.plan.costs import COSTS, SOLVES, method_seconds
@@ -167,13 +167,13 @@ class Clock:
 
 def test_times_by_a_clock_made_by_hand(monkeypatch):
     calls = []
-    monkeypatch.setattr(shortest.time, "process_time", Clock([5.0, 0.4, 1.0, 0.3, 1.0, 0.35, 1.0, 0.1]))
-    assert shortest.shortest(lambda: calls.append(0) or len(calls)) == (pytest.approx(0.3), 3)
-    monkeypatch.setattr(shortest.time, "process_time", Clock([0.0, 2.0, 0.0, 3.0]))
-    assert shortest.shortest(lambda: "model", 2) == (2.0, "model")
-    monkeypatch.setattr(shortest.time, "process_time", Clock([0.0, 0.01] * 30))
+    monkeypatch.setattr(linear.time, "process_time", Clock([5.0, 0.4, 1.0, 0.3, 1.0, 0.35, 1.0, 0.1]))
+    assert linear.shortest(lambda: calls.append(0) or len(calls)) == (pytest.approx(0.3), 3)
+    monkeypatch.setattr(linear.time, "process_time", Clock([0.0, 2.0, 0.0, 3.0]))
+    assert linear.shortest(lambda: "model", 2) == (2.0, "model")
+    monkeypatch.setattr(linear.time, "process_time", Clock([0.0, 0.01] * 30))
     calls.clear()
-    assert shortest.shortest(lambda: calls.append(0)) == (pytest.approx(0.01), None) and len(calls) == 10
+    assert linear.shortest(lambda: calls.append(0)) == (pytest.approx(0.01), None) and len(calls) == 10
     monkeypatch.setattr(calibrate.time, "perf_counter", Clock([7.0, 2.0, 0.0, 0.5, 9.0, 4.0]))
     assert calibrate.best_seconds(lambda: None, 3) == 0.5
     monkeypatch.setattr(derivatives.time, "perf_counter", Clock([0.0, 0.2, 0.0, 0.1, 0.0, 0.3]))
@@ -357,7 +357,7 @@ def test_gradients_of_all_are_those_of_differences(name, monkeypatch):
     program, rng = made.func(20 if name == "portfolio_500" else 10), np.random.default_rng(0)
     weights, direction = rng.normal(size=(2, program.n))
     for count in (1, 3) if name in derivatives.BATCHES else (1,):
-        objectives = np.tile(derivatives._objective(program), (count, 1))
+        objectives = np.tile(getattr(program, linear_name(program)), (count, 1))
         objectives += (count > 1) * 0.1 * rng.normal(size=objectives.shape)
         expected, usable = derivatives._differences(program, objectives, weights, direction)
         for solver in ("centralpath", "moreau", "diffcp"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.__main__ import main
-from bench.compare import kernel_machines, shortest
+from bench.compare import kernel_machines, linear
 from bench.compare.kernel_machines import Row, dual_objective, measure, summary
 from models import SVC, SVR
 
@@ -44,6 +44,6 @@ def test_the_summary_counts_what_is_behind():
 
 
 def test_the_command_prints_a_table(capsys, monkeypatch):
-    monkeypatch.setattr(shortest, "RUNS", 1)
+    monkeypatch.setattr(linear, "RUNS", 1)
     assert main(["compare", "kernels", "--only", "many vectors 200"]) == 0
     assert "| many vectors 200 | SVC | poly | 1e-08 |" in capsys.readouterr().out

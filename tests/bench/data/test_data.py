@@ -160,14 +160,15 @@ def test_tokens_are_kept_on_disk_by_the_checksum_of_their_source(tmp_path, monke
 
     def texts():
         calls.append(1)
-        return [["b", "a"], ["b"]]
+        yield from (["b", "a"], ["b"])
 
+    own = source.Source("texts", "", "")
     for _ in range(2):
-        tokens = cached_tokens("test", tmp_path / "texts", texts)
+        tokens = cached_tokens("test", own, tmp_path, texts())
         assert tokens.vocabulary.tolist() == ["a", "b"] and tokens.words.tolist() == [1, 0, 1]
     assert len(calls) == 1
     write(tmp_path / "texts", "second")
-    cached_tokens("test", tmp_path / "texts", texts)
+    cached_tokens("test", own, tmp_path, texts())
     assert len(calls) == 2
 
 

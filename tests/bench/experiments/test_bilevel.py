@@ -1,13 +1,15 @@
 """The bilevel classifier's experiments: their parts on made-up posts, and in short on the real ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from bench.experiments.bilevel_curves import MULTITASK, fit_multitask, needed_alone
 from bench.experiments.nouns import GROUPS, NounPosts
-from bench.experiments.setups import FIRST, draw, prior_of, setups, with_newsgroups_line
-from bench.experiments.shares import p_of
+from bench.experiments.setups import FIRST, draw, setups, with_newsgroups_line
+from bench.metrics import paired_p
 from models import MultiTaskSVC
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
@@ -56,7 +58,7 @@ def test_a_draw_has_both_classes_and_keeps_fitted_and_tested_apart():
 def test_the_prior_is_chi_and_sigma_of_the_training_task():
     posts = made_up()
     (train, test), trained = FIRST, np.arange(150)
-    prior = prior_of(posts, train, test, trained)
+    prior = replace(draw(posts, train, test, 2, 0), trained=trained).prior()
     for k in (0, 1):
         mean = posts.X.toarray()[trained][posts.label[trained] == train[k]].mean(axis=0)
         for v in range(2, 6):
@@ -70,8 +72,8 @@ def test_the_paired_test_is_scipys():
     from scipy.stats import ttest_1samp
 
     gains = np.random.default_rng(0).normal(0.3, 1.0, 30)
-    assert p_of(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
-    assert p_of(np.ones(3)) == 0.0 and p_of(np.zeros(3)) == 1.0 and p_of(np.ones(1)) == 1.0
+    assert paired_p(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
+    assert paired_p(np.ones(3)) == 0.0 and paired_p(np.zeros(3)) == 1.0 and paired_p(np.ones(1)) == 1.0
 
 
 def test_the_multitask_machine_needs_its_support_vectors_only():
@@ -84,7 +86,7 @@ def test_the_multitask_machine_needs_its_support_vectors_only():
     needed = needed_alone(posts, train, drawn.trained)
     assert 0 < needed.sum() < drawn.trained.size
     for first in (needed, np.arange(needed.size) < 20):  # the second leaves out many that come back
-        w, b = fit_multitask(posts, train, test, drawn, first)
+        w, b = fit_multitask(drawn, first)
         assert w == pytest.approx(everything.coef_[1], abs=1e-4 * abs(w).max()) and b == pytest.approx(
             everything.intercept_[1], abs=1e-4
         )

@@ -44,7 +44,7 @@ def answer(asked, reply):
     time.sleep(99.0 * (asked["number"] == 4))
     truth = None if asked["number"] else TRUTH
     found = {"name": "optimal", "why": f"{asked['family']} of {sys.argv[1]}", "expected": True, "truth": truth}
-    return {"opinions": "none"} if asked["ask"] == "opinions" else found
+    return found
 
 serve(dict, answer)
 """
@@ -56,7 +56,7 @@ def test_a_process_answers_and_one_that_ends_or_hangs_is_a_crash_and_is_replaced
 
     class Fake(campaign.Process):
         def __init__(self, *command, environment):
-            assert command == ("bench.fuzz.worker", "7")
+            assert command == ("bench.fuzz.trial", "7")
             assert environment.keys() >= os.environ.keys() and "OPENBLAS_NUM_THREADS" in environment
             path = os.pathsep.join([str(tmp_path), *sys.path])
             super().__init__(module.stem, *command[1:], environment=environment | {"PYTHONPATH": path})
@@ -69,7 +69,7 @@ def test_a_process_answers_and_one_that_ends_or_hangs_is_a_crash_and_is_replaced
         truth = Truth(0.5, 1.0, False, (1.0, 2.0, 3.0))
         assert worker.trial("qp_tiny", 0) == trial.Verdict("optimal", "qp_tiny of 7", True, truth)
         assert worker.trial("cone_tiny", 1) == trial.Verdict("optimal", "cone_tiny of 7", True)
-        assert worker.ask("opinions", "qp_tiny", 2) == {"opinions": "none"} and len(starts) == 1
+        assert len(starts) == 1
         assert worker.trial("qp_tiny", 3) == trial.Verdict("crash", "the process ended with code 5")
         assert worker.trial("qp_tiny", 1).name == "optimal" and len(starts) == 2
         starts[-1].kill()
@@ -129,14 +129,12 @@ def test_the_command_with_one_program(tmp_path, capsys):
 
 
 def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(campaign, "OPINIONS", 1)
     monkeypatch.setattr(Worker, "trial", lambda self, family, number: trial.Verdict("wrong", "as an example"))
-    monkeypatch.setattr(Worker, "ask", lambda self, what, family, number: {"opinions": "nobody says anything"})
     arguments = ["fuzz", "--programs", "2", "--family", "qp_tiny", "--out", str(tmp_path)]
     assert command.main(arguments) == 1
     printed = capsys.readouterr().out
     assert "WRONG  python -m bench fuzz --family qp_tiny --seed 0 --only 1" in printed
-    assert printed.count("as an example") == 2 and printed.count("nobody says anything") == 1
+    assert printed.count("as an example") == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
     assert f"python -m bench solve {tmp_path}" in printed
 

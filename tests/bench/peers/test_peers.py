@@ -190,6 +190,16 @@ def test_every_peer_gets_the_same_tolerance(solver):
     assert set(limits) <= {3.0}
 
 
+@pytest.mark.parametrize("rank", range(5))
+def test_a_low_rank_hessian_of_few_columns_has_variables_of_its_own(rank):
+    F, x = np.random.default_rng(rank).normal(size=(6, rank)), np.arange(6.0)
+    program = qp.QuadraticProgram(socp.LowRank(F, np.ones(6)), -np.ones(6), np.eye(2, 6), 0.0, 1.0)
+    form = one_sided(program)
+    lifted = np.concatenate([x, F.T @ x])[: form.c.size]
+    assert form.c.size == (6 + rank if rank < 3 else 6)
+    assert 0.5 * lifted @ form.P @ lifted + form.c @ lifted == pytest.approx(0.5 * x @ (program.P @ x) - x.sum())
+
+
 def test_forms_keep_the_solution():
     """The known solution, carried into each form by hand, is a solution there and comes back."""
     program, x, y, z = mixed_cone_program(np.diag([1.0, 0, 2, 0, 3, 0]))

@@ -222,6 +222,9 @@ def test_names_that_differ_are_told_up_to_five_of_a_kind():
     told = _names_that_differ(np.array([*"abcdefg"]), np.array([*"aBCDEFG"])).splitlines()
     unseen, missing = (["Feature names unseen at fit time:"], ["Feature names seen at fit time, yet now missing:"])
     assert told[1:] == [*unseen, *(f"- {c}" for c in "BCDEF"), "- ...", *missing, *(f"- {c}" for c in "bcdef"), "- ..."]
+    ordered = "Feature names must be in the same order as they were in fit."
+    for names, expected in (("ba", [ordered]), ("abc", [*unseen, "- c"]), ("b", [*missing, "- a"])):
+        assert _names_that_differ(np.array([*"ab"]), np.array([*names])).splitlines()[1:] == expected
     told = _names_that_differ(np.array([*"abcdef"]), np.array([*"aBCDEF"])).splitlines()
     assert told[1:] == [*unseen, *(f"- {c}" for c in "BCDEF"), *missing, *(f"- {c}" for c in "bcdef")]
 

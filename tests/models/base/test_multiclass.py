@@ -5,6 +5,7 @@ import pytest
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
+from models.base.linear import LinearClassifier
 from models.base.multiclass import class_weights, scores, two_class_problems, votes
 
 codes = np.array([2, 0, 1, 1, 0, 2, 2])
@@ -72,3 +73,18 @@ def test_ties_between_votes_go_where_scikit_learn_sends_them():
         found.append(ours.predict(X[300:]))
         np.testing.assert_array_equal(found[-1], theirs.predict(X[300:]))
     assert (found[0] != found[1]).sum() > 10
+
+
+def test_linear_machines_see_the_samples_that_have_a_weight():
+    class Kept(LinearClassifier):
+        def _find_machines(self, X, codes, weights):
+            self.seen = X, codes, weights
+            return [np.array([k + 3.0, 4.0 * (k > 0), -1.0]) * (k < 2) for k, _ in enumerate(self._signs(codes))]
+
+    X, weights, machine = np.arange(14.0).reshape(7, 2), np.array([0.5, 0.0, 1.0, 2.0, 1e-9, 1.0, 1.0]), Kept()
+    assert machine._fit_machines(X, codes, weights).tolist() == (weights > 0.0).tolist()
+    for part, whole in zip(machine.seen, (X, codes, weights), strict=True):
+        assert np.array_equal(part, whole[weights > 0.0])
+    expected = np.column_stack([3.0 * X[:, 0] - 1.0, 4.0 * X.sum(axis=1) - 1.0, np.zeros(7)])
+    np.testing.assert_allclose(machine.decision_function(X), expected)
+    np.testing.assert_allclose(machine.signed_distance(X), expected / [3.0, np.sqrt(32.0), 1.0])

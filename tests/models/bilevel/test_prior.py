@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 import socp
 from models import GenerativePrior
 from models.bilevel.covariance import Covariance
+from models.bilevel.radii import Directions
 from tests.support.bilevel_problems import random_problem
 
 
@@ -101,3 +102,16 @@ def test_the_largest_beta_is_the_largest_share_of_the_spreads_between_the_means(
         found = minimize(lambda w: -(w @ apart) / sum(S.length(w) for S in prior.Sigma), apart, tol=1e-12)  # noqa: B023
         assert prior.largest_beta() == pytest.approx(-found.fun, rel=1e-6)
     assert GenerativePrior(([1.0, 1.0], [1.0, 1.0]), (1.0, 1.0)).largest_beta() == 0.0
+
+
+def test_the_usual_reach_is_that_of_a_margin_of_one_between_the_means():
+    covariance, w = np.diag([4.0, 1.0]), np.array([3.0, 4.0])
+    for means, Omega, usual in (
+        (([-1.0, 0.0], [3.0, 0.0]), covariance, 2.0 * 2.0 * 4.0 / 16.0),
+        (([1.0, 2.0], [1.0, 2.0]), covariance, 1.0),
+        (([-1.0, 0.0], [3.0, 0.0]), 0.0 * covariance, 1.0),
+    ):
+        found = Directions.of(GenerativePrior(means, (Omega, np.eye(2))), w, np.zeros(2))
+        length = np.sqrt(w @ Omega @ w)
+        assert found.usual[0] == usual and found.reach == pytest.approx([length, 5.0])
+        np.testing.assert_allclose(found.g, [Omega @ w / (length or 1.0), w / 5.0])

@@ -267,22 +267,6 @@ def test_grid_search_and_pipeline():
     )
 
 
-@pytest.mark.parametrize(
-    "parameters, words",
-    [
-        ({"Q": -1.0}, "Q must be a number of at least 0"),
-        ({"Q": "best"}, "Q must be a number"),
-        ({"kernel": "precomputed"}, "'precomputed' came"),
-        ({"Q": "cv", "Q_series": [1.0, -0.1]}, "Q_series must hold numbers of at least 0"),
-        ({"Q": "cv", "Q_series": []}, "Q_series must hold numbers of at least 0"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(parameters, words):
-    X, y = two_classes()
-    with pytest.raises(ValueError, match=words):
-        ExplanationAugmentedSVC(**parameters).fit(X, y)
-
-
 def test_what_cannot_be_had_says_so():
     X, y = two_classes(noise=2.0)
     with pytest.raises(ValueError, match="or perfect explanations"):
@@ -332,3 +316,11 @@ def test_duplicate_explanations_do_no_harm():
         twice = ExplanationAugmentedSVC(Q=0.1).fit(X, y, explanations=np.stack([mask, mask], axis=1))
         once = ExplanationAugmentedSVC(Q=0.2).fit(X, y, explanations=mask)
     np.testing.assert_allclose(twice.coef_, once.coef_, atol=1e-6)
+
+
+def test_bad_parameters_are_refused_by_name():
+    X, y = two_classes()
+    wrong = [("Q", -1.0), ("Q", "best"), ("Q_series", [1.0, -0.1]), ("Q_series", [1.0, np.inf]), ("Q_series", [])]
+    for name, value in [*wrong, ("kernel", "precomputed")]:
+        with pytest.raises(ValueError, match=f"{name} must|'precomputed' came"):
+            ExplanationAugmentedSVC(**{name: value}).fit(X, y)

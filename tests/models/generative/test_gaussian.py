@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, multigammaln
 from scipy.stats import multivariate_t
+from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
@@ -320,3 +321,15 @@ def test_regression_takes_samples_without_targets():
     plain = JointGaussianRegressor().fit(X[:30], y[:30])
     assert np.allclose(model.coef_, plain.coef_, rtol=1e-4)  # y given x: unlabelled samples say nothing of it
     assert np.allclose(model.mean_[:2], X.mean(axis=0), rtol=1e-6)  # but they do of x
+
+
+def test_regression_on_a_feature_twice_is_shrunk_by_the_share_of_ledoit_and_wolf_or_more():
+    rng = np.random.default_rng(0)
+    for samples in (8, 200):
+        X = rng.normal(size=(samples, 3))
+        y, signs = X @ [1.0, 2.0, 0.0] + rng.normal(size=samples), np.where(np.arange(samples) % 2, 1.0, -1.0)
+        for twice in (np.c_[X, X[:, 0]], np.c_[signs, signs]):  # of the signs the share is zero
+            share = ledoit_wolf_shrinkage((twice - twice.mean(axis=0)) / twice.std(axis=0), assume_centered=True)
+            expected = max(share, 1.0 / (1.0 + samples))
+            assert JointGaussianRegressor().fit(twice, y).shrinkage_ == pytest.approx(expected)
+    assert JointGaussianRegressor().fit(X, y).shrinkage_ == 0.0

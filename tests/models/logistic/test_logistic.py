@@ -150,25 +150,6 @@ def test_features_that_say_nothing_or_the_same(C):
     assert np.allclose(same.decision_function(twice), reference.decision_function(X), rtol=0, atol=1e-6)
 
 
-def test_scales_far_apart():
-    X, y = samples(2)
-    scale = np.array([1e-6, 1.0, 1e4, 1e8])
-    model, plain = LogisticRegression(C=math.inf).fit(X * scale, y), LogisticRegression(C=math.inf).fit(X, y)
-    assert np.allclose(model.coef_ * scale, plain.coef_, rtol=1e-6)
-
-
-def test_two_classes_are_the_softmax_of_halves():
-    """With scores +-z/2 the softmax of two classes has half the penalty of the one row."""
-    X, y = samples(2)
-    model = LogisticRegression(C=2.0).fit(X, y)
-    loss = LogisticLoss(X, y, np.ones(len(X)), 3, True, "cholesky")  # a third class that never occurs has no part
-    loss.classes = loss.rows = 2
-    loss.unknowns, loss.penalty = 2 * loss.columns, 1.0
-    table = np.c_[model.coef_, model.intercept_[:, None]] / 2.0
-    gradient = LogisticPoint(loss, np.vstack([-table, table]).ravel()).gradient()
-    assert np.abs(gradient).max() < 1e-7
-
-
 def test_posteriors_are_never_nan():
     X, y = samples(3)
     model = LogisticRegression().fit(X, y)

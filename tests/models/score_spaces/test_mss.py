@@ -319,6 +319,8 @@ def test_a_model_for_each_class_learns_from_its_own_samples(inference):
     assert len(space.models_) == 2 and space.coef_.shape[0] == 1 and space.multipliers_.shape == (1, 60)
     assert space.transform(new).shape[1] == (20 if inference == "exact" else 40) == space._n_features_out
     assert space.score(new, truth) > 0.85
+    own = [model.score_samples(new) for model in space.models_]  # in the order of classes_
+    assert ((own[1] > own[0]) == (truth == space.classes_[1])).mean() > 0.85
 
 
 def test_one_step_of_a_pair_is_the_m_step_of_each_on_its_own_samples():

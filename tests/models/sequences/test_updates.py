@@ -157,3 +157,10 @@ def test_sequences_are_laid_end_to_end():
         as_vectors([[1j]])
     with pytest.raises(ValueError, match=r"sequences\[1\]\[1\] is 2"):
         as_symbols([[0, 1], [1, 2]], 2)
+
+
+def test_without_pseudocounts_a_symbol_that_never_comes_has_no_price():
+    sequences = [[0, 1, 0, 0, 1], [1, 1, 0]]
+    model = DiscreteHMM(2, n_symbols=3, pseudocount=0.0, random_state=0).fit(sequences)
+    assert not model.emissionprob_[:, 2].any() and model._log_prior() == 0.0
+    assert model.objectives_[-1] == pytest.approx(model.score_samples(sequences).sum())

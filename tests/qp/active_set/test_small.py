@@ -12,13 +12,14 @@ import pytest
 import scipy.sparse as sp
 
 import qp
-from bench.programs import tiny
+from bench.programs import small, tiny
 from qp import engine
 from qp.active_set.small import DualActiveSet, Room, solve_again
 from qp.reduce.cone_form import NONE, ConeForm
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
+from socp.plan.costs import method_seconds
 from socp.verify.stopping import residuals
 from tests.support.programs import check
 
@@ -422,3 +423,63 @@ def test_after_a_failure_a_warm_start_is_a_cold_one():
     solver.update(l=program.l, u=program.u)
     again = solver.solve(warm_start=True)
     assert again.iterations == cold.iterations and again.x.tolist() == cold.x.tolist()
+
+
+def loop(size=200, seed=0):
+    """A controller, which the interior-point method solves anew, and sides of other first states near its own."""
+    program, rng = small.control(size, seed), np.random.default_rng(seed)
+    sides = np.tile(program.l, (20, 1))
+    sides[:, :8] *= 1.0 - rng.uniform(0.0, 0.2, (20, 8))
+    return program, sides
+
+
+def test_it_goes_on_from_answers_of_the_interior_point_method():
+    """Once they have cost as much as its set-up; an answer anew, and other matrices, are left to that method."""
+    program, sides = loop()
+    solver, methods = qp.Solver(program), []
+    solver.solve()
+    for b in sides:
+        solver.update(l=b, u=b)
+        found, anew = solver.solve(warm_start=True), other(solver.program)
+        check(solver.program, found)
+        np.testing.assert_allclose(found.x, anew.x, atol=1e-6)
+        methods.append(found.plan.method)
+    change = methods.index("dual active set")
+    n, m, entries = program.n, program.m, program.A.data.size
+    told = [method_seconds(n, m, entries, program.hessian.entries, solved=count) for count in (1, 2, 4, 8, 16)]
+    first = [each["dual active set"] <= each["interior point"] for each in told].index(True)
+    assert change == 2**first - 1 and set(methods[change:]) == {"dual active set"}
+    assert found.iterations <= 3 < anew.iterations and solver.solve().plan.method == "interior point"
+    assert solver.solve(warm_start=True).plan.method == "dual active set"
+    solver.update(P_data=2.0 * program.P.data)
+    for _ in range(2):
+        assert solver.solve(warm_start=True).plan.method == "interior point"
+
+
+def test_it_begins_with_the_sides_that_hold():
+    """Of the answer to a program, those whose multipliers are more than their slacks: nothing is left to do."""
+    for program in (loop()[0], small.portfolio(60), small.random(40)):
+        solution = other(program)
+        dual = DualActiveSet(program, qp.Solver(program).settings, solved=1)
+        dual.start_at(solution.x, solution.y, solution.z_bounds)
+        rows, side = dual._room.work.rows[: dual._room.work.count], dual._room.work.side
+        v = np.concatenate([solution.y, solution.z_bounds])
+        held = np.concatenate([(program.l < program.u) & (np.abs(solution.y) > 1e-3), np.abs(solution.z_bounds) > 1e-3])
+        assert set(np.flatnonzero(held)) <= set(rows) and np.array_equal(side[rows], np.where(v[rows] > 0.0, 1, -1))
+        found = dual.solve(True)
+        np.testing.assert_allclose(found.x, solution.x, atol=1e-6)
+        assert found.iterations <= 1 < dual.solve(False).iterations
+
+
+def test_it_leaves_again_where_it_takes_longer():
+    program, sides = loop()
+    solver = qp.Solver(program)
+    for _ in range(17):
+        solver.solve(warm_start=True)
+    assert solver.dual_active_set is not None
+    solver.dual_active_set._room.work.max_steps = -1
+    for b in sides:
+        solver.update(l=b, u=b)
+        found = solver.solve(warm_start=True)
+        assert found.status is Status.OPTIMAL and found.plan.method == "interior point"
+    assert solver.dual_active_set is None

@@ -52,7 +52,7 @@ def test_the_quickest_of_those_that_can(seconds, monkeypatch):
     active, dual, proximal = seconds
     told = {"active set": active or 9.0, "dual active set": dual, "proximal steps": proximal, "interior point": 2.0}
     asked, told = [], {name: value for name, value in told.items() if value}
-    monkeypatch.setattr(choice, "method_seconds", lambda *counts: (asked.append(counts), told)[1])
+    monkeypatch.setattr(choice, "method_seconds", lambda *counts, solved: (asked.append((*counts, solved)), told)[1])
     A = sp.csc_array([[1.0, 1.0, 0.0]])
     full, thin = (
         QuadraticProgram(M, np.ones(3), A, 0, **BOX) for M in (0.5 * P[:3, :3], sp.csc_array(np.diag([1.0, 1, 0])))
@@ -63,8 +63,8 @@ def test_the_quickest_of_those_that_can(seconds, monkeypatch):
         expected = "active set" if is_dense and active and active <= 2.0 else "interior point"
         if key and key <= (active if expected == "active set" else 2.0):
             expected = "dual active set"
-        assert choose_method(program, Settings(), may_be) == expected
-    assert asked == [(3, 1, 2, 9, None), (3, 1, 2, 9, None), (3, 1, 2, 2, None)]
+        assert choose_method(program, Settings(), may_be, solved=len(asked)) == expected
+    assert asked == [(3, 1, 2, 9, None, 0), (3, 1, 2, 9, None, 1), (3, 1, 2, 2, None, 2)]
     for share, method in ((0.999, "interior point"), (1.0, expected)):
         assert choose_method(thin, Settings(time_limit=share * COSTS.round)) == method
 

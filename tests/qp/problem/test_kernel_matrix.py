@@ -154,3 +154,25 @@ def test_what_rounding_would_take_of_a_matrix_is_there():
     np.testing.assert_array_equal(P.diagonal(), 1.0)
     P = qp.KernelMatrix(X, lambda A, B: A @ B.T + 1e-14 * A[:, :1]).toarray()
     np.testing.assert_array_equal(P, P.T)
+
+
+def test_rows_along_the_signs():
+    signs, A = np.array([1.0, -1.0, -1.0, 1.0]), np.zeros((3, 4))
+    P = qp.KernelMatrix(np.eye(4, 2), "linear", signs=signs)
+
+    def along(rows, l, u, **more):
+        found = qp.QuadraticProgram(P, np.zeros(4), rows, l, u, **more).rows_along_signs()
+        return None if found is None else [part if isinstance(part, list) else part.tolist() for part in found]
+
+    assert along(None, None, None) == [[], [], [0, 4, 4]]
+    assert along([2.0 * signs], 0.0, 0.0) == [[0], [2.0], [0, 4, 4]]
+    A[0], A[1, :3], A[2, 3] = [1.0, 2.0, 3.0, 4.0], -0.5 * signs[:3], 3.0 * signs[3]
+    assert along(A, [-np.inf, 1.0, 2.0], [np.inf, 1.0, 2.0]) == [[1, 2], [-0.5, 3.0], [0, 3, 4]]
+    assert along(A[1:], [1.0, 2.0], [1.5, 2.0]) is along(A, 0.0, 0.0) is along(A[[2, 1]], 1.0, 1.0) is None
+    assert along([signs * [1, 1, 1, 2]], 0.0, 0.0) is along([np.abs(signs)], 0.0, 0.0) is None
+    asked = []
+    program = qp.QuadraticProgram(P, np.zeros(4))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("qp.problem.program.check_room", lambda size, what: asked.append((size, what)))
+        assert np.array_equal(program.with_full_hessian().P.toarray(), P.toarray())
+    assert asked == [(8.0 * 16, "P in full, 4 by 4,")]

@@ -7,6 +7,7 @@ import pytest
 
 import qp
 import socp
+from socp.batch.cone_lots import lots_of
 from socp.batch.driver import (
     DELTA,
     DUAL_INFEASIBLE,
@@ -16,8 +17,14 @@ from socp.batch.driver import (
     PRIMAL_INFEASIBLE,
     RHO,
     WARM_MARGIN,
+    fill,
+    lanes_for,
+    take_matrices,
 )
+from socp.batch.lanes import measure
+from socp.batch.programs import ConePrograms
 from socp.batch.state import LEAST_SIGMA
+from socp.compiled.vec import LANES
 from socp.problem.settings import Settings
 
 
@@ -340,3 +347,25 @@ def test_tolerances_far_from_tau_of_one(size, settings):
         many = qp.solve_many(P, q, A, *sides, **settings)
         rows = [(size * np.append(l[i], lb), size * np.append(u[i], ub)) for i in range(len(q))]
         check(many, [Lane(P, q[i], A, *rows[i], apart=False, **settings) for i in range(len(q))])
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_what_is_filled_in_is_what_is_measured_there(own):
+    rng, n, eye = np.random.default_rng(0), 4, np.eye(4)
+    G = np.vstack([np.zeros(n), -eye, rng.normal(size=(3, n)), eye[:3], -2.0 * eye[1:]])
+    cones, c, b = [socp.SecondOrder(n + 1), socp.NonNeg(9)], rng.normal(size=(LANES, n)), rng.normal(size=(LANES, 1))
+    G, A = (np.tile(M, (LANES, 1, 1)) if own else M for M in (G, rng.normal(size=(1, n))))
+    programs = ConePrograms(c, G, 0.5 + rng.random((LANES, n + 10)), cones, A, b, eye + 0.1)
+    (lot,) = lots_of(programs, Settings())
+    w = lanes_for(lot.batch, lot.shape, lot.settings, True)
+    if w.shared:
+        take_matrices(lot.batch, w, 0)
+    for lane in range(LANES):
+        fill(lot.batch, w, lane, lane)
+    for i in range(w.cone_rows, w.m + w.n):  # s = z = 1
+        w.y[i] = w.sign[w.first[i] : w.first[i + 1]].sum()
+    names = "rd r r_equal inverse_sz inverse_s W v o Gx Px xPx qx lam nt eta".split()
+    filled = {name: getattr(w, name).copy() for name in names}
+    measure(w)
+    for name in names:
+        np.testing.assert_allclose(filled[name], getattr(w, name), rtol=1e-12, atol=1e-12, err_msg=name)

@@ -220,6 +220,20 @@ def compiled_up_to(count):
     return compiled
 
 
+def test_as_many_helpers_as_the_work_is_worth_and_there_are_processors(monkeypatch):
+    asked = []
+    monkeypatch.setattr(build.Helper, "start", lambda helper: asked.append(helper))
+    monkeypatch.setattr(build, "_compiled", compiled_up_to(99))
+    one = build.expected_seconds(dot_within)
+    for processors, start, helpers in ((1, one, 0), (3, one, 2), (9, one, 4), (9, 5.0 * one, 0)):
+        monkeypatch.setattr(build, "_processors", lambda processors=processors: processors)
+        monkeypatch.setattr(build, "START", start * (1.0 + 1e-9))
+        asked.clear()
+        compilation = build.Compilation([dot_within] * 5)
+        compilation.run()
+        assert (len(asked), compilation.helpers, compilation.done) == (helpers, [], 5)
+
+
 def test_an_interrupt_says_that_what_is_done_is_kept(monkeypatch, caplog):
     monkeypatch.setattr(build, "_processors", lambda: 1)
     monkeypatch.setattr(build, "_compiled", compiled_up_to(2))

@@ -4,7 +4,20 @@ import numpy as np
 
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Matrix
-from socp.compiled.vec import LANES, absolute, lane_rows, largest, load, root, select, smallest, splat, store
+from socp.compiled.structures import Structure
+from socp.compiled.vec import (
+    LANES,
+    absolute,
+    lane_numbers,
+    lane_rows,
+    largest,
+    load,
+    root,
+    select,
+    smallest,
+    splat,
+    store,
+)
 
 
 @kernel
@@ -45,6 +58,18 @@ def test_a_nan_stays_in_its_lane():
     every_operation(a, np.array([0.0, 3.0]), out)
     others = np.arange(LANES) != 3
     assert np.isnan(out[0, 3]) and np.array_equal(out[:, others], clean[:, others])
+
+
+def test_a_number_for_each_lane_is_a_field():
+    class Pair(Structure):
+        one, two = lane_numbers(), lane_numbers()
+
+    pair, values = Pair(), np.arange(1.0, 1.0 + LANES)
+    pair.one, pair.two = values, 3.0
+    kept = pair.one
+    pair.one = -values
+    assert kept.tolist() == values.tolist() and pair.one.tolist() == (-values).tolist()
+    assert pair.two.tolist() == [3.0] * LANES
 
 
 def test_rows_of_lanes_begin_at_a_line_of_the_cache():

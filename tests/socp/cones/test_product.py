@@ -38,19 +38,6 @@ def test_product_is_bilinear_commutative_and_has_the_identity(cone):
     assert out @ w == pytest.approx(v @ other, rel=1e-12, abs=1e-12)
 
 
-def test_jordan_identity(cone):
-    # u^2 o (u o v) = u o (u^2 o v)
-    l, ptr = cone
-    u, v = np.random.default_rng(1).normal(size=(2, ptr[-1]))
-    square, left, right, work = np.empty((4, ptr[-1]))
-    cones.product(l, ptr, u, u, square)
-    cones.product(l, ptr, u, v, work)
-    cones.product(l, ptr, square, work, left)
-    cones.product(l, ptr, square, v, work)
-    cones.product(l, ptr, u, work, right)
-    np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("distance", [None, 1e-3, 1e-7])
 @pytest.mark.parametrize("size", [1e-100, 1e-8, 1.0, 1e8, 1e100])
 def test_divide_is_the_inverse_of_product(cone, distance, size):

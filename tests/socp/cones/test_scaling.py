@@ -105,14 +105,6 @@ def test_any_scale(cone, s_size, z_size):
     np.testing.assert_allclose(lam_big, np.sqrt(s_size) * np.sqrt(z_size) * lam, rtol=1e-9)
 
 
-def test_the_scaling_of_a_point_with_itself_is_the_identity(cone):
-    l, ptr = cone
-    s = inside(l, ptr, np.random.default_rng(4))
-    w, eta, lam = scaled(l, ptr, s, s)
-    np.testing.assert_allclose(matrices(l, ptr, w, eta)[0], np.eye(ptr[-1]), atol=1e-12)
-    np.testing.assert_allclose(lam, s, rtol=1e-12)
-
-
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
 @pytest.mark.parametrize("which", ["s", "z"])
 def test_a_point_outside_is_refused(cone, bad, which):

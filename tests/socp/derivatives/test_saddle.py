@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from socp.derivatives import saddle
 from socp.derivatives.saddle import Saddle, factor_saddle, solve_saddle
 
 
@@ -83,6 +84,20 @@ def test_a_vertex_needs_no_hessian(P):
     )
     np.testing.assert_allclose([u, w], [[1.0, 1.0], [1.0, 0.0]], atol=1e-12)
     assert not Saddle(P, np.zeros((0, 2)), np.zeros(0)).is_regular
+
+
+def test_the_order_is_told_of_zeros_on_the_diagonal(monkeypatch):
+    told = []
+
+    class Told(saddle.LDL):
+        def __init__(self, *pattern, zero_diagonal):
+            told.append(zero_diagonal)
+            super().__init__(*pattern, zero_diagonal=zero_diagonal)
+
+    monkeypatch.setattr(saddle, "LDL", Told)
+    indptr, data = np.array([0, 1, 2, 3, 5]), np.array([2.0, 0.0, -1e-9, 1.0, -3.0])
+    saddle._factored(indptr, np.array([0, 1, 2, 0, 3]), data, np.array([1, 1, -1, -1]), 1e-8)
+    assert told[0].tolist() == [False, True, True, False] and data[1] == 0.0
 
 
 def pivots(K):

@@ -351,3 +351,10 @@ def test_library_files_have_the_sizes_that_they_declare():
 def test_library_files_have_the_optimal_value_that_is_published(name, value):
     program = socp.files.cbf.read(data_folder("cblib") / f"{name}.cbf.gz")
     assert clarabel_value(program) == pytest.approx(value, rel=1e-5)
+
+
+def test_versions_that_are_read(tmp_path):
+    path = tmp_path / "version.cbf"
+    for version in (1, 2, 3):
+        path.write_text(f"VER\n{version}\nOBJSENSE\nMIN\nVAR\n1 1\nL+ 1\nOBJACOORD\n1\n0 2.5\n")
+        assert socp.files.cbf.read(path).c.tolist() == [2.5]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from socp import ConeProgram, NonNeg
-from socp.form.row_groups import weigh_rows
+from socp.form.row_groups import recover_orthant, reduce_orthant, weigh_rows
 from socp.form.standard import StandardForm
 
 
@@ -103,3 +103,24 @@ def test_weights_of_a_scaling(seed):
     np.testing.assert_allclose(found, M.T * w**-2.0 @ M, rtol=1e-12, atol=1e-14)
     parts = [0, 3, 6]
     assert groups.heaviest[0] == parts[int(np.argmax((groups.coefficient[parts] / w[parts]) ** 2))]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_of_merged_rows_are_those_of_each(seed):
+    rng = np.random.default_rng(seed)
+    G = rng.normal(size=(8, 3))
+    G[3], G[4], G[5], G[6], G[7] = -2.0 * G[0], [0, 7, 0], [0, -0.5, 0], 0.5 * G[0], 3.0 * G[2]
+    form, groups = groups_of(G, equilibrate=True)
+    w, dx, rz, r1 = rng.uniform(0.1, 2.0, 8), rng.normal(size=3), rng.normal(size=8), rng.normal(size=3)
+    weigh_rows(groups, w, np.ones(3))
+    M = form.E[:, None] * G * form.D / w[:, None]
+    count, bounds, rhs = groups.count, groups.variable >= 0, np.concatenate([r1, rz])
+    t, out, lead = np.empty(count), np.empty(3 + count), groups.representative[:count]
+    reduce_orthant(groups, 3, rhs, t, out)
+    np.testing.assert_allclose(out[:3], r1 + M[bounds].T @ rz[bounds])
+    totals = [groups.scaled[groups.group == r] @ rz[groups.group == r] for r in range(count)]
+    np.testing.assert_allclose(out[3:], totals / groups.theta[:count])
+    v = groups.theta[:count] * ((M[lead] @ dx) / groups.scaled[lead]) - totals
+    found = np.ones(11)
+    recover_orthant(groups, 3, rhs, t, np.concatenate([dx, v]), found)
+    np.testing.assert_allclose(found - 1.0, np.concatenate([dx, M @ dx - rz]), atol=1e-12)

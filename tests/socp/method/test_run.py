@@ -17,6 +17,7 @@ from socp.kkt.sparse import SparseKKT
 from socp.method import run as run_module
 from socp.method.loop import (
     GO_ON,
+    NOT_FACTORED,
     PATIENCE,
     RECORDS,
     STALLED,
@@ -380,6 +381,14 @@ def test_a_direction_that_is_no_number_is_told():
 
 
 # ---- the end of a run
+
+
+@pytest.mark.parametrize("iteration, words", [(-1, "the KKT matrix at the starting point cannot be factored"),
+                                              (2, "the Newton system can no longer be factored")])  # fmt: skip
+def test_a_matrix_that_cannot_be_factored_ends_a_run(iteration, words):
+    run = Run(OPTIMAL["disk"][0], Solver(OPTIMAL["disk"][0])._state, Settings(callback=None), False, None)
+    run.state.iteration = iteration
+    assert run._is_over(NOT_FACTORED) and run.status is Status.NUMERICAL_ERROR and run.message.startswith(words)
 
 
 def test_a_run_lets_go_of_the_engine():

@@ -199,3 +199,12 @@ def test_work_in_words():
     ]  # fmt: skip
     compared = plan._replace(seconds={"dense": 2e-3, "sparse": 3e-3})
     assert str(compared) == "something: chosen over sparse (1.5x)"
+
+
+def test_a_plan_has_the_settings():
+    given = {"regularization": 1e-7, "refinement_steps": 3, "equilibrate": False, "step_fraction": 0.8, "kkt": "ldl"}
+    for settings, is_free in (({}, True), (given, False)):
+        plan, expected = Solver(with_dense_rows(3, True), **settings).plan, socp.Settings(**settings)
+        assert (plan.is_free, plan.method, plan.precise) == (is_free, "interior point", False)
+        for name in ("regularization", "refinement_steps", "equilibrate", "step_fraction"):
+            assert getattr(plan, name) == getattr(expected, name), name

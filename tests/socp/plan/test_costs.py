@@ -26,7 +26,7 @@ def test_the_seconds_of_an_iteration():
     for n, rows, entries, P_entries, in_L, flops in (
         (100, 50, 200, 300, 350, 400), (20, 10, 300, 0, 300, 4500), (30, 0, 0, 30, 15, 0),
         (10, 20, 45, 0, 95, 202.5 + 1000 / 3), (10, 20, 30, 0, 30, 45), (10, 20, 30, 100, 80, 90 + 1000 / 3),
-        (10, 9, 90, 0, 90, 810),
+        (10, 9, 90, 0, 90, 810), (3, 1, 2, 9, 6.5, 8 + 9),
     ):  # fmt: skip
         expected = 2e-5 + 3e-9 * in_L + strips(n + rows, in_L, flops)
         assert sparse_seconds(n, rows, entries, TABLE, P_entries=P_entries) == pytest.approx(expected), (n, rows)
@@ -54,6 +54,22 @@ def test_the_seconds_of_methods(n, m, P_entries, has_dual, has_proximal):
     assert found.get("dual active set") == (pytest.approx(6e-6 + steps) if has_dual else None)
     proximal = 6e-6 + 4.0 * (1.0 + 2.0 * min(20 / n**2, 1.0)) * steps
     assert found.get("proximal steps") == (pytest.approx(proximal) if has_proximal else None)
+
+
+@pytest.mark.parametrize("solved", [1, 2, 8])
+def test_the_seconds_of_methods_that_go_on(solved):
+    """The set-up of the interior-point method is done, that of the dual active set for as many as were solved."""
+    n, m, P_entries = 20, 1, 30
+    found = method_seconds(n, m, 20, P_entries, None, TABLE, solved)
+    seen = TABLE._replace(analysis=0.0)
+    one = min(dense_seconds(n, m, TABLE), sparse_seconds(n, m, 20, seen, P_entries=P_entries))
+    steps = ((1.5 * n**3 + m * n**2) / solved + 20 * n * (n + m)) / 2e9
+    assert found["interior point"] == pytest.approx(0.5e-5 + 7 * one)
+    assert found["dual active set"] == pytest.approx(6e-6 + steps)
+    assert found["proximal steps"] == pytest.approx(6e-6 + 4.0 * (1.0 + 2.0 * 20 / n**2) * steps)
+    size = TABLE.dual_size
+    for rows, has_dual in ((4 * size // 10 - 10, True), (4 * size // 10 - 9, False)):
+        assert ("dual active set" in method_seconds(10, rows, 0, 10, None, TABLE, solved)) == has_dual
 
 
 def test_correctors_pay_from_so_many_solves_on():

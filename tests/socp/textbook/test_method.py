@@ -1,14 +1,21 @@
-"""The textbook engine: its algebra, programs solved by hand, every status with its certificate, and Clarabel."""
+"""The textbook engine: its algebra, programs solved by hand, every status with its certificate."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, Status, textbook
-from tests.support.programs import interior
-from tests.support.textbook_programs import BY_HAND, INFEASIBLE, UNBOUNDED, check, hessian, random_program
+from socp.textbook.switches import dense
+from tests.support.programs import (
+    DUAL_IN_THE_BOOK,
+    IN_THE_BOOK,
+    PRIMAL_IN_THE_BOOK,
+    RAYS,
+    check,
+    interior,
+    well_posed,
+)
 
 CONES = [NonNeg(3), SecondOrder(1), SecondOrder(2), SecondOrder(0), SecondOrder(5), NonNeg(1)]
 K = textbook.Cone(CONES)
@@ -64,38 +71,20 @@ def test_scaling_maps_z_and_s_to_the_same_point():
 # ---- the method
 
 
-def clarabel_answer(program):
-    clarabel = pytest.importorskip("clarabel")
-    cones = [clarabel.ZeroConeT(program.p)]
-    for cone in program.cones:
-        cones.append((clarabel.NonnegativeConeT if isinstance(cone, NonNeg) else clarabel.SecondOrderConeT)(cone.dim))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    P = sp.csc_matrix(np.triu(hessian(program)))
-    A = sp.csc_matrix(sp.vstack([program.A, program.G]))
-    g = np.concatenate([program.b, program.h])
-    answer = clarabel.DefaultSolver(P, program.c, A, g, cones, settings).solve()
-    names = {"Solved": "optimal", "PrimalInfeasible": "primal_infeasible", "DualInfeasible": "dual_infeasible"}
-    return names[str(answer.status)], answer.obj_val + program.offset
-
-
-@pytest.mark.parametrize("kind", ["optimal", "primal_infeasible", "dual_infeasible"])
-def test_random_programs_end_as_they_are_and_as_with_clarabel(kind):
-    for seed in range(60 if kind == "optimal" else 20):
-        program = random_program(seed, kind)
-        solution = textbook.solve(program)
-        status, value = clarabel_answer(program)
-        assert (solution.status, status) == (kind, kind), seed
-        check(program, solution)
-        if kind == "optimal":
-            assert solution.objective == pytest.approx(value, rel=1e-7, abs=1e-7), seed
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    rng = np.random.default_rng(seed)
+    program = well_posed(seed)
+    check(program, textbook.solve(program))
+    for kind, program in RAYS.items():
+        program = program(rng)
+        check(program, textbook.solve(program), kind)
 
 
 def test_residuals_shrink_as_the_linearization_says():
     # rx, ry, rz are linear: a step leaves 1 - alpha (1 - sigma) of them
-    program = random_program(7, "optimal")
-    A, G = program.A.toarray(), program.G.toarray()
-    P = hessian(program)
+    program = well_posed(7)
+    P, A, G = dense(program)
 
     def residual(it):
         rx = P @ it.x + A.T @ it.y + G.T @ it.z + program.c * it.tau
@@ -116,9 +105,9 @@ def test_residuals_shrink_as_the_linearization_says():
 # ---- programs solved by hand
 
 
-@pytest.mark.parametrize("name", BY_HAND)
+@pytest.mark.parametrize("name", IN_THE_BOOK)
 def test_solved_by_hand(name):
-    program, x, objective = BY_HAND[name]
+    program, x, objective = IN_THE_BOOK[name]
     solution = textbook.solve(program)
     check(program, solution)
     assert solution.objective == pytest.approx(objective, rel=1e-7, abs=1e-7)
@@ -127,32 +116,36 @@ def test_solved_by_hand(name):
 
 
 def test_multipliers_by_hand():
-    # min x1 + 2 x2, x1 + x2 = 1 (y), x >= 0 (z): c + y (1, 1) - z = 0 with z1 = 0
-    solution = textbook.solve(BY_HAND["equality and orthant"][0])
-    np.testing.assert_allclose(solution.y, [-1.0], atol=1e-7)
+    # min x1 + 2 x2, x1 + x2 = 1 (y), x >= 0 (z): c + y (1, 1) - z = 0 with z1 = 0; the equality is there twice
+    solution = textbook.solve(IN_THE_BOOK["equalities twice"][0])
+    assert solution.y.sum() == pytest.approx(-1.0, abs=1e-7)
     np.testing.assert_allclose(solution.z, [0.0, 1.0], atol=1e-7)
     np.testing.assert_allclose(solution.s, [1.0, 0.0], atol=1e-7)
     # the disk: c + G'z = 0 means z1 = c, and s'z = 0 means z0 = ||c||
-    solution = textbook.solve(BY_HAND["disk"][0])
+    solution = textbook.solve(IN_THE_BOOK["disk"][0])
     np.testing.assert_allclose(solution.z, [np.sqrt(2), 1.0, 1.0], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", INFEASIBLE)
+@pytest.mark.parametrize("name", PRIMAL_IN_THE_BOOK)
 def test_primal_infeasible_with_certificate(name):
-    solution = textbook.solve(INFEASIBLE[name])
-    assert solution.status is Status.PRIMAL_INFEASIBLE
-    check(INFEASIBLE[name], solution)
+    program = PRIMAL_IN_THE_BOOK[name]
+    solution = textbook.solve(program)
+    check(program, solution, "primal_infeasible")
+    assert program.b @ solution.y + program.h @ solution.z == pytest.approx(-1.0)
+    assert np.isnan(solution.s).all()
 
 
-@pytest.mark.parametrize("name", UNBOUNDED)
+@pytest.mark.parametrize("name", DUAL_IN_THE_BOOK)
 def test_dual_infeasible_with_certificate(name):
-    solution = textbook.solve(UNBOUNDED[name])
-    assert solution.status is Status.DUAL_INFEASIBLE
-    check(UNBOUNDED[name], solution)
+    program = DUAL_IN_THE_BOOK[name]
+    solution = textbook.solve(program)
+    check(program, solution, "dual_infeasible")
+    assert program.c @ solution.x == pytest.approx(-1.0)
+    np.testing.assert_array_equal(solution.s, -(program.G @ solution.x))
 
 
 def test_limits_of_iterations_and_of_accuracy():
-    program = BY_HAND["projection onto the disk"][0]
+    program = IN_THE_BOOK["projection onto the disk"][0]
     limited = textbook.solve(program, max_iter=3)
     assert limited.status is Status.MAX_ITERATIONS
     assert limited.iterations == 3 and len(limited.trace) == 4
@@ -160,7 +153,7 @@ def test_limits_of_iterations_and_of_accuracy():
     # no floating-point number is that accurate: the best iterate is given, and called what it is
     best = textbook.solve(program, tol=1e-30, max_iter=200)
     assert best.status in (Status.INACCURATE, Status.MAX_ITERATIONS)
-    assert best.objective == pytest.approx(-4.5, rel=1e-8)
+    assert best.objective == pytest.approx(8.0, rel=1e-8)
     np.testing.assert_allclose(best.x, [0.6, 0.8], atol=1e-6)
 
 
@@ -172,7 +165,7 @@ def test_refused():
 
 
 def test_the_program_is_not_changed():
-    program = random_program(4, "optimal")
+    program = well_posed(4)
     copies = [np.copy(v) for v in (program.c, program.b, program.h, program.A.data, program.G.data)]
     textbook.solve(program)
     for copy, now in zip(copies, (program.c, program.b, program.h, program.A.data, program.G.data)):

@@ -8,7 +8,7 @@ import pytest
 
 from socp import ConeProgram, NonNeg, SecondOrder, Status, textbook
 from socp.textbook.switches import ALL_OF_THE_BOOKS, Switches, Units, dense
-from tests.support.textbook_programs import BY_HAND, INFEASIBLE, UNBOUNDED, check, random_program
+from tests.support.programs import DUAL_IN_THE_BOOK, IN_THE_BOOK, PRIMAL_IN_THE_BOOK, RAYS, check, well_posed
 
 PARTS = [field.name for field in fields(Switches)]
 UNKNOWN = (Status.NUMERICAL_ERROR, Status.INACCURATE, Status.MAX_ITERATIONS)
@@ -28,7 +28,7 @@ def test_all_parts_but_the_equilibration_are_on_and_a_switch_is_named():
 
 def test_a_direction_solves_the_linearized_equations_with_and_without_the_scaling():
     # with a full step (alpha would be 1) the residual falls to sigma of itself, and s o z moves as linearized
-    program = random_program(7, "optimal")
+    program = well_posed(7)
     cone = textbook.Cone(program.cones)
     for switches in (Switches(), Switches(scaling=False), Switches(embedding=False), Switches(predictor=False)):
         method = textbook.Method(program, switches)
@@ -53,7 +53,7 @@ def test_a_direction_solves_the_linearized_equations_with_and_without_the_scalin
 
 
 def test_without_predictor_and_scaling_the_direction_is_that_of_the_unscaled_equation():
-    program = random_program(7, "optimal")
+    program = well_posed(7)
     cone = textbook.Cone(program.cones)
     method = textbook.Method(program, Switches(predictor=False, scaling=False))
     before = method.start()
@@ -76,7 +76,7 @@ def test_on_the_orthant_the_scaling_does_not_change_the_iterates():
 @pytest.mark.parametrize("part", PARTS)
 def test_without_a_part_programs_solved_by_hand_have_the_same_answer_or_none(part):
     answers = 0
-    for name, (program, x, objective) in BY_HAND.items():
+    for name, (program, x, objective) in IN_THE_BOOK.items():
         solution = textbook.solve(program, switches=without(part))
         if solution.status in UNKNOWN:
             continue
@@ -86,20 +86,20 @@ def test_without_a_part_programs_solved_by_hand_have_the_same_answer_or_none(par
         if x is not None:
             np.testing.assert_allclose(solution.x, x, atol=1e-4)
     # what may fail: singular matrices without regularization, and of the rest next to nothing
-    assert answers >= (len(BY_HAND) - 6 if part == "regularization" else len(BY_HAND) - 1)
+    assert answers >= (len(IN_THE_BOOK) - 6 if part == "regularization" else len(IN_THE_BOOK) - 1)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("part", PARTS)
 def test_without_a_part_random_programs_end_as_they_are_or_unknown(part):
     claims = 0
-    for kind in ("optimal", "primal_infeasible", "dual_infeasible"):
-        for seed in range(8):
-            program = random_program(seed, kind)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        cases = {kind: make(rng) for kind, make in RAYS.items()} | {"optimal": well_posed(seed)}
+        for kind, program in cases.items():
             solution = textbook.solve(program, switches=without(part))
             if solution.status not in UNKNOWN:
-                assert solution.status == kind, (kind, seed)
-                check(program, solution)
+                check(program, solution, kind)
                 claims += 1
     # a third of the programs have redundant equations; without embedding there need not be a certificate; and the
     # system of the unscaled direction can be singular
@@ -115,7 +115,7 @@ def iterations(program, switches):
 def test_predictor_and_corrector_save_iterations():
     whole, no_predictor, no_corrector = 0, 0, 0
     for seed in range(10):
-        program = random_program(seed, "optimal")
+        program = well_posed(seed)
         whole += iterations(program, Switches())
         no_predictor += iterations(program, Switches(predictor=False))
         no_corrector += iterations(program, Switches(corrector=False))
@@ -123,7 +123,7 @@ def test_predictor_and_corrector_save_iterations():
 
 
 def test_without_regularization_a_redundant_equation_is_a_numerical_error():
-    program = BY_HAND["the same equation twice"][0]
+    program = IN_THE_BOOK["equalities twice"][0]
     failed = textbook.solve(program, switches=Switches(regularization=False))
     assert failed.status is Status.NUMERICAL_ERROR
     assert np.isfinite(failed.x).all()
@@ -131,7 +131,10 @@ def test_without_regularization_a_redundant_equation_is_a_numerical_error():
 
 
 def test_without_the_embedding_infeasible_programs_get_no_wrong_answer():
-    for programs, status in ((INFEASIBLE, Status.PRIMAL_INFEASIBLE), (UNBOUNDED, Status.DUAL_INFEASIBLE)):
+    for programs, status in (
+        (PRIMAL_IN_THE_BOOK, Status.PRIMAL_INFEASIBLE),
+        (DUAL_IN_THE_BOOK, Status.DUAL_INFEASIBLE),
+    ):
         for program in programs.values():
             solution = textbook.solve(program, switches=Switches(embedding=False))
             assert solution.status in (status, *UNKNOWN)
@@ -143,7 +146,7 @@ def test_without_the_embedding_infeasible_programs_get_no_wrong_answer():
 
 def test_equilibrated_data_are_near_one_and_cones_keep_their_shape():
     rng = np.random.default_rng(5)
-    program = random_program(3, "optimal")
+    program = well_posed(3)
     P, A, G = dense(program)
     D = 10.0 ** rng.uniform(-3, 3, program.n)
     wild = ConeProgram(D * program.c, G * D, program.h, program.cones, 1e4 * A * D, 1e4 * program.b, D[:, None] * P * D)
@@ -160,7 +163,7 @@ def test_equilibrated_data_are_near_one_and_cones_keep_their_shape():
 
 
 def test_the_callers_point_has_the_residuals_of_the_equilibrated_one():
-    program = random_program(3, "optimal")
+    program = well_posed(3)
     units = Units(program)
     here, there = textbook.Method(units.program), textbook.Method(program)
     it = here.step(here.start())
@@ -181,7 +184,7 @@ def test_equilibration_helps_in_wild_units():
     whole, without_it = 0, 0
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        program = random_program(seed, "optimal")
+        program = well_posed(seed)
         P, A, G = dense(program)
         D = 10.0 ** rng.uniform(-4, 4, program.n)
         E = 10.0 ** rng.uniform(-4, 4, program.p)
@@ -198,7 +201,7 @@ def test_equilibration_helps_in_wild_units():
 
 
 def test_the_trace_is_in_the_callers_units():
-    program = BY_HAND["projection onto the disk"][0]
+    program = IN_THE_BOOK["projection onto the disk"][0]
     trace = textbook.solve(program, switches=Switches(equilibration=True)).trace
     for it in trace:
         x = it.x / it.tau

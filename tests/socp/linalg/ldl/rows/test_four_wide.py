@@ -55,3 +55,17 @@ def test_supernodes_hold_the_pattern_of_L(name):
         np.testing.assert_array_equal(
             ldl.factors.columns[ldl.factors.row_start[s] : ldl.factors.row_start[s + 1]], there
         )
+
+
+@pytest.mark.parametrize("method", ["scalar", "four-wide"])
+@pytest.mark.parametrize("name", CASES)
+def test_one_vector_or_two(name, method):
+    K, signs = CASES[name]
+    indptr, indices, data = upper(K)
+    ldl, expected = LDL(indptr, indices, signs, method=method), np.random.default_rng(0).normal(size=(2, K.shape[0]))
+    ldl.factor(data, 1e-13, 1e-7)
+    rhs = np.ascontiguousarray((K @ expected.T).T)
+    for given, known in ((rhs, expected), (rhs[1], expected[1])):
+        found = np.empty_like(given)
+        ldl.solve(given, found)
+        np.testing.assert_allclose(found, known, rtol=1e-6, atol=1e-6)

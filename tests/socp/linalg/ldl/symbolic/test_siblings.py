@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.order.minimum_degree import amd
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.siblings import are_siblings, by_strips
+from socp.linalg.ldl.symbolic.siblings import are_siblings, by_strips, static_columns
 
 from ..test_factorization import CASES, upper
 
@@ -67,3 +67,20 @@ def test_the_order_is_equivalent(name):
     x = np.empty(K.shape[0])
     ldl.solve(K @ np.ones(K.shape[0]), x)
     np.testing.assert_allclose(x, 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", CASES)
+def test_columns_are_static_with_all_of_their_descendants(name, seed):
+    analysis = analysis_of(CASES[name][0])
+    n, rng = analysis.perm.size, np.random.default_rng(seed)
+    may_stay = (rng.random(n) < (0.5, 0.97)[seed % 2]) | (seed == 4)
+    expected = may_stay[analysis.perm].copy()
+    for j, p in enumerate(analysis.parent):
+        if p >= 0:
+            expected[p] &= expected[j]
+    saved = float((analysis.counts * (analysis.counts + 2.0))[expected].sum())
+    found = np.ones(n, bool)
+    is_worth_it = saved > analysis.nnz and not expected.all()
+    assert static_columns(analysis, may_stay, found) == (expected.sum() if is_worth_it else 0)
+    np.testing.assert_array_equal(found, expected & is_worth_it)

@@ -1,0 +1,110 @@
+"""The assembly tree against the dense pattern of L, and the cost of its panels."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from socp.linalg.ldl.symbolic.analysis import analyze
+from socp.linalg.ldl.symbolic.assembly_tree import ENTRY, FLOP, FRONT, UPDATE, assembly_tree, panel_flops, panel_time
+from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
+
+PATTERNS = {
+    "random": random_spd(60, 0.03, 1),
+    "sparser": random_spd(80, 0.008, 2),
+    "grid": grid_laplacian(9, 8),
+    "arrow": arrow(30, 2),
+    "kkt": kkt(40, 25, 0.06, 3)[0],
+    "diagonal": sp.csc_array(sp.eye_array(5)),
+    "full": sp.csc_array(np.ones((12, 12))),
+    "one": sp.csc_array(np.ones((1, 1))),
+    "path": grid_laplacian(1, 40),
+}
+
+
+def tree_of(K, seed):
+    n = K.shape[0]
+    indptr, indices, _ = upper(K)
+    perm = np.arange(n) if seed is None else np.random.default_rng(seed).permutation(n)
+    analysis = analyze(n, indptr, indices, perm)
+    return analysis, assembly_tree(analysis)
+
+
+def sizes_of(tree):
+    """(columns, rows below) of each supernode."""
+    return list(zip(np.diff(tree.first).tolist(), np.diff(tree.row_start).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("seed", [None, 0])
+def test_panels_cover_the_pattern_of_the_factor(name, seed):
+    K = PATTERNS[name]
+    n = K.shape[0]
+    analysis, tree = tree_of(K, seed)
+    np.testing.assert_array_equal(np.sort(tree.perm), np.arange(n))
+    L = dense_factor_pattern(K, tree.perm)
+    assert L.sum() - n == analysis.nnz  # merging does not change the fill of the order
+    covered = np.zeros((n, n), bool)
+    for k in range(len(tree.parent)):
+        columns = np.arange(tree.first[k], tree.first[k + 1])
+        rows = tree.rows[tree.row_start[k] : tree.row_start[k + 1]]
+        assert (np.diff(rows) > 0).all() and (rows >= tree.first[k + 1]).all()
+        covered[np.ix_(np.concatenate([columns, rows]), columns)] = True
+        # the rows are those of some column: explicit zeros fill panels, they do not make them longer
+        np.testing.assert_array_equal(
+            np.flatnonzero(L[tree.first[k + 1] :, columns].any(axis=1)), rows - tree.first[k + 1]
+        )
+        length = tree.panel_start[k + 1] - tree.panel_start[k]
+        assert length == len(columns) * (len(columns) + len(rows))
+    covered &= np.tri(n, dtype=bool)
+    assert (covered | ~L).all()
+    assert covered.sum() - n == sum(w * (w - 1) // 2 + w * m for w, m in sizes_of(tree)) >= analysis.nnz
+    assert sum(panel_flops(*size) for size in sizes_of(tree)) >= analysis.flops
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_owners_and_parents(name):
+    _, tree = tree_of(PATTERNS[name], 0)
+    for k in range(len(tree.parent)):
+        assert (tree.owner[tree.first[k] : tree.first[k + 1]] == k).all()
+        rows = tree.rows[tree.row_start[k] : tree.row_start[k + 1]]
+        assert tree.parent[k] == (tree.owner[rows[0]] if len(rows) else -1)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_entries_go_to_their_places(name):
+    K = PATTERNS[name]
+    n = K.shape[0]
+    _, tree = tree_of(K, 0)
+    data = upper(K)[2]
+    panels = np.zeros(tree.panel_start[-1])
+    panels[tree.target] = data[tree.source]
+    assembled = np.zeros((n, n))
+    for k in range(len(tree.parent)):
+        columns = np.arange(tree.first[k], tree.first[k + 1])
+        rows = np.concatenate([columns, tree.rows[tree.row_start[k] : tree.row_start[k + 1]]])
+        panel = panels[tree.panel_start[k] : tree.panel_start[k + 1]].reshape(len(columns), len(rows))
+        assembled[np.ix_(rows, columns)] = panel.T
+        begin, end = tree.entry_start[k], tree.entry_start[k + 1]
+        assert (
+            (tree.target[begin:end] >= tree.panel_start[k]) & (tree.target[begin:end] < tree.panel_start[k + 1])
+        ).all()
+    np.testing.assert_array_equal(assembled, np.tril(K.toarray()[np.ix_(tree.perm, tree.perm)]))
+
+
+def test_empty_matrix():
+    empty = np.empty(0, np.int64)
+    tree = assembly_tree(analyze(0, np.zeros(1, np.int64), empty, empty))
+    assert tree.rows.size == tree.largest_front == tree.largest_update == 0
+
+
+def test_alike_columns_are_one_supernode():
+    _, tree = tree_of(PATTERNS["full"], None)
+    assert len(tree.parent) == 1 and tree.first.tolist() == [0, 12]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 0), (1, 7), (4, 0), (5, 12), (40, 3)])
+def test_the_operations_of_a_panel_are_their_sum(width, height):
+    assert panel_flops(width, height) == sum(c * (c + 2) for c in range(height, height + width))
+    entries = sum(range(height, height + width)) + 0.5 * width
+    expected = FRONT + ENTRY * entries + UPDATE * sum(range(height + 1)) + FLOP * panel_flops(width, height)
+    assert panel_time(width, height) == pytest.approx(expected)
