@@ -70,10 +70,6 @@ class LogisticLoss:
         """Which unknowns are of W."""
         return np.tile(np.arange(self.columns) < self.X.shape[1], self.rows)
 
-    def least_penalty(self) -> float:
-        """Of separable classes."""
-        return LEAST_PENALTY * self.mean_curvature()
-
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W and b."""
         table = theta.reshape(self.rows, self.columns)
@@ -141,11 +137,11 @@ class LogisticLoss:
         inner = self.squares @ h
         return np.r_[inner, h.sum()] if self.intercept else inner
 
-    def mean_curvature(self) -> float:
-        """The mean diagonal entry of the Hessian at 0, of the weights."""
+    def least_penalty(self) -> float:
+        """Of separable classes."""
         share = 1.0 / self.classes
         diagonal = self.block_diagonal(self.weights * share * (1.0 - share))[: self.X.shape[1]]
-        return float(diagonal.mean()) or 1.0
+        return LEAST_PENALTY * (float(diagonal.mean()) or 1.0)
 
     def margins(self) -> sp.csr_array:
         """The matrix of (v_{y_i} - v_k)'x_i + a_{y_i} - a_k, as functions of (V, a); a row each i and k != y_i."""
