@@ -104,6 +104,8 @@ def minimize_sampled(
         found = _search(at, point, -q, -2.0 * decrement)
         if found is None or last or not decrement <= 0.25 * decrements[-PATIENCE]:
             point = found or point
+            if last and found is not None:
+                history.append(point.value)
             return Minimum(point.theta, point.value, iteration, last, decrement)
         decrements.append(decrement)
         before, gradient = gradient, found.gradient()
