@@ -160,7 +160,7 @@ setup(
     install_requires=RUN_TIME,
     extras_require={
         "bench": [
-            *("clarabel", ECOS, "cvxopt", "highspy", "osqp", "piqp", "proxsuite", QOCO, QTQP, "scs"),
+            *("clarabel", ECOS, "cvxopt", "highspy", "osqp", "piqp", "proxsuite", "qpalm", QOCO, QTQP, "scs"),
             *("joblib", "matplotlib", "pandas", "scikit-learn", "tqdm"),
         ],
         "test": [

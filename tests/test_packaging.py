@@ -206,7 +206,7 @@ def test_importing_brings_in_no_package_beyond_the_four():
     )
     imported = set(run("-c", code, cwd=ROOT).split())
     foreign = (
-        "clarabel ecos cvxopt scs qoco piqp qtqp osqp highspy proxsuite sklearn pandas matplotlib tqdm cvxpy"
+        "clarabel ecos cvxopt scs qoco piqp qtqp osqp highspy proxsuite qpalm sklearn pandas matplotlib tqdm cvxpy"
     ).split()
     assert not imported & set(foreign)
 

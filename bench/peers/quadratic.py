@@ -67,6 +67,28 @@ def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     return Asked(setup, solve, read, lambda solver, c: solver.update(q=c))
 
 
+@peer(QUADRATIC, tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf", time_limit="time_limit",
+      max_iter=PROXIMAL_ITERATIONS, verbose=False)  # fmt: skip
+def qpalm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
+    """QPALM: l <= A x <= u with the bounds as further rows; y has the project's signs."""
+    import qpalm as package
+
+    form, own = two_sided(program), package.Settings()
+    rows, lower, upper, split = stacked(form)
+    for name, value in settings.items():
+        setattr(own, name, value)
+    data = package.Data(form.q.size, lower.size)
+    data.Q, data.q, data.A, data.bmin, data.bmax = form.P, form.q, rows, lower, upper
+
+    def read(solver: Any, _: Any) -> Any:
+        status, found = solver.info.status_val, solver.solution
+        x = solver.dual_inf_certificate if status == solver.info.DUAL_INFEASIBLE else found.x
+        multipliers = solver.prim_inf_certificate if status == solver.info.PRIMAL_INFEASIBLE else found.y
+        return f"qpalm:{status}", solver.info.iter, form.recover(x, *split(multipliers))
+
+    return Asked(lambda: package.Solver(data, own), lambda solver: solver.solve(), read)
+
+
 @peer(
     QUADRATIC, tolerances="eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel eps_primal_inf eps_dual_inf",
     check_duality_gap=True, max_iter=PROXIMAL_ITERATIONS, verbose=False,

@@ -15,7 +15,7 @@ from bench.peers.peer import peer_settings
 from bench.programs import generate
 
 CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco")
-QUADRATIC_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco", "qtqp", "piqp", "osqp", "proxsuite", "highspy")
+QUADRATIC_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco", "qtqp", "piqp", "osqp", "qpalm", "proxsuite", "highspy")
 CERTIFYING_CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs")
 CERTIFYING_LINEAR_PEERS = ("clarabel", "qtqp", "osqp", "highspy", "cvxopt")
 

@@ -6,7 +6,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from models.base.linear import LinearClassifier
-from models.base.multiclass import class_weights, scores, two_class_problems, votes
+from models.base.multiclass import class_weights, scores, two_class_problems, votes, winners
 
 codes = np.array([2, 0, 1, 1, 0, 2, 2])
 
@@ -57,6 +57,11 @@ def test_class_weights():
 def test_class_weights_that_do_not_fit_are_refused(weights):
     with pytest.raises(ValueError, match="class_weight"):
         class_weights(weights, np.array(["a", "b", "c"]), codes, np.ones(codes.size))
+
+
+def test_a_decision_of_zero_is_for_the_second_class_of_the_pair():
+    assert winners(np.zeros((1, 3)), 3, "ovo").tolist() == [2]
+    assert winners(np.array([[1e-9, 1e-9, 0.0], [-1e-9, 0.0, 1e-9]]), 3, "ovo").tolist() == [0, 1]
 
 
 def test_ties_between_votes_go_where_scikit_learn_sends_them():

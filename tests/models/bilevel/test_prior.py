@@ -102,6 +102,13 @@ def test_the_largest_beta_is_the_largest_share_of_the_spreads_between_the_means(
         found = minimize(lambda w: -(w @ apart) / sum(S.length(w) for S in prior.Sigma), apart, tol=1e-12)  # noqa: B023
         assert prior.largest_beta() == pytest.approx(-found.fun, rel=1e-6)
     assert GenerativePrior(([1.0, 1.0], [1.0, 1.0]), (1.0, 1.0)).largest_beta() == 0.0
+    none = np.array([4.0, 0.0])  # no variance along the second feature
+    for means, Sigma, expected in (
+        (([0.0, 0.0], [3.0, 0.0]), (none, none), 0.75), (([0.0, 0.0], [3.0, 1e-9]), (none, none), np.inf),
+        (([0.0, 0.0], [3.0, 4.0]), (0.0, 0.0), np.inf), (([0.0, 0.0], [3.0, 4.0]), (0.0, 4.0), 2.5),
+        (([0.0, 0.0], [3.0, 0.0]), (none, np.array([1.0, 9.0])), 1.0),
+    ):  # fmt: skip
+        assert GenerativePrior(means, Sigma, Sigma).largest_beta() == pytest.approx(expected)
 
 
 def test_the_usual_reach_is_that_of_a_margin_of_one_between_the_means():

@@ -280,7 +280,7 @@ def test_what_cannot_be_had_says_so():
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("penalty, Q", [("l1", 0.02), ("l2", 0.02), ("l1", 0.0)])
+@pytest.mark.parametrize("penalty, Q", [("l1", 0.02), ("l2", 0.02), ("l1", 0.0), ("l2", 0.0)])
 def test_many_sparse_samples_descend_to_the_same_machine(monkeypatch, penalty, Q, fit_intercept):
     rng = np.random.default_rng(0)
     X = random_sparse((150, 600), density=0.03, rng=rng, format="csr")
