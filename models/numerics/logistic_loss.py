@@ -18,7 +18,7 @@ from .newton_minimizer import add_gram, factored, row_blocks, solve_conjugate_gr
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
 MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
 MOST_SAMPLED = 1000  # unknowns up to which the Hessian of some of many dense samples stands for that of all:
-SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 2000  # so many an unknown, and so many at least
+SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 1500  # so many an unknown, and so many at least
 LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
 LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
 
