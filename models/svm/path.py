@@ -136,17 +136,7 @@ def tested_matrix(K: np.ndarray, cache_size: float) -> qp.KernelMatrix:
     except qp.ProgramError as error:
         raise ValueError(NOT_SEMIDEFINITE) from error
     places = np.arange(K.shape[0])[:, None]
-    return qp.KernelMatrix(places, Entries(K), semidefinite=True, cache_size=cache_size)
-
-
-@dataclass(frozen=True)
-class Entries:
-    """The kernel between samples that are their places in a matrix K."""
-
-    K: np.ndarray
-
-    def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return self.K[np.ix_(a[:, 0], b[:, 0])]  # type: ignore[no-any-return]
+    return qp.KernelMatrix(places, lambda a, b: K[np.ix_(a[:, 0], b[:, 0])], semidefinite=True, cache_size=cache_size)
 
 
 def checked_Cs(Cs: Any) -> np.ndarray:
