@@ -3,8 +3,10 @@
 Ways of asking, each timed as the median of many calls:
 
     construct    from matrices to the answer: set-up and solve
-    update       a solver set up before gets another linear objective: update and solve
-    loop         a controller gets the next first state as sides of its equalities, and goes on from its last answer
+    update       a solver set up before gets another linear objective: update, and solve from the last answer on
+    loop         the same, and what a controller gets is the next first state, as sides of its equalities
+
+Of the peers DAQP, OSQP and SCS go on from their last answers by themselves, the others begin anew.
 """
 
 from __future__ import annotations
@@ -154,7 +156,7 @@ def _centralpath(program: Program, tol: float) -> Again:
 
     def solve(change: Change) -> Any:
         solver.update(**change)
-        return solver.solve(warm_start="l" in change)
+        return solver.solve(warm_start=True)
 
     asked, last = held(solve)
     return Again(asked, lambda: answer.point_of(last[0]))

@@ -16,7 +16,7 @@ from .validation import check_choice, check_number
 
 Class = TypeVar("Class", bound=type)
 FITTED = object()
-ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "penalty": "l1_ratio", "reg_param": "shrinkage"}
+ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "reg_param": "shrinkage"}
 """What scikit-learn calls some parameters."""
 FIRST_SECTION = re.compile(r"^(?=[A-Z][\w ]*\n-{3,}$)", re.MULTILINE)
 ITEM = re.compile(r"^(\S.*)\n?((?:[ \t].*\n?|\n)*)", re.MULTILINE)

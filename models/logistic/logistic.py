@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
@@ -13,18 +12,17 @@ from ..base.estimator import warn_unconverged
 from ..base.groups import IterationParameters, WeightParameters
 from ..base.linear import LinearClassifier
 from ..base.parameters import Count, NonNegative, Positive, parameters
-from ..base.validation import check_number
 from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_sampled
-from .elastic_net import minimize_with_absolute_values
 from .separation import least_loss
 
+LEFT = 1e-3  # of the tolerance, which a direction may leave of the decrease
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
 
 
 @parameters
 class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters):
-    r"""Logistic regression, regularized by the squares of the weights or their absolute values.
+    r"""Logistic regression, regularized by the squares of the weights.
 
     Of two classes, with t = 1 for the second one, and of K classes,
 
@@ -34,8 +32,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
     .. math:: \min_{W, b} \tfrac12 \|W\|_F^2 + C \sum_i s_i \Big[ \log \sum_k e^{z_{ik}} - z_{i y_i} \Big],
         \quad z_{ik} = w_k'x_i + b_k
 
-    by Newton's method with a line search.  The intercepts are not regularized; those of K classes sum to 0.  With
-    `l1_ratio` a the penalty is a ||W||_1 + (1 - a) / 2 ||W||^2, which sets weights to zero (lasso, elastic net).
+    by Newton's method with a line search.  The intercepts are not regularized; those of K classes sum to 0.
 
     Parameters
     ----------
@@ -43,11 +40,9 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         Positive; infinity switches regularization off.
     fit_intercept
         Whether there is an intercept b.
-    l1_ratio
-        The share a of absolute values in the penalty, from 0 to 1; with any, a Newton step is a quadratic program.
     solver
-        How, without absolute values, the Newton system is solved: by a Cholesky factor of the Hessian, or by products
-        with X and its transpose; "auto" decides by the number of unknowns.
+        How the Newton system is solved: by a Cholesky factor of the Hessian, or by products with X and its transpose;
+        "auto" decides by the number of unknowns, and keeps a factor for several steps of L-BFGS where it pays.
     tol
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter
@@ -104,20 +99,15 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
     solver: Literal["auto", "cholesky", "conjugate_gradients"] = "auto"
     tol: NonNegative = 1e-12
     max_iter: Count = 100
-    l1_ratio: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         C, tol, max_iter = float(self.C), float(self.tol), int(self.max_iter)
         keep = weights > 0.0
-        l1_ratio = check_number("l1_ratio", self.l1_ratio, 0.0, 1.0)
         if not keep.all():
             X, codes, weights = X[keep], codes[keep], weights[keep]
-        loss = LogisticLoss(
-            X, codes, weights, self.classes_.size, bool(self.fit_intercept), self.solver,
-            l1_ratio if C < math.inf else 0.0,
-        )  # fmt: skip
+        loss = LogisticLoss(X, codes, weights, self.classes_.size, bool(self.fit_intercept), self.solver)
         minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
         if not minimum.converged:
             warn_unconverged(
@@ -131,26 +121,20 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         return self
 
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
-        history = self._history("objective")
-        if loss.l1 > 0.0:
-            prices = loss.l1 * loss.is_weight
-            found = minimize_with_absolute_values(lambda v: LogisticPart(loss, v), prices, tol, max_iter, history)
-        else:
-            found = self._minimize_smooth(loss, tol, max_iter, history)
-        history.end(found.converged)
-        return found
-
-    @staticmethod
-    def _minimize_smooth(loss: LogisticLoss, tol: float, max_iter: int, history: list[float]) -> Minimum:
-        """Newton's method, after L-BFGS where some of the samples tell the Hessian."""
-        at, theta, steps = (lambda v: LogisticPoint(loss, v)), np.zeros(loss.unknowns), 0
-        if loss.penalty > 0.0 and (stride := loss.stride()) > 0:
-            found = minimize_sampled(at, loss.every(stride).inverse_hessian, theta, tol, max_iter, history)
-            if found.converged or found.iterations == max_iter:
-                return found
+        """Newton's method, after L-BFGS where a Hessian that is old, or of some of the samples, will do."""
+        loss.least = LEFT * tol
+        history, theta, steps = self._history("objective"), np.zeros(loss.unknowns), 0
+        at, stride, found = (lambda v: LogisticPoint(loss, v)), loss.stride() if loss.penalty > 0.0 else 0, None
+        if stride > 0:
+            part = loss.every(stride)
+            found = minimize_sampled(
+                at, lambda point: part.inverse_hessian(point.P[::stride]), theta, tol, max_iter, history
+            )
             theta, steps = found.theta, found.iterations
-        found = minimize(at, theta, tol, max_iter - steps, history)
-        found.iterations += steps
+        if found is None or not (found.converged or steps == max_iter):
+            found = minimize(at, theta, tol, max_iter - steps, history)
+            found.iterations += steps
+        history.end(found.converged)
         return found
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -163,24 +147,3 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(k | x), shape (samples, classes)."""
         return np.exp(self.predict_log_proba(X))
-
-
-class LogisticPart:
-    """What is smooth of the objective, at one point."""
-
-    def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
-        self.loss, self.point = loss, LogisticPoint(loss, theta)
-        self.value, self.gradient = self.point.value, self.point.gradient()
-
-    def hessian(self, which: np.ndarray) -> np.ndarray:
-        """The rows and columns `which`."""
-        loss, part = self.loss, self.loss.columns
-        columns, place = np.unique(which % part, return_inverse=True)
-        features = columns[columns < loss.X.shape[1]]
-        few = LogisticLoss(
-            loss.X[:, features], loss.codes, loss.weights, loss.classes, columns.size > features.size, "cholesky",
-            loss.l1_ratio,
-        )  # fmt: skip
-        few.penalty = loss.penalty
-        at = which // part * columns.size + place
-        return LogisticPoint.of_probabilities(few, self.point.P).hessian()[np.ix_(at, at)]

@@ -12,8 +12,8 @@ from ..base.rows import Rows, add_row, row_times
 
 
 @kernel
-def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix) -> float:
-    """sum_i s_i loss_i, and the probabilities: of the second class where the scores have one column."""
+def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix, R: Matrix) -> float:
+    """sum_i s_i loss_i, the probabilities (of the second class where the scores have one column), and R = s (P - Y)."""
     n, rows = scores.shape
     total = 0.0
     for i in range(n):
@@ -21,6 +21,7 @@ def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix) -> float:
             z = scores[i, 0]
             small = math.exp(-abs(z))
             P[i, 0] = 1.0 / (1.0 + small) if z >= 0.0 else small / (1.0 + small)
+            R[i, 0] = weights[i] * (P[i, 0] - codes[i])
             wrong = z if codes[i] == 0 else -z
             total += weights[i] * (max(wrong, 0.0) + math.log1p(small))
             continue
@@ -32,6 +33,8 @@ def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix) -> float:
             below += P[i, k]
         for k in range(rows):
             P[i, k] /= below
+            R[i, k] = weights[i] * P[i, k]
+        R[i, codes[i]] -= weights[i]
         total += weights[i] * (top - scores[i, codes[i]] + math.log(below))
     return total
 

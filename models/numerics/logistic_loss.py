@@ -13,75 +13,62 @@ from scipy.special import entr, expit, softmax
 
 from ..base.rows import rows_of
 from .logistic_kernels import bend, evaluate, multiply_hessian, multiply_two_class_hessian
-from .newton_minimizer import factored, row_blocks, solve_conjugate_gradients, weighted_gram
+from .newton_minimizer import add_gram, factored, row_blocks, solve_conjugate_gradients
 
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
 MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
 MOST_SAMPLED = 1000  # unknowns up to which the Hessian of some of many dense samples stands for that of all:
-SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 2000  # so many an unknown, and so many at least
+SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 1500  # so many an unknown, and so many at least
 LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
 LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
 
 
 class LogisticLoss:
-    """The objective sum_i s_i loss_i + penalty (a ||W||_1 + (1 - a) / 2 ||W||^2) of unknowns (W, b), class by class.
+    """The objective sum_i s_i loss_i + penalty / 2 ||W||^2 of unknowns (W, b), class by class.
 
     Of two classes there is one row (w, b), otherwise there is one for each class.
     """
 
     def __init__(
-        self, X: Any, codes: np.ndarray, weights: np.ndarray, classes: int, intercept: bool, solver: str,
-        l1_ratio: float = 0.0,
-    ) -> None:  # fmt: skip
-        self.l1_ratio = l1_ratio
+        self, X: Any, codes: np.ndarray, weights: np.ndarray, classes: int, intercept: bool, solver: str
+    ) -> None:
         self.X, self.codes, self.weights, self.intercept = X, codes, weights, intercept
-        self.classes = classes
+        self.classes, self.solver = classes, solver
         self.rows = 1 if classes == 2 else classes
         self.columns = X.shape[1] + intercept
         self.unknowns = self.rows * self.columns
         self.penalty = 0.0
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
+        self.least = 0.0  # what a direction may leave of the decrease, as a share of the objective
         self.squares: Any = None
         self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
     def stride(self) -> int:
-        """Return k such that every k-th sample tells the Hessian well enough, 0 where all are to tell it."""
-        if sp.issparse(self.X) or self.unknowns > MOST_SAMPLED:
+        """Return k such that every k-th sample tells the Hessian well enough, 0 where Newton's method is better."""
+        samples = len(self.codes)
+        if sp.issparse(self.X) or self.unknowns > min(MOST_SAMPLED, samples):
             return 0
-        return len(self.codes) // max(FEWEST_SAMPLED, SAMPLES_AN_UNKNOWN * self.unknowns)
+        stride = samples // max(FEWEST_SAMPLED, SAMPLES_AN_UNKNOWN * self.unknowns)
+        return max(stride, int(self.rows == 1 and self.solver == "auto"))
 
     def every(self, stride: int) -> LogisticLoss:
         """Return the objective with every `stride`-th sample, standing for `stride` of them."""
         part = LogisticLoss(
             np.ascontiguousarray(self.X[::stride]), self.codes[::stride], stride * self.weights[::stride], self.classes,
-            self.intercept, "cholesky", self.l1_ratio,
+            self.intercept, "cholesky",
         )  # fmt: skip
         part.penalty = self.penalty
         return part
 
-    def inverse_hessian(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the map r -> H^-1 r at a point."""
-        return factored(LogisticPoint(self, theta).hessian())
-
-    @property
-    def l2(self) -> float:
-        """The factor of 1/2 ||W||^2."""
-        return (1.0 - self.l1_ratio) * self.penalty
-
-    @property
-    def l1(self) -> float:
-        """The factor of ||W||_1."""
-        return self.l1_ratio * self.penalty
+    def inverse_hessian(self, P: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the map r -> H^-1 r where the samples have the probabilities P."""
+        return factored(LogisticPoint.of_probabilities(self, P).hessian())
 
     @cached_property
     def is_weight(self) -> np.ndarray:
         """Which unknowns are of W."""
         return np.tile(np.arange(self.columns) < self.X.shape[1], self.rows)
-
-    def least_penalty(self) -> float:
-        """Of separable classes."""
-        return LEAST_PENALTY * self.mean_curvature()
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W and b."""
@@ -96,24 +83,23 @@ class LogisticLoss:
 
     def evaluate(self, theta: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the sum of the losses and its gradient, and write the probabilities to P; X is read once."""
-        (W, b), losses, slope = self.split(theta), 0.0, np.zeros(self.unknowns)
-        classes = np.array([1]) if self.rows == 1 else np.arange(self.rows)
-        for part in [slice(None)] if sp.issparse(self.X) else row_blocks(*self.X.shape):
-            X, codes, weights = self.X[part], self.codes[part], self.weights[part]
-            losses += evaluate(np.ascontiguousarray(X @ W.T + b), codes, weights, P[part])
-            slope += self.back(weights[:, None] * (P[part] - (codes[:, None] == classes)), X)
-        return losses, slope
+        (W, b), losses, slope = self.split(theta), 0.0, np.zeros((self.rows, self.columns))
+        features, R = self.X.shape[1], np.empty(P.shape)
+        for part in [slice(len(P))] if sp.issparse(self.X) else row_blocks(*self.X.shape):
+            X = self.X if sp.issparse(self.X) else self.X[part]
+            scores = np.ascontiguousarray(X @ W.T + b)
+            losses += evaluate(scores, self.codes[part], self.weights[part], P[part], R[part])
+            slope[:, :features] += (X.T @ R[part]).T
+        slope[:, features:] = R.sum(axis=0)[:, None]
+        return losses, slope.ravel()
 
-    def back(self, R: np.ndarray, X: Any = None) -> np.ndarray:
-        """The transposed map, of an array of the shape of the scores, of all samples or those of X."""
-        W = ((self.X if X is None else X).T @ R).T
+    def back(self, R: np.ndarray) -> np.ndarray:
+        """The transposed map, of an array of the shape of the scores."""
+        W = (self.X.T @ R).T
         return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
 
     def bound(self, theta: np.ndarray) -> float:
-        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible.
-
-        With absolute values alone no slope of the losses may be larger than their price: P is moved towards Y.
-        """
+        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
         if self.penalty == 0.0:
             return -math.inf
         scores = self.scores(theta)
@@ -127,28 +113,22 @@ class LogisticLoss:
                 q = np.maximum(share * n - excess, 0.0)
                 P = (P + share * (q / (q.sum() or 1.0))) / (1.0 + share)  # by rounding q may be 0
         residual = self.weights[:, None] * (P - Y)[:, -self.rows :]
-        excess = np.maximum(np.abs(self.X.T @ residual) - self.l1, 0.0)
-        if self.l2 > 0.0:
-            return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.l2 * (excess**2).sum())
-        P = Y + (P - Y) * (self.l1 / (self.l1 + excess.max(initial=0.0)))
-        return float(self.weights @ entr(P).sum(axis=1))
+        slope = self.X.T @ residual
+        return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.penalty * (slope**2).sum())
 
     def penalties(self) -> np.ndarray:
         """The diagonal of the penalty's Hessian."""
-        return self.l2 * self.is_weight
+        return self.penalty * self.is_weight
 
     def free_columns(self) -> slice:
         """The columns of (W, b) without penalty, where adding one number to all rows changes nothing."""
         return slice(0 if self.penalty == 0.0 else self.X.shape[1], self.columns)
 
     def block(self, h: np.ndarray) -> np.ndarray:
-        """[X 1]' diag(h) [X 1]."""
-        if sp.issparse(self.X):
-            scaled = self.X.multiply(h[:, None])
-            inner, border = (self.X.T @ scaled).toarray(), self.X.T @ h
-        else:
-            inner, border = weighted_gram(self.X, h), self.X.T @ h
-        return np.block([[inner, border[:, None]], [border, h.sum()]]) if self.intercept else inner
+        """The lower triangle of [X 1]' diag(h) [X 1]."""
+        block = np.zeros((self.columns, self.columns), order="F")
+        add_gram(block, self.X, h, float(self.intercept))
+        return block
 
     def block_diagonal(self, h: np.ndarray) -> np.ndarray:
         """The diagonal of that matrix."""
@@ -157,11 +137,11 @@ class LogisticLoss:
         inner = self.squares @ h
         return np.r_[inner, h.sum()] if self.intercept else inner
 
-    def mean_curvature(self) -> float:
-        """The mean diagonal entry of the Hessian at 0, of the weights."""
+    def least_penalty(self) -> float:
+        """Of separable classes."""
         share = 1.0 / self.classes
         diagonal = self.block_diagonal(self.weights * share * (1.0 - share))[: self.X.shape[1]]
-        return float(diagonal.mean()) or 1.0
+        return LEAST_PENALTY * (float(diagonal.mean()) or 1.0)
 
     def margins(self) -> sp.csr_array:
         """The matrix of (v_{y_i} - v_k)'x_i + a_{y_i} - a_k, as functions of (V, a); a row each i and k != y_i."""
@@ -192,7 +172,7 @@ class LogisticPoint:
         self.P = np.empty((loss.codes.size, loss.rows))
         W, _ = loss.split(theta)
         losses, self._slope = loss.evaluate(theta, self.P)
-        self.value = float(losses + 0.5 * loss.l2 * (W**2).sum())
+        self.value = float(losses + 0.5 * loss.penalty * (W**2).sum())
 
     @classmethod
     def of_probabilities(cls, loss: LogisticLoss, P: np.ndarray) -> LogisticPoint:
@@ -212,7 +192,12 @@ class LogisticPoint:
         self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
         tol = min(LOOSEST, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else LOOSEST
         found = solve_conjugate_gradients(
-            self._multiply, self._preconditioner(), -gradient, tol, 10 * self.loss.unknowns
+            self._multiply,
+            self._preconditioner(),
+            -gradient,
+            tol,
+            10 * self.loss.unknowns,
+            self.loss.least * (1.0 + abs(self.value)),
         )
         if self.loss.rows > 1:
             table = found.reshape(self.loss.rows, self.loss.columns)
@@ -251,16 +236,14 @@ class LogisticPoint:
         return out.T.ravel() + loss.penalties() * direction
 
     def hessian(self) -> np.ndarray:
-        """The Hessian, made regular."""
+        """The lower triangle of the Hessian, made regular."""
         loss, size = self.loss, self.loss.columns
-        H = np.zeros((loss.unknowns, loss.unknowns))
-        own = self._own()
+        H, own = np.zeros((loss.unknowns, loss.unknowns)), self._own()
         for a in range(loss.rows):
-            for b in range(a + 1):
-                h = loss.weights * (own[:, a] if a == b else self.P[:, a] * self.P[:, b])
-                block = loss.block(h) if a == b else -loss.block(h)
-                H[a * size : (a + 1) * size, b * size : (b + 1) * size] = block
-                H[b * size : (b + 1) * size, a * size : (a + 1) * size] = block.T
+            for b in range(a):
+                block = loss.block(-loss.weights * self.P[:, a] * self.P[:, b])
+                H[a * size : (a + 1) * size, b * size : (b + 1) * size] = np.tril(block) + np.tril(block, -1).T
+            H[a * size : (a + 1) * size, a * size : (a + 1) * size] = loss.block(loss.weights * own[:, a])
         H[np.diag_indices(loss.unknowns)] += loss.penalties()
         if loss.rows > 1:
             self._fix_sums(H)

@@ -20,7 +20,7 @@ from scipy.linalg import blas, lapack
 SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
 ROUNDING = 1e-13  # of a sum of many terms, relatively
 MOST_HALVINGS = 60
-MEMORY, RENEWAL, PATIENCE, NEAR = 10, 4, 4, 1e-6  # of L-BFGS, see `minimize_sampled`
+MEMORY, RENEWAL, LARGE, PATIENCE, NEAR = 10, 4, 64, 4, 1e-6  # of L-BFGS, see `minimize_sampled`
 BLOCK = 128_000  # numbers of a block of rows that stays in the cache
 
 
@@ -82,17 +82,19 @@ def minimize(
 
 
 def minimize_sampled(
-    at: Callable[[np.ndarray], Point], inverse_at: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]],
+    at: Callable[[np.ndarray], Point], inverse_at: Callable[[Any], Callable[[np.ndarray], np.ndarray]],
     theta: np.ndarray, tol: float, max_iter: int, history: list[float],
 ) -> Minimum:  # fmt: skip
     """Minimize by L-BFGS (Nocedal 1980) whose first matrix is the inverse of an approximate Hessian.
 
-    `inverse_at` makes that map at a point, from a sample of the terms of f, say; it is made again after `RENEWAL` steps
-    as long as half of -g'd is above `NEAR` (1 + |f|).  It ends where that is at most tol (1 + |f|), after `max_iter`
-    steps, or when it has not become a quarter in `PATIENCE` steps: Newton's method is then the better one.
+    `inverse_at` makes that map at a point, from a sample of the terms of f, say; it is made again after `RENEWAL`
+    steps, more of them where it is large, as long as half of -g'd is above `NEAR` (1 + |f|).  It ends where that is at
+    most tol (1 + |f|), after `max_iter` steps, or when it has not become a quarter in `PATIENCE` steps: Newton's method
+    is then the better one.
     """
     pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
-    point, inverse = at(theta), inverse_at(theta)
+    point = at(theta)
+    inverse = inverse_at(point)
     history.append(point.value)
     gradient, decrements = point.gradient(), [math.inf] * PATIENCE
     for iteration in range(1, max_iter + 1):
@@ -101,6 +103,9 @@ def minimize_sampled(
         last = decrement <= tol * (1.0 + abs(point.value))
         found = _search(at, point, -q, -2.0 * decrement)
         if found is None or last or not decrement <= 0.25 * decrements[-PATIENCE]:
+            point = found or point
+            if last and found is not None:
+                history.append(point.value)
             return Minimum(point.theta, point.value, iteration, last, decrement)
         decrements.append(decrement)
         before, gradient = gradient, found.gradient()
@@ -109,8 +114,8 @@ def minimize_sampled(
             pairs = [*pairs[1 - MEMORY :], (step, change, curvature)]
         point = found
         history.append(point.value)
-        if iteration % RENEWAL == 0 and decrement > NEAR * (1.0 + abs(point.value)):
-            pairs, inverse = [], inverse_at(point.theta)
+        if iteration % (RENEWAL + theta.size // LARGE) == 0 and decrement > NEAR * (1.0 + abs(point.value)):
+            pairs, inverse = [], inverse_at(point)
     return Minimum(point.theta, point.value, max_iter, False, decrement)
 
 
@@ -153,6 +158,8 @@ def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> N
     rows are scaled in blocks that stay in the cache.
     """
     used, columns = np.flatnonzero(weights), X.shape[1]
+    if used.size == 0 or len(H) == 0:
+        return
     weights = weights[used]
     if sp.issparse(X):
         part = X[used]
@@ -161,9 +168,8 @@ def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> N
             H[columns, :columns] += bias * (part.T @ weights)
             H[columns, columns] += bias**2 * weights.sum()
         return
-    sign, roots = (-1.0 if weights.min(initial=0.0) < 0.0 else 1.0), np.sqrt(np.abs(weights))
-    blocks = row_blocks(used.size, len(H)) if len(H) > 0 else []
-    room = np.empty((min(used.size, blocks[0].stop if blocks else 0), len(H)))
+    sign, roots, blocks = float(np.sign(weights[0])), np.sqrt(np.abs(weights)), row_blocks(used.size, len(H))
+    room = np.empty((min(used.size, blocks[0].stop), len(H)))
     for block in blocks:
         root = roots[block]
         part = room[: root.size]
@@ -172,31 +178,22 @@ def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> N
         blas.dsyrk(sign, part.T, beta=1.0, c=H, overwrite_c=1, lower=1)
 
 
-def weighted_gram(X: Any, weights: np.ndarray) -> np.ndarray:
-    """Return X' diag(weights) X, weights >= 0, for X dense or sparse."""
-    H = np.zeros((X.shape[1], X.shape[1]), order="F")
-    add_gram(H, X, weights)
-    return np.asarray(np.tril(H) + np.tril(H, -1).T)
-
-
 def factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """What takes rhs to H^-1 rhs, H positive definite, or singular and then with its diagonal raised a little."""
-    n = len(H)
+    n, shift = len(H), 0.0
     scale = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale[scale == 0.0] = 1.0
-    scaled = H / np.outer(scale, scale)
-    shift = 0.0
     while True:
-        raised = scaled.copy()
-        raised[np.diag_indices(n)] += shift
-        L, info = lapack.dpotrf(raised, lower=1, overwrite_a=1)
+        raised = H / np.outer(scale, scale)
+        raised.flat[:: n + 1] += shift
+        R, info = lapack.dpotrf(raised.T, overwrite_a=1)  # the transpose is in Fortran order
         if info == 0:
             break
         shift = max(1e-14 * n, 100.0 * shift)
 
     def solve(rhs: np.ndarray) -> np.ndarray:
         by_row = scale if rhs.ndim == 1 else scale[:, None]
-        return lapack.dpotrs(L, rhs / by_row, lower=1)[0] / by_row
+        return lapack.dpotrs(R, rhs / by_row)[0] / by_row
 
     return solve
 
@@ -207,8 +204,11 @@ def solve_conjugate_gradients(
     rhs: np.ndarray,
     tol: float,
     max_iter: int,
+    least: float = 0.0,
 ) -> np.ndarray:
     """H^-1 rhs by conjugate gradients, preconditioned by H's diagonal or a solve, to a relative residual `tol`.
+
+    A residual whose square, in the norm of the preconditioner, is at most `least` is small enough, too.
 
     (scipy's has no stop in the norm of the preconditioner, nor one where H is flat.)
     """
@@ -217,7 +217,7 @@ def solve_conjugate_gradients(
     x, r = np.zeros_like(rhs), rhs.copy()
     z = solve(r)
     p, rz = z.copy(), float(r @ z)
-    goal = tol**2 * rz
+    goal = max(tol**2 * rz, least)
     for _ in range(max_iter):
         Hp = multiply(p)
         curvature = float(p @ Hp)

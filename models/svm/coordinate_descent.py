@@ -140,14 +140,17 @@ class Answer:
         return (self.objective - self.dual_objective) / (1.0 + max(abs(self.objective), abs(self.dual_objective)))
 
 
+@dataclass(eq=False)
 class Dual:
     """The program of the docstring above; `bias` is the last feature's value, 0 for none."""
 
-    def __init__(
-        self, X: Any, bias: float, q: np.ndarray, epsilon: float, damping: np.ndarray, low: np.ndarray, high: np.ndarray
-    ) -> None:
-        self.X, self.bias, self.q, self.epsilon = X, bias, q, epsilon
-        self.damping, self.low, self.high = damping, low, high
+    X: Any
+    bias: float
+    q: np.ndarray
+    epsilon: float
+    damping: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
 
     @cached_property
     def rows(self) -> Rows:

@@ -1,17 +1,6 @@
-r"""The largest margin between two classes: its program in the primal and in the dual, and what follows from the answer.
+"""The largest margin: its primal and its dual of `programs.margins`, solved, and what follows from the answer.
 
-Primal, in the features themselves or in those of a factor of the kernel matrix, K = F F' (x_i is then row i of F):
-
-    minimize    1/2 |w|^2 + sum_i C_i xi_i
-    subject to  y_i (w'x_i + b) + xi_i >= 1,   xi >= 0
-
-Dual, G_ij = y_i y_j k(x_i, x_j):
-
-    minimize    1/2 alpha'G alpha - 1'alpha
-    subject to  y'alpha = 0,   0 <= alpha_i <= C_i
-
-C_i = infinity is the hard margin: no xi_i, no upper bound.  Without the bias b, y'alpha = 0 is left out.  alpha_i is
-the multiplier of row i of the primal, y'alpha = 0 has the multiplier b.
+The primal is in the features, or in those of a factor of the kernel matrix, K = F F'.
 """
 
 from __future__ import annotations
@@ -48,8 +37,6 @@ NOT_SEPARABLE = (
 class Margin:
     """Samples that are to be on their sides: s_k (w'phi(x_k) + b) >= -q_k - xi_k, every xi_k at the price C_k.
 
-    A classifier has each sample once, s = y and q = -1; a regression twice, from above and from below.
-
     Attributes
     ----------
     X : array or CSR, shape (samples, features)
@@ -79,11 +66,6 @@ class Margin:
         P *= self.signs
         P *= self.signs[:, None]
         return P
-
-    def dual(self, settings: dict[str, Any], infeasible: str, cache_size: float) -> MarginDual:
-        """The dual program."""
-        program = dual_program(self.hessian(cache_size), self.signs, self.C, self.bias, self.q)
-        return MarginDual(program, settings, self.kernel.is_semidefinite, infeasible)
 
     def solve_primal(
         self, settings: dict[str, Any], infeasible: str
@@ -226,7 +208,8 @@ def largest_margin(
         No xi is allowed and the margin cannot be had, or the kernel is not positive semidefinite.
     """
     chosen = choose_form(margin.X, margin.kernel) if check_choice("solver", form, FORMS) == "auto" else form
-    dual = margin.dual(settings, infeasible, cache_size)
+    program = dual_program(margin.hessian(cache_size), margin.signs, margin.C, margin.bias, margin.q)
+    dual = MarginDual(program, settings, margin.kernel.is_semidefinite, infeasible)
     if chosen == "dual":
         solution = dual.solve()
         machine = machine_of(margin, dual, dual.program, solution, solution.x, solution.z_bounds)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import KW_ONLY
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,18 +18,6 @@ from .groups import KernelParameters
 from .kernels import Kernel, KernelChoice, make_kernel
 from .margin import MarginDual, intercept_of, low_rank_pays, product_of
 from .multipliers import KINDS
-
-
-def _asks_for_tasks(fit: Any) -> Any:
-    """Decorate `fit`, whose third argument was `tasks` once: refuse one that comes by position and without tasks."""
-
-    @functools.wraps(fit)
-    def checked(self: MultiTaskSVC, *given: Any, **named: Any) -> MultiTaskSVC:
-        if len(given) > 2 and given[2] is not None and named.get("tasks") is None and self.task_column is None:
-            raise TypeError("the third argument of MultiTaskSVC.fit is sample_weight: give tasks=..., or both by name")
-        return cast(MultiTaskSVC, fit(self, *given, **named))
-
-    return checked
 
 
 @parameters
@@ -126,7 +113,6 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     support_kinds_: np.ndarray = fitted()
     dual_coef_: np.ndarray = fitted()
 
-    @_asks_for_tasks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> MultiTaskSVC:
         """Solve the program of all tasks.
 

@@ -42,7 +42,6 @@ from .svc import SVC, MarginClassifier
 CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 FOLD_TOL = 1e-6  # of the machines of folds, of which only the side of samples is asked
 TIED = 12  # decimals of mean scores
-NO_JOBLIB = "n_jobs={} needs joblib, which is not installed: pip install joblib, or leave n_jobs at None"
 
 
 @dataclass(frozen=True)
@@ -137,17 +136,7 @@ def tested_matrix(K: np.ndarray, cache_size: float) -> qp.KernelMatrix:
     except qp.ProgramError as error:
         raise ValueError(NOT_SEMIDEFINITE) from error
     places = np.arange(K.shape[0])[:, None]
-    return qp.KernelMatrix(places, Entries(K), semidefinite=True, cache_size=cache_size)
-
-
-@dataclass(frozen=True)
-class Entries:
-    """The kernel between samples that are their places in a matrix K."""
-
-    K: np.ndarray
-
-    def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return self.K[np.ix_(a[:, 0], b[:, 0])]  # type: ignore[no-any-return]
+    return qp.KernelMatrix(places, lambda a, b: K[np.ix_(a[:, 0], b[:, 0])], semidefinite=True, cache_size=cache_size)
 
 
 def checked_Cs(Cs: Any) -> np.ndarray:
@@ -186,9 +175,6 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
         The values of C, positive and finite.
     cv : int or iterable of (train, test)
         How many stratified folds, dealt out in the order of the samples; or the places of each fold's samples.
-    n_jobs
-        Processes that share the folds, by joblib (-1: one a processor).  One keeps the kernel's rows for all folds.
-        The scores are the same.
     gamma
         As in `SVC`: that of all samples, in the folds too.
 
@@ -200,11 +186,6 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
         In ascending order.
     scores_ : array, shape (values, folds)
         The (weighted) share of right answers on each fold.
-
-    Raises
-    ------
-    ImportError
-        n_jobs asks for processes, and joblib is not installed.
 
     Examples
     --------
@@ -222,7 +203,6 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
     kernel: KernelChoice = "rbf"
     _: KW_ONLY
     cv: Any = 5
-    n_jobs: int | None = None
     break_ties: bool = False
     random_state: Any = None
 
@@ -238,7 +218,7 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
         sample_weight : array_like, shape (samples,), optional
             Factors of C and of right answers; zero is as good as leaving the sample out.
         """
-        common = set(self._parameter_names()) - {"Cs", "cv", "n_jobs"}
+        common = set(self._parameter_names()) - {"Cs", "cv"}
         machine = SVC(**{name: getattr(self, name) for name in common})
         Cs = np.unique(checked_Cs(self.Cs))
         matrix = self._matrix_to_fit(X, fewest=2)
@@ -251,7 +231,7 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
             self.multi_class, float(self.cache_size),
         )  # fmt: skip
         settings = {**machine._engine_settings(), "tol": max(self.tol, FOLD_TOL), "verbose": False}
-        self.Cs_, self.scores_ = Cs, in_parallel(samples, Cs, folds_of(self.cv, codes, weights), settings, self.n_jobs)
+        self.Cs_, self.scores_ = Cs, fold_scores(samples, Cs, folds_of(self.cv, codes, weights), settings)
         machine.C = self.C_ = float(Cs[self.scores_.mean(axis=1).round(TIED).argmax()])
         machine.fit(X, y, sample_weight)
         found = set(vars(machine)) - set(machine._parameter_names())
@@ -275,19 +255,3 @@ def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.n
     if not folds or any(test.size == 0 for _, test in folds):
         raise ValueError("cv must have folds, and each must hold out samples whose weight is not zero")
     return folds
-
-
-def in_parallel(
-    samples: Samples, Cs: np.ndarray, folds: list[tuple[np.ndarray, np.ndarray]], settings: dict[str, Any], n_jobs: Any
-) -> np.ndarray:
-    """`fold_scores`, the folds shared by so many processes."""
-    if n_jobs is None or n_jobs == 1:
-        return fold_scores(samples, Cs, folds, settings)
-    if check_number("n_jobs", n_jobs, whole=True) == 0:
-        raise ValueError("n_jobs must be None or a whole number other than 0, but 0 came")
-    try:
-        from joblib import Parallel, delayed
-    except ImportError as error:
-        raise ImportError(NO_JOBLIB.format(n_jobs)) from error
-    tasks = (delayed(fold_scores)(samples, Cs, [fold], settings) for fold in folds)
-    return np.hstack(Parallel(n_jobs=n_jobs)(tasks))

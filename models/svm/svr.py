@@ -69,12 +69,7 @@ class SVR(TubeRegressor, KernelParameters, InterceptParameters, WorkingSetParame
         \min_{w, b, \xi, \xi^*}\; \tfrac12 \|w\|^2 + \sum_i C_i (\xi_i + \xi_i^*)
         \quad\text{s.t. } -\epsilon - \xi_i^* \le y_i - w^\top \phi(x_i) - b \le \epsilon + \xi_i,\; \xi, \xi^* \ge 0
 
-    Its dual, in alpha and alpha* of the two sides, is that of a classifier of 2m samples, every x_i once on each side:
-
-    .. math::
-        \min_{\alpha, \alpha^*}\; \tfrac12 (\alpha - \alpha^*)^\top K (\alpha - \alpha^*)
-        + (\epsilon - y)^\top \alpha + (\epsilon + y)^\top \alpha^*
-        \quad\text{s.t. } 1^\top \alpha = 1^\top \alpha^*,\; 0 \le \alpha_i, \alpha_i^* \le C_i
+    Its dual, in alpha and alpha* of the two sides, is that of a classifier of 2m samples, every x_i once on each side.
 
     Parameters
     ----------

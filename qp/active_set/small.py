@@ -76,11 +76,12 @@ class DualActiveSet:
         self.program, self.settings, self.goes_on = program, settings, solved > 0
         self._kind = program.n, program.m, settings.tol, settings.tol_abs, self.goes_on
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
+        sizes = program.n, program.m, program.A.data.size, program.hessian.entries
+        self._seconds = method_seconds(*sizes, solved=solved)["interior point"]
         room = self._enter()
         self.is_definite, self.is_proximal = room.factor == 1, room.factor == 2
         room.is_at_work = False
-        entries = program.A.data.size, program.hessian.entries
-        self.plan = plan_of(self.is_proximal, program.n, program.m, *entries, solved)
+        self.plan = plan_of(self.is_proximal, *sizes, solved)
 
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor, or what P is made of, shows that it is semidefinite."""
@@ -140,6 +141,8 @@ class DualActiveSet:
             if room is None or room.is_at_work:
                 room = Room(self._kind, self.settings)
             self._room = room
+            if self.goes_on:
+                room.allow(self._seconds)
         room.is_at_work = True
         room.take(self.program)
         return room
@@ -264,8 +267,6 @@ class Room:
         small, full = method_seconds(n, m, 0, 0), method_seconds(n, m, m * n, n**2)
         pays = full.get("proximal steps", np.inf) <= full["interior point"]
         self.work.may_be_proximal = goes_on or pays or "proximal steps" in small
-        if goes_on:
-            self.work.max_steps = min(2 * most_steps, int(full["interior point"] * COSTS.dual_flops / (4.0 * n * N)))
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = EXACT * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
         self.code, self.iterations = batch.code, batch.iterations
@@ -294,6 +295,11 @@ class Room:
             for own, side in zip(self.sides, (program.l, program.u, program.lb, program.ub)):
                 own[:] = side
         self.program = program
+
+    def allow(self, seconds: float) -> None:
+        """Let the method take so long: a step costs a product with the rows."""
+        n, m = self.kind[:2]
+        self.work.max_steps = int(seconds * COSTS.dual_flops / (2.0 * n * (n + m)))
 
     def begin_with(self, rows: np.ndarray, is_upper: np.ndarray) -> None:
         """Put rows into the working set, with their upper or lower sides; their factor is not made yet."""

@@ -49,7 +49,6 @@ FITS = {
     "MEDClassifier": lambda: MEDClassifier().fit(X, Y),
     "BilevelClassifier": lambda: models.BilevelClassifier().fit(X, Y),
     "LogisticRegression": lambda: models.LogisticRegression(C=np.inf).fit(X, X[:, 0] > 0.0),
-    "LogisticRegression, lasso": lambda: models.LogisticRegression(l1_ratio=1.0).fit(X, X[:, 0] > 0.0),
     "HybridNaiveBayes": lambda: models.HybridNaiveBayes(C=np.inf).fit(ONE_HOT, np.arange(24) % 8 > 3),
     "MedLDA": lambda: MedLDA(2, max_iter=2, random_state=0).fit(COUNTS, np.arange(12) % 2),
     "LargeMarginHMM": lambda: LargeMarginHMM(2, max_iter=2, random_state=0).fit(*kinds()),

@@ -78,9 +78,6 @@ MACHINES = {
     "LogisticRegression, free": Machine(
         models.LogisticRegression(np.inf, solver="conjugate_gradients"), X3, THREE, "SOMRN", "", FREE
     ),
-    "LogisticRegression, lasso": Machine(
-        models.LogisticRegression(0.5, l1_ratio=1.0), X3, THREE, "SOM", "C", (("C", -1.0),), rtol=1e-4
-    ),
     "HybridNaiveBayes": Machine(models.HybridNaiveBayes([2, 3], shared_words=False, C=2.0), COUNTS, THREE, "SO"),
     "LinearDiscriminant": Machine(models.LinearDiscriminant(), X3, THREE, "OMRN", "", FREE),
     "LinearDiscriminant, one variance": Machine(

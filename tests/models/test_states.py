@@ -44,7 +44,7 @@ KINDS = {
     "OneClassSVM": Kind(models.OneClassSVM(), {"nu": [0.2, 0.6, 1.0], "kernel": ["rbf", "poly"]}),
     "LinearSVC": Kind(models.LinearSVC(), {"C": C, "loss": ["hinge", "squared_hinge"], "class_weight": WEIGHTS}),
     "LogisticRegression": Kind(models.LogisticRegression(), {
-        "C": C, "l1_ratio": [0.0, 1.0], "solver": ["auto", "conjugate_gradients"], "class_weight": WEIGHTS,
+        "C": C, "solver": ["auto", "conjugate_gradients"], "class_weight": WEIGHTS,
     }),
     "MEDClassifier": Kind(models.MEDClassifier(), {"c": [3.0, 9.0], "fit_intercept": [True, False]}),
     "MinimaxProbabilityClassifier": Kind(models.MinimaxProbabilityClassifier(), {"rho": [1e-6, 0.1], "nu": [0.0, 0.2]}),

@@ -13,7 +13,7 @@ def test_of_candidates_that_differ_by_rounding_the_smallest_is_taken(monkeypatch
     X, y = np.array([[-2.0], [-1.0], [1.0], [2.0], [3.0], [-3.0]]), np.array([0, 0, 1, 1, 1, 0])
     for apart, chosen in ((1e-15, 0.5), (1e-9, 2.0)):
         scores = np.array([[0.75, 0.75], [0.75, 0.75 + 2.0 * apart], [0.5, 0.5]])
-        monkeypatch.setattr(path, "in_parallel", lambda *arguments, found=scores: found)
+        monkeypatch.setattr(path, "fold_scores", lambda *arguments, found=scores: found)
         found = SVCCV([8.0, 0.5, 2.0], cv=2).fit(X, y)
         assert found.C_ == chosen and found.Cs_.tolist() == [0.5, 2.0, 8.0]
 

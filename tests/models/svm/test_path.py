@@ -1,7 +1,5 @@
 """Machines along C, and C by cross-validation: each as if it were fitted alone."""
 
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -88,22 +86,6 @@ def test_sparse_samples_are_as_good_and_a_zero_weight_is_leaving_out():
     weighted, left_out = SVCCV(CS).fit(X, y, kept.astype(float)), SVCCV(CS).fit(X[kept], y[kept])
     np.testing.assert_allclose(weighted.scores_, left_out.scores_)
     assert weighted.C_ == left_out.C_
-
-
-@pytest.mark.parametrize("n_jobs", [2, -1])
-def test_the_number_of_processes_changes_nothing(n_jobs):
-    pytest.importorskip("joblib")
-    X, y = samples(classes=3)
-    alone, shared = SVCCV(CS, cv=3).fit(X, y), SVCCV(CS, cv=3, n_jobs=n_jobs).fit(X, y)
-    np.testing.assert_array_equal(alone.scores_, shared.scores_)
-    np.testing.assert_array_equal(alone.dual_coef_, shared.dual_coef_)
-
-
-def test_processes_without_joblib_are_refused_by_name(monkeypatch):
-    monkeypatch.setitem(sys.modules, "joblib", None)
-    with pytest.raises(ImportError, match="n_jobs=2 needs joblib, which is not installed"):
-        SVCCV(CS, n_jobs=2).fit(*samples())
-    assert SVCCV(CS, n_jobs=1).fit(*samples()).C_ in CS
 
 
 def test_rows_are_made_once_for_all_folds_and_C(monkeypatch):
