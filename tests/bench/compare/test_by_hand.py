@@ -287,28 +287,36 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
         def prepared(program, objectives, weights):
             programs = [with_objective(program, q) for q in objectives]
             slopes = np.array([qp.solve(one).vjp(dx=weights).q for one in programs])
-            asked.append(len(objectives))
+            asked.append(objectives)
             return lambda: None, lambda: share * slopes
 
         return prepared
 
-    monkeypatch.setattr(derivatives, "SOLVERS", {"centralpath": prepare(1.0), "clarabel": prepare(1.001), "x": None})
-    monkeypatch.setattr(derivatives.peers, "is_installed", lambda name: name == "clarabel")
-    seconds = iter([6.0, 3.0, 8.0, 12.0])
+    solvers = {"centralpath": prepare(1.0), "clarabel": prepare(1.001), "takes nothing": lambda *_: None, "x": None}
+    monkeypatch.setattr(derivatives, "SOLVERS", solvers)
+    monkeypatch.setattr(derivatives.peers, "is_installed", lambda name: name != "x")
+    seconds = iter([6.0, 3.0, 8.0, 12.0, 1.0, 1.0, 1.0, 1.0])
     monkeypatch.setattr(derivatives, "_seconds", lambda call: next(seconds))
     ours, other = derivatives._rows("box", tiny.box(4), 2)
     assert (ours.solver, ours.solve_seconds, ours.seconds, ours.n, ours.count) == ("centralpath", 3.0, 1.5, 4, 2)
     assert math.isnan(ours.share) and ours.error < 1e-5
     assert (other.solve_seconds, other.seconds, other.share) == (4.0, 6.0, 0.25)
-    assert other.error == pytest.approx(1e-3, rel=1e-2) and asked == [2, 2]
+    assert other.error == pytest.approx(1e-3, rel=1e-2) and [len(q) for q in asked] == [2, 2]
+    q = tiny.box(4).q
+    apart = np.abs(asked[0] - q).max(axis=1)
+    assert np.array_equal(*asked) and (apart > 0.0).all() and apart[0] != apart[1]
+    assert len([*derivatives._rows("box", tiny.box(4), 1)]) == 2 and np.array_equal(asked[-1], [q])
     for name, value in (("PROGRAMS", {"a": str, "b": str}), ("BATCHES", ("b",)), ("BATCH", 7)):
         monkeypatch.setattr(derivatives, name, value)
     monkeypatch.setattr(derivatives, "_rows", lambda name, program, count: [(name, count)])
     assert [*derivatives.run()] == [("a", 1), *derivatives.run("b")] == [("a", 1), ("b", 1), ("b", 7)]
 
 
+CONIC = "ball_10", "group_lasso_50", "portfolio_500"  # or of low rank
+
+
 def packages(monkeypatch):
-    """Moreau and diffcp made by hand, as far as they are called: the engine in place of theirs."""
+    """Moreau, diffcp and qpth made by hand, as far as they are called: the engine in place of theirs."""
 
     def program(c, A, b, p, cones, P=None):
         return socp.ConeProgram(c, A[p:], b[p:], cones, A[:p], b[:p], P)
@@ -343,6 +351,36 @@ def packages(monkeypatch):
             None, None, found.vjp(dx=dx).c if np.array_equal([dy, ds], [none, none]) else None
         )  # fmt: skip
 
+    class Tensor:
+        """Numbers, and where gradients are added up."""
+
+        def __init__(self, values, requires_grad=False):
+            self.values, self.requires_grad, self.grad = np.asarray(values), requires_grad, None
+
+        def numpy(self):
+            return self.values
+
+    class Solved:
+        def __init__(self, *given):
+            P, self.q, G, h, A, b = given
+            P, G, h, A, b = (part.values for part in (P, G, h, A, b))
+            rows, low, high = np.zeros((0, len(P))), np.append(b, np.full(h.size, -np.inf)), np.append(b, h)
+            rows = np.vstack([rows, *(part for part in (A, G) if part.size)])
+            self.found = [qp.solve(P, q, rows, low, high, tol=1e-10) for q in self.q.values]
+
+        def backward(self, upstream, retain_graph=False):
+            assert self.q.requires_grad and retain_graph
+            slopes = np.array([f.vjp(dx=row).q for f, row in zip(self.found, upstream.values, strict=True)])
+            self.q.grad = Tensor(slopes + (0.0 if self.q.grad is None else self.q.grad.values))
+
+    def function(verbose, check_Q_spd):
+        assert (verbose, check_Q_spd) == (-1, False)
+        return Solved
+
+    torch = {"tensor": Tensor, "empty": lambda size, dtype: Tensor(np.empty(size, dtype)), "float64": float}
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(**torch))
+    monkeypatch.setitem(sys.modules, "qpth", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "qpth.qp", SimpleNamespace(QPFunction=function))
     cones = lambda num_zero_cones, num_nonneg_cones, so_cone_dims: (num_zero_cones, num_nonneg_cones, so_cone_dims)  # noqa: E731
     moreau = {"Cones": cones, "CompiledSolver": Solver, **dict.fromkeys(("Settings", "IPMSettings"), dict)}
     monkeypatch.setitem(sys.modules, "moreau", SimpleNamespace(ActiveSetSettings=dict, **moreau))
@@ -360,14 +398,16 @@ def test_gradients_of_all_are_those_of_differences(name, monkeypatch):
         objectives = np.tile(getattr(program, linear_name(program)), (count, 1))
         objectives += (count > 1) * 0.1 * rng.normal(size=objectives.shape)
         expected, usable = derivatives._differences(program, objectives, weights, direction)
-        for solver in ("centralpath", "moreau", "diffcp"):
+        for solver in ("centralpath", "moreau", "diffcp", "qpth"):
             prepared = derivatives.SOLVERS[solver](program, objectives, weights)
             if prepared is None:  # what they do not take
-                assert (solver, count) == ("diffcp", 3) or (solver, name) == ("moreau", "portfolio_500")
+                assert (solver, count) == ("diffcp", 3) or name in {"moreau": ("portfolio_500",), "qpth": CONIC}[solver]
                 continue
+            assert solver != "qpth" or name not in CONIC
             solve, gradient = prepared
             solve()
             slopes = np.asarray(gradient()) @ direction
+            np.testing.assert_array_equal(np.asarray(gradient()) @ direction, slopes)  # asked again, nothing adds up
             if solver == "centralpath":  # the first
                 ours = slopes
             size = np.abs(ours).max()

@@ -7,6 +7,7 @@ from scipy.special import digamma
 
 from models import LatentDirichletAllocation, MedLDA
 from models.base.copies import merge_copies
+from models.topics import medlda
 from models.topics.medlda import Margins
 from tests.support.topic_models import bound_by_definition, fitted
 
@@ -107,3 +108,30 @@ def test_the_first_objective_is_that_of_plain_topics():
     prior_of_topics = plain.topic_word_prior * np.log(topics).sum()
     assert model.objectives_[0] == pytest.approx(machine - bound - prior_of_topics, rel=1e-6)
     assert model.objectives_.size == 2
+
+
+def test_the_tilt_is_the_slope_of_the_machine_in_the_counts_of_a_document(monkeypatch):
+    X, y = labelled()
+    X[::3] *= 2  # documents of unlike lengths
+    weights, seen, made, infer = 1.0 + np.arange(60) % 4, [], [], LatentDirichletAllocation._infer
+
+    class Kept(Margins):
+        def __init__(self, *given):
+            super().__init__(*given)
+            made.append((self, given))
+
+    def kept(topics, documents, *given, tilt=None, **more):
+        seen.append((documents, given, tilt))
+        return infer(topics, documents, *given, **more) if tilt is None else infer(topics, documents, *given, tilt=tilt)
+
+    monkeypatch.setattr(medlda, "Margins", Kept)
+    monkeypatch.setattr(LatentDirichletAllocation, "_infer", kept)
+    MedLDA(3, max_iter=1, random_state=0).fit(X, y, sample_weight=weights)
+    documents, (_, own), tilt = seen[-1]
+    shares, codes, classes, C, _ = made[0][1]
+    direction, step = np.random.default_rng(0).normal(size=shares.shape), 1e-6
+    ends = [Margins(shares + side * step * direction, codes, classes, C) for side in (1.0, -1.0)]
+    slope = (ends[0].primal(ends[0].eta) - ends[1].primal(ends[1].eta)) / (2.0 * step)
+    lengths = np.asarray(documents.sum(axis=1)).ravel()
+    assert -((own * lengths)[:, None] * tilt * direction).sum() == pytest.approx(slope, rel=1e-4)
+    assert np.unique(own).size == 4 and np.unique(lengths).size > 1

@@ -63,6 +63,8 @@ def test_the_order_is_equivalent(name):
     np.testing.assert_array_equal(np.maximum(at[rows_of_K], at[columns_of_K]), columns)
     assert (after.nnz, after.flops) == (before.nnz, before.flops)
     ldl = LDL(indptr, indices, signs, method="four-wide")
+    np.testing.assert_array_equal(ldl.perm, after.perm)
+    np.testing.assert_array_equal(LDL(indptr, indices, signs, method="scalar").perm, before.perm)
     assert ldl.factor(upper(K)[2], 1e-13, 1e-7) == 0
     x = np.empty(K.shape[0])
     ldl.solve(K @ np.ones(K.shape[0]), x)
