@@ -175,7 +175,9 @@ class HybridCurves(OnPairs):
         return verdict_of(
             [
                 Part("the hybrid is the lowest, or not significantly above it: share of places", lowest, ">=", 0.9),
-                Part("it is significantly above naive Bayes: places", sum(place[1] for place in places), "==", 0.0),
+                Part(
+                    "it is significantly above naive Bayes: places", int(sum(place[1] for place in places)), "==", 0.0
+                ),
                 Part("two regions beat one: share of places", two_regions, ">", 0.5),
                 Part("normalizing helps: share of places", normalized, ">", 0.5),
             ]
