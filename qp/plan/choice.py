@@ -34,9 +34,10 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     if P.is_full and seconds["active set"] <= seconds[best] and _suits_active_set(program, settings):
         best = "active set"
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
-    if settings.active_set and has_defaults and program.n > 0 and _has_time(settings):
-        dual = "dual active set" if may_be_definite and P.entries >= program.n else "proximal steps"
-        if seconds.get(dual, np.inf) <= seconds[best]:
+    if settings.active_set and has_defaults and program.n > 0:
+        expected = seconds.get("dual active set" if may_be_definite and P.entries >= program.n else "proximal steps")
+        times = 4 * (program.n + program.m)  # as long as is expected it may take
+        if expected and expected <= seconds[best] and _has_time(settings, times * expected):
             return "dual active set"
     return best
 
@@ -57,6 +58,6 @@ def _suits_active_set(program: QuadraticProgram, settings: Settings) -> bool:
     return bool(program.sided_rows.size <= 1 and 2 * bounded > program.n and program.hessian.diagonal().max() > 0.0)
 
 
-def _has_time(settings: Settings) -> bool:
-    """Whether there is time for a round of an active set, which looks at it no earlier."""
-    return settings.time_limit is None or settings.time_limit >= COSTS.round
+def _has_time(settings: Settings, most: float = np.inf) -> bool:
+    """Whether there is time for a round of an active set, which looks at it no earlier, or for the `most` it takes."""
+    return settings.time_limit is None or settings.time_limit >= min(COSTS.round, most)

@@ -61,7 +61,7 @@ def test_the_plan_in_words():
 @pytest.mark.parametrize(
     "settings",
     [
-        {"max_iter": 50}, {"time_limit": 0.5}, {"callback": lambda iterate: None}, {"kkt": "dense"},
+        {"max_iter": 50}, {"time_limit": 5e-4}, {"callback": lambda iterate: None}, {"kkt": "dense"},
         {"regularization": 1e-9}, {"equilibrate": False}, {"refinement_steps": 3}, {"active_set": False},
     ],
 )  # fmt: skip
@@ -71,7 +71,14 @@ def test_settings_that_it_does_not_know_are_for_the_engine(settings):
 
 
 def test_a_limit_of_seconds_leaves_time_for_it():
-    assert qp.Solver(tiny.rows(5), time_limit=60.0).dual_active_set is not None
+    """As long as all of its steps may take, or a second."""
+    for program in (tiny.rows(5), tiny.box(20), small.control(60)):
+        of_P, of_A = program.hessian.entries, program.A.data.size
+        expected = method_seconds(program.n, program.m, of_A, of_P)["dual active set"]
+        most = 4 * (program.n + program.m) * expected
+        assert qp.Solver(program, time_limit=0.99 * most).dual_active_set is None
+        for limit in (most, 1.0, 60.0):
+            assert qp.Solver(program, time_limit=limit).dual_active_set is not None
 
 
 def test_what_is_not_solved_is_left_to_the_engine():

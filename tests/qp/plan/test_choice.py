@@ -104,7 +104,7 @@ def test_where_rows_of_a_kernel_are_enough():
 
 
 @pytest.mark.parametrize("asked", [
-    {"active_set": False}, {"kkt": "dense"}, {"callback": print}, {"time_limit": 0.5},
+    {"active_set": False}, {"kkt": "dense"}, {"callback": print}, {"time_limit": 0.1},
     {"regularization": 1e-9},
 ])  # fmt: skip
 def test_settings_of_the_interior_point_method_choose_it(asked):
