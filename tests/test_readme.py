@@ -114,3 +114,5 @@ def test_ci_takes_its_test_command_from_the_readme():
     assert "README.md" in script and "set -euo pipefail" in script
     assert 'eval "$test_command -m' in script  # all tests, the long ones too
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    named = re.findall(r"\btests/[\w/.*]*", script)
+    assert len(named) > 5 and all(list(ROOT.glob(path)) for path in named)
