@@ -91,7 +91,7 @@ def load_program(series: Series, k: int, program: BoxedProgram) -> None:
             program.lb[r], program.ub[r], program.x[r], program.g[r], program.q[r] = 0.0, 0.0, 0.0, 0.0, 0.0
             continue
         lower, upper, before = series.lower[place + r], series.upper[place + r], program.x[r]
-        x = min(max(ratio * before, lower), upper)
+        x = min(max(ratio * before if ratio != 0.0 else 0.0, lower), upper)  # of the first one there is no x
         if ratio != 0.0 and (before == program.lb[r] or before == program.ub[r]):
             x = lower if before == program.lb[r] else upper
         program.lb[r], program.ub[r], program.x[r], program.q[r] = lower, upper, x, series.q[place + r]
@@ -289,7 +289,7 @@ def solve_series(
         centred=True,
     )
     program, block, face = BoxedProgram(size=size, samples=part), Block(), Face(size=size)
-    program.P, program.on_demand = np.empty((size, size)), 1
+    program.P, program.on_demand = np.zeros((size, size)), 1
     face.factor = np.empty(size * size)
     done = 0
     while done < count:

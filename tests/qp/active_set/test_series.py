@@ -115,3 +115,28 @@ def test_a_solution_is_that_of_the_program_with_signs():
     np.testing.assert_allclose(told.x, reference.x, atol=1e-6)
     np.testing.assert_allclose(P @ told.x + program.q + program.A.T @ told.y + told.z_bounds, 0.0, atol=1e-9)
     assert told.objective == pytest.approx(reference.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_what_memory_held_before_counts_for_nothing(twice, monkeypatch):
+    """Rows of P that nobody has made, and the x of the first program, which takes a share 0 of it."""
+    rng = np.random.default_rng(0)
+    kernel, n = qp.KernelMatrix(rng.poisson(1.0, (24, 5)).astype(float), "rbf", gamma=0.2), 24
+    which, y = np.tile(np.arange(n), 1 + twice), np.arange(n) % 2.0
+    q = np.concatenate([0.1 - y, -0.1 - y]) if twice else -y
+    lower, upper = (np.repeat([0.0, -1.0], n), np.repeat([1.0, 0.0], n)) if twice else (-np.ones(n), np.ones(n))
+    empty, found = np.empty, []
+    for held in (0.0, np.nan, 1e300):
+
+        def filled(shape, dtype=float, held=held, **rest):
+            array = empty(shape, dtype, **rest)
+            if array.dtype == float:
+                array.fill(held)
+            return array
+
+        monkeypatch.setattr(np, "empty", filled)
+        part = np.array([0, which.size])
+        found.append(qp.solve_series(kernel, which, part, q, lower, upper, sides=[[0.0]], tol=1e-10))
+    assert found[0].rounds[0] > 0
+    for other in found[1:]:
+        assert other.x.tobytes() == found[0].x.tobytes() and other.rounds[0] == found[0].rounds[0]
