@@ -165,7 +165,8 @@ def add_rows(P: Matrix, which: Ints, d: Floats, count: int, g: Floats) -> None:
         rows, steps, found = (0, 0, 0, 0), (0.0, 0.0, 0.0, 0.0), 0
         while at < count and found < 4:  # four rows at a time, for g to be read and written less often
             if which[at] < n and d[at] != 0.0:
-                rows = (rows[1], rows[2], rows[3], which[at])
+                k = which[at]  # in all places at first: a row that is not asked for may not be there
+                rows = (rows[1], rows[2], rows[3], k) if found > 0 else (k, k, k, k)
                 steps = (steps[1], steps[2], steps[3], d[at])
                 found += 1
             at += 1

@@ -289,7 +289,7 @@ def solve_series(
         centred=True,
     )
     program, block, face = BoxedProgram(size=size, samples=part), Block(), Face(size=size)
-    program.P, program.on_demand = np.zeros((size, size)), 1
+    program.P, program.on_demand = np.empty((size, size)), 1
     face.factor = np.empty(size * size)
     done = 0
     while done < count:
