@@ -66,7 +66,8 @@ class DualSet(Structure):
     has_v = flag()  # whether `v` and `Mv` are those of the q in the batch, without a proximal step
     Mv, Mu = floats("m + n"), floats("m + n")
     side = integers("m + n")  # `UPPER`, `LOWER` or `EQUAL` of rows in the working set, `MISSED`, or 0
-    count, steps, max_steps = integer(), integer(), integer()
+    count = integer()
+    steps, max_steps = integer(), integer()  # rounds, rows that come beside another one, and rows that go
     is_factored = flag()  # whether `L` and `D` are those of the working set
     rows = integers("n + 1")  # those of the working set
     multipliers, target, work = floats("n + 1"), floats("n + 1"), floats("n + 1")

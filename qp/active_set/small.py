@@ -76,12 +76,11 @@ class DualActiveSet:
         self.program, self.settings, self.goes_on = program, settings, solved > 0
         self._kind = program.n, program.m, settings.tol, settings.tol_abs, self.goes_on
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
-        sizes = program.n, program.m, program.A.data.size, program.hessian.entries
-        self._seconds = method_seconds(*sizes, solved=solved)["interior point"]
         room = self._enter()
         self.is_definite, self.is_proximal = room.factor == 1, room.factor == 2
         room.is_at_work = False
-        self.plan = plan_of(self.is_proximal, *sizes, solved)
+        entries = program.A.data.size, program.hessian.entries
+        self.plan = plan_of(self.is_proximal, program.n, program.m, *entries, solved)
 
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor, or what P is made of, shows that it is semidefinite."""
@@ -94,6 +93,8 @@ class DualActiveSet:
         """The answer or a certificate, from the last working set on with `warm_start`; None where neither is found."""
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
+        if self.goes_on:
+            room.allow(self.plan.seconds["interior point"])
         found = self._find(room, is_warm) if room.factor else None
         # sides that come together may depend on each other all but rounding
         if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE and not self.goes_on:
@@ -141,8 +142,6 @@ class DualActiveSet:
             if room is None or room.is_at_work:
                 room = Room(self._kind, self.settings)
             self._room = room
-            if self.goes_on:
-                room.allow(self._seconds)
         room.is_at_work = True
         room.take(self.program)
         return room

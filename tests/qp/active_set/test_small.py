@@ -478,13 +478,13 @@ def test_it_begins_with_the_sides_that_hold():
         assert found.iterations <= 1 < solution.iterations
 
 
-def test_it_leaves_again_where_it_takes_longer():
+def test_it_leaves_again_where_it_takes_longer(monkeypatch):
     program, sides = loop()
     solver = qp.Solver(program)
     for _ in range(17):
         solver.solve(warm_start=True)
     assert solver.dual_active_set is not None
-    solver.dual_active_set._room.work.max_steps = -1
+    monkeypatch.setattr(Room, "allow", lambda room, seconds: setattr(room.work, "max_steps", -1))
     for b in sides:
         solver.update(l=b, u=b)
         found = solver.solve(warm_start=True)
