@@ -34,7 +34,7 @@ from .compare import (
     suite,
 )
 from .experiments import conduct, confirm, pages
-from .fuzz import batches, campaign, interrupts, trial
+from .fuzz import batches, campaign, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .tour import INTRODUCTION, tour
@@ -320,15 +320,10 @@ def _counts(options: argparse.Namespace) -> int:
     _option("--seed", "of all programs", type=_count(0), default=0),
     _option("--family", f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"),
     _option("--only", "one program of each family alone, by its number from 0 on", type=_count(0)),
-    _option("--interrupts", "instead, Ctrl-C N times in updates, iterates and fits each", type=_count(1), metavar="N"),
     _switch("--batches", "instead, batches by one and two threads in other orders"),
     _option("--out", "the folder for programs that failed", default="fuzz"),
 )
 def _fuzz(options: argparse.Namespace) -> int:
-    if options.interrupts is not None:
-        counts, wrong = interrupts.run(options.interrupts, options.seed)
-        print(*wrong, ", ".join(f"{count} interrupts of {kind}" for kind, count in counts.items()), sep="\n")
-        return 1 if wrong else 0
     seconds = math.inf if options.seconds is None and options.programs is not None else options.seconds or 60.0
     if options.batches:
         found, differing = batches.run(options.seed, seconds, options.programs, options.only)
