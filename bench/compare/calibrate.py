@@ -100,13 +100,11 @@ def _patterns(order: int) -> Iterator[sp.csc_array]:
 
 def _upper(above: Any) -> sp.csc_array:
     """The upper triangle of a dominant matrix with such a pattern above its diagonal."""
-    n = above.shape[0]
     pattern = abs(above)
     whole = sp.csc_array(sp.triu(pattern + pattern.T, 1))
-    degree = (whole + whole.T).sum(axis=1)
-    upper = sp.csc_array(sp.triu(sp.diags_array(degree + 1.0) - whole))
+    upper = sp.csc_array(sp.diags_array((whole + whole.T).sum(axis=1) + 1.0) - whole)
     upper.sort_indices()
-    return upper if upper.shape == (n, n) else whole
+    return upper
 
 
 def _share(upper: sp.csc_array) -> tuple[float, float]:

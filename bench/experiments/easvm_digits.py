@@ -263,7 +263,7 @@ def _harm(runs: list[Result], kind: str) -> float:
 def _by_pair(runs: list[Result]) -> list[Result]:
     """The mean errors of each pair."""
     return [
-        {"pair": list(pair), **{name: float(np.mean([run[name] for run in group])) for name in MACHINES}}
+        {"pair": list(pair), **{name: _mean(group, name) for name in MACHINES}}
         for pair, group in sorted(grouped(runs, "pair").items())
     ]
 
