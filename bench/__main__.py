@@ -251,13 +251,8 @@ def _compare(options: argparse.Namespace) -> int:
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
     sizes = options.sizes if options.name in catalogue.SIZES else "all"
-    settings = {
-        "set": options.name,
-        "sizes": sizes,
-        "tol": limits.tol,
-        "limit": limits.seconds,
-        "threads": limits.threads,
-    }
+    settings = {"set": options.name, "sizes": sizes}
+    settings |= {"tol": limits.tol, "limit": limits.seconds, "threads": limits.threads}
     new = measurement.Record(settings, measurement.versions(solvers), measurement.hardware(), missing)
     folder = Path(options.out or f"compare-{options.name}")
     folder.mkdir(parents=True, exist_ok=True)
