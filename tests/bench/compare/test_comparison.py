@@ -7,10 +7,8 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import qp
 import socp
 from bench import __main__ as command
 from bench import peers
