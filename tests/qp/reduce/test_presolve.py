@@ -74,6 +74,35 @@ def test_planted_rows_and_columns(seed):
     assert solution.x[-1] == 2.0
 
 
+def supported(v, low, high):
+    """sup {v'a: low <= a <= high} for v that is zero but for rounding where a side is infinite."""
+    return np.where(v > 1e-12, high, np.where(v < -1e-12, low, 0.0)) @ v
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_multipliers_of_what_is_left_weigh_as_much_in_the_given_rows(seed):
+    """Any (y, z) of the smaller program, not only optimal ones: A'y + z and the sides' part of the dual objective."""
+    rng = np.random.default_rng(seed)
+    program = padded(planted_quadratic(rng)[0], rng)
+    presolved = Presolve(program)
+    left, was_free = presolved.program, program.lb < program.ub
+    has_entries = abs(left.A).sum(axis=0) + (0.0 if left.P is None else abs(left.P).sum(axis=0)) > 0.0
+    for _ in range(4):
+        y, z = rng.normal(size=left.m), rng.normal(size=left.n)
+        for v, low, high in ((y, left.l, left.u), (z, left.lb, left.ub)):
+            v[:] = np.where(np.isinf(high), -abs(v), v)
+            v[:] = np.where(np.isinf(low), abs(v) * np.isfinite(high), v)
+            v[rng.random(v.size) < 0.2] = 0.0
+        z = np.where(has_entries, z, -left.q)  # the others are at the bound that their cost wants
+        rows, bounds = presolved.dual(y, z)
+        np.testing.assert_allclose(program.A.T @ rows + bounds, left.A.T @ y + z, rtol=1e-9, atol=1e-9)
+        own = supported(rows, program.l, program.u) + supported(
+            bounds[was_free], program.lb[was_free], program.ub[was_free]
+        )
+        own += bounds[~was_free] @ program.lb[~was_free]
+        assert own == pytest.approx(supported(y, left.l, left.u) + supported(z, left.lb, left.ub), rel=1e-8, abs=1e-8)
+
+
 @pytest.mark.parametrize("kind", ["dense", "low rank", "sparse", "none"])
 def test_every_form_of_the_hessian(kind):
     rng = np.random.default_rng(1)
