@@ -453,7 +453,7 @@ def test_candidates_for_a_certificate_in_turn(hard):
     tol, far = run.state.tol_infeasible, FAR_RAY * run.state.tol_infeasible
     for errors, unbounded, count in (
         ((far, np.inf), True, 8), ((np.inf, far), True, 8), ((1.01 * far, np.inf), True, 2), ((far, far), False, 2),
-        ((tol,), True, 1), ((tol,), False, 1), ((far, far, far, tol), True, 4), ((far, *4 * [1.01 * tol], tol), True, 6),
+        ((tol,), True, 1), ((tol,), False, 1), ((far, far, far, tol), True, 4), ((far, *4 * [2 * tol], tol), True, 6),
     ):  # fmt: skip
         seen = []
         error_of = lambda ray: seen.append(ray) or (*errors, *[np.inf] * 8)[len(seen) - 1]  # noqa: B023, E731
