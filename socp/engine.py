@@ -129,7 +129,8 @@ class Engine(SetUpOnce):
             form.check_convexity(program)
             if state is None or not state.kkt.take_form():
                 state = State(form, *build(form, decide(form, settings)))
-        timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
+                timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
+                form.is_pooled = False  # until this state is known to be worth leaving
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings, self._state, self._threads = form, timings, state, threads
         self._fallbacks: Fallbacks | None = None  # once a run has failed

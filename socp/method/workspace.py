@@ -37,6 +37,8 @@ def release(state: State, settings: Settings) -> None:
     if not form.is_pooled:
         chosen = state.plan.is_free and state.plan.backend == ("dense" if is_small(form) else "sparse")
         form.is_pooled = chosen and form.words + kkt.words + state.words <= MOST
+        if form.is_pooled:
+            kkt.keep_pattern()
     if form.is_pooled:
         _pool.leave(_kind(form.sizes, form.P.is_full, settings), state, form.words + kkt.words + state.words)
 

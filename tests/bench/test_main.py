@@ -58,7 +58,7 @@ def test_solve_prints_status_objective_residuals_iterations_and_time(tmp_path):
     assert lines["verdict"].startswith("solved")
 
 
-def test_solve_of_a_cone_program_with_verbose_prints_the_iterations(tmp_path, capsys):
+def test_solve_of_a_cone_program_with_verbose_prints_the_iterations(tmp_path, capsys, monkeypatch):
     path = tmp_path / "disk.cbf"
     path.write_text(CBF)
     assert command.main(["solve", str(path)]) == 0
@@ -68,6 +68,11 @@ def test_solve_of_a_cone_program_with_verbose_prints_the_iterations(tmp_path, ca
     (objective,) = (line.split()[1] for line in verbose.splitlines() if line.startswith("objective"))
     assert float(objective) == pytest.approx(-1.0, abs=1e-5)
     assert len(verbose.splitlines()) >= len(quiet.splitlines()) + 4
+    found = Verification(7.5, 2.5, 1e-3, 2e-3, 4e-3, 3e-3, 5e-3, np.inf, np.inf)
+    monkeypatch.setattr(command, "verify", lambda *_: found)
+    assert command.main(["solve", str(path)]) == 1  # as such an answer is wrong
+    told = capsys.readouterr().out
+    assert "objective    7.5 (dual 2.5)" in told and "primal 2.0e-03, dual 4.0e-03, gap 5.0e-03" in told
 
 
 def test_solve_of_an_infeasible_file_prints_the_error_of_the_certificate(tmp_path, capsys):

@@ -7,10 +7,8 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import qp
 import socp
 from bench import __main__ as command
 from bench import peers
@@ -104,34 +102,6 @@ def test_the_product_form_is_the_same_program():
     factored, product = catalogue.load(case, "factored"), catalogue.load(case, "product")
     assert isinstance(factored.P, socp.LowRank)
     assert (product.P == factored.P.toarray()).all() and (product.ub == factored.ub).all()
-
-
-@pytest.mark.parametrize("form", ["factored", "product"])
-def test_libsvm_answers_at_a_verified_gap(form):
-    pytest.importorskip("sklearn")
-    case = Case("p", "learning", "svm_dual_linear", 60)
-    program = catalogue.load(case, form)
-    answer = peers.solve("libsvm", program)
-    assert answer.status == "optimal" and answer.note == ""
-    found = verify(program, answer.x, answer.y, answer.z)
-    assert found.solved(1e-6) and found.primal_cone == 0.0
-    other = qp.solve(program)
-    assert found.objective == pytest.approx(other.objective, rel=1e-6)
-
-
-def test_libsvm_takes_no_other_program():
-    dual = generate.svm_dual_rbf(10)
-    given = {name: getattr(dual, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
-    assert peers.svm.is_svm_dual(qp.QuadraticProgram(**given)) and "libsvm" in peers.peers_for(dual)
-    one = np.arange(10) == 3
-    for name, value in (
-        ("l", -1.0), ("u", 1.0), ("A", dual.A * (1.0 + one)), ("q", dual.q * (1.0 + one)), ("lb", -1.0 * one),
-        ("ub", np.inf), ("ub", dual.ub + one), ("P", None), ("P", qp.LowRank(np.ones((10, 1)), 1.0)),
-    ):  # fmt: skip
-        program = qp.QuadraticProgram(**{**given, name: value})
-        assert not peers.svm.is_svm_dual(program) and "libsvm" not in peers.peers_for(program), name
-    for program in (generate.portfolio(5), generate.enclosing_ball(3)):
-        assert "libsvm" not in peers.peers_for(program)
 
 
 @pytest.mark.parametrize("group", [*tiny.CLASSES, *small.CLASSES])

@@ -46,6 +46,9 @@ def test_a_large_C2_frees_the_tasks_and_a_small_one_ties_them():
 def test_the_average_is_what_the_program_makes_it():
     X, y, tasks = related_tasks()
     machine = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks=tasks)
+    values = machine.decision_function(X, tasks=tasks)
+    assert np.array_equal(machine.predict(X, tasks=tasks), machine.classes_[(values > 0.0) * 1])
+    assert ((0.0 < values) & (values < 1.0)).sum() > 3
     # d/dw_0: sum_t (w_t - w_0) = C_2 w_0
     np.testing.assert_allclose(
         (machine.coef_ - machine.common_coef_).sum(axis=0), 2.0 * machine.common_coef_, rtol=1e-9

@@ -12,12 +12,7 @@ from bench.programs import generate, learning
 from qp import QuadraticProgram, Solver
 from qp.active_set import method
 from qp.active_set.boxed import Block, BoxedProgram
-from qp.active_set.coordinate_descent import (
-    BLOCK,
-    SHARE,
-    add_rows,
-    descend_in_blocks,
-)
+from qp.active_set.coordinate_descent import BLOCK, SHARE, add_rows, descend_in_blocks
 from qp.active_set.method import ActiveSet
 from qp.plan.choice import choose_method
 from qp.problem import stopping

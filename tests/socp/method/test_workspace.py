@@ -107,11 +107,44 @@ def test_a_sparse_program_is_analyzed_once_for_all_with_entries_in_the_same_plac
         assert "sparse" in str(solution.plan) and solution.status == "optimal"
         check_same(solution, alone(qp.Solver, program))
         assert memory is None or left() is memory
+        analysis = solution.timings["ordering"], solution.timings["symbolic"]
+        # what was done once is told once
+        assert min(analysis) > 0.0 if memory is None else analysis == (0.0, 0.0)
+        assert min(solution.timings.values()) >= 0.0
         memory = left()
-        assert memory.kkt.analysis_seconds()[0] > 0.0
-    solution, solver = qp.solve(sparse_program(9, moved=True)), left()
-    assert solver is not memory  # the pattern is another one
-    check_same(solution, alone(qp.Solver, sparse_program(9, moved=True)))
+    for _ in range(2):  # the pattern is another one, which is analyzed once, too
+        solution = qp.solve(sparse_program(9, moved=True))
+        check_same(solution, alone(qp.Solver, sparse_program(9, moved=True)))
+        assert left() is not memory
+    memory = left()
+    qp.solve(sparse_program(10, moved=True))
+    assert left() is memory
+
+
+@pytest.mark.parametrize("changed", ["bounds", "parallel rows", "P", "A"])
+def test_other_places_in_programs_of_the_same_sizes_are_seen(changed):
+    n, rng = 90, np.random.default_rng(3)
+    rows = np.zeros((20, n))
+    for row in rows:
+        row[rng.permutation(n)[:5]] = rng.uniform(1.0, 2.0, 5)
+
+    def program(first, twice, curved, shift):
+        A, lb, ub, P = np.roll(rows, shift, axis=1), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
+        A[twice + 5] = 3.0 * A[twice]
+        lb[first : first + 30], ub[first : first + 30], P[curved : curved + 80] = 0.0, 2.0, rng.uniform(1.0, 2.0, 80)
+        return qp.QuadraticProgram(sp.diags_array(P).tocsc(), rng.normal(size=n), A, -1.0, 1.0, lb, ub)
+
+    settings, one = {"presolve": False, "max_iter": 99}, (0, 1, 0, 0)
+    other = {"bounds": (3, 1, 0, 0), "parallel rows": (0, 2, 0, 0), "P": (0, 1, 5, 0), "A": (0, 1, 0, 1)}[changed]
+    memories = []
+    for places in (one, one, other, other, one):
+        asked = program(*places)
+        solution = qp.solve(asked, **settings)
+        assert "sparse" in str(solution.plan)
+        memories.append(left())
+        check_same(solution, alone(qp.Solver, asked, **settings))
+    assert [memory is memories[0] for memory in memories] == [True, True, False, False, False]
+    assert memories[2] is memories[3] is not memories[4]
 
 
 def test_cone_programs():
