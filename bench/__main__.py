@@ -23,7 +23,6 @@ from .answers import answer
 from .answers.verify import verify
 from .compare import (
     anatomy,
-    calibrate,
     comparison,
     derivatives,
     figures,
@@ -151,21 +150,6 @@ def _anatomy(options: argparse.Namespace) -> int:
         _show_page(options.out)
     else:
         print(anatomy.table(names))
-    return 0
-
-
-@_command(
-    "the costs that decide how to factorize, next to what is measured",
-    _option("--out", "the file", type=_file_to_write, default=Path("calibration.json")),
-)
-def _calibrate(options: argparse.Namespace) -> int:
-    print(calibrate.HEADER)
-    found = []
-    for rate in calibrate.rates():
-        found.append(rate)
-        print(rate.line(), flush=True)
-    calibrate.write(options.out, found)
-    print(f"written: {options.out} (the rates and the machine, as JSON)")
     return 0
 
 
