@@ -254,7 +254,6 @@ class LinearDiscriminant(NormalDiscriminant, DiscriminantParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import LinearDiscriminant
     >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 3.0], [5.0, 4.0], [6.0, 6.0], [7.0, 5.0]])
     >>> model = LinearDiscriminant().fit(X, ["a", "a", "a", "b", "b", "b"])
@@ -301,7 +300,6 @@ class QuadraticDiscriminant(NormalDiscriminant, DiscriminantParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import QuadraticDiscriminant
     >>> X = np.array([[0.0], [1.0], [-1.0], [4.0], [-4.0], [6.0], [-6.0]])
     >>> model = QuadraticDiscriminant().fit(X, ["near", "near", "near", "far", "far", "far", "far"])

@@ -47,7 +47,6 @@ class JointGaussianRegressor(Regressor, IterationParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import JointGaussianRegressor
     >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
     >>> model = JointGaussianRegressor().fit(X, 2.0 * X[:, 0] - X[:, 1] + 1.0)

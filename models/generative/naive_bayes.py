@@ -253,7 +253,6 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import MixedNaiveBayes
     >>> X = np.array([[1.2, 0, 3], [0.8, 1, 3], [3.1, 1, 1], [2.9, 1, 2]])
     >>> model = MixedNaiveBayes(["gaussian", "bernoulli", "categorical"]).fit(X, [0, 0, 1, 1])

@@ -93,7 +93,6 @@ class LargeMarginHMM(SequenceClassifier):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import LargeMarginHMM
     >>> X = [[0, 1, 0, 1, 0], [1, 0, 1, 0, 1], [0, 0, 0, 1, 1], [1, 1, 1, 0, 0]]
     >>> model = LargeMarginHMM(2, random_state=0).fit(X, ["swings", "swings", "stays", "stays"])

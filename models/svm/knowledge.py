@@ -45,7 +45,6 @@ class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import KnowledgeSVC
     >>> X, y = [[-1.0, 0.0], [1.0, 0.0]], ["no", "yes"]
     >>> told = [([[-1.0, 0.0], [0.0, -1.0]], [0.0, -1.0], "yes")]  # x_1 >= 0 and x_2 >= 1

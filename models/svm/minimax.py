@@ -60,7 +60,6 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import MinimaxProbabilityClassifier
     >>> X, y = [[-3.0], [-1.0], [1.0], [5.0]], [0, 0, 1, 1]  # means -2 and 3, standard deviations 1 and 2
     >>> machine = MinimaxProbabilityClassifier(rho=0.0).fit(X, y)

@@ -79,7 +79,6 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import MultiTaskSVC
     >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.2], [0.0, 1.0], [0.0, -1.0]])
     >>> y, tasks = [1, 0, 1, 1, 0], ["a", "a", "a", "b", "b"]

@@ -75,7 +75,6 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import LatentDirichletAllocation
     >>> X = np.array([[4, 3, 0, 0], [3, 5, 0, 1], [0, 0, 4, 4], [0, 1, 3, 5]])
     >>> model = LatentDirichletAllocation(2, random_state=0).fit(X)
