@@ -24,9 +24,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..base.ascent import ascend
-from ..base.progress import History
 from ..base.validation import check_number
-from .generative import estimated_priors, log_dirichlet, quiet_log
+from .generative import estimated_priors, log_dirichlet, quiet_log, warn_unless_converged
 from .normal import (
     ConjugatePrior,
     Groups,
@@ -251,16 +250,15 @@ def normal_classes(
     return classes
 
 
-def maximize_likelihood(
-    classes: NormalClasses, sample: Sample, tol: float, max_iter: int, history: History
-) -> tuple[int, bool]:
-    """Fit by one M step, or by EM, which keeps l(theta) in `history`: the number of M steps, whether they converged."""
+def maximize_likelihood(estimator: Any, classes: NormalClasses, sample: Sample, of: str = "") -> tuple[int, np.ndarray]:
+    """Fit by one M step, or by EM with the limits of an estimator: the number of M steps, and l(theta) after each."""
     if sample.is_complete:
         classes.maximize(sample, sample.one_hot(classes.counts.size))
-        return 1, True
-    maximize = partial(classes.maximize, sample)
-    converged = ascend(lambda _: classes.expect(sample), maximize, history, tol, max_iter)
-    return len(history) - 1, converged
+        return 1, np.empty(0)
+    history, maximize = estimator._history("log-likelihood", of), partial(classes.maximize, sample)
+    converged = ascend(lambda _: classes.expect(sample), maximize, history, estimator.tol, estimator.max_iter)
+    warn_unless_converged(type(estimator).__name__, converged, estimator.max_iter)
+    return len(history) - 1, np.array(history)
 
 
 def check_shrinkage(shrinkage: Any) -> float | str:

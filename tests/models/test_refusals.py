@@ -45,8 +45,6 @@ REFUSED = [
     ("KnowledgeSVC", {"knowledge": [(np.eye(2), np.ones(2), 1)]}, r"must have a D of shape \(rows, 3\)", APART),
     ("KnowledgeSVC", {"knowledge": [(*BOX, 5)]}, r"knowledge\[0\] is about the class 5", APART),
     ("MultiTaskSVC", {"kernel": "precomputed"}, "'precomputed' came"),
-    ("MultiTaskSVC", {"task_column": 4}, "task_column must be one of the 4 columns"),
-    ("MultiTaskSVC", {"task_column": 0}, "both given", (X, Y), TASKS),
     ("MultiTaskSVC", {}, "Only binary classification", (X, np.arange(60) % 3), TASKS),
     ("MultiTaskSVC", {}, "tasks has 5", (X, Y), {"tasks": np.zeros(5)}),
     ("SVCCV", {"Cs": []}, "Cs must hold positive finite numbers"),
