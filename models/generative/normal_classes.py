@@ -180,17 +180,13 @@ class NormalClasses:
                 scatter = np.full_like(scatter, scatter.mean())
         return mean, scatter, float(fourth)
 
-    def _divisors(self, unbiased: bool) -> np.ndarray:
-        """What the scatters are divided by; one a covariance.  Unbiased without a prior only, and from two samples."""
+    def modes(self, unbiased: bool = False) -> np.ndarray:
+        """The covariances that maximize the posterior, or the likelihood; or, without a prior, unbiased estimates."""
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
         means = self.counts.size if self.shared else 1
-        if self.prior.strength == 0.0 and self.prior.weight == 0.0:
-            return np.where(unbiased & (counts > means), counts - means, counts)
-        return counts + self.prior.weight + means * (self.prior.strength > 0.0)
-
-    def modes(self, unbiased: bool = False) -> np.ndarray:
-        """The covariances that maximize the posterior, or the likelihood; or their unbiased estimates."""
-        divisors = self._divisors(unbiased)
+        divisors = counts + self.prior.weight + means * (self.prior.strength > 0.0)
+        if self.prior.strength == 0.0 and self.prior.weight == 0.0 and unbiased:
+            divisors = np.where(counts > means, counts - means, counts)
         return (self.scatters + self.prior.scale) / divisors.reshape((-1,) + (1,) * (self.scatters.ndim - 1))
 
     def regularize(self, unbiased: bool, shrinkage: float | str) -> np.ndarray:
