@@ -260,26 +260,23 @@ def smooth_in_logs(
 
 
 def best_paths(
-    offsets: np.ndarray, log_start: np.ndarray, log_transitions: np.ndarray, rows: np.ndarray, row: np.ndarray
+    offsets: np.ndarray, log_start: np.ndarray, log_transitions: np.ndarray, logs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Viterbi: the most probable states of every sequence, and the log probability of states and observations.
 
-    rows[row[t]] are the log likelihoods at t.
+    logs[t] are the log likelihoods at t.
     """
     path, log_probability = np.empty(offsets[-1], dtype=np.int64), np.empty(offsets.size - 1)
-    states = log_start.size
-    find_best_paths(
-        offsets, np.ascontiguousarray(log_start), np.ascontiguousarray(log_transitions.T), np.ascontiguousarray(rows),
-        np.ascontiguousarray(row, dtype=np.int64), np.empty((2, states)), np.empty((row.size, states), dtype=np.int64),
-        path, log_probability,
-    )  # fmt: skip
+    given = (np.ascontiguousarray(part) for part in (log_start, log_transitions.T, logs))
+    work, back = np.empty((2, log_start.size)), np.empty(logs.shape, dtype=np.int64)
+    find_best_paths(offsets, *given, work, back, path, log_probability)
     return path, log_probability
 
 
 @kernel
 def find_best_paths(
-    offsets: Ints, log_start: Floats, transposed: Matrix, rows: Matrix, row: Ints, work: Matrix, back: IntMatrix,
-    path: Ints, log_probability: Floats,
+    offsets: Ints, log_start: Floats, transposed: Matrix, logs: Matrix, work: Matrix, back: IntMatrix, path: Ints,
+    log_probability: Floats,
 ) -> None:  # fmt: skip
     """See `best_paths`; transposed[j, i] is the log probability of j after i, work (2, states), back (n, states)."""
     states = log_start.size
@@ -287,9 +284,8 @@ def find_best_paths(
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(states):
-            score[i] = log_start[i] + rows[row[first], i]
+            score[i] = log_start[i] + logs[first, i]
         for t in range(first + 1, last + 1):
-            seen = rows[row[t]]
             for j in range(states):
                 best, highest = 0, score[0] + transposed[j, 0]
                 for i in range(1, states):
@@ -297,7 +293,7 @@ def find_best_paths(
                     if value > highest:
                         best, highest = i, value
                 back[t, j] = best
-                new[j] = highest + seen[j]
+                new[j] = highest + logs[t, j]
             for j in range(states):
                 score[j] = new[j]
         best = 0

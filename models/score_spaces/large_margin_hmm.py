@@ -244,8 +244,7 @@ class _Scores:
 def _best_paths(
     batch: Sequences, features: np.ndarray, starts: np.ndarray, transitions: np.ndarray, emissions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    rows = features @ emissions.T
-    return recursions.best_paths(batch.offsets, starts, transitions, rows, np.arange(rows.shape[0]))
+    return recursions.best_paths(batch.offsets, starts, transitions, features @ emissions.T)
 
 
 def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float:

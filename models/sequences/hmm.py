@@ -336,9 +336,8 @@ class HiddenMarkovModel(Estimator):
         return batch.split(self._best_paths(batch)[0])
 
     def _best_paths(self, batch: Sequences) -> tuple[np.ndarray, np.ndarray]:
-        logs = self._log_emissions(batch)
-        row = np.arange(logs.shape[0])
-        return recursions.best_paths(batch.offsets, quiet_log(self.startprob_), quiet_log(self.transmat_), logs, row)
+        chain = quiet_log(self.startprob_), quiet_log(self.transmat_)
+        return recursions.best_paths(batch.offsets, *chain, self._log_emissions(batch))
 
     def _random_paths(self, batch: Sequences, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
