@@ -203,36 +203,33 @@ def log_sum(values: Floats) -> float:
 
 @kernel
 def filter_in_logs(
-    first: int, end: int, log_start: Floats, log_transitions: Matrix, log_likelihood: Matrix, terms: Floats,
-    log_alpha: Matrix, log_predicted: Matrix,
+    log_start: Floats, log_transitions: Matrix, log_likelihood: Matrix, terms: Floats, log_alpha: Matrix,
+    log_predicted: Matrix,
 ) -> float:  # fmt: skip
-    """As `filter_states` for the positions first to end, all in logarithms and not normalized; returns log P.
+    """As `filter_states` for one sequence, all in logarithms and not normalized; returns log P.
 
     terms (states) is a work array.
     """
     states = log_start.size
-    for t in range(first, end):
+    for t in range(log_likelihood.shape[0]):
         for j in range(states):
-            if t == first:
+            if t == 0:
                 log_predicted[t, j] = log_start[j]
             else:
                 for i in range(states):
                     terms[i] = log_alpha[t - 1, i] + log_transitions[i, j]
                 log_predicted[t, j] = log_sum(terms)
             log_alpha[t, j] = log_predicted[t, j] + log_likelihood[t, j]
-    return log_sum(log_alpha[end - 1])
+    return log_sum(log_alpha[log_alpha.shape[0] - 1])
 
 
 @kernel
 def smooth_in_logs(
-    first: int, end: int, log_transitions: Matrix, log_alpha: Matrix, log_predicted: Matrix, work: Matrix,
-    gamma: Matrix, start: Floats, counts: Matrix, chain_logs: Matrix,
+    log_transitions: Matrix, log_alpha: Matrix, log_predicted: Matrix, work: Matrix, gamma: Matrix, start: Floats,
+    counts: Matrix, chain_logs: Matrix,
 ) -> None:  # fmt: skip
-    """As `smooth_states` for the positions first to end; start, counts, chain_logs are added to.
-
-    work (states + 2, states).
-    """
-    states = log_transitions.shape[0]
+    """As `smooth_states` for one sequence; start, counts, chain_logs are added to; work (states + 2, states)."""
+    states, end = log_transitions.shape[0], log_alpha.shape[0]
     total = log_sum(log_alpha[end - 1])
     if total == -np.inf:  # impossible: there is no posterior
         return
@@ -240,7 +237,7 @@ def smooth_in_logs(
     for i in range(states):
         log_gamma[i] = log_alpha[end - 1, i] - total
         gamma[end - 1, i] = math.exp(log_gamma[i])
-    for t in range(end - 2, first - 1, -1):
+    for t in range(end - 2, -1, -1):
         for i in range(states):
             for j in range(states):
                 xi[i, j] = -np.inf
@@ -256,7 +253,7 @@ def smooth_in_logs(
         for i in range(states):
             log_gamma[i] = before[i]
     for i in range(states):
-        start[i] += gamma[first, i]
+        start[i] += gamma[0, i]
 
 
 def best_paths(

@@ -195,9 +195,9 @@ class HiddenMarkovModel(Estimator):
         if bend is not None:
             log_emissions += strength[s] * self._bend_of_emissions(own, bend.emissions)
         log_alpha, log_predicted = np.empty(log_emissions.shape), np.empty(log_emissions.shape)
-        length = int(own.offsets[1])
+        terms = np.empty(log_start.size)
         total = recursions.filter_in_logs(
-            0, length, log_start, log_transitions, log_emissions, np.empty(log_start.size), log_alpha, log_predicted
+            log_start, log_transitions, log_emissions, terms, log_alpha, log_predicted
         )  # fmt: skip
         return total, log_transitions, log_alpha, log_predicted
 
@@ -232,10 +232,8 @@ class HiddenMarkovModel(Estimator):
             start, count = np.zeros(states), np.zeros((states, states))
             log = np.zeros((states, states) if chain_logs else (0, states))
             own = np.empty(log_alpha.shape)
-            recursions.smooth_in_logs(
-                0, log_alpha.shape[0], log_transitions, log_alpha, log_predicted, np.empty((states + 2, states)),
-                own, start, count, log,
-            )  # fmt: skip
+            work = np.empty((states + 2, states))
+            recursions.smooth_in_logs(log_transitions, log_alpha, log_predicted, work, own, start, count, log)
             gamma[batch.offsets[s] : batch.offsets[s + 1]] = own
             starts[group[s]] += weight[s] * start
             counts[group[s]] += weight[s] * count
