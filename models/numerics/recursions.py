@@ -304,14 +304,12 @@ def find_best_paths(
 
 
 @kernel
-def random_paths(
-    first: int, end: int, transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: IntMatrix
-) -> None:  # fmt: skip
-    """States drawn from their posterior, from the last back to the first: paths (draws, end - first), as uniforms."""
-    states = transitions.shape[0]
+def random_paths(transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: IntMatrix) -> None:
+    """States of a sequence drawn from their posterior, from the last back to the first: paths (draws, positions)."""
+    states, end = transitions.shape[0], alpha.shape[0]
     cumulative = np.empty((states, states))  # of the weights before each next state
     last = np.empty(states, dtype=np.int64)  # the last state that is possible
-    for t in range(end - 1, first - 1, -1):
+    for t in range(end - 1, -1, -1):
         for j in range(states if t < end - 1 else 1):
             total = 0.0
             last[j] = 0
@@ -322,31 +320,29 @@ def random_paths(
                 if weight > 0.0:
                     last[j] = i
         for d in range(paths.shape[0]):
-            j = paths[d, t + 1 - first] if t < end - 1 else 0
-            share = uniforms[d, t - first] * cumulative[j, states - 1]
+            j = paths[d, t + 1] if t < end - 1 else 0
+            share = uniforms[d, t] * cumulative[j, states - 1]
             chosen = 0
             for i in range(states - 1):
                 chosen += int(cumulative[j, i] <= share)
-            paths[d, t - first] = min(chosen, last[j])
+            paths[d, t] = min(chosen, last[j])
 
 
 @kernel
-def path_statistics(
-    first: int, end: int, states: int, paths: IntMatrix, features: Matrix, table: Matrix
-) -> None:  # fmt: skip
+def path_statistics(states: int, paths: IntMatrix, features: Matrix, table: Matrix) -> None:
     """The statistics of every path, into table (draws, states + states^2 + states columns): start, transitions, and
     the sums of the features (positions, columns) in each state; table must be zero."""
     columns = features.shape[1]
     for d in range(paths.shape[0]):
         table[d, paths[d, 0]] += 1.0
-        for t in range(1, end - first):
+        for t in range(1, paths.shape[1]):
             table[d, states + states * paths[d, t - 1] + paths[d, t]] += 1.0
-    for t in range(first, end):
+    for t in range(paths.shape[1]):
         for k in range(columns):
             feature = features[t, k]
             if feature != 0.0:
                 for d in range(paths.shape[0]):
-                    table[d, states + states * states + paths[d, t - first] * columns + k] += feature
+                    table[d, states + states * states + paths[d, t] * columns + k] += feature
 
 
 @kernel

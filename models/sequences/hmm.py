@@ -351,8 +351,8 @@ class HiddenMarkovModel(Estimator):
         for s, (first, end) in enumerate(itertools.pairwise(batch.offsets)):
             uniforms = rng.random((draws, end - first))
             paths = np.empty(uniforms.shape, dtype=np.int64)
-            recursions.random_paths(first, end, transitions, alpha, uniforms, paths)
-            recursions.path_statistics(first, end, states, paths, features, table[s])
+            recursions.random_paths(transitions, alpha[first:end], uniforms, paths)
+            recursions.path_statistics(states, paths, features[first:end], table[s])
         return log_likelihood, table
 
     def sample(self, lengths: Any, random_state: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
