@@ -226,10 +226,11 @@ class _Scores:
     def along(self, path: np.ndarray) -> np.ndarray:
         """T(x_t, path_t) of every sequence, shape (sequences, S + S^2 + S K)."""
         S, number, first = self.states, self.codes.size, self.batch.offsets[:-1]
-        at, later = np.repeat(np.arange(number) * S, self.batch.lengths) + path, np.ones(path.size, dtype=bool)
-        later[first] = False
-        pairs = at[later] * S + path[np.flatnonzero(later) - 1]
-        transitions = np.bincount(pairs, minlength=number * S * S).reshape(number, S, S).transpose(0, 2, 1)
+        at, later = (
+            np.repeat(np.arange(number) * S, self.batch.lengths) + path,
+            np.setdiff1d(np.arange(path.size), first),
+        )
+        transitions = np.bincount(at[later - 1] * S + path[later], minlength=number * S * S)
         indicators = sp.csr_array((np.ones(path.size), (at, np.arange(path.size))), shape=(number * S, path.size))
         parts = np.eye(S)[path[first]], transitions, indicators @ self.features
         return np.hstack([part.reshape(number, -1) for part in parts])
