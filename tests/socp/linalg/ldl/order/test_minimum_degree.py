@@ -1,5 +1,7 @@
 """The order is a permutation, its fill is that of other implementations of minimum degree, and it is fast."""
 
+import zlib
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,15 +23,30 @@ from tests.support.sparse_matrices import (
 )
 
 
-def dense_rows(n, seed):
-    """A path graph with a few rows that reach nearly everybody."""
-    K = sp.lil_array(grid_laplacian(1, n))
+def scattered(rows, columns, entries, seed):
+    """A pattern that no version of scipy draws in another way."""
     rng = np.random.default_rng(seed)
-    for i in rng.choice(n, 3, replace=False):
-        others = rng.choice(n, n - 5, replace=False)
-        K[i, others] = 1.0
-        K[others, i] = 1.0
-    return sp.csc_array(K)
+    places = rng.integers(0, rows, entries), rng.integers(0, columns, entries)
+    return sp.csc_array(sp.coo_array((np.ones(entries), places), shape=(rows, columns)))
+
+
+def saddle(n, m, entries, seed, slacks=0):
+    """[I A'; A I] with A = [scattered, so many slacks a row], and who has no diagonal: the rows."""
+    A = sp.hstack([scattered(m, n, entries, seed), *slacks * [sp.eye_array(m)]])
+    n = A.shape[1]
+    K = sp.csc_array(sp.block_array([[sp.eye_array(n), A.T], [A, sp.eye_array(m)]]))
+    return K, np.arange(n + m) >= n
+
+
+def with_rows(K, count, seed):
+    """Some rows more that reach nearly everybody."""
+    n = K.shape[0]
+    rows = (np.random.default_rng(seed).random((count, n)) < 0.97) * 1.0
+    return sp.csc_array(sp.block_array([[K, rows.T], [rows, np.eye(count)]]))
+
+
+def symmetric(M):
+    return sp.csc_array(M + M.T + sp.eye_array(M.shape[0]))
 
 
 PATTERNS = {
@@ -38,12 +55,50 @@ PATTERNS = {
     "grid": grid_laplacian(30, 30),
     "long grid": grid_laplacian(200, 6),
     "arrow": arrow(400, 2),
-    "dense rows": dense_rows(900, 3),
+    "dense rows": with_rows(grid_laplacian(1, 900), 3, 3),
     "kkt": kkt(300, 200, 0.01, 4)[0],
     "kkt, few rows": kkt(400, 40, 0.01, 5)[0],
     "diagonal": sp.csc_array(sp.eye_array(50)),
     "full": sp.csc_array(np.ones((30, 30))),
 }
+
+
+# name: (pattern, zero diagonals, entries of L below the diagonal, a digest of the order): a change moves some of these
+ORDERS = {
+    "grid": (grid_laplacian(30, 30), None, 9331, 3668525413),
+    "long grid": (grid_laplacian(200, 6), None, 6094, 2796092083),
+    "path": (grid_laplacian(1, 60), None, 59, 1869554435),
+    "arrow": (arrow(400, 2), None, 797, 3709531909),
+    "full": (sp.csc_array(np.ones((30, 30))), None, 435, 3235639252),
+    "one": (sp.csc_array([[1.0]]), None, 0, 1696784233),
+    "scattered": (symmetric(scattered(500, 500, 700, 1)), None, 3533, 4284204492),
+    "thin": (symmetric(scattered(900, 900, 600, 2)), None, 754, 1177794903),
+    "thick": (symmetric(scattered(120, 120, 900, 3)), None, 3454, 627129384),
+    "with dense rows": (with_rows(grid_laplacian(40, 20), 4, 1), None, 10708, 173158211),
+    "with one dense row": (with_rows(symmetric(scattered(400, 400, 500, 4)), 1, 2), None, 2153, 2341465959),
+    "saddle": (*saddle(300, 200, 900, 5), 6440, 1230637871),
+    "saddle, few rows": (*saddle(300, 30, 900, 6), 1280, 3111794474),
+    "saddle, many rows": (*saddle(60, 200, 500, 7), 3260, 1657144516),
+    "linear program": (*saddle(250, 40, 700, 8, 1), 1398, 213508324),
+    "regression": (*saddle(30, 150, 2500, 9, 1), 2516, 136236152),
+    "regression, three slacks": (*saddle(25, 100, 1800, 10, 3), 1893, 4269083232),
+    "regression, full rows": (*saddle(12, 60, 5000, 11, 1), 846, 2124655715),
+    "grid, half without diagonal": (grid_laplacian(25, 20), np.arange(500) % 2 == 0, 4614, 3660485503),
+    "two parts": (
+        sp.csc_array(sp.block_diag([grid_laplacian(15, 15), saddle(30, 150, 2500, 12, 1)[0]])),
+        None,
+        4064,
+        3083409700,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_orders_are_those_of_the_versions_before(name):
+    """Whole numbers alone decide them: degrees, their bounds, ties, what is absorbed and what is dense."""
+    K, zero_diagonal, entries, digest = ORDERS[name]
+    perm = amd(K.shape[0], *upper(K)[:2], zero_diagonal)
+    assert (fill(K, perm), zlib.crc32(perm.astype("<i8").tobytes())) == (entries, digest)
 
 
 def fill(K, perm):
