@@ -5,8 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 import socp
+from bench.fuzz.updates import of_cone_programs
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, Solver
 from socp.method.run import in_callers_units
+from tests.support.interrupts import Interrupted
 from tests.support.programs import BOX, check, planted_optimum
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -195,6 +197,23 @@ def test_iterates_have_a_memory_of_their_own(hard):
             solver.update(h=hard.h + 1.0)
             solver.solve()
     assert seen == expected
+
+
+def test_iterates_that_are_interrupted_anywhere_leave_a_solver_that_answers_as_a_new_one():
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        program = of_cone_programs(rng).program
+        solver, fresh = Solver(program), socp.solve(program)
+
+        def follow(solver=solver):
+            for k, _ in enumerate(solver.iterates()):
+                if k == 2:
+                    solver.solve()
+
+        interrupted = Interrupted(follow, int(rng.integers(1, Interrupted(follow).lines + 1)))
+        solution = solver.solve()
+        assert interrupted.raised and solution.status == fresh.status
+        assert solution.objective == pytest.approx(fresh.objective, rel=1e-5, abs=1e-5, nan_ok=True)
 
 
 def test_the_units_of_a_new_solver():
