@@ -56,13 +56,7 @@ def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable
     content: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in request["case"].items()}
     case = Case(**content)
     form = request["form"]
-    about: dict[str, Any] = {
-        "program": case.name,
-        "group": case.group,
-        "size": case.size,
-        "solver": solver,
-        "form": form,
-    }
+    about: Any = dict(program=case.name, group=case.group, size=case.size, solver=solver, form=form)
     program = None
     try:
         program = load(case, form)

@@ -310,23 +310,6 @@ def find_best_paths(
             path[t - 1] = back[t, path[t]]
 
 
-@inner
-def choose(weights: Floats, uniform: float) -> int:
-    """The index that a uniform number picks from unnormalized weights."""
-    total = 0.0
-    for i in range(weights.size):
-        total += weights[i]
-    left = uniform * total
-    chosen = 0
-    for i in range(weights.size):
-        if weights[i] > 0.0:
-            chosen = i
-            left -= weights[i]
-            if left < 0.0:
-                break
-    return chosen
-
-
 @kernel
 def random_paths(
     first: int, end: int, transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: IntMatrix
@@ -371,14 +354,6 @@ def path_statistics(
             if feature != 0.0:
                 for d in range(paths.shape[0]):
                     table[d, states + states * states + paths[d, t - first] * columns + k] += feature
-
-
-@kernel
-def random_chains(offsets: Ints, start: Floats, transitions: Matrix, uniforms: Floats, path: Ints) -> None:
-    """States drawn from the chain itself."""
-    for s in range(offsets.size - 1):
-        for t in range(offsets[s], offsets[s + 1]):
-            path[t] = choose(start, uniforms[t]) if t == offsets[s] else choose(transitions[path[t - 1]], uniforms[t])
 
 
 @kernel

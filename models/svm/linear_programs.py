@@ -10,7 +10,6 @@ import qp
 import socp
 
 from ..base.linear import LinearClassifier
-from ..base.sharpening import sharpened
 
 
 class ProgramClassifier(LinearClassifier):
@@ -57,11 +56,5 @@ class ProgramClassifier(LinearClassifier):
     def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
         """w and b of the machine with signs y, and the value of its program."""
         p = self._stated(X, y, weights)
-        x = self._variables(p)
+        x = self._solved(p.program(), self.infeasible).x
         return x[p.w], float(x[p.b][0]), float(self.solution_.objective)
-
-    def _variables(self, p: socp.Blocks | qp.Blocks) -> np.ndarray:
-        """The variables of a program, to all digits where it has cones."""
-        program = p.program()
-        solution = self._solved(program, self.infeasible)
-        return sharpened(program, solution) if isinstance(program, socp.ConeProgram) else solution.x

@@ -5,13 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
-from models import (
-    DiscreteHMM,
-    FreeEnergyClassifier,
-    FreeEnergyScore,
-    GaussianHMM,
-    LatentDirichletAllocation,
-)
+from models import DiscreteHMM, FreeEnergyClassifier, FreeEnergyScore, GaussianHMM, LatentDirichletAllocation
 from tests.support.chains import DISCRETE, VECTORS, enumerate_paths, random_discrete, random_gaussian
 from tests.support.topic_models import corpus
 

@@ -9,7 +9,7 @@ from models import DiscreteHMM, GaussianHMM, encode_symbols
 from models.base.estimator import not_fitted_error
 from models.base.validation import as_generator
 from models.numerics.recursions import random_paths
-from models.sequences.hmm import Bend
+from models.sequences.hmm import Bend, unflatten
 from tests.support.chains import (
     DISCRETE,
     NAN,
@@ -273,6 +273,15 @@ def test_a_near_uniform_start_has_states_nearly_alike(kind):
     assert spread.transmat_.std() > 2.0 * started.transmat_.std()
     again = kind(6, init="near_uniform", max_iter=5, tol=0.0, random_state=1).fit(X)
     assert again.n_iter_ == 5 and (np.diff(again.objectives_) >= 0.0).all()
+
+
+@pytest.mark.parametrize("leading", [(), (3,), (3, 2)])
+def test_columns_are_arrays_behind_each_other(leading):
+    shapes = [(2,), (2, 3), (1, 1), (4,)]
+    parts = [np.random.default_rng(1).normal(size=(*leading, *shape)) for shape in shapes]
+    flat = np.concatenate([part.reshape(*leading, -1) for part in parts], axis=-1)
+    for one, other in zip(unflatten(flat, shapes), parts, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_random_paths_follow_the_posterior():

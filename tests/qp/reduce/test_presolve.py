@@ -307,20 +307,6 @@ def test_presolves_fit_that_leave_the_same_rows():
         assert not one.fits(two) and not two.fits(one)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_infeasible_beside_what_is_left_out(seed):
-    rng = np.random.default_rng(seed)
-    base = padded(planted_quadratic(rng, n=6)[0], rng)
-    row = rng.normal(size=base.n)
-    A = sp.vstack([base.A, row[None], -2.0 * row[None] + 0.5 * base.A[[0]].toarray()])
-    # row'x >= high and row'x <= low through another row
-    worst = 1e3
-    l, u = np.r_[base.l, worst, worst], np.r_[base.u, INF, INF]
-    bounded = QuadraticProgram(base.P, base.q, A, l, u, np.maximum(base.lb, -50.0), np.minimum(base.ub, 50.0))
-    check(bounded, qp.solve(bounded, presolve=False), "primal_infeasible")
-    solve_and_check(bounded, "primal_infeasible")
-
-
 def test_unbounded_beside_what_is_left_out():
     A = [[1.0, 0, 0, 0], [0, 0, 0, 0], [1, -1, 0, 0], [2, -2, 0, 0]]
     program = QuadraticProgram(None, [0.0, 0, 0, -1], A, [1, -1, 0, 0], [1, 1, INF, INF], lb=[-INF, -INF, 0, 0])

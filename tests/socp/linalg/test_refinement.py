@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from socp.linalg.refinement import (
-    GO_ON,
-    SLOW,
-    STOP,
-    TAKE_BACK,
-    USEFUL,
-    add_images,
-    extend_basis,
-    refinement_decision,
-)
+from socp.linalg.refinement import GO_ON, SLOW, STOP, TAKE_BACK, USEFUL, add_images, extend_basis, refinement_decision
 
 
 @pytest.mark.parametrize("values", [4, 9, None])
