@@ -165,6 +165,8 @@ def test_a_low_rank_is_taken_where_its_rank_and_what_is_held_are_the_same():
         check_same(solution, alone(qp.Solver, asked, active_set=False))
         assert ("rank" in str(solution.plan)) == (kind[2] > 0.0)  # what nothing holds has no D^-1
         memories.append(left())
+        linear = qp.QuadraticProgram(None, *(getattr(asked, name) for name in ("q", "A", "l", "u", "lb", "ub")))
+        qp.solve(linear, active_set=False)  # of the same sizes, and in memory of another kind
     first, other = memories[0], memories[3]
     assert [memory is first for memory in memories[:3]] == [True] * 3 and memories[4] is other is not first
 
