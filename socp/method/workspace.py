@@ -35,7 +35,7 @@ def release(state: State, settings: Settings) -> None:
     """Put the workspace of a program that is done with into the pool, if it is small enough."""
     form, kkt = state.form, state.kkt
     if not form.is_pooled:
-        chosen = state.plan.is_free and state.plan.backend == ("dense" if is_small(form) else "sparse")
+        chosen = state.plan.is_free and (state.plan.backend == "dense") == is_small(form)
         form.is_pooled = chosen and form.words + kkt.words + state.words <= MOST
         if form.is_pooled:
             kkt.keep_pattern()
