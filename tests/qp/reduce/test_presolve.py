@@ -137,6 +137,19 @@ def test_sides_become_bounds():
     np.testing.assert_array_equal(program.ub, [2, 9, 9])  # the given one is as it was
 
 
+@pytest.mark.parametrize("y", [0.3, -0.3, 2.0, -2.0, 0.0])
+@pytest.mark.parametrize("z", [0.3, -0.3, 2.0, -2.0, 0.0])
+def test_each_side_of_a_row_and_of_a_variable_has_a_row_of_its_own(y, z):
+    rows = [[1, 1], [2, 2], [-1, -1], [2, 0], [-4, 0]]
+    program = QuadraticProgram(None, [1.0, 1.0], rows, [-5, *4 * [-INF]], [5, 2, 0.5, 3, 2], lb=-9.0, ub=9.0)
+    presolved = Presolve(program)
+    left = presolved.program
+    np.testing.assert_array_equal([left.l[0], left.u[0], left.lb[0], left.ub[0]], [-0.5, 1.0, -0.5, 1.5])
+    found, bounds = presolved.dual(np.array([y]), np.array([z, 0.0]))
+    assert found.tolist() == [0.0, max(y, 0.0) / 2.0, max(-y, 0.0), max(z, 0.0) / 2.0, max(-z, 0.0) / 4.0]
+    assert not bounds.any()
+
+
 CURVED = np.vstack([np.eye(8) + 1.0, np.zeros((3, 8))])  # F of P = F F', in the first eight of eleven variables
 
 
