@@ -67,7 +67,7 @@ def test_a_program_in_the_memory_of_another_has_its_own_bits(first, second):
         memories.append(left())
     # two parallel rows count as one in the KKT system, of which the sizes are others then
     assert len({id(memory) for memory in memories[:2]} & {id(memory) for memory in memories[2:]}) == 0
-    if (first == "dense") == (second == "dense"):
+    if first == second:
         assert memories[0] is memories[1] and memories[2] is memories[3] is memories[4]
 
 
