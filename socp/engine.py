@@ -180,7 +180,7 @@ class Engine(SetUpOnce):
         started = time.perf_counter()
         with self._threads:
             if self.form.rescale(program, self.settings.equilibrate):
-                if self.plan.backend == "low rank":  # whose factors of P are in the units of before
+                if self.plan.backend == "low rank" and not self.kkt.still_fits():  # the rank of a full P is known once
                     return self._set_up(program)
                 self.kkt.refresh()
                 self._fallbacks = None

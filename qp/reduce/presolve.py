@@ -25,7 +25,7 @@ from socp.problem.hessian import keep_entries
 from socp.problem.settings import Settings
 
 from ..problem.program import QuadraticProgram
-from .removal import ROWS, Removed, look_for_more, number, postsolve, remove_rows
+from .removal import ROWS, Removed, look_for_more, number_kept, postsolve, remove_rows
 
 CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in presolve, and how far at most
 
@@ -118,7 +118,7 @@ def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
     """The rows of A that are kept, of which there are so many."""
     indptr, indices, data = np.empty_like(A.indptr), np.empty_like(A.indices), np.empty_like(A.data)
     rows, columns = np.empty(kept.size, INT), np.arange(A.shape[1])
-    number(kept, rows)
+    number_kept(kept, rows)
     entries = keep_entries(A.indptr, A.indices, A.data, rows, columns, indptr, indices, data)
     return csc(data[:entries], indices[:entries], indptr, (count, A.shape[1]))
 

@@ -111,7 +111,7 @@ def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Remove
 
 
 @kernel
-def number(kept: Bools, place: Ints) -> None:
+def number_kept(kept: Bools, place: Ints) -> None:
     """place := the number of each row among those that are kept, -1 of the others."""
     count = 0
     for i in range(kept.size):

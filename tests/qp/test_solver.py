@@ -161,14 +161,6 @@ def test_printed_and_pickled():
 # ---- update
 
 
-def test_a_dense_hessian_that_becomes_sparse_and_back():
-    full = np.array([[2.0, 1, 1], [1, 2, 1], [1, 1, 2]])
-    solver = Solver(QuadraticProgram(full, [1, 1, 1]))
-    assert solver.solve().objective == pytest.approx(-0.375)
-    solver.update(P_data=np.diag([1.0, 2, 3]))
-    assert solver.solve().objective == pytest.approx(-0.5 * (1 + 1 / 2 + 1 / 3))
-
-
 @pytest.mark.parametrize("change, message", [
     ({"q": [1.0]}, "q"), ({"q": [1.0, np.nan]}, "q must be finite"), ({"l": [9.0]}, "l must be at most u"),
     ({"lb": 2.0}, "lb must be at most ub"), ({"ub": [1.0]}, "ub must have 2 entries"),

@@ -137,6 +137,19 @@ def test_sides_become_bounds():
     np.testing.assert_array_equal(program.ub, [2, 9, 9])  # the given one is as it was
 
 
+@pytest.mark.parametrize("y", [0.3, -0.3, 2.0, -2.0, 0.0])
+@pytest.mark.parametrize("z", [0.3, -0.3, 2.0, -2.0, 0.0])
+def test_each_side_of_a_row_and_of_a_variable_has_a_row_of_its_own(y, z):
+    rows = [[1, 1], [2, 2], [-1, -1], [2, 0], [-4, 0]]
+    program = QuadraticProgram(None, [1.0, 1.0], rows, [-5, *4 * [-INF]], [5, 2, 0.5, 3, 2], lb=-9.0, ub=9.0)
+    presolved = Presolve(program)
+    left = presolved.program
+    np.testing.assert_array_equal([left.l[0], left.u[0], left.lb[0], left.ub[0]], [-0.5, 1.0, -0.5, 1.5])
+    found, bounds = presolved.dual(np.array([y]), np.array([z, 0.0]))
+    assert found.tolist() == [0.0, max(y, 0.0) / 2.0, max(-y, 0.0), max(z, 0.0) / 2.0, max(-z, 0.0) / 4.0]
+    assert not bounds.any()
+
+
 CURVED = np.vstack([np.eye(8) + 1.0, np.zeros((3, 8))])  # F of P = F F', in the first eight of eleven variables
 
 
@@ -305,20 +318,6 @@ def test_presolves_fit_that_leave_the_same_rows():
     assert first.fits(presolved(3.0 * A)) and nothing.fits(all_three)
     for one, two in ((first, other), (first, nothing)):
         assert not one.fits(two) and not two.fits(one)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_infeasible_beside_what_is_left_out(seed):
-    rng = np.random.default_rng(seed)
-    base = padded(planted_quadratic(rng, n=6)[0], rng)
-    row = rng.normal(size=base.n)
-    A = sp.vstack([base.A, row[None], -2.0 * row[None] + 0.5 * base.A[[0]].toarray()])
-    # row'x >= high and row'x <= low through another row
-    worst = 1e3
-    l, u = np.r_[base.l, worst, worst], np.r_[base.u, INF, INF]
-    bounded = QuadraticProgram(base.P, base.q, A, l, u, np.maximum(base.lb, -50.0), np.minimum(base.ub, 50.0))
-    check(bounded, qp.solve(bounded, presolve=False), "primal_infeasible")
-    solve_and_check(bounded, "primal_infeasible")
 
 
 def test_unbounded_beside_what_is_left_out():

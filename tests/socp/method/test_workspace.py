@@ -67,7 +67,7 @@ def test_a_program_in_the_memory_of_another_has_its_own_bits(first, second):
         memories.append(left())
     # two parallel rows count as one in the KKT system, of which the sizes are others then
     assert len({id(memory) for memory in memories[:2]} & {id(memory) for memory in memories[2:]}) == 0
-    if (first == "dense") == (second == "dense"):
+    if first == second:
         assert memories[0] is memories[1] and memories[2] is memories[3] is memories[4]
 
 
@@ -145,6 +145,30 @@ def test_other_places_in_programs_of_the_same_sizes_are_seen(changed):
         check_same(solution, alone(qp.Solver, asked, **settings))
     assert [memory is memories[0] for memory in memories] == [True, True, False, False, False]
     assert memories[2] is memories[3] is not memories[4]
+
+
+def test_a_low_rank_is_taken_where_its_rank_and_what_is_held_are_the_same():
+    rng = np.random.default_rng(4)
+
+    def program(rank, first, d, n=40):
+        """Three quarters of the variables have a bound, from `first` on, the others d in P."""
+        lb, ub, held = np.full(n, -np.inf), np.full(n, np.inf), (np.arange(n) + first) % n < 30
+        lb[held], ub[held & (np.arange(n) % 2 > 0)] = 0.0, 1.0
+        P = socp.LowRank(rng.normal(size=(n, rank)), np.where(held, 0.0, d))
+        return qp.QuadraticProgram(P, rng.normal(size=n), rng.normal(size=(2, n)), 0.0, [0.0, 1.0], lb, ub)
+
+    kinds = [(3, 0, 1.0), (3, 0, 2.0), (3, 8, 1.0), (4, 0, 1.0), (4, 0, 1.0), (4, 0, 0.0), (3, 0, 1.0)]
+    memories = []
+    for kind in kinds:
+        asked = program(*kind)
+        solution = qp.solve(asked, active_set=False)
+        check_same(solution, alone(qp.Solver, asked, active_set=False))
+        assert ("rank" in str(solution.plan)) == (kind[2] > 0.0)  # what nothing holds has no D^-1
+        memories.append(left())
+        linear = qp.QuadraticProgram(None, *(getattr(asked, name) for name in ("q", "A", "l", "u", "lb", "ub")))
+        qp.solve(linear, active_set=False)  # of the same sizes, and in memory of another kind
+    first, other = memories[0], memories[3]
+    assert [memory is first for memory in memories[:3]] == [True] * 3 and memories[4] is other is not first
 
 
 def test_cone_programs():
