@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from ..base.ascent import ascend
+from ..base.progress import ascend
 from ..base.validation import check_number
 from .generative import estimated_priors, log_dirichlet, quiet_log, warn_unless_converged
 from .normal import (

@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ..base.ascent import ascend
 from ..base.estimator import Estimator
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import NonNegative, parameters
+from ..base.progress import ascend
 from ..base.validation import as_generator, as_weights, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions

@@ -104,7 +104,7 @@ EXCLUDED = {name: values for names, values in (
     ("alpha coupling epsilon nu phi pseudocount rho tol var_smoothing", (-1.0, "small")), ("coef0", ("x", 1j)),
     ("max_iter", (-1, 0.5, "few")), ("n_draws n_init n_states n_topics threads", (0, 0.5, "few")),
     ("covariance decision_function_shape divisor inference init loss method multi_class", ("word", None)),
-    ("observations predictive solver theta training", ("word", None)), ("degree", (-1, 1.5)),
+    ("observations predictive scoring solver theta training", ("word", None)), ("degree", (-1, 1.5)),
     ("shrinkage verbose", (-1.0, "x")), ("gamma", ("wide", -1.0)),
 ) for name in names.split()}  # fmt: skip
 WEIGHTED = ["SVC", "BilevelClassifier", "LogisticRegression", "LinearDiscriminant", "SVCCV", "NuSVC"]
