@@ -125,18 +125,6 @@ def test_nothing_found_is_the_program_itself():
     assert Presolve(padded(program, rng), wanted=False).kept is None
 
 
-def test_sides_become_bounds():
-    program = QuadraticProgram(
-        None, [1.0, 1.0, 1.0], [[2, 0, 0], [0, -1, 0], [0, 0, 0], [1, 1, 1], [-2, -2, -2]],
-        [2, -8, -1, -INF, -8], [6, INF, 1, 5, INF], lb=[-INF, 0, 0], ub=[2, 9, 9],
-    )  # fmt: skip
-    left = Presolve(program).program
-    np.testing.assert_array_equal(left.A.toarray(), [[1, 1, 1]])
-    np.testing.assert_array_equal([left.l, left.u], [[-INF], [4]])
-    np.testing.assert_array_equal([left.lb, left.ub], [[1, 0, 0], [2, 8, 9]])
-    np.testing.assert_array_equal(program.ub, [2, 9, 9])  # the given one is as it was
-
-
 @pytest.mark.parametrize("y", [0.3, -0.3, 2.0, -2.0, 0.0])
 @pytest.mark.parametrize("z", [0.3, -0.3, 2.0, -2.0, 0.0])
 def test_each_side_of_a_row_and_of_a_variable_has_a_row_of_its_own(y, z):
