@@ -308,13 +308,6 @@ def test_presolves_fit_that_leave_the_same_rows():
         assert not one.fits(two) and not two.fits(one)
 
 
-def test_unbounded_beside_what_is_left_out():
-    A = [[1.0, 0, 0, 0], [0, 0, 0, 0], [1, -1, 0, 0], [2, -2, 0, 0]]
-    program = QuadraticProgram(None, [0.0, 0, 0, -1], A, [1, -1, 0, 0], [1, 1, INF, INF], lb=[-INF, -INF, 0, 0])
-    solution = solve_and_check(program, "dual_infeasible")
-    np.testing.assert_allclose(solution.x, [0, 0, 0, 1], atol=1e-9)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_updates(seed):
     rng = np.random.default_rng(seed)
