@@ -116,7 +116,9 @@ def test_updates_of_what_is_not_there():
     solver = Solver(ConeProgram([1.0, 1.0], **BOX))
     with pytest.raises(ProgramError, match="P_data came, but the program has no P"):
         solver.update(P_data=[1.0])
+    layout = solver.program.cone_layout
     solver.update(A_data=[], b=[])
+    assert solver.program.cone_layout is layout
     assert solver.solve().objective == pytest.approx(0.0, abs=1e-7)
     with pytest.raises(ProgramError, match="P_data does not go with a LowRank P"):
         Solver(ConeProgram([1.0], P=LowRank([[1.0]]))).update(P_data=[1.0])

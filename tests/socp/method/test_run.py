@@ -449,7 +449,9 @@ def test_candidates_for_a_certificate_in_turn(hard):
     """Two of the iterate; near an unbounded ray two directions more, and what is nearest to all four."""
     solver = Solver(hard)
     run = Run(hard, solver._state, solver.settings, False, None)
+    run.state.newton.last_dtau = 9.0  # of a run before
     begin(run.state)
+    assert run.state.newton.last_dtau == 1.0
     tol, far = run.state.tol_infeasible, FAR_RAY * run.state.tol_infeasible
     for errors, unbounded, count in (
         ((far, np.inf), True, 8), ((np.inf, far), True, 8), ((1.01 * far, np.inf), True, 2), ((far, far), False, 2),

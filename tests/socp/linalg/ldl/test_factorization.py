@@ -205,6 +205,9 @@ def test_room_is_asked_for_the_numbers_of_the_factor(monkeypatch, method):
     for K in (grid_laplacian(20, 20), random_spd(60, 1.0, 0)):
         ldl = LDL(*upper(K)[:2], np.ones(K.shape[0]), method=method)
         assert 8 * ldl.nnz <= asked.pop() <= 3 * 8 * (ldl.nnz + K.shape[0])
+    monkeypatch.setattr(factorization, "perf_counter", iter([10.0, 13.0, 20.0]).__next__)
+    ldl = LDL(*upper(K)[:2], np.ones(K.shape[0]), method=method)
+    assert (ldl.ordering_time, ldl.symbolic_time) == (3.0, 7.0)
 
 
 def test_method_is_chosen_from_the_counts():
