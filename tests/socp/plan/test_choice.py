@@ -17,7 +17,7 @@ from socp.form.standard import StandardForm
 from socp.kkt.dense import DenseKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method.run import Run
-from socp.plan.choice import decide
+from socp.plan.choice import decide, is_held
 from socp.plan.costs import COSTS, dense_seconds, low_rank_seconds, sparse_seconds
 from socp.plan.plan import Plan
 from tests.support.data import data_folder
@@ -129,6 +129,9 @@ def test_the_seconds_that_are_compared_are_those_of_the_sizes(is_kept):
         "sparse": sparse_seconds(n, rows, form.entries - form.bounds, table, P_entries=n**2),
     }  # fmt: skip
     assert plan.seconds == pytest.approx(expected, rel=1e-12)
+    for rows, d, held in ((n, 0.0, True), (n - 1, 0.0, False), (0, 1.0, True), (n - 1, np.eye(n)[-1], True)):
+        bounds = ConeProgram(np.ones(n), -np.eye(n)[:rows], np.ones(rows), [NonNeg(rows)], P=LowRank(F, d))
+        assert is_held(StandardForm(bounds)) == held, (rows, d)
 
 
 def test_plans_read_aloud():
