@@ -68,6 +68,9 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         For "cv", how many folds of distinct samples: those that are equal, with equal explanations, are in one fold, as
         a copy among the training samples would tell of the one held out.  Neither copies in place of weights nor the
         order of the samples change them.  Or the places of each fold's samples.
+    scoring
+        What "cv" compares: the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), which is 0 where that is 0 / 0,
+        of the second of two classes, the mean of all classes where there are more.
 
     Attributes
     ----------
@@ -88,13 +91,12 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     Q_ : float
         Q, or what cross-validation chose; 0 where there is no explanation to choose it by.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
-        For "cv" and explanations: what was tried, and the share of right answers on each fold.
+        For "cv" and explanations: what was tried, and its `scoring` on each fold.
 
     Examples
     --------
     The second feature separates these four points better, but the explanation says that only the first matters.
 
-    >>> import numpy as np
     >>> from models import ExplanationAugmentedSVC
     >>> X, y = np.array([[1.0, 3.0], [2.0, 3.0], [-1.0, -3.0], [-2.0, -3.0]]), [1, 1, 0, 0]
     >>> for Q in (0.0, 0.1, np.inf):
@@ -112,6 +114,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     kernel: KernelChoice = "linear"
     explain: Any = None
     Q_series: Any = None
+    scoring: Literal["accuracy", "f1"] = "accuracy"
     cv: Any = 5
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, explanations: Any = None) -> ExplanationAugmentedSVC:
@@ -175,9 +178,21 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
             for c, Q in enumerate(self.Q_candidates_):
                 decisions = np.column_stack([margin.machine(Q).decisions(test) for margin in margins])
                 found = winners(decisions, self.classes_.size, self.multi_class)
-                self.Q_scores_[c, f] = np.average(found == samples.codes[test], weights=samples.weights[test])
+                self.Q_scores_[c, f] = self._scored(samples.codes[test], found, samples.weights[test])
         best = self.Q_scores_.mean(axis=1).round(12).argmax() if folds else factors.size // 2
         return float(self.Q_candidates_[best])
+
+    def _scored(self, codes: np.ndarray, found: np.ndarray, weights: np.ndarray) -> float:
+        """`scoring` of the classes `found` for samples of these classes."""
+        if self.scoring == "accuracy":
+            return float(np.average(found == codes, weights=weights))
+        both, answered, there = (
+            np.bincount(of, weights * counted, self.classes_.size)
+            for of, counted in ((codes, found == codes), (found, True), (codes, True))
+        )
+        sums = answered + there
+        by_class = np.divide(2.0 * both, sums, out=np.zeros(sums.size), where=sums > 0.0)
+        return float(by_class[1] if sums.size == 2 else by_class.mean())
 
     def _keep(self, X: Any, V: Any, codes: np.ndarray, found: list[ExplainedMachine]) -> None:
         def of_all(name: str, places: str, size: int) -> np.ndarray:

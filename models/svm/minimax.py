@@ -60,7 +60,6 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import MinimaxProbabilityClassifier
     >>> X, y = [[-3.0], [-1.0], [1.0], [5.0]], [0, 0, 1, 1]  # means -2 and 3, standard deviations 1 and 2
     >>> machine = MinimaxProbabilityClassifier(rho=0.0).fit(X, y)
@@ -76,13 +75,14 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
     kappa_: np.ndarray = fitted()
     worst_case_error_: np.ndarray = fitted()
 
-    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
-        self.kappa_ = np.maximum(super()._fit_programs(X, y, sample_weight) - self.nu, 0.0)
+    def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+        self.kappa_ = np.empty(0)
+        machines = super()._find_machines(X, codes, weights)
+        self.kappa_ = np.maximum(self.kappa_ - self.nu, 0.0)
         self.worst_case_error_ = 1.0 / (1.0 + self.kappa_**2)
-        return self.kappa_
+        return machines
 
-    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """w, b and kappa of the machine with signs y."""
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         means, roots, scale = self._moments(as_dense(X), y, weights)
         d = (means[1] - means[0]) / scale
         length = float(np.linalg.norm(d))
@@ -95,9 +95,9 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
         else:
             w, radii = self._direction(d / length, [R / unit for R in roots])
             w, radii = w / length, radii * unit / length
-        kappa = 1.0 / radii.sum() if radii.sum() > 0.0 else np.inf
-        share = radii[0] / radii.sum() if radii.sum() > 0.0 else 0.5
-        return w / scale, float(-(w / scale) @ means[0] - share), kappa
+        total = radii.sum()
+        self.kappa_ = np.append(self.kappa_, 1.0 / total if total > 0.0 else np.inf)
+        return np.append(w / scale, -(w / scale) @ means[0] - (radii[0] / total if total > 0.0 else 0.5))
 
     def _direction(self, d: np.ndarray, roots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """w and the |Sigma_i^(1/2) w| with w'd = 1."""

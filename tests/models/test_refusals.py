@@ -18,6 +18,7 @@ COUNTS, FEW = corpus(0), np.where(np.arange(60) < 6, 1, -1)
 TWELVE = np.random.default_rng(0).poisson(2.0, (60, 12))
 APART = separable()
 BOX = np.vstack([np.eye(3), -np.eye(3)]), np.ones(6)
+NAN_BOX = BOX[0], np.append(np.nan, np.ones(5))
 TASKS = {"tasks": np.array(["a", "b", "c"])[np.arange(60) % 3]}
 INDEFINITE = lambda A, B: -(A @ B.T)  # noqa: E731
 MINUS_ONE = lambda A, B: -np.eye(A.shape[0], B.shape[0])  # noqa: E731
@@ -43,10 +44,9 @@ REFUSED = [
     ("KnowledgeSVC", {"knowledge": "x > 1"}, "knowledge must be a list"),
     ("KnowledgeSVC", {"knowledge": [BOX]}, r"knowledge\[0\] must be a triple", APART),
     ("KnowledgeSVC", {"knowledge": [(np.eye(2), np.ones(2), 1)]}, r"must have a D of shape \(rows, 3\)", APART),
+    ("KnowledgeSVC", {"knowledge": [(*NAN_BOX, 1)]}, r"knowledge\[0\] must be finite", APART),
     ("KnowledgeSVC", {"knowledge": [(*BOX, 5)]}, r"knowledge\[0\] is about the class 5", APART),
     ("MultiTaskSVC", {"kernel": "precomputed"}, "'precomputed' came"),
-    ("MultiTaskSVC", {"task_column": 4}, "task_column must be one of the 4 columns"),
-    ("MultiTaskSVC", {"task_column": 0}, "both given", (X, Y), TASKS),
     ("MultiTaskSVC", {}, "Only binary classification", (X, np.arange(60) % 3), TASKS),
     ("MultiTaskSVC", {}, "tasks has 5", (X, Y), {"tasks": np.zeros(5)}),
     ("SVCCV", {"Cs": []}, "Cs must hold positive finite numbers"),
@@ -104,7 +104,7 @@ EXCLUDED = {name: values for names, values in (
     ("alpha coupling epsilon nu phi pseudocount rho tol var_smoothing", (-1.0, "small")), ("coef0", ("x", 1j)),
     ("max_iter", (-1, 0.5, "few")), ("n_draws n_init n_states n_topics threads", (0, 0.5, "few")),
     ("covariance decision_function_shape divisor inference init loss method multi_class", ("word", None)),
-    ("observations predictive solver theta training", ("word", None)), ("degree", (-1, 1.5)),
+    ("observations predictive scoring solver theta training", ("word", None)), ("degree", (-1, 1.5)),
     ("shrinkage verbose", (-1.0, "x")), ("gamma", ("wide", -1.0)),
 ) for name in names.split()}  # fmt: skip
 WEIGHTED = ["SVC", "BilevelClassifier", "LogisticRegression", "LinearDiscriminant", "SVCCV", "NuSVC"]

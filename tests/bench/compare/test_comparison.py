@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import socp
@@ -127,6 +128,10 @@ def test_the_worst_answer_of_a_batch_is_what_was_asked(group, monkeypatch):
         answer, asked, size = many.measure(solver, program, 1e-8)
         assert answer.note == "" and size == 3 and 0.0 < answer.seconds < 1.0
         assert verify(asked, answer.x, answer.y, answer.z).solved(1e-6), solver
+    batch, calls = many._BATCHES["centralpath"](program, np.ones((3, program.n)), 1e-8), []
+    monkeypatch.setitem(many._BATCHES, "centralpath", lambda *_: (lambda: calls.append(batch[0]()), batch[1]))
+    many.measure("centralpath", program, 1e-8)
+    assert len(calls) == 2  # the first is not counted
 
 
 @pytest.fixture

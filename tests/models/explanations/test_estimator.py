@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -221,19 +222,27 @@ def test_without_confidence_among_the_candidates_the_plain_machine_can_be_chosen
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_candidates_are_compared_by_the_weighted_share_of_right_answers(classes):
+def test_candidates_are_compared_by_f1_where_that_is_asked(classes):
     X, y = two_classes(60, 6, noise=1.5) if classes == 2 else (part[::3] for part in wine(3))
     mask = explained(X)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
-    machine = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0, 1.0, 16.0], C=0.1)
+    machine = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0, 1.0, 16.0], scoring="f1", C=0.1)
     machine.fit(X, y, explanations=mask, sample_weight=weights)
     folds = folds_of(X, mask, np.unique(y, return_inverse=True)[1])
+    how = {"pos_label": machine.classes_[1]} if classes == 2 else {"average": "macro"}
     for c, Q in enumerate(machine.Q_candidates_):
         for f, (train, held_out) in enumerate(folds):
             fold = ExplanationAugmentedSVC(Q=Q, C=0.1).fit(X[train], y[train], weights[train], explanations=mask[train])
-            assert machine.Q_scores_[c, f] == pytest.approx(fold.score(X[held_out], y[held_out], weights[held_out]))
+            expected = f1_score(y[held_out], fold.predict(X[held_out]), sample_weight=weights[held_out], **how)
+            assert machine.Q_scores_[c, f] == pytest.approx(expected)
     means = machine.Q_scores_.mean(axis=1)
     assert machine.Q_ == machine.Q_candidates_[np.flatnonzero(means > means.max() - 1e-9)[0]]
+
+
+def test_f1_is_zero_where_no_article_is_found_and_none_is_there():
+    machine = ExplanationAugmentedSVC(scoring="f1").fit(*two_classes(30, 4))
+    none = np.zeros(4, dtype=np.int64)
+    assert machine._scored(none, none, np.ones(4)) == 0.0
 
 
 def test_good_explanations_help_when_there_are_few_examples():

@@ -269,6 +269,14 @@ def test_the_decrement_is_relative_to_the_value(is_sampled):
         assert one.converged and 1e-6 * (1.0 + near.value) < one.decrement <= 1e-6 * (1.0 + abs(one.value))
 
 
+def test_the_sampled_hessian_is_renewed_while_the_value_is_far_from_its_least():
+    for more in (0.0, 1e7):  # beside a large value it is near from the beginning
+        made, start = [], np.array([3.0, -2.5, 2.0])
+        inverse_at = lambda point: made.append(point) or (lambda v: 0.05 * v)  # noqa: B023, E731
+        found = minimize_sampled(lambda theta: Valley(theta, more), inverse_at, start, 0.0, 12, [])  # noqa: B023
+        assert found.iterations > 8 and (len(made) > 1) == (more == 0.0)
+
+
 @pytest.mark.parametrize("bias", [0.0, 2.0])
 @pytest.mark.parametrize("columns", [0, 1, 7])
 def test_add_gram(columns, bias):

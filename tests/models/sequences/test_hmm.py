@@ -251,7 +251,7 @@ def test_random_paths_do_not_enter_impossible_states():
     alpha = np.array([[0.3, 0.7, 0.0], [0.1, 0.9, 0.0]])
     uniforms = np.array([[np.nextafter(1.0, 0.0)] * 2, [1.0, 1.0], [0.0, 0.0]])
     paths = np.empty((3, 2), dtype=np.int64)
-    random_paths(0, 2, np.eye(3), alpha, uniforms, paths)
+    random_paths(np.eye(3), alpha, uniforms, paths)
     assert paths.tolist() == [[1, 1], [1, 1], [0, 0]]
 
 
@@ -290,7 +290,7 @@ def test_random_paths_follow_the_posterior():
     weights = enumerate_paths(model, x)
     alpha = model._filter(model._batch([x]))[0]
     draws = np.empty((200_000, 3), dtype=np.int64)
-    random_paths(0, 3, model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)
+    random_paths(model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)
     frequency = np.bincount(draws @ [9, 3, 1], minlength=27) / len(draws)
     expected = np.array([weights[path] for path in itertools.product(range(3), repeat=3)]) / sum(weights.values())
     assert abs(frequency - expected).max() < 5 * 0.5 / np.sqrt(len(draws))

@@ -125,18 +125,6 @@ def test_nothing_found_is_the_program_itself():
     assert Presolve(padded(program, rng), wanted=False).kept is None
 
 
-def test_sides_become_bounds():
-    program = QuadraticProgram(
-        None, [1.0, 1.0, 1.0], [[2, 0, 0], [0, -1, 0], [0, 0, 0], [1, 1, 1], [-2, -2, -2]],
-        [2, -8, -1, -INF, -8], [6, INF, 1, 5, INF], lb=[-INF, 0, 0], ub=[2, 9, 9],
-    )  # fmt: skip
-    left = Presolve(program).program
-    np.testing.assert_array_equal(left.A.toarray(), [[1, 1, 1]])
-    np.testing.assert_array_equal([left.l, left.u], [[-INF], [4]])
-    np.testing.assert_array_equal([left.lb, left.ub], [[1, 0, 0], [2, 8, 9]])
-    np.testing.assert_array_equal(program.ub, [2, 9, 9])  # the given one is as it was
-
-
 @pytest.mark.parametrize("y", [0.3, -0.3, 2.0, -2.0, 0.0])
 @pytest.mark.parametrize("z", [0.3, -0.3, 2.0, -2.0, 0.0])
 def test_each_side_of_a_row_and_of_a_variable_has_a_row_of_its_own(y, z):
@@ -318,13 +306,6 @@ def test_presolves_fit_that_leave_the_same_rows():
     assert first.fits(presolved(3.0 * A)) and nothing.fits(all_three)
     for one, two in ((first, other), (first, nothing)):
         assert not one.fits(two) and not two.fits(one)
-
-
-def test_unbounded_beside_what_is_left_out():
-    A = [[1.0, 0, 0, 0], [0, 0, 0, 0], [1, -1, 0, 0], [2, -2, 0, 0]]
-    program = QuadraticProgram(None, [0.0, 0, 0, -1], A, [1, -1, 0, 0], [1, 1, INF, INF], lb=[-INF, -INF, 0, 0])
-    solution = solve_and_check(program, "dual_infeasible")
-    np.testing.assert_allclose(solution.x, [0, 0, 0, 1], atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from socp.kkt.base import gmres
-from socp.kkt.policy import PRECISE
 from socp.linalg.refinement import KRYLOV_STEPS, SLOW
 from tests.support.kkt_systems import solve_precisely, symmetric, system
 
@@ -19,21 +18,6 @@ def solve(K, M, rhs, steps=10):
     assert left == pytest.approx(norm / max(np.abs(rhs).max(initial=0.0), 1e-300), rel=1e-6, abs=1e-14)
     assert kkt.refinements == kkt.solves[0]
     return out, kkt.residual_norm[0], kkt.refinements
-
-
-def test_exact_factors_need_no_step():
-    rng = np.random.default_rng(0)
-    K, rhs = symmetric(rng, 6, 6.0), rng.normal(size=6)
-    out, _, count = solve(K, K, rhs)
-    np.testing.assert_allclose(out, np.linalg.solve(K, rhs), rtol=1e-12)
-    assert count == 0
-
-
-def test_refinement_removes_a_small_perturbation():
-    rng = np.random.default_rng(1)
-    K, rhs = symmetric(rng, 8, 8.0), rng.normal(size=8)
-    _, norm, count = solve(K, K + 1e-3 * np.eye(8), rhs)
-    assert norm <= PRECISE * np.abs(rhs).max() and 1 <= count <= 5
 
 
 @pytest.mark.parametrize("large", [1e3, 1e6])
@@ -66,13 +50,6 @@ def test_what_a_singular_matrix_does_not_see_is_not_added_twice():
     for right in (np.array([1.0, 1.0]), np.array([1.0, 3.0]), np.array([2.0, 1.0])):
         out, _, _ = solve(K, M, right)
         assert out[1] == pytest.approx(right[1] / 1e-6, rel=1e-5)
-
-
-def test_zero_right_hand_side():
-    out, norm, count = solve(np.eye(4), np.eye(4), np.zeros(4))
-    assert (norm, count) == (0.0, 0)
-    np.testing.assert_array_equal(out, 0.0)
-    assert solve(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))[1] == 0.0
 
 
 @pytest.mark.parametrize("large", [0.0, 1e3])
@@ -122,17 +99,18 @@ def test_gmres_ends_where_nothing_more_is_asked():
     assert counts[1] < counts[0]
 
 
-def test_gmres_gives_up_where_it_gains_nothing():
-    sizes = 10.0 ** -np.arange(0.0, 24.0, 2.0).repeat(2)
-    size = sizes.size  # of pairs of eigenvalues, the half of which takes more steps than there are
-    K, rhs, out = np.diag(sizes * np.tile([1.0, -1.0], size // 2)), np.ones(size), np.zeros(size)
-    kkt = system(K, np.eye(size))
+@pytest.mark.parametrize("gains", [True, False])
+def test_gmres_gives_up_half_way_where_it_gains_nothing(gains):
+    # eigenvalues from 1 to 100, or pairs down to 1e-22, the half of which takes more steps than there are
+    size, sizes = 24, 10.0 ** -np.arange(0.0, 24.0, 2.0).repeat(2)
+    K = np.diag(np.geomspace(1.0, 100.0, size) if gains else sizes * np.tile([1.0, -1.0], size // 2))
+    rhs, out, kkt = np.full(size, 3.0), np.zeros(size), system(K, np.eye(size))
     kkt.residual[:size] = rhs
-    kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
+    kkt.rhs_norm[0] = kkt.residual_norm[0] = 3.0
     kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
-    assert kkt.applied == KRYLOV_STEPS // 2
-    np.testing.assert_array_equal(out, np.zeros(size))
+    assert kkt.applied == (KRYLOV_STEPS if gains else KRYLOV_STEPS // 2)
+    np.testing.assert_array_equal(out, np.zeros(size))  # either leaves more than a hundredth
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
