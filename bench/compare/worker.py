@@ -75,6 +75,8 @@ def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable
 def _measured(
     about: dict[str, Any], threads: int, case: Any, program: Any, request: dict[str, Any], on_run: Callable[[], None]
 ) -> Any:
+    from socp.method import workspace
+
     from ..programs import many, repeated
     from ..programs.catalogue import MANY, REPEATED
     from .suite import VERIFIED_TOL, measured
@@ -88,9 +90,11 @@ def _measured(
     elif case.source == MANY:
         result, asked, runs = many.measure(solver, program, tol, own)
     else:
+        workspace.forget()
         result, runs = call(program, tol, limit), 1
         while runs < RUNS and result.x is not None and result.seconds < SHORT:
             on_run()
+            workspace.forget()  # of the run before, which has analyzed the pattern
             again = call(program, tol, limit)
             result, runs = min(result, again, key=lambda a: a.seconds), runs + 1
     return measured(about, asked, result, VERIFIED_TOL, runs)

@@ -22,6 +22,7 @@ from bench.compare.measurement import Measurement, Record
 from bench.programs import catalogue, generate, many, repeated, small, tiny
 from bench.programs.catalogue import Case
 from bench.programs.sets import DataError
+from socp.method import workspace
 from tests.support import problem_sets
 
 ROOT = str(Path(__file__).resolve().parents[3])
@@ -204,16 +205,23 @@ def test_a_worker_measures_a_batch(monkeypatch):
     assert (found["verdict"], found["runs"]) == ("solved", 64)
 
 
-def test_a_worker_measures_ours_and_what_is_refused(tmp_path):
+def test_a_worker_measures_ours_and_what_is_refused(tmp_path, monkeypatch):
     (tmp_path / "broken.mat").write_text("not a MATLAB file")
-    runs = []
+    runs, analyses, solve = [], [], answer.solve
+
+    def noted(program, **settings):
+        analyses.append(len(workspace._pool.kept))
+        return solve(program, **settings)
+
+    monkeypatch.setattr(answer, "solve", noted)
 
     def measure(**case):
         request = {"case": case, "form": "", "tol": 1e-8, "limit": 5.0}
         return worker.measure("centralpath", 1, request, lambda: runs.append(1))
 
-    found = measure(name="mpc_3", source="generated", group="mpc", size=3)
+    found = measure(name="mpc_30", source="generated", group="mpc", size=30)
     assert (found["verdict"], found["runs"], len(runs)) == ("solved", 3, 3)
+    assert analyses == [0, 0, 0] and workspace._pool.kept  # no run finds the analysis of the one before
     found = measure(name="broken", source="file", path=str(tmp_path / "broken.mat"))
     assert (found["status"], found["verdict"]) == ("refused", "failed")
     assert "MATLAB" in found["note"] and str(tmp_path) not in found["note"]

@@ -17,9 +17,9 @@ HESSIANS = ["none", "dense", "sparse"]
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    workspace._pool.clear()
+    workspace.forget()
     yield
-    workspace._pool.clear()
+    workspace.forget()
 
 
 def quadratic(rng, kind="dense", parallel=False):
