@@ -23,7 +23,6 @@ from .answers import answer
 from .answers.verify import verify
 from .compare import (
     anatomy,
-    calibrate,
     comparison,
     derivatives,
     figures,
@@ -34,7 +33,7 @@ from .compare import (
     suite,
 )
 from .experiments import conduct, confirm, pages
-from .fuzz import batches, campaign, interrupts, trial
+from .fuzz import batches, campaign, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .tour import INTRODUCTION, tour
@@ -155,21 +154,6 @@ def _anatomy(options: argparse.Namespace) -> int:
 
 
 @_command(
-    "the costs that decide how to factorize, next to what is measured",
-    _option("--out", "the file", type=_file_to_write, default=Path("calibration.json")),
-)
-def _calibrate(options: argparse.Namespace) -> int:
-    print(calibrate.HEADER)
-    found = []
-    for rate in calibrate.rates():
-        found.append(rate)
-        print(rate.line(), flush=True)
-    calibrate.write(options.out, found)
-    print(f"written: {options.out} (the rates and the machine, as JSON)")
-    return 0
-
-
-@_command(
     "solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)",
     _option("file", "the file; its ending says what it is"),
     _switch("--verbose", "one line per iteration"),
@@ -251,13 +235,8 @@ def _compare(options: argparse.Namespace) -> int:
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
     sizes = options.sizes if options.name in catalogue.SIZES else "all"
-    settings = {
-        "set": options.name,
-        "sizes": sizes,
-        "tol": limits.tol,
-        "limit": limits.seconds,
-        "threads": limits.threads,
-    }
+    settings = {"set": options.name, "sizes": sizes}
+    settings |= {"tol": limits.tol, "limit": limits.seconds, "threads": limits.threads}
     new = measurement.Record(settings, measurement.versions(solvers), measurement.hardware(), missing)
     folder = Path(options.out or f"compare-{options.name}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -320,15 +299,10 @@ def _counts(options: argparse.Namespace) -> int:
     _option("--seed", "of all programs", type=_count(0), default=0),
     _option("--family", f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"),
     _option("--only", "one program of each family alone, by its number from 0 on", type=_count(0)),
-    _option("--interrupts", "instead, Ctrl-C N times in updates, iterates and fits each", type=_count(1), metavar="N"),
     _switch("--batches", "instead, batches by one and two threads in other orders"),
     _option("--out", "the folder for programs that failed", default="fuzz"),
 )
 def _fuzz(options: argparse.Namespace) -> int:
-    if options.interrupts is not None:
-        counts, wrong = interrupts.run(options.interrupts, options.seed)
-        print(*wrong, ", ".join(f"{count} interrupts of {kind}" for kind, count in counts.items()), sep="\n")
-        return 1 if wrong else 0
     seconds = math.inf if options.seconds is None and options.programs is not None else options.seconds or 60.0
     if options.batches:
         found, differing = batches.run(options.seed, seconds, options.programs, options.only)

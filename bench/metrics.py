@@ -10,62 +10,34 @@ With positives P, negatives N and those predicted as such P*, N*, each the sum o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 
-@dataclass(frozen=True)
-class Rates:
-    """The table of rates of a class, the positive one, against the rest; NaN is 0 / 0."""
+class Rates(NamedTuple):
+    """The right and wrong predictions of a class, the positive one, and of the rest."""
 
     true_positives: float
     false_positives: float
     false_negatives: float
     true_negatives: float
 
-    @property
-    def sensitivity(self) -> float:
-        """TP / P."""
-        return _ratio(self.true_positives, self.true_positives + self.false_negatives)
-
-    @property
-    def specificity(self) -> float:
-        """1 - FP / N."""
-        return 1.0 - self.false_positive_rate
-
-    @property
-    def false_positive_rate(self) -> float:
-        """FP / N."""
-        return _ratio(self.false_positives, self.false_positives + self.true_negatives)
-
-    @property
-    def false_negative_rate(self) -> float:
-        """FN / P."""
-        return 1.0 - self.sensitivity
-
-    @property
-    def precision(self) -> float:
-        """TP / P*."""
-        return _ratio(self.true_positives, self.true_positives + self.false_positives)
-
-    @property
-    def negative_predictive_value(self) -> float:
-        """TN / N*."""
-        return _ratio(self.true_negatives, self.true_negatives + self.false_negatives)
-
-    @property
-    def f1(self) -> float:
-        """2 TP / (2 TP + FP + FN)."""
-        wrong = self.false_positives + self.false_negatives
-        return _ratio(2.0 * self.true_positives, 2.0 * self.true_positives + wrong)
-
-    @property
-    def error(self) -> float:
-        """The share of wrong predictions."""
-        wrong = self.false_positives + self.false_negatives
-        return _ratio(wrong, wrong + self.true_positives + self.true_negatives)
+    def named(self) -> dict[str, float]:
+        """The table of rates by their names; NaN is 0 / 0."""
+        tp, fp, fn, tn = self
+        parts = {
+            "sensitivity": (tp, tp + fn),
+            "specificity": (tn, fp + tn),
+            "false positive rate": (fp, fp + tn),
+            "false negative rate": (fn, tp + fn),
+            "precision": (tp, tp + fp),
+            "negative predictive value": (tn, fn + tn),
+            "f1": (2.0 * tp, 2.0 * tp + fp + fn),
+            "error": (fp + fn, tp + fp + fn + tn),
+        }
+        return {name: part / whole if whole else float("nan") for name, (part, whole) in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -104,7 +76,7 @@ def roc(truth: Any, scores: Any) -> ThresholdCurve:
     Examples
     --------
     >>> curve = roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> curve.area, curve.rates(0.4).sensitivity
+    >>> curve.area, curve.rates(0.4).named()["sensitivity"]
     (0.75, 0.5)
     >>> curve.false_positive_rate.tolist(), curve.true_positive_rate.tolist()
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
@@ -186,7 +158,3 @@ def _ranked(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     return order, np.flatnonzero(np.r_[ranked[1:] != ranked[:-1], True])
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else float("nan")

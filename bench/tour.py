@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import peers
-from .answers import answer
-from .answers.answer import Answer
 from .answers.verify import Program, verify
+from .compare.measurement import OURS
 from .compare.suite import VERIFIED_TOL, nonzeros, verdict
 from .programs import generate
 
@@ -35,25 +34,17 @@ def tour(tol: float = 1e-8, time_limit: float = 5.0) -> bool:
     for number, (title, generated, size) in enumerate(STOPS, 1):
         program = generated(size, 0)
         print(f"{number}. {title}\n   {program!r}, {nonzeros(program)} nonzeros\n{HEADER}")
-        ours = answer.solve(program, tol=tol, time_limit=time_limit)
-        good &= _show(program, ours, promised=tol)
-        for solver in filter(peers.is_installed, peers.peers_for(program)):
-            _show(program, peers.solve(solver, program, tol, time_limit), promised=VERIFIED_TOL)
-        missing = [solver for solver in peers.peers_for(program) if not peers.is_installed(solver)]
-        if missing:
-            print(f"   not installed, skipped: {', '.join(missing)}")
-        print(flush=True)
+        takers = peers.peers_for(program)
+        for solver in (OURS, *filter(peers.is_installed, takers)):
+            result = peers.solve(solver, program, tol, time_limit)
+            found = verify(program, result.x, result.y, result.z)
+            worth = verdict(result.status, found, tol if solver == OURS else VERIFIED_TOL)
+            ray = result.status.is_infeasible
+            objective, error = ("-", found.certificate) if ray else (f"{found.objective:.8g}", found.worst)
+            words = f"{result.solver:12s} {result.status!s:17s} {objective:>14s} {error:9.1e} {result.iterations:6d}"
+            note = f" ({result.note})" if result.note else ""
+            print(f"   {words} {result.seconds:9.4f}  {worth}{note}", flush=True)
+            good &= solver != OURS or worth in ("solved", "certified")
+        missing = ", ".join(solver for solver in takers if not peers.is_installed(solver))
+        print(*([f"   not installed, skipped: {missing}"] if missing else []), "", sep="\n", flush=True)
     return good
-
-
-def _show(program: Program, result: Answer, promised: float) -> bool:
-    found = verify(program, result.x, result.y, result.z)
-    worth = verdict(result.status, found, promised)
-    error = found.certificate if result.status.is_infeasible else found.worst
-    objective = "-" if result.status.is_infeasible else f"{found.objective:14.8g}"
-    print(
-        f"   {result.solver:12s} {result.status!s:17s} {objective:>14s} {error:9.1e} {result.iterations:6d} "
-        f"{result.seconds:9.4f}  {worth}" + (f" ({result.note})" if result.note else ""),
-        flush=True,
-    )
-    return worth in ("solved", "certified")

@@ -129,7 +129,8 @@ class Engine(SetUpOnce):
             form.check_convexity(program)
             if state is None or not state.kkt.take_form():
                 state = State(form, *build(form, decide(form, settings)))
-        timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
+                timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
+                form.is_pooled = False  # until this state is known to be worth leaving
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings, self._state, self._threads = form, timings, state, threads
         self._fallbacks: Fallbacks | None = None  # once a run has failed
@@ -179,7 +180,7 @@ class Engine(SetUpOnce):
         started = time.perf_counter()
         with self._threads:
             if self.form.rescale(program, self.settings.equilibrate):
-                if self.plan.backend == "low rank":  # whose factors of P are in the units of before
+                if self.plan.backend == "low rank" and not self.kkt.still_fits():  # the rank of a full P is known once
                     return self._set_up(program)
                 self.kkt.refresh()
                 self._fallbacks = None

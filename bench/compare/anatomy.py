@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import statistics
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -25,7 +26,6 @@ from ..answers.verify import Program
 from ..programs import generate, learning
 from ..programs.sets import DataError, read
 from . import measurement
-from .calibrate import best_seconds
 from .report import document, html_table
 from .tables import Table, markdown_lines, seconds
 
@@ -60,6 +60,16 @@ def names(wanted: str | None = None) -> tuple[str, ...]:
                 f"and one of the classes {', '.join(CLASSES)}"
             )
     return found
+
+
+def best_seconds(work: Callable[[], object], runs: int = 5) -> float:
+    """The shortest of some runs."""
+    seconds = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
 
 
 def dgemm_rate(order: int = 1000) -> float:

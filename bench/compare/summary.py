@@ -70,9 +70,16 @@ class Results:
 
     def best_peer(self, program: str) -> Measurement | None:
         """The fastest solved answer that is not ours."""
-        others = [self.best.get((program, solver)) for solver in self.solvers if solver != OURS]
-        solved = [m for m in others if m is not None and self.solved(m)]
-        return min(solved, key=lambda m: m.seconds, default=None)
+        return self._fastest(program, [solver for solver in self.solvers if solver != OURS])
+
+    def least_seconds(self, program: str) -> float:
+        """The time of the fastest solved answer; infinite where there is none."""
+        best = self._fastest(program, self.solvers)
+        return best.seconds if best else np.inf
+
+    def _fastest(self, program: str, solvers: Iterable[str]) -> Measurement | None:
+        answers = (self.best.get((program, solver)) for solver in solvers)
+        return min((m for m in answers if m and self.solved(m)), key=lambda m: m.seconds, default=None)
 
 
 @dataclass(frozen=True)
@@ -148,10 +155,7 @@ def profile(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     The shares are of all programs that anyone was asked: a solver that does not take a program
     does not solve it.
     """
-    fastest = {}
-    for program in results.programs:
-        solved = [results.best.get((program, solver)) for solver in results.solvers]
-        fastest[program] = min((m.seconds for m in solved if m is not None and results.solved(m)), default=np.inf)
+    fastest = {program: results.least_seconds(program) for program in results.programs}
     steps = {}
     for solver in results.solvers:
         factors = sorted(

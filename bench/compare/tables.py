@@ -165,7 +165,7 @@ def all_times(results: Results) -> Table:
     rows = []
     for program in results.programs:
         found = [results.best.get((program, solver)) for solver in results.solvers]
-        fastest = min((m.seconds for m in found if m is not None and results.solved(m)), default=math.nan)
+        fastest = results.least_seconds(program)
         marks = [" *" if m is not None and m.seconds == fastest and results.solved(m) else "" for m in found]
         rows.append([program, *(outcome(m, results) + mark for m, mark in zip(found, marks))])
     return Table("All times", ["program", *results.solvers], rows, "*: the fastest")

@@ -56,13 +56,7 @@ def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable
     content: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in request["case"].items()}
     case = Case(**content)
     form = request["form"]
-    about: dict[str, Any] = {
-        "program": case.name,
-        "group": case.group,
-        "size": case.size,
-        "solver": solver,
-        "form": form,
-    }
+    about: Any = dict(program=case.name, group=case.group, size=case.size, solver=solver, form=form)
     program = None
     try:
         program = load(case, form)
@@ -81,6 +75,8 @@ def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable
 def _measured(
     about: dict[str, Any], threads: int, case: Any, program: Any, request: dict[str, Any], on_run: Callable[[], None]
 ) -> Any:
+    from socp.method import workspace
+
     from ..programs import many, repeated
     from ..programs.catalogue import MANY, REPEATED
     from .suite import VERIFIED_TOL, measured
@@ -94,9 +90,11 @@ def _measured(
     elif case.source == MANY:
         result, asked, runs = many.measure(solver, program, tol, own)
     else:
+        workspace.forget()
         result, runs = call(program, tol, limit), 1
         while runs < RUNS and result.x is not None and result.seconds < SHORT:
             on_run()
+            workspace.forget()  # of the run before, which has analyzed the pattern
             again = call(program, tol, limit)
             result, runs = min(result, again, key=lambda a: a.seconds), runs + 1
     return measured(about, asked, result, VERIFIED_TOL, runs)

@@ -19,7 +19,7 @@ from ..metrics import paired_p
 from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, Task
 from .setups import FIRST, SHARE_OF_TRAINING, TEXTS, Draw, Hyperplane, OnNewsgroups, accuracy, draw, in_words, setups
-from .shares import LEVEL, draw_lines, grid, grouped, mean_and_error, means_shown, panels, shown, standard_errors
+from .shares import LEVEL, curves, draw_lines, grid, grouped, means_shown, panels, shown, standard_errors
 
 SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 KINDS = {"bilevel": "bilevel gen/discr", "svm": "SVM", "multitask": "multi-task SVM", "lda": "LDA on 90 %"}
@@ -104,9 +104,9 @@ class Curves(OnNewsgroups):
         rows = 2 * len(grouped(runs, "text"))
         figure, places = panels(rows, 3, (11.0, 3.0 * rows), "accuracy, %", sharey=True)
         for axes, ((text, *setup), group) in zip(places.flat, grouped(runs, "text", "train", "test").items()):
-            curves = _curves(group)
-            line = np.mean([y for _, y, _ in curves.pop("lda")])
-            draw_lines(axes, {KINDS[kind]: curve for kind, curve in curves.items()}, STYLES.values(), xscale="log")
+            lines = dict(zip(KINDS.values(), curves(group, "samples", KINDS).values()))
+            line = np.mean([y for _, y, _ in lines.pop(KINDS["lda"])])
+            draw_lines(axes, lines, STYLES.values(), xscale="log")
             axes.axhline(line, color="gray", label=KINDS["lda"])
             axes.set_xlabel("training posts of the test task")
             axes.set_title(f"{in_words(*setup)} ({text})", fontsize=9)
@@ -117,7 +117,8 @@ class Curves(OnNewsgroups):
         """On every text for itself; a curve is the points of its sizes, posts first."""
         parts = []
         for text, own in grouped(runs, "text").items():
-            ends = {setup: _curves(group) for setup, group in grouped(own, "train", "test").items()}
+            setups = grouped(own, "train", "test").items()
+            ends = {setup: curves(group, "samples", KINDS) for setup, group in setups}
             leads = [
                 end["bilevel"][0][1] - end[kind][0][1]
                 for setup, end in ends.items()
@@ -233,12 +234,6 @@ def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:
     most = round(SHARE_OF_TRAINING * pool.size)
     hyperplane = discriminant(class_means(posts.X[pool[:most]], posts.signs(test, pool[:most])))
     return accuracy(posts, test, pool[most:], hyperplane)
-
-
-def _curves(runs: list[Result]) -> dict[str, list[tuple[float, float, float]]]:
-    """Of each kind and size, in order: the posts, the mean accuracy, and half its confidence interval."""
-    sizes = sorted(grouped(runs, "samples").items())
-    return {kind: [(n, *mean_and_error(run[kind] for run in group)) for n, group in sizes] for kind in KINDS}
 
 
 def _falls(runs: list[Result]) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..compare.tables import Table
 from .experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts
 from .setups import CONSTANTS, FIRST, TEXTS, OnNewsgroups, draw
-from .shares import draw_lines, grouped, mean_and_error, panels, shown
+from .shares import curves, draw_lines, grouped, panels, shown
 
 POSTS = 9
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)  # shares of the largest
@@ -96,7 +96,4 @@ class ParametersOfPrior(OnNewsgroups):
 
 def points(runs: list[Result], varied: str) -> list[tuple[float, float, float]]:
     """Of each value in order: its mean, the mean accuracy, and half its confidence interval."""
-    return [
-        (float(np.mean([run[varied] for run in group])), *mean_and_error(run["bilevel"] for run in group))
-        for _, group in sorted(grouped(runs, "value").items())
-    ]
+    return curves(runs, "value", ["bilevel"], varied)["bilevel"]

@@ -40,14 +40,8 @@ def conduct(
     how many runs of how many are done.
     """
     wanted = experiment.runs(repeats or experiment.repeats, quick)
-    head = {
-        "experiment": experiment.name,
-        "quick": quick,
-        "code": digest.code_of(experiment),
-        "version": __version__,
-        "date": today(),
-        "machine": hardware(),
-    }
+    made = {"code": digest.code_of(experiment), "version": __version__, "date": today(), "machine": hardware()}
+    head = {"experiment": experiment.name, "quick": quick, **made}
     path = folder / RUNS
     found, done = read(path)
     checked = confirmation(folder)

@@ -89,9 +89,9 @@ class CreditDefault(Experiment):
         figure, ((left, right),) = panels(1, 2, (10, 4.2))
         own = _own(runs, LDA, SEEN)[0]
         rates = [_rates(own, threshold) for threshold in THRESHOLDS]
-        left.plot(THRESHOLDS, [r.error for r in rates], "k-", label="overall error")
-        left.plot(THRESHOLDS, [r.false_negative_rate for r in rates], "b--", label="false negative rate")
-        left.plot(THRESHOLDS, [r.false_positive_rate for r in rates], "r:", label="false positive rate")
+        left.plot(THRESHOLDS, [r["error"] for r in rates], "k-", label="overall error")
+        for name, style in (("false negative rate", "b--"), ("false positive rate", "r:")):
+            left.plot(THRESHOLDS, [r[name] for r in rates], style, label=name)
         left.set(title="LDA", xlabel="threshold", ylabel="error rate", xlim=(0.0, 0.5), ylim=(0.0, None))
         left.legend()
         for model in classifiers():
@@ -105,8 +105,8 @@ class CreditDefault(Experiment):
     def verdict(self, runs: list[Result]) -> Verdict:
         own = _own(runs, LDA, SEEN)[0]
         missed = float(np.abs(_confusion(own, 0.5) - LECTURE).sum())
-        low = max(_rates(own, threshold).false_negative_rate for threshold in THRESHOLDS if threshold <= 0.1)
-        saved = low - _rates(own, 0.5).false_negative_rate
+        low = max(_rates(own, threshold)["false negative rate"] for threshold in THRESHOLDS if threshold <= 0.1)
+        saved = low - _rates(own, 0.5)["false negative rate"]
         return verdict_of(
             [
                 Part("the table of confusion: customers elsewhere", missed, "==", 0.0),
@@ -119,9 +119,9 @@ def _own(runs: list[Result], model: str, judged: str) -> list[Result]:
     return [run for run in runs if run["model"] == model and run["judged"] == judged]
 
 
-def _rates(run: Result, threshold: float) -> Rates:
+def _rates(run: Result, threshold: float) -> dict[str, float]:
     tn, fn, fp, tp = run["counts"][THRESHOLDS.index(threshold)]
-    return Rates(tp, fp, fn, tn)
+    return Rates(tp, fp, fn, tn).named()
 
 
 def _confusion(run: Result, threshold: float) -> np.ndarray:
@@ -130,14 +130,14 @@ def _confusion(run: Result, threshold: float) -> np.ndarray:
 
 
 def _rates_table(runs: list[Result], judged: str) -> Table:
-    names = ("error", "sensitivity", "specificity", "precision", "negative_predictive_value", "f1")
+    names = ("error", "sensitivity", "specificity", "precision", "negative predictive value", "f1")
     rows = []
     for model in classifiers():
         own = _own(runs, model, judged)
         area, half = mean_interval([run["area"] for run in own])
         for threshold in SHOWN:
             rates = [_rates(run, threshold) for run in own]
-            cells = [f"{100.0 * float(np.mean([getattr(r, name) for r in rates])):.2f}" for name in names]
+            cells = [f"{100.0 * float(np.mean([r[name] for r in rates])):.2f}" for name in names]
             spread = "" if np.isnan(half) else f" ± {half:.4f}"
             rows.append([model, f"{threshold:g}", *cells, f"{area:.4f}{spread}"])
     heads = ["model", "threshold", "error", "sensitivity", "specificity", "precision", "neg. pred.", "F1", "AUC"]

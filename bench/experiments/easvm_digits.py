@@ -16,7 +16,7 @@ the knowledge is true.  What is left open:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from models.svm.path import folds_of
 from ..compare.tables import Table
 from ..programs.sets import DataError
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import LEVEL, draw_lines, grid, grouped, mean_and_error, means_shown, panels, rows_of
+from .shares import LEVEL, curves, draw_lines, grid, grouped, means_shown, panels, rows_of
 from .strokes import ALPHABETS, drawn_characters, stroke_explanations
 
 SIZES = (10, 20, 40)
@@ -146,11 +146,11 @@ class DigitExplanations(Experiment):
                 _scatter(axes, shown_runs, kinds)
                 axes.set_title(f"{name}, {title}, {SHOWN} training images")
             lines = {
-                f"{MACHINES[kind]}, {'difficult' if hard else 'easy'} pairs": [
-                    (n, *mean_and_error([100 * run[kind] for run in at if is_difficult(run) == hard]))
-                    for n, at in sorted(grouped(own, "size").items())
-                ]
-                for hard, kind in product((True, False), ("svm", "easvm"))
+                f"{MACHINES[kind]}, {'difficult' if hard else 'easy'} pairs": points
+                for hard in (True, False)
+                for kind, points in curves(
+                    [run for run in own if is_difficult(run) == hard], "size", ("svm", "easvm"), times=100
+                ).items()
             }
             draw_lines(middle, lines, ("s-", "o-", "s--", "o--"), xscale="log", ylabel="error rate, %")
             middle.set(xlabel="training images", title=f"{name}, Figure 3: easy and difficult pairs")
@@ -263,7 +263,7 @@ def _harm(runs: list[Result], kind: str) -> float:
 def _by_pair(runs: list[Result]) -> list[Result]:
     """The mean errors of each pair."""
     return [
-        {"pair": list(pair), **{name: float(np.mean([run[name] for run in group])) for name in MACHINES}}
+        {"pair": list(pair), **{name: _mean(group, name) for name in MACHINES}}
         for pair, group in sorted(grouped(runs, "pair").items())
     ]
 

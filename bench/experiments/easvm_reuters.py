@@ -217,17 +217,17 @@ def differences(X: sp.csr_array, important: np.ndarray, explained: np.ndarray) -
 
 
 def path(
-    X: sp.csr_array, y: np.ndarray, D: sp.csr_array, C: float, factors: tuple[float, ...], alpha: float | None = None
+    X: sp.csr_array, y: np.ndarray, D: sp.csr_array, C: float, factors: tuple[float, ...]
 ) -> Iterator[ExplanationAugmentedSVC]:
-    """EA-SVM for Q = factor x mean alpha of the plain machine; where that is not given the first factor must be 0."""
+    """EA-SVM for Q = factor x mean alpha of the plain machine, of which the first factor, 0, must be."""
+    alpha = 0.0
     for factor in factors:
-        Q = factor * (alpha or 0.0)
+        Q = factor * alpha
         machine = ExplanationAugmentedSVC(C=C, Q=Q, tol=GAP, max_iter=PASSES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the gap is told
             machine.fit(X, y, explanations=X - D if factor > 0.0 else None)
-        if alpha is None:
-            alpha = float(machine.alpha_.mean())
+        alpha = alpha or float(machine.alpha_.mean())
         yield machine
 
 

@@ -26,7 +26,7 @@ from ..compare.tables import Table
 from ..data.sequences import promoters, splice_junctions
 from ..metrics import roc
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import draw_lines, grouped, mean_and_error, means_shown, panels, rows_of, standard_errors
+from .shares import curves, draw_lines, grouped, means_shown, panels, rows_of, standard_errors
 
 WORD, MISMATCHES, C = 5, 1, 10.0
 PROMOTER = (("TTGACA", 14), ("TATAAT", 38))  # and where they begin: -36 and -12, the string begins at -50
@@ -109,11 +109,7 @@ class Strings(Experiment):
         tasks = grouped(runs, "task")
         figure, places = panels(1, len(tasks), (4.4 * len(tasks), 3.8), "area under the ROC curve", sharey=True)
         for axes, (name, own) in zip(places.flat, tasks.items()):
-            sizes = grouped(own, "size").items()
-            lines = {
-                label: [(n, *mean_and_error(run[f"area_{kind}"] for run in group)) for n, group in sizes]
-                for kind, label in KINDS.items()
-            }
+            lines = dict(zip(KINDS.values(), curves(own, "size", [f"area_{kind}" for kind in KINDS]).values()))
             draw_lines(axes, lines, ("s--", "o-", ":"), xscale="log", title=name, xlabel="training strings")
         figure.axes[0].legend(fontsize=8)
         return figure

@@ -73,6 +73,10 @@ class OnPairs(Experiment):
         counts = cached_tokens(f"regions-{len(groups)}-{groups[0]}", SOURCE, data, texts).counts()
         return {name: _pair(posts.groups, counts, *PAIRS[name]) for name in names}
 
+    def tables_of(self, runs: list[Result], what: str) -> dict[str, np.ndarray]:
+        """Of each method its errors or accuracies, a row for each split."""
+        return {method: np.array([run[what][method] for run in runs]) for method in self.methods}
+
 
 def _pair(groups: np.ndarray, counts: sp.csr_array, first: str, second: str) -> Pair:
     own = np.flatnonzero((groups == first) | (groups == second))
@@ -139,7 +143,7 @@ class HybridCurves(OnPairs):
     def tables(self, runs: list[Result]) -> list[Table]:
         found = []
         for pair, own in grouped(runs, "pair").items():
-            curves = [mean_interval(errors) for errors in self._errors(own).values()]
+            curves = [mean_interval(errors) for errors in self.tables_of(own, "errors").values()]
             rows = [
                 [str(size), *(f"{100 * mean[k]:.2f} ± {100 * half[k]:.2f}" for mean, half in curves)]
                 for k, size in enumerate(own[0]["sizes"])
@@ -152,7 +156,7 @@ class HybridCurves(OnPairs):
         groups = grouped(runs, "pair")
         figure, places = _six(len(groups))
         for axes, (pair, own) in zip(places, groups.items()):
-            sizes, errors = own[0]["sizes"], self._errors(own)
+            sizes, errors = own[0]["sizes"], self.tables_of(own, "errors")
             lines = {name: np.transpose([sizes, *mean_interval(errors[name])]) for name in (LOGISTIC, BAYES, HYBRID)}
             draw_lines(axes, lines, map(STYLES.get, lines), xlabel="size of training set", ylabel="test error")
             axes.set(title=pair, xlim=(0, 1500 if max(sizes) > 300 else None), ylim=(0.0, None))
@@ -163,7 +167,7 @@ class HybridCurves(OnPairs):
         """A place is a pair and a size."""
         places = []
         for own in grouped(runs, "pair").values():
-            by_method = self._errors(own)
+            by_method = self.tables_of(own, "errors")
             for k in range(len(own[0]["sizes"])):
                 errors = {method: table[:, k] for method, table in by_method.items()}
                 mean = {method: values.mean() for method, values in errors.items()}
@@ -182,10 +186,6 @@ class HybridCurves(OnPairs):
                 Part("normalizing helps: share of places", normalized, ">", 0.5),
             ]
         )
-
-    def _errors(self, runs: list[Result]) -> dict[str, np.ndarray]:
-        """Of each method the errors of all splits, a row each."""
-        return {method: np.array([run["errors"][method] for run in runs]) for method in self.methods}
 
 
 class HybridCoverage(OnPairs):
@@ -264,12 +264,12 @@ class HybridCoverage(OnPairs):
         return verdict_of(parts, "On the pairs where it is not, both curves are above 99 %: there is nothing to gain.")
 
     def _means(self, runs: list[Result]) -> dict[str, np.ndarray]:
-        return {method: np.mean([run["accuracies"][method] for run in runs], axis=0) for method in self.methods}
+        return {method: rows.mean(axis=0) for method, rows in self.tables_of(runs, "accuracies").items()}
 
     def _against_bayes(self, runs: list[Result], method: str) -> float:
         """The p-value of equal mean accuracies over all coverages of a method and of naive Bayes, split by split."""
-        first, second = ([float(np.mean(run["accuracies"][name])) for run in runs] for name in (method, BAYES))
-        return paired_p(np.subtract(first, second), test_to_train=1.0)
+        means = {name: rows.mean(axis=1) for name, rows in self.tables_of(runs, "accuracies").items()}
+        return paired_p(means[method] - means[BAYES], test_to_train=1.0)
 
 
 def _covered(accuracy: np.ndarray, goal: float = 0.95) -> float:

@@ -14,8 +14,6 @@ start of EM decides on what it gains, is another experiment, `score_space_tilt`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -310,10 +308,3 @@ def gain_shown(gain: np.ndarray, digits: int = 1) -> str:
 def shown_accuracy(values: np.ndarray | None) -> str:
     """The mean and its standard error as text; nothing where there is none."""
     return "" if values is None else f"{values.mean():.1f} ± {standard_error(values):.1f}"
-
-
-def draw_means(axes: Any, curves: dict[str, dict[Any, float]], styles: Iterable[str] = ()) -> None:
-    """Draw curves of points y by x, with their labels."""
-    for (label, points), style in zip(curves.items(), chain(styles, repeat("-"))):
-        where = sorted(points)
-        axes.plot(where, [points[x] for x in where], style, marker="o", markersize=3, label=label)

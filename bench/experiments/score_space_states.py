@@ -18,14 +18,13 @@ from .score_space import (
     OnSequences,
     Sample,
     by_setup,
-    draw_means,
     gain_part,
     halves_of,
     models_of,
     scored,
     shown_accuracy,
 )
-from .shares import grouped, panels
+from .shares import draw_lines, grouped, panels
 
 STATES, PERCENTS = (2, 3, 4, 6, 8, 10), (10, 20, 30, 50, 70, 90)
 FEW, MANY, HALF = 3, 10, 50
@@ -90,10 +89,11 @@ class StatesAndShares(OnSequences):
         for row, (name, own) in zip(places, groups):
             cells = by_setup(own, "states", "percent").items()
             few = {m: FEW if m == "MSS" else MANY for m in METHODS}
-            draw_means(row[0], {m: {S: cell[m].mean() for (S, p), cell in cells if p == HALF} for m in METHODS})
-            draw_means(row[1], {m: {p: cell[m].mean() for (S, p), cell in cells if S == few[m]} for m in METHODS})
-            row[0].set(xlabel="states", ylabel="accuracy (%)", title=DATA[name])
-            row[1].set(xlabel=f"% to train on (MSS {FEW} states, others {MANY})", title=DATA[name])
+            by_states = {m: [(S, cell[m].mean()) for (S, p), cell in cells if p == HALF] for m in METHODS}
+            by_share = {m: sorted((p, cell[m].mean()) for (S, p), cell in cells if S == few[m]) for m in METHODS}
+            draw_lines(row[0], by_states, marker=3, xlabel="states", ylabel="accuracy (%)", title=DATA[name])
+            label = f"% to train on (MSS {FEW} states, others {MANY})"
+            draw_lines(row[1], by_share, marker=3, xlabel=label, title=DATA[name])
         figure.axes[0].legend(fontsize="small")
         return figure
 

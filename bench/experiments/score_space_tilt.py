@@ -28,14 +28,13 @@ from .score_space import (
     Sample,
     accuracy_by_svm,
     by_setup,
-    draw_means,
     gain_part,
     gain_shown,
     halves_of,
     scored,
     standard_error,
 )
-from .shares import grid, panels, standard_errors
+from .shares import draw_lines, grid, panels, standard_errors
 
 STARTS, STEPS, STATES = ("near_uniform", "spread"), (10, 50, 100), (2, 3, 5, 10)
 OTHERS = ("splice", "libras", "vowels")
@@ -112,8 +111,8 @@ class MarginScoreSpaces(OnSequences):
         figure, places = panels(len(STARTS), len(STEPS), (9.0, 5.2), "accuracy (%)", sharex=True, sharey=True)
         for axes, (init, steps) in zip(places.flat, product(STARTS, STEPS)):
             seen = {S: cells[at] for S in STATES if (at := ("promoters", init, steps, S)) in cells}
-            means = {m: {S: cell[m].mean() for S, cell in seen.items() if m in cell} for m in METHODS}
-            draw_means(axes, means, ("--", "--", "--", "-", "-"))
+            means = {m: [(S, cell[m].mean()) for S, cell in seen.items() if m in cell] for m in METHODS}
+            draw_lines(axes, means, ("o--", "o--", "o--", "o-", "o-"), marker=3)
             axes.set_title(f"{WORDS[init]} start, {steps} EM steps", fontsize="small")
         places[0, 0].legend(fontsize="x-small")
         for axes in places[-1]:

@@ -24,8 +24,8 @@ from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
 from ..data.text import cached_tokens, tokenize
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .score_space import accuracy_by_svm, by_setup, draw_means, gain_part, scored, shown_accuracy
-from .shares import panels
+from .score_space import accuracy_by_svm, by_setup, gain_part, scored, shown_accuracy
+from .shares import draw_lines, panels
 
 GROUPS = ("sci.crypt", "sci.electronics", "sci.med", "sci.space")
 WORDS, LARGEST_SHARE = 300, 0.25
@@ -98,11 +98,11 @@ class TopicScores(Experiment):
         cells = by_setup(runs, "topics", "size")
         most = max(size for _, size in cells)
         figure, ((left, right),) = panels(1, 2, (8.5, 3.6), "accuracy (%)", sharey=True)
-        seen = [(t, n, m, cell[m].mean()) for (t, n), cell in cells.items() for m in METHODS if m in cell]
-        draw_means(left, {m: {t: y for t, n, of, y in seen if (n, of) == (most, m)} for m in METHODS})
-        draw_means(right, {m: {n: y for t, n, of, y in seen if (t, of) == (FEW, m)} for m in METHODS})
-        left.set(xlabel="topics", xscale="log")
-        right.set(xlabel=f"training posts a class ({FEW} topics)")
+        seen = sorted((t, n, m, cell[m].mean()) for (t, n), cell in cells.items() for m in METHODS if m in cell)
+        by_topics = {m: [(t, y) for t, n, of, y in seen if (n, of) == (most, m)] for m in METHODS}
+        by_posts = {m: [(n, y) for t, n, of, y in seen if (t, of) == (FEW, m)] for m in METHODS}
+        draw_lines(left, by_topics, marker=3, xlabel="topics", xscale="log")
+        draw_lines(right, by_posts, marker=3, xlabel=f"training posts a class ({FEW} topics)")
         left.legend(fontsize="x-small")
         return figure
 

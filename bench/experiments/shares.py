@@ -65,12 +65,14 @@ def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "",
     return figure, places
 
 
-def draw_lines(axes: Any, lines: Mapping[str, Points], formats: Iterable[Any] = (), **settings: Any) -> None:
+def draw_lines(
+    axes: Any, lines: Mapping[str, Points], formats: Iterable[Any] = (), marker: float = 4.0, **settings: Any
+) -> None:
     """Draw points (x, y), or (x, y, error), as lines with their labels, a format each, and `settings` of the axes."""
     for (label, points), form in zip(lines.items(), chain(formats, repeat("o-"))):
-        x, y, *error = np.array(points).T
+        x, y, *error = np.array(points).T if len(points) else ([], [])
         style = form if isinstance(form, dict) else {"fmt": form}
-        axes.errorbar(x, y, *error, **{"capsize": 2, "markersize": 4, "label": label, **style})
+        axes.errorbar(x, y, *error, **{"capsize": 2, "markersize": marker, "label": label, **style})
     axes.set(**settings)
 
 
@@ -101,6 +103,15 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
     """
     mean, half = mean_interval(list(values))
     return float(mean), float(np.nan_to_num(half))
+
+
+def curves(
+    runs: Iterable[Result], by: str, kinds: Iterable[str], x: str | None = None, times: float = 1.0
+) -> dict[str, list[tuple[float, float, float]]]:
+    """The points of a line for each kind: for each value of `by` its mean `x` (else the value), mean and error."""
+    groups = [(float(np.mean([run[x or by] for run in group])), group) for group in grouped(runs, by).values()]
+    groups.sort(key=lambda one: one[0])
+    return {kind: [(at, *mean_and_error(times * run[kind] for run in group)) for at, group in groups] for kind in kinds}
 
 
 def shown(values: Iterable[float], digits: int = 1) -> str:

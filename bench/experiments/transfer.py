@@ -25,7 +25,7 @@ from models import SVC, DiscriminativeTransfer, GenerativeTransfer
 from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, Task, noun_posts
-from .shares import draw_lines, grouped, mean_and_error, means_shown, panels
+from .shares import curves, draw_lines, grouped, mean_and_error, means_shown, panels
 
 PAIRS: tuple[tuple[Task, Task], ...] = (
     (("atheism", "guns"), ("atheism", "mideast")),
@@ -130,10 +130,7 @@ class Transfer(Experiment):
         pairs = _by_pair(runs)
         figure, places = panels(1, len(pairs), (4.6 * len(pairs), 4.0), "accuracy on the test task, %", sharey=True)
         for axes, ((train, test), own) in zip(places.flat, pairs.items()):
-            groups = list(grouped(own, "size").values())
-            x = [np.mean([run["samples"] for run in group]) for group in groups]
-            curves = {kind: [mean_and_error(100 * run[kind] for run in group) for group in groups] for kind in KINDS}
-            lines: dict[str, Any] = {label: [(a, *b) for a, b in zip(x, curves[kind])] for kind, label in KINDS.items()}
+            lines: dict[str, Any] = dict(zip(KINDS.values(), curves(own, "size", KINDS, "samples", 100.0).values()))
             lines[KINDS["best_b"]] = [point[:2] for point in lines[KINDS["best_b"]]]
             draw_lines(axes, lines, ("o-", "s--", ":"), xscale="log", xlabel="training samples of the training task")
             axes.set_title(f"trained on {' vs. '.join(train)}\ntested on {' vs. '.join(test)}", fontsize=10)

@@ -25,13 +25,12 @@ def lasso(size: int, seed: int = 0) -> qp.QuadraticProgram:
     D, targets = _regression(rng, 2 * size, size)
     samples, features = D.shape
     weight = 0.1 * float(np.abs(D.T @ targets).max())
-    #  x = (w, r, a):  D w - r = t,  -a <= w <= a
-    one = sp.eye_array(features)
-    A = sp.block_array([[D, -sp.eye_array(samples), None], [one, None, -one], [-one, None, -one]])
-    squares = np.concatenate([np.zeros(features), np.ones(samples), np.zeros(features)])
-    q = np.concatenate([np.zeros(features + samples), np.full(features, weight)])
-    l, u = (np.append(targets, np.full(2 * features, end)) for end in (-np.inf, 0.0))
-    return qp.QuadraticProgram(sp.diags_array(squares), q, A, l, u)
+    p = qp.Blocks(w=features, r=samples, a=features)  # -a <= w <= a
+    p.minimize(quadratic={"r": 1.0}, a=weight)
+    p.equal(targets, w=D, r=-1.0)
+    for sign in (1.0, -1.0):
+        p.at_most(0.0, w=sign, a=-1.0)
+    return p.program()
 
 
 def huber(size: int, seed: int = 0) -> qp.QuadraticProgram:
@@ -41,11 +40,11 @@ def huber(size: int, seed: int = 0) -> qp.QuadraticProgram:
     samples, features = D.shape
     outliers = rng.random(samples) < 0.05
     targets = targets + np.where(outliers, rng.uniform(-10, 10, samples), 0.0)
-    #  x = (w, a, p, n):  D w - a - p + n = t
-    one = sp.eye_array(samples)
-    squares = np.concatenate([np.zeros(features), np.ones(samples), np.zeros(2 * samples)])
-    q, lower = (np.append(np.full(features + samples, v), np.full(2 * samples, w)) for v, w in ((0, 1), (-np.inf, 0)))
-    return qp.QuadraticProgram(sp.diags_array(squares), q, sp.hstack([D, -one, -one, one]), targets, targets, lower)
+    p = qp.Blocks(w=features, a=samples, above=samples, below=samples)
+    p.minimize(quadratic={"a": 1.0}, above=1.0, below=1.0)
+    p.equal(targets, w=D, a=-1.0, above=-1.0, below=1.0)
+    p.bounds(above=(0.0, None), below=(0.0, None))
+    return p.program()
 
 
 def portfolio(size: int, seed: int = 0) -> qp.QuadraticProgram:
@@ -83,21 +82,12 @@ def group_lasso(size: int, seed: int = 0) -> socp.ConeProgram:
     D, targets = _regression(rng, 2 * features, features)
     samples, groups = D.shape[0], features // 5
     weight = 0.1 * float(np.linalg.norm((D.T @ targets).reshape(groups, 5), axis=1).max())
-    #  x = (w, r, a):  D w - r = t,  (a_g, w_g) in Q^6
-    rows = np.arange(6 * groups).reshape(groups, 6)
-    heads, tails = rows[:, 0], rows[:, 1:].ravel()
-    columns = np.concatenate([features + samples + np.arange(groups), np.arange(features)])
-    places = np.concatenate([heads, tails]), columns
-    G = sp.csc_array((np.full(groups + features, -1.0), places), (6 * groups, features + samples + groups))
-    return socp.ConeProgram(
-        c=np.concatenate([np.zeros(features + samples), np.full(groups, weight)]),
-        G=G,
-        h=np.zeros(6 * groups),
-        cones=[socp.SecondOrder(6)] * groups,
-        A=sp.hstack([D, -sp.eye_array(samples), sp.csc_array((samples, groups))]),
-        b=targets,
-        P=sp.diags_array(np.concatenate([np.zeros(features), np.ones(samples), np.zeros(groups)])),
-    )
+    p = socp.Blocks(w=features, r=samples, a=groups)  # ||w_g|| <= a_g
+    p.minimize(quadratic={"r": 1.0}, a=weight)
+    p.equal(targets, w=D, r=-1.0)
+    for g in range(groups):
+        p.cone({"a": sp.eye_array(1, groups, k=g)}, w=sp.eye_array(5, features, k=5 * g))
+    return p.program()
 
 
 def robust_kalman(size: int, seed: int = 0) -> socp.ConeProgram:
@@ -111,27 +101,15 @@ def robust_kalman(size: int, seed: int = 0) -> socp.ConeProgram:
         measured[t] = H @ state + rng.normal(size=2) * (20.0 if wild else 1.0)
         state = F @ state + B @ noise[t]
 
-    #  x = (s_0 ... s_T, w_0 ..., a_0 ..., e_0 ..., n_0 ...) with v_t = a_t + e_t, huber = 1/2 ||a||^2 + M n, ||e|| <= n
-    each = sp.eye_array(size)
+    #  v_t = a_t + e_t, huber = 1/2 ||a||^2 + M n, ||e|| <= n
     now, following = sp.eye_array(size, size + 1), sp.eye_array(size, size + 1, k=1)
-    dynamics = [sp.kron(now, F) - sp.kron(following, np.eye(4)), sp.kron(each, B), None, None, None]
-    two = sp.eye_array(2 * size)
-    outputs = [sp.kron(now, H), None, two, two, sp.csc_array((2 * size, size))]
-    states = 4 * (size + 1)
-    n = states + 7 * size
-    #  the cone rows of step t: (n_t, e_t)
-    head = sp.kron(each, [[-1.0], [0.0], [0.0]])
-    tail = sp.kron(each, [[0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]])
-    squares = np.concatenate([np.zeros(states), np.ones(4 * size), np.zeros(3 * size)])
-    return socp.ConeProgram(
-        c=np.concatenate([np.zeros(n - size), np.full(size, 2.0)]),
-        G=sp.hstack([sp.csc_array((3 * size, n - 3 * size)), tail, head]),
-        h=np.zeros(3 * size),
-        cones=[socp.SecondOrder(3)] * size,
-        A=sp.block_array([dynamics, outputs]),
-        b=np.concatenate([np.zeros(4 * size), measured.ravel()]),
-        P=sp.diags_array(squares),
-    )
+    p = socp.Blocks(s=4 * (size + 1), w=2 * size, a=2 * size, e=2 * size, n_=size)
+    p.minimize(quadratic={"w": 1.0, "a": 1.0}, n_=2.0)
+    p.equal(0.0, s=sp.kron(now, F) - sp.kron(following, np.eye(4)), w=sp.kron(sp.eye_array(size), B))
+    p.equal(measured.ravel(), s=sp.kron(now, H), a=1.0, e=1.0)
+    for t in range(size):
+        p.cone({"n_": sp.eye_array(1, size, k=t)}, e=sp.eye_array(2, 2 * size, k=2 * t))
+    return p.program()
 
 
 def robust_least_squares(size: int, seed: int = 0) -> socp.ConeProgram:
@@ -140,16 +118,11 @@ def robust_least_squares(size: int, seed: int = 0) -> socp.ConeProgram:
     samples, features = 2 * size, size
     D = rng.normal(size=(samples, features))
     targets = D @ rng.normal(size=features) + rng.normal(size=samples)
-    #  x = (w, a, b):  (a, D w - t) in Q,  (b, w) in Q
-    zero = np.zeros((1, features))
-    first = np.block([[zero, -np.ones((1, 1)), np.zeros((1, 1))], [-D, np.zeros((samples, 2))]])
-    second = np.block([[zero, np.zeros((1, 1)), -np.ones((1, 1))], [-np.eye(features), np.zeros((features, 2))]])
-    return socp.ConeProgram(
-        c=np.concatenate([np.zeros(features), [1.0, 1.0]]),
-        G=sp.csc_array(np.vstack([first, second])),
-        h=np.concatenate([[0.0], -targets, np.zeros(features + 1)]),
-        cones=[socp.SecondOrder(samples + 1), socp.SecondOrder(features + 1)],
-    )
+    p = socp.Blocks(w=features, a=1, b=1)
+    p.minimize(a=1.0, b=1.0)
+    p.cone("a", shift=-targets, w=D)
+    p.cone("b", w=sp.eye_array(features))
+    return p.program()
 
 
 def enclosing_ball(size: int, seed: int = 0) -> socp.ConeProgram:
@@ -180,13 +153,13 @@ def mpc(size: int, seed: int = 0) -> qp.QuadraticProgram:
     for _ in range(size):  # u = 0 stays inside, so that the program is feasible
         uncontrolled = F @ uncontrolled
         reach = max(reach, float(np.abs(uncontrolled).max()))
-    #  x = (x_1 ... x_T, u_0 ... u_{T-1})
     here, before = sp.eye_array(size), sp.eye_array(size, k=-1)
-    A = sp.hstack([sp.kron(before, F) - sp.kron(here, np.eye(states)), sp.kron(here, B)])
+    p = qp.Blocks(x=size * states, u=size * inputs)  # x_1 ... x_T, u_0 ... u_{T-1}
+    p.minimize(quadratic={"x": np.tile(rng.uniform(0.5, 2.0, states), size), "u": 0.1})
     sides = np.concatenate([-F @ start, np.zeros((size - 1) * states)])
-    weights = np.concatenate([np.tile(rng.uniform(0.5, 2.0, states), size), np.full(size * inputs, 0.1)])
-    bound = np.concatenate([np.full(size * states, 1.1 * reach), np.full(size * inputs, 0.1)])
-    return qp.QuadraticProgram(sp.diags_array(weights), np.zeros(weights.size), A, sides, sides, -bound, bound)
+    p.equal(sides, x=sp.kron(before, F) - sp.kron(here, np.eye(states)), u=sp.kron(here, B))
+    p.bounds(x=(-1.1 * reach, 1.1 * reach), u=(-0.1, 0.1))
+    return p.program()
 
 
 def infeasible(size: int, seed: int = 0) -> socp.ConeProgram:

@@ -69,10 +69,10 @@ def tall_cone(size: int, seed: int = 0) -> socp.ConeProgram:
     columns = max(1, size * COLUMNS // 200_000)
     D = rng.normal(size=(size, columns))
     d = D @ rng.normal(size=columns) + rng.normal(size=size)
-    G = np.zeros((size + 1, columns + 1))
-    G[0, columns], G[1:, :columns] = -1.0, -D
-    c = np.concatenate([np.zeros(columns), [1.0]])
-    return socp.ConeProgram(c=c, G=G, h=np.concatenate([[0.0], -d]), cones=[socp.SecondOrder(size + 1)])
+    p = socp.Blocks(x=columns, t=1)
+    p.minimize(t=1.0)
+    p.cone("t", shift=-d, x=D)
+    return p.program()
 
 
 def _rows(rng: np.random.Generator, columns: np.ndarray, size: int) -> sp.csc_array:

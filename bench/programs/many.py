@@ -40,13 +40,12 @@ def thrust(size: int, seed: int = 0) -> socp.ConeProgram:
     """`small.control` with a thrust of bounded norm, ||u_t|| <= 0.1, in place of bounds."""
     program = small.control(size, seed)
     states, inputs = program.m, program.n - program.m
-    G = np.zeros((inputs // 3, 4, program.n))
-    for step in range(inputs // 3):
-        G[step, 1:, states + 3 * step : states + 3 * step + 3] = -np.eye(3)
-    h = np.tile([0.1, 0.0, 0.0, 0.0], inputs // 3)
-    cones = [socp.SecondOrder(4)] * (inputs // 3)
-    rows: dict[str, Any] = {"G": G.reshape(-1, program.n), "h": h, "cones": cones}
-    return socp.ConeProgram(c=program.q, P=program.P, A=program.A, b=program.l, **rows)
+    p = socp.Blocks(x=program.n)
+    p.minimize(x=program.q, quadratic={"x": program.P})
+    p.equal(program.l, x=program.A)
+    for first in range(states, states + inputs, 3):
+        p.cone(radius=0.1, x=sp.eye_array(3, program.n, k=first))
+    return p.program()
 
 
 CLASSES: dict[str, Callable[[int, int], Program]] = {

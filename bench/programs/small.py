@@ -59,12 +59,12 @@ def portfolio(size: int, seed: int = 0) -> qp.QuadraticProgram:
     factors = max(1, size // 11)
     assets = max(1, size - factors)
     F = sp.csc_array(rng.normal(size=(factors, assets)) * (rng.random((factors, assets)) < 0.5))
-    risk = np.concatenate([rng.uniform(0.0, np.sqrt(factors), assets), np.ones(factors)])
-    A = sp.block_array([[np.ones((1, assets)), None], [F, -sp.eye_array(factors)]], format="csc")
-    sides = np.concatenate([[1.0], np.zeros(factors)])
-    lower = np.concatenate([np.zeros(assets), np.full(factors, -np.inf)])
-    q = np.concatenate([-rng.normal(size=assets), np.zeros(factors)])
-    return qp.QuadraticProgram(sp.diags_array(risk), q, A, sides, sides, lower)
+    p = qp.Blocks(x=assets, y=factors)
+    p.minimize(quadratic={"x": rng.uniform(0.0, np.sqrt(factors), assets), "y": 1.0}, x=-rng.normal(size=assets))
+    p.equal(1.0, x=np.ones((1, assets)))
+    p.equal(0.0, x=F, y=-1.0)
+    p.bounds(x=(0.0, None))
+    return p.program()
 
 
 def _entries(rng: np.random.Generator, rows: int, columns: int) -> sp.csc_array:

@@ -32,14 +32,11 @@ def rows(size: int, seed: int = 0) -> qp.QuadraticProgram:
 def ball(size: int, seed: int = 0) -> socp.ConeProgram:
     """min 1/2 x'Px + c'x with ||x|| <= 1 and x >= -0.3."""
     rng = np.random.default_rng(seed)
-    one = np.eye(size)
-    return socp.ConeProgram(
-        c=rng.normal(size=size),
-        P=sp.diags_array(rng.uniform(0.5, 2.0, size)),
-        G=np.vstack([-one, np.zeros((1, size)), -one]),
-        h=np.concatenate([np.full(size, 0.3), [1.0], np.zeros(size)]),
-        cones=[socp.NonNeg(size), socp.SecondOrder(size + 1)],
-    )
+    p = socp.Blocks(x=size)
+    p.minimize(x=rng.normal(size=size), quadratic={"x": rng.uniform(0.5, 2.0, size)})
+    p.bounds(x=(-0.3, None))
+    p.cone(radius=1.0, x=sp.eye_array(size))
+    return p.program()
 
 
 CLASSES = in_both_ways({"box": box, "rows": rows, "ball": ball, "svm_dual": generate.svm_dual_rbf})

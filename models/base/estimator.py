@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import inspect
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -20,7 +19,17 @@ import socp
 from .multiclass import check_classes_left, class_weights, predicted
 from .parameters import complete_method, fields_of, instead, parameter_names
 from .progress import History
-from .validation import ClassWeight, as_labels, as_matrix, as_targets, as_weights, check_number, feature_names, warn
+from .validation import (
+    ClassWeight,
+    as_labels,
+    as_matrix,
+    as_targets,
+    as_weights,
+    check_number,
+    feature_names,
+    of_sklearn,
+    warn,
+)
 
 Self = TypeVar("Self", bound="Estimator")
 Answer = TypeVar("Answer", socp.Solution, qp.Solution)
@@ -45,9 +54,8 @@ class _NotFittedError(ValueError, AttributeError):
 
 
 def not_fitted_error() -> type[Exception]:
-    """The error of an estimator that was not fitted: scikit-learn's own when that is loaded, for its users catch it."""
-    exceptions = sys.modules.get("sklearn.exceptions")
-    return exceptions.NotFittedError if exceptions is not None else _NotFittedError
+    """The error of an estimator that was not fitted."""
+    return of_sklearn("NotFittedError", _NotFittedError)
 
 
 class ConvergenceWarning(UserWarning):
@@ -90,9 +98,8 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
 
 
 def warn_unconverged(message: str) -> None:
-    """Warn of a fit that did not converge, by scikit-learn's own warning when loaded: its users filter by it."""
-    exceptions = sys.modules.get("sklearn.exceptions")
-    warn(message, ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning)
+    """Warn of a fit that did not converge."""
+    warn(message, of_sklearn("ConvergenceWarning", ConvergenceWarning))
 
 
 def _metadata_of(method: Any) -> list[str]:

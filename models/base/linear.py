@@ -39,5 +39,5 @@ class LinearClassifier(Classifier):
 
     def signed_distance(self, X: Any) -> np.ndarray:
         """(w'x + b) / |w|: how far a sample is from the hyperplane, positive on the side of the class."""
-        lengths = np.linalg.norm(self.coef_, axis=1)
-        return self.decision_function(X) / np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane
+        values, lengths = self.decision_function(X), np.linalg.norm(self.coef_, axis=1)
+        return values / np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane

@@ -107,7 +107,8 @@ def _parameters(cls: Any) -> Any:
             text = str(annotation).removesuffix(" | None")
             words = _words_of(text, cls)
             check = _check_of(name, text, words, text != str(annotation))
-            fields[name] = Field(parameter, _kind_of(text, words), check)
+            told = "{" + ", ".join(f'"{word}"' for word in words) + "}" if words else TYPES.get(text, text)
+            fields[name] = Field(parameter, told, check)
     cls._fields = fields
     found = fields_of(cls)
     own = [kinds("self", kinds.POSITIONAL_OR_KEYWORD), *(field.parameter for field in found.values())]
@@ -238,11 +239,6 @@ def _check_of(name: str, text: str, words: tuple[str, ...], is_optional: bool) -
     if asked is None:
         return None
     return lambda value: None if is_optional and value is None else check_number(name, value, **asked)
-
-
-def _kind_of(text: str, words: tuple[str, ...]) -> str:
-    """Return a type as docstrings write it."""
-    return "{" + ", ".join(f'"{word}"' for word in words) + "}" if words else TYPES.get(text, text)
 
 
 def _with_default(kind: str, fields: list[Field]) -> str:

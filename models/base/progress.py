@@ -1,15 +1,19 @@
-"""What `verbose` prints of a fit that iterates: a line an iteration, in a notebook one table that changes in place.
+"""Fits that iterate: what `verbose` prints, and the loop of expectation maximization.
 
-The columns are the iteration (0 is the start), the objective or log-likelihood, by how much it changed, and the
-seconds since the fit's iterations began.  A line below says whether they converged.
+`verbose` prints a line an iteration, in a notebook one table that changes in place.  The columns are the iteration (0
+is the start), the objective or log-likelihood, by how much it changed, and the seconds since the fit's iterations
+began.  A line below says whether they converged.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from socp.problem import notebook
 
+Statistics = TypeVar("Statistics")
 LONGEST = 20  # rows of a table in a notebook
 PAUSE = 0.1  # seconds between two pictures of it
 
@@ -46,3 +50,44 @@ class History(list[float]):
         number = len(self) - 1 + self.first
         done = f"{'converged' if converged else 'not converged'} after {number} iteration{'' if number == 1 else 's'}"
         self.sheet.finish(f"{done}, {time.perf_counter() - self.begun:.2f} s")
+
+
+def ascend(
+    expect: Callable[[Statistics | None], tuple[Statistics, float]],
+    maximize: Callable[[Statistics], None],
+    history: History,
+    tol: float,
+    max_iter: int,
+    unit: float | None = None,
+) -> bool:
+    """Expectation maximization; returns whether it converged.
+
+    `expect` returns the expected statistics at the present parameters, and the objective there; it gets the statistics
+    of the step before, None at first, from which a variational method can go on.  `maximize` sets the parameters from
+    them.  EM ends when the objective rises by at most `tol` times `unit` (1 + its size without one), or after
+    `max_iter` M steps.
+
+    Examples
+    --------
+    The mean of four numbers of which the last one is missing; EM fills it in with the mean:
+
+    >>> mean = [0.0]
+    >>> def expect(before):
+    ...     filled = [1.0, 2.0, 6.0, mean[0]]
+    ...     return filled, -sum((x - mean[0]) ** 2 for x in filled[:3])
+    >>> def maximize(filled):
+    ...     mean[0] = sum(filled) / 4.0
+    >>> history = History()
+    >>> ascend(expect, maximize, history, tol=1e-9, max_iter=100), round(mean[0], 4), len(history) < 30
+    (True, 3.0, True)
+    """
+    statistics, value = expect(None)
+    history.append(value)
+    converged = False
+    while not converged and len(history) <= max_iter:
+        maximize(statistics)
+        statistics, value = expect(statistics)
+        history.append(value)
+        converged = history[-1] - history[-2] <= tol * (1.0 + abs(value) if unit is None else unit)
+    history.end(converged)
+    return converged

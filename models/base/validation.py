@@ -158,6 +158,11 @@ def feature_names(X: Any) -> np.ndarray | None:
     return names if kinds == {True} else None
 
 
+def of_sklearn(name: str, otherwise: Any) -> Any:
+    """The exception or warning of scikit-learn when that is loaded, for its users catch it, or filter by it."""
+    return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, and name the line that called the package."""
     frame, level = sys._getframe(1), 2
@@ -175,10 +180,8 @@ def _as_column(y: Any, who: str, warns: bool) -> np.ndarray:
     y = np.asarray(y)
     _check_real(y, "y")
     if y.ndim == 2 and y.shape[1] == 1:
-        # scikit-learn's own class when that is loaded, for its users filter by it
-        exceptions = sys.modules.get("sklearn.exceptions")
-        category = UserWarning if exceptions is None else exceptions.DataConversionWarning
         if warns:
+            category = of_sklearn("DataConversionWarning", UserWarning)
             warn("A column-vector y was passed when a 1d array was expected; use y.ravel()", category)
         y = y.ravel()
     if y.ndim != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +25,11 @@ from .kernel import KernelSpace
 from .prior import GenerativePrior
 from .radii import Directions
 from .span import Features, Span, choose_coordinates
-from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
+from .steps import HyperplaneStep, Point, evaluate, farthest_means
 
 UNITS = 1e6  # how much the ratios of the prior's variances to the samples' may differ, but for a 50th of the features
 NO_PULL = 1e-6  # of the prior on w / |w|, below which it does not bind
 MISSED = 1e-2  # of C3, by which the price of a radius may miss it where the objective does not fall any more
-Pair = tuple[np.ndarray, np.ndarray]
 NO_SLACK = 1e-9  # a smaller zeta counts as zero
 SHARE = 0.9  # of the prior's largest beta, that by default
 UNBOUND = 0.2  # the default beta without a prior, and where the largest one is zero or infinite
@@ -110,8 +109,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     kernel : Kernel, callable or {"rbf", "poly"}, optional
         Then w is in the features of the kernel, with a `models.bilevel.kernel.KernelPrior`; `coef_`, `means_` and
         `prior_` are in an orthonormal basis of the span of the samples' features and t.
-    step2
-        Step 2 by its formula or as its cone program.
     max_iter
         At most so many rounds.
     tol
@@ -170,7 +167,6 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     C3: Positive = math.inf
     _: KW_ONLY
     kernel: Any = None
-    step2: Literal["closed", "socp"] = "closed"
     max_iter: Count = 100
     tol: NonNegative = 1e-6
     solver_tol: float = 1e-9
@@ -289,7 +285,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
 
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
         """The best answer of all starts, of which the attributes tell."""
-        settings = self._settings()
+        settings = {**self._limits(), "tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
         coordinates = choose_coordinates(samples.X, self.prior_, 4 if math.isfinite(constants.C3) else 2)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
         objectives = np.full(int(self.n_init), np.nan)
@@ -353,7 +349,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
                 raise ProgramError(f"step 1 has no solution: the engine ended as {solution.status.value!r}")
             if step.free and move is not None:
                 nu = np.maximum(0.0, solution.x[step.blocks.nu])
-            moved, nu = self._farthest(constants, w, b, nu)
+            moved, nu = farthest_means(prior, constants, w, b, nu)
             point = evaluate(samples, prior, constants, w, b, moved, nu)
             if best is not None and move is not None and not point.objective < best.objective:
                 kappa = step.multipliers(solution) * move.reach
@@ -383,18 +379,10 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         if found is None or found[2].status is not socp.Status.OPTIMAL:
             return best
         w, b, _ = found
-        point = evaluate(samples, self.prior_, constants, w, b, *self._farthest(constants, w, b, best.nu))
+        moved = farthest_means(self.prior_, constants, w, b, best.nu)
+        point = evaluate(samples, self.prior_, constants, w, b, *moved)
         close = point.objective <= best.objective + 10.0 * self.solver_tol * (1.0 + best.objective)
         return point if close else best
-
-    def _farthest(self, constants: Constants, w: np.ndarray, b: float, before: np.ndarray) -> Pair:
-        if self.step2 == "closed":
-            return farthest_means(self.prior_, constants, w, b, before)
-        return farthest_means_by_cones(self.prior_, constants, w, b, before, **self._settings())
-
-    def _settings(self) -> dict[str, Any]:
-        """Of the engine, for the cone programs."""
-        return {**self._limits(), "tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
 
     def _binding(self, constants: Constants) -> str:
         """Set gamma_ to zero where it is so but for rounding, and say what that means."""

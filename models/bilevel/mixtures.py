@@ -24,15 +24,11 @@ SMALL = 0.8  # below it Kolmogorov's law by one series, above by the other: thre
 class Elliptical:
     """A family of elliptical distributions, consistent in all dimensions; its standard member has mu = 0, Sigma = I.
 
-    A subclass gives the law of U as `projection`, samples of V, and either the logarithm of the density of log V or
-    formulas for density and radius.
+    A subclass gives the law of U as `projection`, and either the logarithm of the density of log V or formulas for
+    density and radius.
     """
 
     projection: Any
-
-    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Return samples of V."""
-        raise NotImplementedError
 
     def log_mixing(self, logs: np.ndarray) -> np.ndarray:
         """Return the logarithm of the density of log V."""
@@ -76,10 +72,6 @@ class Elliptical:
 
         return math.exp(0.5 * optimize.brentq(excess, -2.0 * FARTHEST, FARTHEST, xtol=1e-13))
 
-    def sample(self, rng: np.random.Generator, size: int, n: int) -> np.ndarray:
-        """Return samples (size, n) of the standard member."""
-        return np.sqrt(self.variances(rng, size))[:, None] * rng.normal(size=(size, n))
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
@@ -88,9 +80,6 @@ class Gaussian(Elliptical):
     """g(s) = exp(-s/2); V = alpha_g = 1."""
 
     projection = stats.norm()
-
-    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        return np.ones(size)
 
     def log_density(self, square: float, n: int) -> float:
         return -0.5 * (n * math.log(2.0 * math.pi) + square)
@@ -104,9 +93,6 @@ class StudentT(Elliptical):
 
     def __init__(self, nu: float) -> None:
         self.nu, self.projection = nu, stats.t(nu)
-
-    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        return self.nu / rng.chisquare(self.nu, size)
 
     def log_density(self, square: float, n: int) -> float:
         half = 0.5 * (self.nu + n)
@@ -138,9 +124,6 @@ class Laplace(Elliptical):
 
     projection = stats.laplace()
 
-    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        return 2.0 * rng.exponential(size=size)
-
     def log_mixing(self, logs: np.ndarray) -> np.ndarray:
         return logs - 0.5 * np.exp(logs) - math.log(2.0)
 
@@ -156,9 +139,6 @@ class Logistic(Elliptical):
     """
 
     projection = stats.logistic()
-
-    def variances(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        return 4.0 * stats.kstwobign.ppf(rng.random(size)) ** 2
 
     def log_mixing(self, logs: np.ndarray) -> np.ndarray:
         #  K = sqrt(V) / 2, so that the density of log V is k f(k) / 2

@@ -31,7 +31,6 @@ class EmbeddedKernel:
 
     Examples
     --------
-    >>> import numpy as np
     >>> kernel = EmbeddedKernel(2.0)
     >>> x, v = kernel.samples([[1.0, 3.0]]), kernel.explained([[1.0, 0.0], [1.0, 0.0]])
     >>> kernel(x, v), kernel(v, v)

@@ -97,7 +97,6 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     --------
     The second feature separates these four points better, but the explanation says that only the first matters.
 
-    >>> import numpy as np
     >>> from models import ExplanationAugmentedSVC
     >>> X, y = np.array([[1.0, 3.0], [2.0, 3.0], [-1.0, -3.0], [-2.0, -3.0]]), [1, 1, 0, 0]
     >>> for Q in (0.0, 0.1, np.inf):

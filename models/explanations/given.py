@@ -41,7 +41,6 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> explained_examples([None, np.array([[True, False], [False, True]])], X, None)
     (array([[3., 0.],

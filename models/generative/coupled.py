@@ -59,7 +59,6 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import CoupledDiscriminant
     >>> rng, y = np.random.default_rng(0), np.arange(60) % 2
     >>> X = rng.normal(size=(60, 2)) + y[:, None]

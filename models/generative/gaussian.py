@@ -19,7 +19,6 @@ from .generative import (
     priors_after,
     quiet_log,
     unlabelled_samples,
-    warn_unless_converged,
     with_label,
 )  # fmt: skip
 from .normal import conjugate_prior, groups_of
@@ -104,10 +103,7 @@ class NormalDiscriminant(GenerativeClassifier):
         prior = conjugate_prior(self.mean_prior, self.covariance_prior, X.shape[1], self.covariance)
         given, dirichlet = check_priors(self.priors, classes), check_dirichlet(self.dirichlet, classes)
         model = normal_classes(sample, self.covariance, self._shared, prior, given, dirichlet)
-        history = self._history("log-likelihood")
-        self.n_iter_, converged = maximize_likelihood(model, sample, self.tol, self.max_iter, history)
-        self.log_likelihoods_ = np.array(history)
-        warn_unless_converged(type(self).__name__, converged, self.max_iter)
+        self.n_iter_, self.log_likelihoods_ = maximize_likelihood(self, model, sample)
         self._keep(model, shrinkage)
         return self
 
@@ -151,7 +147,7 @@ class NormalDiscriminant(GenerativeClassifier):
         """
         X = self._matrix_to_predict(X)
         self._check_fields()
-        shrinkage, history = check_shrinkage(self.shrinkage), self._history("log-likelihood", f", {label!r}")
+        shrinkage = check_shrinkage(self.shrinkage)
         classes, position = with_label(self.classes_, label)
         weights = as_weights(sample_weight, X.shape[0])
         old = self._model
@@ -161,8 +157,7 @@ class NormalDiscriminant(GenerativeClassifier):
         dirichlet = np.array([old.dirichlet.mean()])
         new = NormalClasses(old.kind, old.shared, old.prior, None, dirichlet, old.scale, old.varies)
         new.start(sample)
-        _, converged = maximize_likelihood(new, sample, self.tol, self.max_iter, history)
-        warn_unless_converged(type(self).__name__, converged, self.max_iter)
+        maximize_likelihood(self, new, sample, f", {label!r}")
         if self.predictive == "bayes" and not self._shared:
             new.predictive()
         old.add(new, position, priors)
@@ -254,7 +249,6 @@ class LinearDiscriminant(NormalDiscriminant, DiscriminantParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import LinearDiscriminant
     >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 3.0], [5.0, 4.0], [6.0, 6.0], [7.0, 5.0]])
     >>> model = LinearDiscriminant().fit(X, ["a", "a", "a", "b", "b", "b"])
@@ -301,7 +295,6 @@ class QuadraticDiscriminant(NormalDiscriminant, DiscriminantParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import QuadraticDiscriminant
     >>> X = np.array([[0.0], [1.0], [-1.0], [4.0], [-4.0], [6.0], [-6.0]])
     >>> model = QuadraticDiscriminant().fit(X, ["near", "near", "near", "far", "far", "far", "far"])

@@ -10,7 +10,7 @@ from ..base.estimator import Regressor
 from ..base.groups import IterationParameters
 from ..base.parameters import parameters
 from ..base.validation import as_targets, as_weights
-from .generative import unlabelled_samples, warn_unless_converged
+from .generative import unlabelled_samples
 from .normal import complete, conjugate_prior, groups_of, is_singular, ledoit_wolf, raise_eigenvalues, shrink
 from .normal_classes import NormalClasses, Sample, maximize_likelihood, normal_classes
 
@@ -47,7 +47,6 @@ class JointGaussianRegressor(Regressor, IterationParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import JointGaussianRegressor
     >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
     >>> model = JointGaussianRegressor().fit(X, 2.0 * X[:, 0] - X[:, 1] + 1.0)
@@ -70,10 +69,7 @@ class JointGaussianRegressor(Regressor, IterationParameters):
         prior = conjugate_prior(None, None, joint.shape[1], "full")
         model = normal_classes(sample, "full", True, prior, None, np.ones(1))
         model.shrunk = slice(-1)
-        history = self._history("log-likelihood")
-        self.n_iter_, converged = maximize_likelihood(model, sample, self.tol, self.max_iter, history)
-        warn_unless_converged(type(self).__name__, converged, self.max_iter)
-        self.log_likelihoods_ = np.array(history)
+        self.n_iter_, self.log_likelihoods_ = maximize_likelihood(self, model, sample)
         self._keep(model)
         return self
 

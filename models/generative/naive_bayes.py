@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
-from ..base.ascent import ascend
 from ..base.parameters import NonNegative, parameters
+from ..base.progress import ascend
 from ..base.validation import check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,
@@ -253,7 +253,6 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import MixedNaiveBayes
     >>> X = np.array([[1.2, 0, 3], [0.8, 1, 3], [3.1, 1, 1], [2.9, 1, 2]])
     >>> model = MixedNaiveBayes(["gaussian", "bernoulli", "categorical"]).fit(X, [0, 0, 1, 1])

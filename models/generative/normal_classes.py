@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from ..base.ascent import ascend
-from ..base.progress import History
+from ..base.progress import ascend
 from ..base.validation import check_number
-from .generative import estimated_priors, log_dirichlet, quiet_log
+from .generative import estimated_priors, log_dirichlet, quiet_log, warn_unless_converged
 from .normal import (
     ConjugatePrior,
     Groups,
@@ -181,17 +180,13 @@ class NormalClasses:
                 scatter = np.full_like(scatter, scatter.mean())
         return mean, scatter, float(fourth)
 
-    def _divisors(self, unbiased: bool) -> np.ndarray:
-        """What the scatters are divided by; one a covariance.  Unbiased without a prior only, and from two samples."""
+    def modes(self, unbiased: bool = False) -> np.ndarray:
+        """The covariances that maximize the posterior, or the likelihood; or, without a prior, unbiased estimates."""
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
         means = self.counts.size if self.shared else 1
-        if self.prior.strength == 0.0 and self.prior.weight == 0.0:
-            return np.where(unbiased & (counts > means), counts - means, counts)
-        return counts + self.prior.weight + means * (self.prior.strength > 0.0)
-
-    def modes(self, unbiased: bool = False) -> np.ndarray:
-        """The covariances that maximize the posterior, or the likelihood; or their unbiased estimates."""
-        divisors = self._divisors(unbiased)
+        divisors = counts + self.prior.weight + means * (self.prior.strength > 0.0)
+        if self.prior.strength == 0.0 and self.prior.weight == 0.0 and unbiased:
+            divisors = np.where(counts > means, counts - means, counts)
         return (self.scatters + self.prior.scale) / divisors.reshape((-1,) + (1,) * (self.scatters.ndim - 1))
 
     def regularize(self, unbiased: bool, shrinkage: float | str) -> np.ndarray:
@@ -251,16 +246,15 @@ def normal_classes(
     return classes
 
 
-def maximize_likelihood(
-    classes: NormalClasses, sample: Sample, tol: float, max_iter: int, history: History
-) -> tuple[int, bool]:
-    """Fit by one M step, or by EM, which keeps l(theta) in `history`: the number of M steps, whether they converged."""
+def maximize_likelihood(estimator: Any, classes: NormalClasses, sample: Sample, of: str = "") -> tuple[int, np.ndarray]:
+    """Fit by one M step, or by EM with the limits of an estimator: the number of M steps, and l(theta) after each."""
     if sample.is_complete:
         classes.maximize(sample, sample.one_hot(classes.counts.size))
-        return 1, True
-    maximize = partial(classes.maximize, sample)
-    converged = ascend(lambda _: classes.expect(sample), maximize, history, tol, max_iter)
-    return len(history) - 1, converged
+        return 1, np.empty(0)
+    history, maximize = estimator._history("log-likelihood", of), partial(classes.maximize, sample)
+    converged = ascend(lambda _: classes.expect(sample), maximize, history, estimator.tol, estimator.max_iter)
+    warn_unless_converged(type(estimator).__name__, converged, estimator.max_iter)
+    return len(history) - 1, np.array(history)
 
 
 def check_shrinkage(shrinkage: Any) -> float | str:

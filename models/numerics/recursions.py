@@ -203,36 +203,33 @@ def log_sum(values: Floats) -> float:
 
 @kernel
 def filter_in_logs(
-    first: int, end: int, log_start: Floats, log_transitions: Matrix, log_likelihood: Matrix, terms: Floats,
-    log_alpha: Matrix, log_predicted: Matrix,
+    log_start: Floats, log_transitions: Matrix, log_likelihood: Matrix, terms: Floats, log_alpha: Matrix,
+    log_predicted: Matrix,
 ) -> float:  # fmt: skip
-    """As `filter_states` for the positions first to end, all in logarithms and not normalized; returns log P.
+    """As `filter_states` for one sequence, all in logarithms and not normalized; returns log P.
 
     terms (states) is a work array.
     """
     states = log_start.size
-    for t in range(first, end):
+    for t in range(log_likelihood.shape[0]):
         for j in range(states):
-            if t == first:
+            if t == 0:
                 log_predicted[t, j] = log_start[j]
             else:
                 for i in range(states):
                     terms[i] = log_alpha[t - 1, i] + log_transitions[i, j]
                 log_predicted[t, j] = log_sum(terms)
             log_alpha[t, j] = log_predicted[t, j] + log_likelihood[t, j]
-    return log_sum(log_alpha[end - 1])
+    return log_sum(log_alpha[log_alpha.shape[0] - 1])
 
 
 @kernel
 def smooth_in_logs(
-    first: int, end: int, log_transitions: Matrix, log_alpha: Matrix, log_predicted: Matrix, work: Matrix,
-    gamma: Matrix, start: Floats, counts: Matrix, chain_logs: Matrix,
+    log_transitions: Matrix, log_alpha: Matrix, log_predicted: Matrix, work: Matrix, gamma: Matrix, start: Floats,
+    counts: Matrix, chain_logs: Matrix,
 ) -> None:  # fmt: skip
-    """As `smooth_states` for the positions first to end; start, counts, chain_logs are added to.
-
-    work (states + 2, states).
-    """
-    states = log_transitions.shape[0]
+    """As `smooth_states` for one sequence; start, counts, chain_logs are added to; work (states + 2, states)."""
+    states, end = log_transitions.shape[0], log_alpha.shape[0]
     total = log_sum(log_alpha[end - 1])
     if total == -np.inf:  # impossible: there is no posterior
         return
@@ -240,7 +237,7 @@ def smooth_in_logs(
     for i in range(states):
         log_gamma[i] = log_alpha[end - 1, i] - total
         gamma[end - 1, i] = math.exp(log_gamma[i])
-    for t in range(end - 2, first - 1, -1):
+    for t in range(end - 2, -1, -1):
         for i in range(states):
             for j in range(states):
                 xi[i, j] = -np.inf
@@ -256,30 +253,27 @@ def smooth_in_logs(
         for i in range(states):
             log_gamma[i] = before[i]
     for i in range(states):
-        start[i] += gamma[first, i]
+        start[i] += gamma[0, i]
 
 
 def best_paths(
-    offsets: np.ndarray, log_start: np.ndarray, log_transitions: np.ndarray, rows: np.ndarray, row: np.ndarray
+    offsets: np.ndarray, log_start: np.ndarray, log_transitions: np.ndarray, logs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Viterbi: the most probable states of every sequence, and the log probability of states and observations.
 
-    rows[row[t]] are the log likelihoods at t.
+    logs[t] are the log likelihoods at t.
     """
     path, log_probability = np.empty(offsets[-1], dtype=np.int64), np.empty(offsets.size - 1)
-    states = log_start.size
-    find_best_paths(
-        offsets, np.ascontiguousarray(log_start), np.ascontiguousarray(log_transitions.T), np.ascontiguousarray(rows),
-        np.ascontiguousarray(row, dtype=np.int64), np.empty((2, states)), np.empty((row.size, states), dtype=np.int64),
-        path, log_probability,
-    )  # fmt: skip
+    given = (np.ascontiguousarray(part) for part in (log_start, log_transitions.T, logs))
+    work, back = np.empty((2, log_start.size)), np.empty(logs.shape, dtype=np.int64)
+    find_best_paths(offsets, *given, work, back, path, log_probability)
     return path, log_probability
 
 
 @kernel
 def find_best_paths(
-    offsets: Ints, log_start: Floats, transposed: Matrix, rows: Matrix, row: Ints, work: Matrix, back: IntMatrix,
-    path: Ints, log_probability: Floats,
+    offsets: Ints, log_start: Floats, transposed: Matrix, logs: Matrix, work: Matrix, back: IntMatrix, path: Ints,
+    log_probability: Floats,
 ) -> None:  # fmt: skip
     """See `best_paths`; transposed[j, i] is the log probability of j after i, work (2, states), back (n, states)."""
     states = log_start.size
@@ -287,9 +281,8 @@ def find_best_paths(
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(states):
-            score[i] = log_start[i] + rows[row[first], i]
+            score[i] = log_start[i] + logs[first, i]
         for t in range(first + 1, last + 1):
-            seen = rows[row[t]]
             for j in range(states):
                 best, highest = 0, score[0] + transposed[j, 0]
                 for i in range(1, states):
@@ -297,7 +290,7 @@ def find_best_paths(
                     if value > highest:
                         best, highest = i, value
                 back[t, j] = best
-                new[j] = highest + seen[j]
+                new[j] = highest + logs[t, j]
             for j in range(states):
                 score[j] = new[j]
         best = 0
@@ -310,32 +303,13 @@ def find_best_paths(
             path[t - 1] = back[t, path[t]]
 
 
-@inner
-def choose(weights: Floats, uniform: float) -> int:
-    """The index that a uniform number picks from unnormalized weights."""
-    total = 0.0
-    for i in range(weights.size):
-        total += weights[i]
-    left = uniform * total
-    chosen = 0
-    for i in range(weights.size):
-        if weights[i] > 0.0:
-            chosen = i
-            left -= weights[i]
-            if left < 0.0:
-                break
-    return chosen
-
-
 @kernel
-def random_paths(
-    first: int, end: int, transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: IntMatrix
-) -> None:  # fmt: skip
-    """States drawn from their posterior, from the last back to the first: paths (draws, end - first), as uniforms."""
-    states = transitions.shape[0]
+def random_paths(transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: IntMatrix) -> None:
+    """States of a sequence drawn from their posterior, from the last back to the first: paths (draws, positions)."""
+    states, end = transitions.shape[0], alpha.shape[0]
     cumulative = np.empty((states, states))  # of the weights before each next state
     last = np.empty(states, dtype=np.int64)  # the last state that is possible
-    for t in range(end - 1, first - 1, -1):
+    for t in range(end - 1, -1, -1):
         for j in range(states if t < end - 1 else 1):
             total = 0.0
             last[j] = 0
@@ -346,39 +320,29 @@ def random_paths(
                 if weight > 0.0:
                     last[j] = i
         for d in range(paths.shape[0]):
-            j = paths[d, t + 1 - first] if t < end - 1 else 0
-            share = uniforms[d, t - first] * cumulative[j, states - 1]
+            j = paths[d, t + 1] if t < end - 1 else 0
+            share = uniforms[d, t] * cumulative[j, states - 1]
             chosen = 0
             for i in range(states - 1):
                 chosen += int(cumulative[j, i] <= share)
-            paths[d, t - first] = min(chosen, last[j])
+            paths[d, t] = min(chosen, last[j])
 
 
 @kernel
-def path_statistics(
-    first: int, end: int, states: int, paths: IntMatrix, features: Matrix, table: Matrix
-) -> None:  # fmt: skip
+def path_statistics(states: int, paths: IntMatrix, features: Matrix, table: Matrix) -> None:
     """The statistics of every path, into table (draws, states + states^2 + states columns): start, transitions, and
     the sums of the features (positions, columns) in each state; table must be zero."""
     columns = features.shape[1]
     for d in range(paths.shape[0]):
         table[d, paths[d, 0]] += 1.0
-        for t in range(1, end - first):
+        for t in range(1, paths.shape[1]):
             table[d, states + states * paths[d, t - 1] + paths[d, t]] += 1.0
-    for t in range(first, end):
+    for t in range(paths.shape[1]):
         for k in range(columns):
             feature = features[t, k]
             if feature != 0.0:
                 for d in range(paths.shape[0]):
-                    table[d, states + states * states + paths[d, t - first] * columns + k] += feature
-
-
-@kernel
-def random_chains(offsets: Ints, start: Floats, transitions: Matrix, uniforms: Floats, path: Ints) -> None:
-    """States drawn from the chain itself."""
-    for s in range(offsets.size - 1):
-        for t in range(offsets[s], offsets[s + 1]):
-            path[t] = choose(start, uniforms[t]) if t == offsets[s] else choose(transitions[path[t - 1]], uniforms[t])
+                    table[d, states + states * states + paths[d, t] * columns + k] += feature
 
 
 @kernel

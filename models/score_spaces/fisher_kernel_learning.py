@@ -70,7 +70,6 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import FisherKernelLearning
     >>> X = [[0, 1, 0, 1, 0, 1, 0], [1, 0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0]]
     >>> model = FisherKernelLearning(2, random_state=0).fit(X, ["swings", "swings", "stays", "stays"])

@@ -93,7 +93,6 @@ class LargeMarginHMM(SequenceClassifier):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import LargeMarginHMM
     >>> X = [[0, 1, 0, 1, 0], [1, 0, 1, 0, 1], [0, 0, 0, 1, 1], [1, 1, 1, 0, 0]]
     >>> model = LargeMarginHMM(2, random_state=0).fit(X, ["swings", "swings", "stays", "stays"])
@@ -136,7 +135,8 @@ class LargeMarginHMM(SequenceClassifier):
                 own, other, rival, path = one.competitors(w)
                 if other[0] >= own[0]:
                     wrong += 1
-                    w = w + self.C * (one.count(one.align(w), one.codes) - one.count(path, rival))
+                    own_path = one.along(one.align(w))
+                    w = w + self.C * (one.gathered(own_path, one.codes) - one.gathered(one.along(path), rival))
                 total += w
                 steps += 1
             mistakes.append(float(wrong))
@@ -223,30 +223,27 @@ class _Scores:
         own, other, _, _ = self.competitors(w)
         return float(np.maximum(1.0 + other - own, 0.0).sum())
 
-    def count(self, path: np.ndarray, codes: np.ndarray, used: np.ndarray | None = None) -> np.ndarray:
-        """The sum of T(x_t, path_t) of the used sequences, each in the block of its class among `codes`."""
-        S, K, lengths = self.states, self.features.shape[1], self.batch.lengths
-        block, first = np.repeat(codes, lengths) * S, self.batch.offsets[:-1]
-        keep = np.ones(path.size, dtype=bool) if used is None else np.repeat(used, lengths)
-        later = keep.copy()
-        later[first] = False
-        later_at = np.flatnonzero(later)
-        begins = first[keep[first]]
-        groups = self.classes * S
-        at = block + path
-        starts = np.bincount(at[begins], minlength=groups).reshape(-1, S)
-        transitions = np.bincount(at[later_at - 1] * S + path[later_at], minlength=groups * S).reshape(-1, S * S)
-        used_at = np.flatnonzero(keep)
-        indicators = sp.csr_array((np.ones(used_at.size), (at[used_at], used_at)), shape=(groups, path.size))
-        emissions = indicators @ self.features
-        return np.hstack([starts, transitions, emissions.reshape(-1, S * K)]).ravel()
+    def along(self, path: np.ndarray) -> np.ndarray:
+        """T(x_t, path_t) of every sequence, shape (sequences, S + S^2 + S K)."""
+        S, number, first = self.states, self.codes.size, self.batch.offsets[:-1]
+        at, later = (
+            np.repeat(np.arange(number) * S, self.batch.lengths) + path,
+            np.setdiff1d(np.arange(path.size), first),
+        )
+        transitions = np.bincount(at[later - 1] * S + path[later], minlength=number * S * S)
+        indicators = sp.csr_array((np.ones(path.size), (at, np.arange(path.size))), shape=(number * S, path.size))
+        parts = np.eye(S)[path[first]], transitions, indicators @ self.features
+        return np.hstack([part.reshape(number, -1) for part in parts])
+
+    def gathered(self, statistics: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """The sums of statistics of sequences, flat, each in the block of its class among `codes`."""
+        return (np.eye(self.classes)[codes].T @ statistics).ravel()
 
 
 def _best_paths(
     batch: Sequences, features: np.ndarray, starts: np.ndarray, transitions: np.ndarray, emissions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    rows = features @ emissions.T
-    return recursions.best_paths(batch.offsets, starts, transitions, rows, np.arange(rows.shape[0]))
+    return recursions.best_paths(batch.offsets, starts, transitions, features @ emissions.T)
 
 
 def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float:
@@ -257,17 +254,18 @@ def _solve(
     scores: _Scores, own: np.ndarray, w: np.ndarray, start: np.ndarray, C: float, gaps: History
 ) -> tuple[np.ndarray, float, qp.QuadraticProgram, qp.Solution]:
     """The convex problem of fixed own paths, from w on: the best w found, its gap, and the last program."""
-    per_sequence = _own_scores(scores, own)
+    statistics = scores.along(own)
     best, best_value = w, np.inf
     cuts, heights = np.empty((0, w.size)), np.empty(0)
     while True:
         _, other, rival, path = scores.competitors(w)
-        short = 1.0 + other - per_sequence(w)
+        short = 1.0 + other - (statistics * w.reshape(scores.classes, -1)[scores.codes]).sum(axis=1)
         active = short > 0.0
         value = _objective(w, start, C, float(short[active].sum()))
         if value < best_value:
             best, best_value = w, value
-        g = scores.count(path, rival, active) - scores.count(own, scores.codes, active)
+        g = scores.gathered(scores.along(path)[active], rival[active])
+        g -= scores.gathered(statistics[active], scores.codes[active])
         cuts, heights = np.vstack([cuts, g]), np.append(heights, float(active.sum()))
         program = cutting_plane_program(cuts, heights, start, C)
         solution = uninterrupted(qp.solve(program, tol=1e-9, verbose=gaps.level > 1))
@@ -278,20 +276,3 @@ def _solve(
         if closed or heights.size >= CUTS:
             gaps.end(closed)
             return best, gap, program, solution
-
-
-def _own_scores(scores: _Scores, own: np.ndarray) -> Any:
-    """w -> w_y'T(x_t, h_t) of every sequence."""
-    batch = scores.batch
-    mine = np.repeat(scores.codes, batch.lengths)
-    later = np.setdiff1d(np.arange(own.size), batch.offsets[:-1])
-
-    def at(w: np.ndarray) -> np.ndarray:
-        starts, transitions, emissions = scores.split(w)
-        seen = np.einsum("tk,tk->t", scores.features, emissions[mine, own])
-        seen[later] += transitions[mine[later], own[later - 1], own[later]]
-        first = batch.offsets[:-1]
-        seen[first] += starts[mine[first], own[first]]
-        return np.add.reduceat(seen, first)
-
-    return at

@@ -268,7 +268,6 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import MEDClassifier
     >>> X = np.array([[-2.0, 0.0], [-1.0, 1.0], [1.0, -1.0], [2.0, 0.0]])
     >>> model = MEDClassifier().fit(X, ["no", "no", "yes", "yes"])

@@ -124,7 +124,6 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import DiscreteHMM, MaxMarginScoreSpace
     >>> often = DiscreteHMM(2).set_model([0.5, 0.5], [[0.2, 0.8], [0.8, 0.2]], [[0.9, 0.1], [0.1, 0.9]])
     >>> seldom = DiscreteHMM(2).set_model([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.9, 0.1], [0.1, 0.9]])

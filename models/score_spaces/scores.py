@@ -109,7 +109,6 @@ class FisherScore(ScoreSpace):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import DiscreteHMM, FisherScore
     >>> sequences = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [1, 0, 1, 1, 1]]
     >>> space = FisherScore(DiscreteHMM(1, pseudocount=1.0)).fit(sequences, ["a", "a", "b", "b"])
@@ -209,7 +208,6 @@ class FreeEnergyScore(ScoreSpace):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import DiscreteHMM, FreeEnergyScore
     >>> sequences = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [1, 0, 1, 1, 1]]
     >>> space = FreeEnergyScore(DiscreteHMM(2, random_state=0)).fit(sequences)

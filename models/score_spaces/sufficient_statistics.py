@@ -44,14 +44,7 @@ class ChainStatistics:
     def __init__(self, model: HiddenMarkovModel, X: Any) -> None:
         self.model = model
         self.batch: Sequences = model._batch(X)
-        states = model.startprob_.size
-        features = model._emission_statistics(self.batch, np.zeros((self.batch.offsets[-1], states)), *self._one)
-        self.shapes = ((states,), (states, states), features.shape[1:])
-
-    @property
-    def _one(self) -> tuple[np.ndarray, np.ndarray, int]:
-        number = len(self.batch)
-        return np.zeros(number), np.zeros(number, dtype=np.int64), 1
+        self.shapes = model.startprob_.shape, model.transmat_.shape, model._emission_potentials().shape
 
     def split(self, table: np.ndarray) -> list[np.ndarray]:
         """Columns as what they are: starts, transitions, emissions, each with the table's first axis."""

@@ -42,7 +42,6 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import DiscreteHMM
     >>> model = DiscreteHMM(2).set_model([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]])
     >>> model.predict([[0, 0, -1, 1, 1]])

@@ -46,7 +46,6 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import GaussianHMM
     >>> model = GaussianHMM(2).set_model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.0], [5.0]], [[1.0], [1.0]])
     >>> sequences, states = model.sample([100] * 20, random_state=0)

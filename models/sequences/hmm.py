@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ..base.ascent import ascend
 from ..base.estimator import Estimator
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import NonNegative, parameters
+from ..base.progress import ascend
 from ..base.validation import as_generator, as_weights, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions
@@ -195,9 +195,9 @@ class HiddenMarkovModel(Estimator):
         if bend is not None:
             log_emissions += strength[s] * self._bend_of_emissions(own, bend.emissions)
         log_alpha, log_predicted = np.empty(log_emissions.shape), np.empty(log_emissions.shape)
-        length = int(own.offsets[1])
+        terms = np.empty(log_start.size)
         total = recursions.filter_in_logs(
-            0, length, log_start, log_transitions, log_emissions, np.empty(log_start.size), log_alpha, log_predicted
+            log_start, log_transitions, log_emissions, terms, log_alpha, log_predicted
         )  # fmt: skip
         return total, log_transitions, log_alpha, log_predicted
 
@@ -232,10 +232,8 @@ class HiddenMarkovModel(Estimator):
             start, count = np.zeros(states), np.zeros((states, states))
             log = np.zeros((states, states) if chain_logs else (0, states))
             own = np.empty(log_alpha.shape)
-            recursions.smooth_in_logs(
-                0, log_alpha.shape[0], log_transitions, log_alpha, log_predicted, np.empty((states + 2, states)),
-                own, start, count, log,
-            )  # fmt: skip
+            work = np.empty((states + 2, states))
+            recursions.smooth_in_logs(log_transitions, log_alpha, log_predicted, work, own, start, count, log)
             gamma[batch.offsets[s] : batch.offsets[s + 1]] = own
             starts[group[s]] += weight[s] * start
             counts[group[s]] += weight[s] * count
@@ -336,9 +334,8 @@ class HiddenMarkovModel(Estimator):
         return batch.split(self._best_paths(batch)[0])
 
     def _best_paths(self, batch: Sequences) -> tuple[np.ndarray, np.ndarray]:
-        logs = self._log_emissions(batch)
-        row = np.arange(logs.shape[0])
-        return recursions.best_paths(batch.offsets, quiet_log(self.startprob_), quiet_log(self.transmat_), logs, row)
+        chain = quiet_log(self.startprob_), quiet_log(self.transmat_)
+        return recursions.best_paths(batch.offsets, *chain, self._log_emissions(batch))
 
     def _random_paths(self, batch: Sequences, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
@@ -354,8 +351,8 @@ class HiddenMarkovModel(Estimator):
         for s, (first, end) in enumerate(itertools.pairwise(batch.offsets)):
             uniforms = rng.random((draws, end - first))
             paths = np.empty(uniforms.shape, dtype=np.int64)
-            recursions.random_paths(first, end, transitions, alpha, uniforms, paths)
-            recursions.path_statistics(first, end, states, paths, features, table[s])
+            recursions.random_paths(transitions, alpha[first:end], uniforms, paths)
+            recursions.path_statistics(states, paths, features[first:end], table[s])
         return log_likelihood, table
 
     def sample(self, lengths: Any, random_state: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -364,9 +361,11 @@ class HiddenMarkovModel(Estimator):
         rng = as_generator(random_state)
         lengths = [int(check_number("lengths", length, 1, whole=True)) for length in np.atleast_1d(lengths)]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        path = np.empty(offsets[-1], dtype=np.int64)
-        start, transitions = (np.ascontiguousarray(p, dtype=np.float64) for p in (self.startprob_, self.transmat_))
-        recursions.random_chains(offsets, start, transitions, rng.random(path.size), path)
+        path, begins = np.empty(offsets[-1], dtype=np.int64), set(offsets.tolist())
+        cumulative = np.vstack([self.transmat_, self.startprob_]).cumsum(axis=1)  # the last row is of the first state
+        for t, uniform in enumerate(rng.random(path.size)):
+            row = cumulative[-1 if t in begins else path[t - 1]]
+            path[t] = np.searchsorted(row, uniform * row[-1], side="right")
         batch = Sequences(self._draw_emissions(path, rng), offsets)
         return batch.split(batch.values), batch.split(path)
 

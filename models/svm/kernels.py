@@ -46,7 +46,6 @@ class Kernel:
 
     Examples
     --------
-    >>> import numpy as np
     >>> Kernel("poly", gamma=1.0, degree=2, coef0=1.0)(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [0.0, 1.0]]))
     array([[16.,  9.]])
     """
@@ -170,7 +169,6 @@ def make_kernel(
 
     Examples
     --------
-    >>> import numpy as np
     >>> make_kernel("rbf", np.array([[0.0, 2.0], [2.0, 4.0]]), np.ones(2)).gamma
     0.25
     """

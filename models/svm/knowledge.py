@@ -45,7 +45,6 @@ class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import KnowledgeSVC
     >>> X, y = [[-1.0, 0.0], [1.0, 0.0]], ["no", "yes"]
     >>> told = [([[-1.0, 0.0], [0.0, -1.0]], [0.0, -1.0], "yes")]  # x_1 >= 0 and x_2 >= 1
@@ -64,12 +63,10 @@ class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
     _: KW_ONLY
     Q: Positive = math.inf
 
-    def _check_parameters(self) -> None:
-        if np.isinf(self.C):
-            raise ValueError("C must be finite, but inf came")
-
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> qp.Blocks:
         given = self.knowledge
+        if np.isinf(self.C):
+            raise ValueError("C must be finite, but inf came")
         if isinstance(given, (str, dict)) or not hasattr(given, "__len__"):
             raise ValueError(f"knowledge must be a list of (D, d, label), but {given!r} came")
         labels = self.classes_.tolist()

@@ -10,7 +10,6 @@ import qp
 import socp
 
 from ..base.linear import LinearClassifier
-from ..base.sharpening import sharpened
 
 
 class ProgramClassifier(LinearClassifier):
@@ -30,38 +29,24 @@ class ProgramClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Solve the programs of all machines; of more than two classes, one against the rest."""
-        self._fit_programs(X, y, sample_weight)
+        self._fit_machines(X, y, sample_weight)
         return self
 
-    def _check_parameters(self) -> None:
-        """Refuse what the fields of the parameters do not tell."""
-
-    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
-        """Find all machines, of the samples that have a weight; returns the value of each."""
-        X, codes, weights = self._samples_and_weights(X, y, sample_weight, 2)
-        self._check_parameters()
-        used = np.flatnonzero(weights > 0.0)
+    def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
         machines, iterations = [], []
-        for signs in self._signs(codes[used]):
+        for signs in self._signs(codes):
             self.n_iter_ = 0
-            machines.append(self._machine(X[used], signs, weights[used]))
+            machines.append(self._machine(X, signs, weights))
             iterations.append(self.n_iter_)
-        w, b, values = zip(*machines)
-        self.coef_, self.intercept_, self.n_iter_ = np.array(w), np.array(b), max(iterations)
-        return np.array(values)
+        self.n_iter_ = max(iterations)
+        return machines
 
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks | qp.Blocks:
         """The program of the machine with signs y."""
         raise NotImplementedError
 
-    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """w and b of the machine with signs y, and the value of its program."""
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """(w, b) of the machine with signs y."""
         p = self._stated(X, y, weights)
-        x = self._variables(p)
-        return x[p.w], float(x[p.b][0]), float(self.solution_.objective)
-
-    def _variables(self, p: socp.Blocks | qp.Blocks) -> np.ndarray:
-        """The variables of a program, to all digits where it has cones."""
-        program = p.program()
-        solution = self._solved(program, self.infeasible)
-        return sharpened(program, solution) if isinstance(program, socp.ConeProgram) else solution.x
+        x = self._solved(p.program(), self.infeasible).x
+        return np.append(x[p.w], x[p.b])

@@ -61,7 +61,6 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import OneClassSVM
     >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [5.0]])
     >>> region = OneClassSVM(nu=0.5, gamma=1.0).fit(X)

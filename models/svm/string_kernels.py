@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-
-from socp.compiled.kernels import kernel
-from socp.compiled.signatures import IntMatrix, Ints
 
 from ..base.validation import as_dense, check_choice, check_number
 from .kernels import squares
@@ -101,16 +99,17 @@ class MismatchKernel:
         letters = len(self.alphabet)
         if ((codes != np.round(codes)) | (codes < ABSENT) | (codes >= letters)).any():
             raise ValueError(f"X must hold strings that were encoded: whole numbers from -1 to {letters - 1}")
-        codes = np.ascontiguousarray(codes, dtype=np.int64)
-        words = np.zeros(codes.shape[0], dtype=np.int64)
-        count_words(codes, self.k, words)
-        size = neighbourhood_size(self.k, self.m, letters)
-        columns = np.empty(int(words.sum()) * size, dtype=np.int64)
-        list_neighbours(codes, self.k, self.m, letters, np.empty(2 * self.k + 1, dtype=np.int64), columns)
-        indptr = np.concatenate([[0], np.cumsum(words * size)])
-        phi = sp.csr_array((np.ones(columns.size), columns, indptr), shape=(codes.shape[0], letters**self.k))
-        phi.sum_duplicates()
-        return phi
+        # columns of absent letters at the end, so that a short string has windows, too
+        codes = np.pad(codes.astype(np.int64), ((0, 0), (0, self.k)), constant_values=int(ABSENT))
+        windows = np.lib.stride_tricks.sliding_window_view(codes, self.k, axis=1)
+        row, start = np.nonzero((windows >= 0).all(axis=2))
+        words, powers = windows[row, start], letters ** np.arange(self.k)[::-1]
+        # how far the number of a word moves when one of its letters goes on by some places
+        moves = [[((w + s) % letters - w) * power for s in range(letters)] for w, power in zip(words.T, powers)]
+        numbers = words @ powers
+        columns = [numbers + sum(moves[j][s] for j, s in change) for change in changes(self.k, self.m, letters)]
+        places = np.tile(row, len(columns)), np.concatenate(columns)
+        return sp.csr_array((np.ones(places[0].size), places), shape=(codes.shape[0], letters**self.k))
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """The kernel between encoded strings."""
@@ -128,64 +127,15 @@ class MismatchKernel:
         return K
 
 
-def neighbourhood_size(k: int, m: int, letters: int) -> int:
-    """How many words differ from a word of k letters in at most m of them.
+def changes(k: int, m: int, letters: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Yield which letters go on by how many places from a word of k letters to each word in its neighbourhood.
 
     Examples
     --------
-    >>> neighbourhood_size(3, 1, 4)
-    10
+    >>> list(changes(2, 1, 3))
+    [(), ((0, 1),), ((0, 2),), ((1, 1),), ((1, 2),)]
     """
-    size, choices = 1, 1
-    for i in range(1, m + 1):
-        choices = choices * (k - i + 1) // i
-        size += choices * (letters - 1) ** i
-    return size
-
-
-@kernel
-def count_words(codes: IntMatrix, k: int, words: Ints) -> None:
-    """words[i] := how many k-mers without an absent letter string i has."""
-    for i in range(codes.shape[0]):
-        run = 0
-        for j in range(codes.shape[1]):
-            run = run + 1 if codes[i, j] >= 0 else 0
-            if run >= k:
-                words[i] += 1
-
-
-@kernel
-def list_neighbours(codes: IntMatrix, k: int, m: int, letters: int, work: Ints, columns: Ints) -> None:
-    """columns := for every k-mer of every string, one after the other, the numbers of all words of its neighbourhood.
-
-    A walk over the words of k letters in their order, letter by letter; differs[j] is how many of the first j letters
-    differ from the k-mer, and a branch ends when these are more than m.  `work` has 2 k + 1 entries.
-    """
-    at = 0
-    word, differs = work[:k], work[k:]
-    for i in range(codes.shape[0]):
-        run = 0
-        for end in range(codes.shape[1]):
-            run = run + 1 if codes[i, end] >= 0 else 0
-            if run < k:
-                continue
-            start = end - k + 1
-            differs[0] = 0
-            depth, word[0] = 0, -1
-            while depth >= 0:
-                word[depth] += 1
-                if word[depth] == letters:
-                    depth -= 1
-                    continue
-                differs[depth + 1] = differs[depth] + (1 if word[depth] != codes[i, start + depth] else 0)
-                if differs[depth + 1] > m:
-                    continue
-                if depth + 1 < k:
-                    depth += 1
-                    word[depth] = -1
-                    continue
-                number = 0
-                for j in range(k):
-                    number = number * letters + word[j]
-                columns[at] = number
-                at += 1
+    for count in range(m + 1):
+        for places in combinations(range(k), count):
+            for shifts in product(range(1, letters), repeat=count):
+                yield tuple(zip(places, shifts))

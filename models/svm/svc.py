@@ -89,7 +89,6 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import SVC
     >>> X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), ["no", "no", "yes", "yes"]
     >>> svc = SVC(C=np.inf, kernel="linear").fit(X, y)

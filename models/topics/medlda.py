@@ -68,7 +68,6 @@ class MedLDA(Classifier, TopicParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import MedLDA
     >>> X = np.array([[4, 3, 0, 0], [3, 5, 0, 1], [0, 0, 4, 4], [0, 1, 3, 5]])
     >>> model = MedLDA(2, random_state=0).fit(X, ["sport", "sport", "art", "art"])

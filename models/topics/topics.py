@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, polygamma
 
-from ..base.ascent import ascend
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
+from ..base.progress import ascend
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator
@@ -75,7 +75,6 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from models import LatentDirichletAllocation
     >>> X = np.array([[4, 3, 0, 0], [3, 5, 0, 1], [0, 0, 4, 4], [0, 1, 3, 5]])
     >>> model = LatentDirichletAllocation(2, random_state=0).fit(X)

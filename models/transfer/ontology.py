@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import dijkstra
 
 from socp import ProgramError
 
@@ -101,13 +102,6 @@ def undirected_links(nodes: int, ends: np.ndarray) -> sp.csr_array:
 
 
 def links_from(links: sp.csr_array, sources: np.ndarray) -> np.ndarray:
-    """The number of links between each node and the nearest source, by one breadth-first search."""
-    distance = np.full(links.shape[0], UNREACHABLE, dtype=np.int64)
-    frontier = np.unique(sources)
-    level = 0
-    while frontier.size:
-        distance[frontier] = level
-        level += 1
-        around = np.unique(links[frontier].indices)
-        frontier = around[distance[around] == UNREACHABLE]
-    return distance
+    """The number of links between each node and the nearest source."""
+    found = dijkstra(links, indices=np.unique(sources), unweighted=True, min_only=True)
+    return np.where(np.isfinite(found), found, UNREACHABLE).astype(np.int64)

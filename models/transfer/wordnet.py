@@ -120,7 +120,7 @@ class WordNet:
         return np.unique(np.array(found, dtype=np.int64))
 
     def distances(self, words: Sequence[str], label: str | Iterable[str]) -> np.ndarray:
-        """The links between each word and a label, by one breadth-first search.
+        """The links between each word and a label.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
-from socp.linalg.csc import csc, multiply, multiply_transposed, same_places, transpose
+from socp.linalg.csc import csc, same_places, transpose
 from socp.problem.checks import INT
 from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
@@ -81,10 +81,9 @@ class ConeForm:
     @functools.cached_property
     def bounds(self) -> Entries:
         """(row, variable, sign) of the finite bounds of the free variables, in G."""
-        upper, lower = self.places.reshape(2, -1)[:, self._rows :]
-        rows = np.append(upper[upper != FIXED], lower[upper != FIXED]) - self.p
-        found = np.flatnonzero(rows >= 0)
-        return rows[found], found % self.n, np.where(found < self.n, 1.0, -1.0)
+        rows, variables, signs = np.empty(self.m, INT), np.empty(self.m, INT), np.empty(self.m)
+        count = list_bounds(self.places, self._rows, self.p, rows, variables, signs)
+        return rows[:count], variables[:count], signs[:count]
 
     @property
     def sizes(self) -> Sizes:
@@ -115,18 +114,14 @@ class ConeForm:
         self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (x, y, z_bounds) of the quadratic program; stationarity gives the multipliers of fixed variables."""
-        own_x, (own_y, own_z) = x.copy(), self.spread(program, y, z)
+        own_x, (own_y, own_z) = self._among_fixed(x, program.lb), self.spread(program, y, z)
         if self.has_fixed:
-            own_x = program.lb.copy()
-            own_x[self.is_free(program)] = x
             self._fix_multipliers(program, program.q + program.hessian.product(own_x), own_y, own_z)
         return own_x, own_y, own_z
 
     def lift_primal_ray(self, program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
         """Return the direction in x of the quadratic program; fixed variables stay."""
-        own_x = np.zeros(program.n)
-        own_x[self.is_free(program)] = x
-        return own_x
+        return self._among_fixed(x, np.zeros(program.n))
 
     def lift_dual_ray(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (y, z_bounds) of a certificate of infeasibility, in which the objective has no part."""
@@ -135,11 +130,16 @@ class ConeForm:
             self._fix_multipliers(program, np.zeros(program.n), own_y, own_z)
         return own_y, own_z
 
+    def _among_fixed(self, x: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+        """A copy of x of the free variables, with the others' entries of `fixed`."""
+        own_x = np.empty(fixed.size)
+        put_among_fixed(self.places, x, fixed, own_x)
+        return own_x
+
     def _fix_multipliers(self, program: QuadraticProgram, gradient: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Set z of the fixed variables to -(gradient + A'y), where `gradient` is that of the objective."""
-        A, fixed, Aty = program.A, ~self.is_free(program), np.empty(program.n)
-        multiply_transposed(A.indptr, A.indices, A.data, y, Aty)
-        z[fixed] = -(gradient + Aty)[fixed]
+        A = program.A
+        fix_multipliers(self.places, A.indptr, A.indices, A.data, gradient, y, z)
 
 
 def reduced(program: QuadraticProgram, settings: Settings) -> tuple[Presolve, ConeForm]:
@@ -177,19 +177,13 @@ class SidesProgram(StackedProgram):
         return other
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return q of the free variables, and l and u less what the fixed ones add to A x.
-
-        A side that only rounding keeps from 0 is 0: a row 0 x = 1e-16 has a solution.
-        """
-        A, q, free = program.A, program.q, self._form.is_free(program)
-        value = np.where(free, 0.0, program.lb)
-        shift, size = np.empty(program.m), np.empty(program.m)
-        multiply(A.indptr, A.indices, A.data, value, shift)
-        multiply(A.indptr, A.indices, np.abs(A.data), np.abs(value), size)
-        l, u = (np.where(np.abs(side - shift) <= LOST * size, 0.0, side - shift) for side in (program.l, program.u))
+        """Return q of the free variables, and l and u less what the fixed ones add to A x."""
+        A, q, value, l, u = program.A, program.q, np.empty(program.n), np.empty(program.m), np.empty(program.m)
+        sides = A.indptr, A.indices, A.data, program.lb, program.l, program.u
+        substitute(self._form.places, *sides, value, l, u)
         Pv = program.hessian.product(value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
-        return (q + Pv)[free], l, u
+        return (q + Pv)[self._form.is_free(program)], l, u
 
     def bounds(self) -> Entries:
         """See `socp.ConeProgram`; presolve leaves no row with one entry."""
@@ -286,6 +280,68 @@ def spread_multipliers(y: Floats, z: Floats, places: Ints, v: Floats) -> None:
         upper, lower = places[k], places[size + k]
         v[k] = 0.0 if upper < 0 else y[upper] if upper < p else z[upper - p]
         v[k] -= z[lower - p] if lower >= 0 else 0.0
+
+
+@kernel
+def list_bounds(places: Ints, rows: int, p: int, row: Ints, variable: Ints, sign: Floats) -> int:
+    """Row of G, variable and sign of the finite bounds of the free variables, the upper first; returns their number."""
+    size, count = places.size // 2, 0
+    for side in range(2):
+        free = 0
+        for k in range(rows, size):
+            if places[k] == FIXED:
+                continue
+            if places[side * size + k] >= 0:
+                row[count], variable[count], sign[count] = places[side * size + k] - p, free, 1.0 - 2.0 * side
+                count += 1
+            free += 1
+    return count
+
+
+@kernel
+def put_among_fixed(places: Ints, x: Floats, fixed: Floats, out: Floats) -> None:
+    """out := x of the free variables, in their order, and the entries of `fixed` of the others."""
+    rows, free = places.size // 2 - out.size, 0
+    for j in range(out.size):
+        is_free = places[rows + j] != FIXED
+        out[j] = x[free] if is_free else fixed[j]
+        free += int(is_free)
+
+
+@kernel
+def fix_multipliers(
+    places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, gradient: Floats, y: Floats, z: Floats
+) -> None:
+    """z := -(gradient + A'y) of the fixed variables."""
+    for j in range(z.size):
+        if places[y.size + j] == FIXED:
+            total = 0.0
+            for k in range(A_indptr[j], A_indptr[j + 1]):
+                total += A_data[k] * y[A_indices[k]]
+            z[j] = -(gradient[j] + total)
+
+
+@kernel
+def substitute(
+    places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, l: Floats, u: Floats, value: Floats,
+    lower: Floats, upper: Floats,
+) -> None:  # fmt: skip
+    """value := the fixed variables at their bounds, 0 of the others; lower, upper := the sides less A value.
+
+    A side that only rounding keeps from 0 is 0: a row 0 x = 1e-16 has a solution.
+    """
+    m, shift, size = l.size, np.zeros(l.size), np.zeros(l.size)
+    for j in range(lb.size):
+        value[j] = lb[j] if places[m + j] == FIXED else 0.0
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            shift[A_indices[k]] += A_data[k] * value[j]
+            size[A_indices[k]] += abs(A_data[k] * value[j])
+    for i in range(m):
+        lower[i], upper[i] = l[i] - shift[i], u[i] - shift[i]
+        if abs(lower[i]) <= LOST * size[i]:
+            lower[i] = 0.0
+        if abs(upper[i]) <= LOST * size[i]:
+            upper[i] = 0.0
 
 
 @kernel

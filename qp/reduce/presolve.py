@@ -20,11 +20,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.linalg.csc import csc, have_entries
+from socp.problem.checks import INT
 from socp.problem.hessian import keep_entries
 from socp.problem.settings import Settings
 
 from ..problem.program import QuadraticProgram
-from .removal import ROWS, Removed, look_for_more, postsolve, remove_rows
+from .removal import ROWS, Removed, look_for_more, number_kept, postsolve, remove_rows
 
 CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in presolve, and how far at most
 
@@ -116,7 +117,8 @@ def presolve(program: QuadraticProgram, settings: Settings) -> Presolve:
 def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
     """The rows of A that are kept, of which there are so many."""
     indptr, indices, data = np.empty_like(A.indptr), np.empty_like(A.indices), np.empty_like(A.data)
-    rows, columns = np.where(kept, np.cumsum(kept) - 1, -1), np.arange(A.shape[1])
+    rows, columns = np.empty(kept.size, INT), np.arange(A.shape[1])
+    number_kept(kept, rows)
     entries = keep_entries(A.indptr, A.indices, A.data, rows, columns, indptr, indices, data)
     return csc(data[:entries], indices[:entries], indptr, (count, A.shape[1]))
 

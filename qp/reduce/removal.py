@@ -110,6 +110,15 @@ def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Remove
     return count
 
 
+@kernel
+def number_kept(kept: Bools, place: Ints) -> None:
+    """place := the number of each row among those that are kept, -1 of the others."""
+    count = 0
+    for i in range(kept.size):
+        place[i] = count if kept[i] else -1
+        count += int(kept[i])
+
+
 @leaf
 def close(a: float, b: float, factor: float, slack: float) -> bool:
     """Whether two finite sides differ by rounding, or by `slack`, in a row of `factor` times their unit, too."""

@@ -76,7 +76,7 @@ class Pool(threading.local):
     10 None
     """
 
-    most_words = 2**20
+    most_words = 2**21
 
     def __init__(self) -> None:
         self.words, self.kept = 0, dict[Hashable, list[tuple[int, Any]]]()

@@ -66,10 +66,12 @@ class KKTMatrix(Structure):
         fill_pattern(self, P_indptr, P_indices, self.zero_diagonal, self.static)
         take_values(self, P_data)
 
-    def has_pattern_of(self, other: KKTMatrix) -> bool:
-        """Return True if all that the factorization is analyzed by is equal."""
-        parts = ("indptr", "indices", "signs", "zero_diagonal", "static")
-        return self.size == other.size and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in parts)
+
+def pattern_of(form: StandardForm) -> bytes:
+    """All that the pattern of its KKT matrix follows from, of a form of known sizes."""
+    groups, (indptr, indices, _) = form.groups, form.P.upper()
+    rows = groups.variable, groups.representative[: groups.count]
+    return np.concatenate((form.M_indptr, form.M_indices, indptr, indices, form.ptr, *rows)).tobytes()
 
 
 @kernel

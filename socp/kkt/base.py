@@ -113,6 +113,9 @@ class KKT(Structure):
         """Refresh for the form, which another program of the same sizes has filled; return False if that needs more."""
         raise NotImplementedError
 
+    def keep_pattern(self) -> None:
+        """Note what `take_form` compares, where that is places of entries."""
+
     def analysis_seconds(self) -> tuple[float, float]:
         """Return the seconds of the ordering and of the symbolic analysis."""
         return 0.0, 0.0

@@ -25,6 +25,7 @@ from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from ..linalg.dense import gram, multiply_tall
+from ..plan.choice import is_small
 from .base import KKT
 from .policy import PIVOT_EPS
 
@@ -68,7 +69,8 @@ class DenseKKT(KKT):
 
     def take_form(self) -> bool:
         """See `KKT`."""
-        fits = self.count == self.form.distinct
+        form = self.form
+        fits = self.count == form.distinct and (form.P.rank is None or is_small(form))
         if fits:
             self.refresh()
         return fits

@@ -21,6 +21,7 @@ from ..form.dense_rows import DenseRows, scale_rows
 from ..form.row_groups import recover_orthant, reduce_orthant, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from ..plan.choice import is_held
 from ..problem.lowrank import LowRank
 from .base import KKT
 
@@ -45,13 +46,11 @@ class LowRankKKT(KKT):
     of_groups, reduced = floats("groups"), floats("n + p + groups")  # as in `row_groups`, for one right-hand side
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
-        rows, n, (F, d) = DenseRows(form), form.n, form.P.low_rank_form()
-        order = F.shape[1] + form.p + rows.count
+        rows, n, k = DenseRows(form), form.n, form.P.low_rank_form()[0].shape[1]
+        order = k + form.p + rows.count
         super().__init__(form, regularization, refinement_steps, order=order, groups=form.groups.count)
-        self.rows, self.k, self.order = rows, F.shape[1], order
-        form.bind_hessian(LowRank.of_checked(F, d))
+        self.rows, self.k, self.order, self.bounds = rows, k, order, form.bounds
         self.flops, self.factor_entries = order**2 * (n + order / 3.0), order * (n + 0.5 * order)
-        self.B[: self.k * n] = F.T.reshape(-1)
         self._use(factor_low_rank, apply_low_rank)
         self.refresh()
 
@@ -63,14 +62,26 @@ class LowRankKKT(KKT):
         return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows})"
 
     def refresh(self) -> None:
-        """Copy the current values of M from the standard form; a new P needs new factors, see `still_fits`."""
-        self.rows.spread(self.form)
-        n, p, k = self.form.n, self.form.p, self.k
-        self.B[k * n : (k + p) * n] = self.rows.M[: p * n]
+        """Copy the current factors of P, which the form multiplies by, and the values of M from the standard form."""
+        form, n, p, k = self.form, self.form.n, self.form.p, self.k
+        F, d = form.P.low_rank_form()
+        form.bind_hessian(LowRank.of_checked(F, d))
+        self.rows.spread(form)
+        self.B[: k * n], self.B[k * n : (k + p) * n] = F.T.reshape(-1), self.rows.M[: p * n]
+
+    def take_form(self) -> bool:
+        """See `KKT`."""
+        form = self.form
+        fits = (
+            form.P.rank == self.k and (self.rows.count, self.bounds) == (form.distinct, form.bounds) and is_held(form)
+        )
+        if fits:
+            self.refresh()
+        return fits
 
     def still_fits(self) -> bool:
-        """A change of P is a change of its factors."""
-        return False
+        """Return True if P is known to have the rank that it had, and the merged rows are still parallel."""
+        return self.form.P.rank == self.k and is_held(self.form) and self.form.groups_hold()
 
 
 @inner

@@ -9,7 +9,7 @@ from ..form.row_groups import recover_orthant, reduce_orthant
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
 from ..linalg.ldl.factors import Factors, factor, solve
-from .assembly import KKTMatrix, fill_matrix, take_values
+from .assembly import KKTMatrix, fill_matrix, pattern_of, take_values
 from .base import KKT
 from .expansion import recover_cones, reduce_cones
 from .policy import PIVOT_DELTA, PIVOT_EPS
@@ -31,13 +31,14 @@ class SparseKKT(KKT):
     matrix, factors = structure(KKTMatrix), structure(Factors)
     t, f = floats("2 * groups"), floats("2 * (m - l)")  # as in `row_groups` and `expansion`, for two right-hand sides
     reduced_rhs, reduced, work = floats("2 * order"), floats("2 * order"), floats("m - l")
+    _pattern = b""  # once it is kept
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         matrix = KKTMatrix(form)
         super().__init__(
             form, regularization, refinement_steps, l=form.l, order=matrix.size, groups=matrix.groups.count
         )
-        self.matrix, self.bounds = matrix, form.bounds
+        self.matrix = matrix
         self.ldl = LDL(
             matrix.indptr, matrix.indices, matrix.signs,
             zero_diagonal=matrix.zero_diagonal, static=matrix.static,
@@ -62,11 +63,14 @@ class SparseKKT(KKT):
 
     def take_form(self) -> bool:
         """See `KKT`."""
-        old, new = self.matrix, KKTMatrix(self.form)
-        fits = self.bounds == self.form.bounds and old.has_pattern_of(new)
+        fits = self._pattern == pattern_of(self.form)
         if fits:
-            self.matrix = new
+            self.refresh()
         return fits
+
+    def keep_pattern(self) -> None:
+        """See `KKT`."""
+        self._pattern = pattern_of(self.form)
 
     @property
     def words(self) -> int:

@@ -48,7 +48,7 @@ def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Bac
     }
     if not is_kept and is_small(form):
         return "dense", "the program is small", _told(seconds, "dense")
-    if P.rank is not None and _is_held(form):
+    if P.rank is not None and is_held(form):
         seconds["low rank"] = low_rank_seconds(n, P.rank + rows)
     least = min(seconds, key=seconds.__getitem__)
     return least, "the least work", _told(seconds, least)
@@ -61,11 +61,13 @@ def _told(seconds: dict[Backend, float], chosen: Backend) -> dict[str, float]:
 
 def is_small(form: StandardForm) -> bool:
     """Whether dense Cholesky takes less than to look for another way, by what the sizes alone tell."""
-    n, p, entries = form.n, form.p, form.entries
+    n, p, entries, rank = form.n, form.p, form.entries, form.P.rank
     if n == 0 or n + p > GLANCE:
         return False
     least = NEW_PATTERNS * COSTS.analysis
-    if form.P.is_full:
+    if rank is not None:
+        least = low_rank_seconds(n, rank + p + form.distinct)
+    elif form.P.is_full:
         least = sparse_seconds(n, p + form.m, entries, P_entries=n**2)
     return _dense_at_a_glance(form) <= least
 
@@ -79,13 +81,13 @@ def check_low_rank(form: StandardForm) -> None:
     """Refuse what the low-rank backend cannot do."""
     if form.P.is_sparse:
         raise ProgramError('kkt="lowrank" needs a dense or LowRank P')
-    if not _is_held(form):
+    if not is_held(form):
         raise ProgramError(
             'kkt="lowrank" needs every variable to have a bound or a positive entry in the diagonal of P'
         )
 
 
-def _is_held(form: StandardForm) -> bool:
+def is_held(form: StandardForm) -> bool:
     """Whether every variable has a bound or a positive entry in the diagonal that is left of P."""
     held, variable = form.P.low_rank_form()[1] > 0.0, form.groups.variable
     held[variable[variable >= 0]] = True

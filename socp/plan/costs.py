@@ -2,7 +2,7 @@
 
 The rates are those of one core of a usual machine.  They decide between ways of which one takes several times as long
 as the other, so that only their ratios count; the same table everywhere gives the same bits everywhere.
-`python -m bench calibrate` measures them on a machine, next to the numbers here.
+`python -m docs.results.calibration` measures them on a machine, next to the numbers here.
 """
 
 from __future__ import annotations

@@ -106,15 +106,25 @@ def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
 
     Returns the most by which one was missed.
     """
-    (i, j, a), missed = program.bounds(), 0.0
-    sides = program.h[i]
-    for of_side, nearest in ((a > 0.0, np.minimum), (a < 0.0, np.maximum)):
-        beyond_it = a * x[j] - sides
-        where = np.flatnonzero((beyond_it > 0.0) & of_side)
-        if where.size:
-            nearest.at(x, j[where], sides[where] / a[where])
-            missed = max(missed, float(beyond_it[where].max()))
-    s[i] = np.maximum(sides - a * x[j], 0.0)
+    i, j, a = program.bounds()
+    return hold(i, j, a, program.h, x, s)
+
+
+@kernel
+def hold(row: Ints, variable: Ints, a: Floats, h: Floats, x: Floats, s: Floats) -> float:
+    """`hold_to_bounds`: the upper bounds first, then, where these leave x, the lower ones."""
+    missed = 0.0
+    for sign in (1.0, -1.0):
+        for k in range(row.size):
+            over = a[k] * x[variable[k]] - h[row[k]]
+            if sign * a[k] > 0.0 and over > missed:
+                missed = over
+        for k in range(row.size):
+            j = variable[k]
+            if sign * a[k] > 0.0 and a[k] * x[j] > h[row[k]]:
+                x[j] = h[row[k]] / a[k]
+    for k in range(row.size):
+        s[row[k]] = max(h[row[k]] - a[k] * x[variable[k]], 0.0)
     return missed
 
 

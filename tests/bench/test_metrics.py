@@ -18,11 +18,11 @@ def answers(seed=0, count=200, classes=3):
 
 
 def test_the_lectures_rates():
-    rates = Rates(81.0, 23.0, 252.0, 9644.0)
-    assert round(100 * rates.sensitivity, 1) == 24.3 and round(100 * rates.specificity, 1) == 99.8
-    assert round(100 * rates.error, 2) == 2.75
-    assert round(100 * rates.false_negative_rate, 1) == 75.7 and round(100 * rates.false_positive_rate, 1) == 0.2
-    assert math.isclose(rates.precision, 81 / 104) and math.isclose(rates.negative_predictive_value, 9644 / 9896)
+    rates = Rates(81.0, 23.0, 252.0, 9644.0).named()
+    assert round(100 * rates["sensitivity"], 1) == 24.3 and round(100 * rates["specificity"], 1) == 99.8
+    assert round(100 * rates["error"], 2) == 2.75
+    assert round(100 * rates["false negative rate"], 1) == 75.7 and round(100 * rates["false positive rate"], 1) == 0.2
+    assert math.isclose(rates["precision"], 81 / 104) and math.isclose(rates["negative predictive value"], 9644 / 9896)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -33,15 +33,15 @@ def test_rates_and_f1_against_scikit_learn(classes):
     for k in range(classes):
         right, of_truth, of_predicted = counts[k, k], counts[k].sum(), counts[:, k].sum()
         others = truth.size - of_truth - of_predicted + right
-        rates = Rates(right, of_predicted - right, of_truth - right, others)
-        assert np.allclose([rates.precision, rates.sensitivity, rates.f1], [precision[k], recall[k], f1[k]])
-        assert math.isclose(rates.error, 1.0 - metrics.accuracy_score(truth == k, predicted == k))
+        rates = Rates(right, of_predicted - right, of_truth - right, others).named()
+        assert np.allclose([rates["precision"], rates["sensitivity"], rates["f1"]], [precision[k], recall[k], f1[k]])
+        assert math.isclose(rates["error"], 1.0 - metrics.accuracy_score(truth == k, predicted == k))
 
 
 def test_a_label_that_is_never_predicted():
-    rates = Rates(0.0, 0.0, 1.0, 2.0)
-    assert math.isnan(rates.precision) and rates.f1 == 0.0 and rates.sensitivity == 0.0
-    assert Rates(2.0, 1.0, 0.0, 0.0).specificity == 0.0
+    rates = Rates(0.0, 0.0, 1.0, 2.0).named()
+    assert math.isnan(rates["precision"]) and rates["f1"] == 0.0 and rates["sensitivity"] == 0.0
+    assert Rates(2.0, 1.0, 0.0, 0.0).named()["specificity"] == 0.0
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -4,60 +4,22 @@ import functools
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.sparse as sp
 import sklearn
-from sklearn import compose, ensemble, feature_selection, inspection, linear_model, naive_bayes, svm
+from sklearn import linear_model, naive_bayes, svm
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, learning_curve
-from sklearn.multiclass import OneVsRestClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import NearestCentroid
-from sklearn.pipeline import make_pipeline, make_union
-from sklearn.preprocessing import Binarizer, MaxAbsScaler
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 import models
 from models import DiscreteHMM, SufficientStatistics
 from tests.models.explanations.test_estimator import first_features
 from tests.models.test_protocol import OF_SEQUENCES, PUBLIC, sequences_of
-from tests.support.everyday_uses import (
-    FRAME,
-    LABELS,
-    T,
-    W,
-    X,
-    Y,
-    agree,
-    answers,
-    balanced,
-    column,
-    copies,
-    ensemble_of,
-    fit,
-    form,
-    frame,
-    frozen,
-    in_pipeline,
-    in_table,
-    in_threads,
-    keeps_requests,
-    meta,
-    mixed_columns,
-    of_y,
-    other_shape,
-    raises,
-    scores,
-    search,
-    shown,
-    weighed,
-    without_metadata,
-    y_of,
-)  # fmt: skip
+from tests.support.everyday_uses import USES, X, fit, raises
 
 TOPICS = {"max_iter": 2, "random_state": 0}
 # theirs, ours of one kind, and whether they are asked in every run; the first is for machines that they do not have
@@ -87,97 +49,6 @@ TABLE = [
     (naive_bayes.MultinomialNB(), [models.HybridNaiveBayes(), models.MedLDA(2, **TOPICS)], False),
     (LatentDirichletAllocation(2, **TOPICS), [models.LatentDirichletAllocation(2, **TOPICS)], False),
 ]  # fmt: skip
-# name: (whom it is for, what is done)
-USES = {
-    "pipeline": ("fit", lambda m: answers(fit(in_pipeline(m)))),
-    "ColumnTransformer": ("fit", mixed_columns),
-    "FeatureUnion": ("fit", lambda m: answers(fit(make_pipeline(make_union(MaxAbsScaler(), Binarizer()), m)))),
-    "GridSearchCV": ("score", search),
-    "cross_val_score": ("score", scores),
-    "two threads of joblib": ("score", in_threads),
-    "learning_curve": ("score", lambda m: learning_curve(m, X, y_of(m), cv=2, train_sizes=[16], error_score="raise")),
-    "weights by cross_validate": ("supervised weights", lambda m: weighed(m, False)),
-    "weights routed": ("supervised weights", lambda m: weighed(m, True, sample_weight=True)),
-    "weights not asked for": ("supervised weights", lambda m: weighed(m, True)),
-    "weights of another name": ("supervised weights", lambda m: weighed(m, True, sample_weight="w")),
-    "routing without metadata": ("score", without_metadata),
-    "clone keeps requests": ("weights", keeps_requests),
-    "weights are copies": ("weights", copies),
-    "class_weight": ("classifier", balanced),
-    "CalibratedClassifierCV": ("classifier", meta(CalibratedClassifierCV, cv=2)),
-    "OneVsRestClassifier": ("classifier", meta(OneVsRestClassifier)),
-    "BaggingClassifier": ("classifier", meta(ensemble.BaggingClassifier, n_estimators=2, random_state=0)),
-    "AdaBoostClassifier": ("classifier", meta(ensemble.AdaBoostClassifier, n_estimators=2, random_state=0)),
-    "Voting": ("supervised", ensemble_of("Voting")),
-    "Stacking": ("supervised", ensemble_of("Stacking", cv=2)),
-    "TransformedTargetRegressor": ("regressor", meta(compose.TransformedTargetRegressor)),
-    "RFE by coef_": ("coef_", meta(feature_selection.RFE, n_features_to_select=2)),
-    "permutation_importance": ("score", lambda m: inspection.permutation_importance(fit(m), X, y_of(m), n_repeats=1)),
-    "roc_auc": ("classifier", lambda m: scores(m, scoring="roc_auc")),
-    "pickle": ("fit", lambda m: agree(answers(pickle.loads(pickle.dumps(fit(m)))), answers(m))),
-    "set_output": ("transform", in_table),
-    "repr in notebooks": ("fit", shown),
-    "get_params, set_params": ("fit", lambda m: fit(m.set_params(**m.get_params(deep=True)))),
-    "unknown parameter": ("fit", lambda m: raises(ValueError, "Invalid parameter", lambda: m.set_params(nothing=1))),
-    "not fitted": ("fit", lambda m: raises(NotFittedError, "not fitted", lambda: answers(m))),
-    "fit again, another shape": ("fit", other_shape),
-    "DataFrame": ("fit", frame),
-    "nullable DataFrame": ("fit", form(FRAME.astype("Float64"))),
-    "list": ("fit", form(X.tolist())),
-    "float32": ("fit", form(X.astype(np.float32))),
-    "integers": ("fit", form(X.astype(np.int16))),
-    "objects": ("fit", form(X.astype(object))),
-    "read-only": ("fit", form(frozen(X))),
-    "Fortran order": ("fit", form(np.asfortranarray(X))),
-    "strided": ("fit", form(X.repeat(2, 0).repeat(2, 1)[::2, ::2])),
-    "csr_array": ("fit", form(sp.csr_array(X))),
-    "csc_array": ("fit", form(sp.csc_array(X))),
-    "coo_array": ("fit", form(sp.coo_array(X))),
-    "csr_matrix": ("fit", form(sp.csr_matrix(X))),
-    "column y": ("supervised", column),
-    "list y": ("supervised", of_y(np.ndarray.tolist)),
-    "Series y": ("supervised", of_y(lambda y: pd.Series(y, index=FRAME.index[::-1]))),
-    "nullable Series y": ("supervised", of_y(lambda y: pd.Series(y).astype("Int64"))),
-    "strings y": ("classifier", form(y=LABELS)),
-    "objects y": ("classifier", form(y=LABELS.astype(object))),
-    "string Series y": ("classifier", form(y=pd.Series(LABELS, dtype="string"))),
-    "categorical y": ("classifier", form(y=pd.Categorical(LABELS))),
-    "bool y": ("classifier", form(y=Y > 0)),
-    "float y": ("classifier", form(y=Y + 0.0)),
-    "one sample a class": ("classifier", lambda m: answers(fit(m, X[:2], Y[:2]))),
-    "few samples": ("fit", lambda m: answers(fit(m, X[:4].repeat(2, 1), y_of(m)[:4]), X.repeat(2, 1))),
-    "a constant feature": ("fit", lambda m: answers(fit(m, X * [1, 0, 1, 1]))),
-    "a feature twice": ("fit", lambda m: answers(fit(m, X[:, [0, 0, 1, 2]]))),
-    "a single feature": ("fit", lambda m: answers(fit(m, X[:, :1]), X[:, :1])),
-    "three classes": ("classifier", lambda m: answers(fit(m, y=np.arange(24) % 3))),
-    # what is mostly refused, with a word that our message must have
-    "one class": ("classifier", lambda m: fit(m, y=0 * Y), "one class: 0"),
-    "NaN": ("fit", lambda m: fit(m, np.where(X == 3, np.nan, X)), "X"),
-    "inf": ("fit", lambda m: fit(m, np.where(X == 3, np.inf, X)), "X"),
-    "text X": ("fit", lambda m: fit(m, X.astype(str)), "X must hold numbers"),
-    "words X": ("fit", lambda m: fit(m, LABELS[:, None]), "X must hold numbers"),
-    "dates X": ("fit", lambda m: fit(m, FRAME.astype("datetime64[s]")), "X must hold numbers"),
-    "complex X": ("fit", lambda m: fit(m, X + 1j), "X"),
-    "X of one dimension": ("fit", lambda m: fit(m, X[:, 0]), "2D array as X"),
-    "no samples": ("fit", lambda m: fit(m, X[:0], Y[:0]), "0 sample"),
-    "no features": ("fit", lambda m: fit(m, X[:, :0]), "0 feature"),
-    "other features": ("fit", lambda m: answers(fit(m), X[:, :3]), "X has 3 features"),
-    "y of another length": ("supervised", lambda m: fit(m, y=y_of(m)[:5]), "X has 24, y has 5"),
-    "two columns y": ("supervised", lambda m: fit(m, y=np.c_[y_of(m), y_of(m)]), "y should be a 1d array"),
-    "no y": ("supervised", lambda m: m.fit(X, None), "requires y"),
-    "text y": ("regressor", lambda m: fit(m, y=LABELS), "y must hold numbers"),
-    "continuous y": ("classifier", lambda m: fit(m, y=T + 0.5), "y must hold classes"),
-    "NaN y": ("supervised", lambda m: fit(m, y=np.where(X[:, 1] > 3, np.nan, y_of(m))), "y contains NaN"),
-    "score, y of another length": ("supervised", lambda m: fit(m).score(X, y_of(m)[:5]), "X has 24, y has 5"),
-    "score, two columns y": ("supervised", lambda m: fit(m).score(X, np.c_[y_of(m), y_of(m)]), "y should be a 1d"),
-    "score, other labels": ("classifier", lambda m: fit(m, y=LABELS).score(X, Y), "y must hold labels"),
-    "score, no y": ("supervised", lambda m: fit(m).score(X, None), "requires y"),
-    "score, weights of another length": ("supervised", lambda m: fit(m).score(X, y_of(m), W[:5]), "sample_weight"),
-    "weights of another length": ("weights", lambda m: fit(m, sample_weight=W[:5]), "sample_weight"),
-    "NaN weights": ("weights", lambda m: fit(m, sample_weight=W * np.nan), "sample_weight"),
-    "text weights": ("weights", lambda m: fit(m, sample_weight=LABELS), "sample_weight"),
-    "probability=True": ("classifier", lambda m: type(m)(probability=True), "unexpected keyword argument"),
-}
 LDA, QDA, NEAREST, NUMBER = "LinearDiscriminant", "QuadraticDiscriminant", "Prototypes", "text is no number here"
 NO_WEIGHTS = dict.fromkeys((LDA, QDA, NEAREST), "theirs takes no weights")
 BAYES = ("MultinomialNaiveBayes", "MixedNaiveBayes")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 import models
 from models import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -157,6 +157,27 @@ def test_integer_weights_are_copies_and_zero_is_removal(name):
     if hasattr(weighted, "support_"):
         assert (times[weighted.support_] > 0).all()
         assert set(weighted.support_) == set(rows[copied.support_])
+
+
+@warns
+@pytest.mark.parametrize("name", [name for name, machine in MACHINES.items() if is_classifier(machine.model)])
+def test_the_class_that_is_predicted_has_the_largest_value(name):
+    machine = MACHINES[name]
+    model = fit(machine)
+    found, samples = values(machine, model), machine.X
+    expected = (found > 0.0).astype(int) if found.ndim == 1 else found.argmax(axis=1)
+    tasks = machine.aside if isinstance(model, models.MultiTaskSVC) else {}
+    np.testing.assert_array_equal(model.predict(samples, **tasks), model.classes_[expected])
+    share = np.mean(model.classes_[expected] == machine.y)
+    assert model.score(samples, machine.y, **tasks) == pytest.approx(share)
+    weights = 1.0 + np.arange(48) % 3
+    share = np.average(model.classes_[expected] == machine.y, weights=weights)
+    assert model.score(samples, machine.y, weights, **tasks) == pytest.approx(share)
+    if found.ndim == 1:
+        assert ((0.0 < found) & (found < 1.0)).any() and ((-1.0 < found) & (found < 0.0)).any()
+    elif hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(model.predict_proba(samples), np.exp(found), rtol=1e-12)
+        np.testing.assert_allclose(np.exp(found).sum(axis=1), 1.0, rtol=1e-12)
 
 
 @warns

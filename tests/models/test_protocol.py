@@ -133,10 +133,7 @@ def sequences_of(model):
         *(
             kind(model)
             for kind in (*OF_SEQUENCES_OR_TOPICS, FreeEnergyClassifier)
-            for model in (
-                DiscreteHMM(2, random_state=0),
-                GaussianHMM(2, random_state=0),
-            )
+            for model in (DiscreteHMM(2, random_state=0), GaussianHMM(2, random_state=0))
         ),
         MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", n_init=1, random_state=0),
     ],
@@ -178,11 +175,7 @@ def _number(value):
         *(
             kind(model)
             for kind in OF_SEQUENCES_OR_TOPICS
-            for model in (
-                TOPICS,
-                DiscreteHMM(2, random_state=0),
-                GaussianHMM(2, random_state=0),
-            )
+            for model in (TOPICS, DiscreteHMM(2, random_state=0), GaussianHMM(2, random_state=0))
         ),
         MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),
     ],

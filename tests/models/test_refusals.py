@@ -18,6 +18,7 @@ COUNTS, FEW = corpus(0), np.where(np.arange(60) < 6, 1, -1)
 TWELVE = np.random.default_rng(0).poisson(2.0, (60, 12))
 APART = separable()
 BOX = np.vstack([np.eye(3), -np.eye(3)]), np.ones(6)
+NAN_BOX = BOX[0], np.append(np.nan, np.ones(5))
 TASKS = {"tasks": np.array(["a", "b", "c"])[np.arange(60) % 3]}
 INDEFINITE = lambda A, B: -(A @ B.T)  # noqa: E731
 MINUS_ONE = lambda A, B: -np.eye(A.shape[0], B.shape[0])  # noqa: E731
@@ -43,15 +44,14 @@ REFUSED = [
     ("KnowledgeSVC", {"knowledge": "x > 1"}, "knowledge must be a list"),
     ("KnowledgeSVC", {"knowledge": [BOX]}, r"knowledge\[0\] must be a triple", APART),
     ("KnowledgeSVC", {"knowledge": [(np.eye(2), np.ones(2), 1)]}, r"must have a D of shape \(rows, 3\)", APART),
+    ("KnowledgeSVC", {"knowledge": [(*NAN_BOX, 1)]}, r"knowledge\[0\] must be finite", APART),
     ("KnowledgeSVC", {"knowledge": [(*BOX, 5)]}, r"knowledge\[0\] is about the class 5", APART),
     ("MultiTaskSVC", {"kernel": "precomputed"}, "'precomputed' came"),
-    ("MultiTaskSVC", {"task_column": 4}, "task_column must be one of the 4 columns"),
-    ("MultiTaskSVC", {"task_column": 0}, "both given", (X, Y), TASKS),
     ("MultiTaskSVC", {}, "Only binary classification", (X, np.arange(60) % 3), TASKS),
     ("MultiTaskSVC", {}, "tasks has 5", (X, Y), {"tasks": np.zeros(5)}),
     ("SVCCV", {"Cs": []}, "Cs must hold positive finite numbers"),
     ("SVCCV", {"Cs": [1.0, np.inf]}, "Cs must hold positive finite numbers"),
-    ("SVCCV", {"Cs": [0.0]}, "Cs must hold positive finite numbers"),
+    ("SVCCV", {"Cs": [1.0, 0.0]}, "Cs must hold positive finite numbers"),
     ("SVCCV", {"cv": 1}, "cv must be a whole number of at least 2"),
     ("SVCCV", {"cv": "five"}, "cv must be a number of folds or pairs"),
     ("SVCCV", {"cv": [([0, 1], [500])]}, "cv must be a number of folds or pairs"),
@@ -76,7 +76,8 @@ REFUSED = [
     ("MedLDA", {"n_topics": 2}, "Negative values", (-TWELVE, Y)),
     ("LatentDirichletAllocation", {"n_topics": 3, "doc_topic_prior": [1.0, 2.0]},
      "doc_topic_prior must be a number above 0, or 3 of them", (COUNTS,)),
-    ("LatentDirichletAllocation", {"doc_topic_prior": -1.0}, "doc_topic_prior must be", (COUNTS,)),
+    ("LatentDirichletAllocation", {"n_topics": 2, "doc_topic_prior": [1.0, -1.0]}, "doc_topic_prior must", (COUNTS,)),
+    ("LatentDirichletAllocation", {"n_topics": 2, "doc_topic_prior": [1.0, np.inf]}, "doc_topic_prior must", (COUNTS,)),
     ("LatentDirichletAllocation", {"n_topics": 2}, "Negative values in data", ([[1.0, -1.0]],)),
     ("MaxMarginScoreSpace", {"a": 0.1}, "a must be above 1 / c"),
     ("MaxMarginScoreSpace", {"n_draws": 0, "inference": "sampler"}, "n_draws must be a whole number of at least 1"),
@@ -87,6 +88,12 @@ REFUSED = [
     ("LargeMarginHMM", {}, "one class", (S, np.zeros(len(S)))),
     ("FreeEnergyClassifier", {"model": models.SVC()}, r"model must be a DiscreteHMM, .* but SVC came"),
     ("FreeEnergyClassifier", {"priors": [0.5, 0.4]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
+    ("FreeEnergyClassifier", {"priors": [1.5, -0.5]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
+    ("LinearDiscriminant", {"priors": [1.5, -0.5]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
+    ("LinearDiscriminant", {"dirichlet": [2.0, np.inf]}, "dirichlet must be a number or 2 numbers of at least 1"),
+    ("LinearDiscriminant", {"dirichlet": [2.0, 0.5]}, "dirichlet must be a number or 2 numbers of at least 1"),
+    ("QuadraticDiscriminant", {"mean_prior": ([0.0, np.nan, 0.0, 0.0], 1.0)}, "must be a finite number or an array"),
+    ("QuadraticDiscriminant", {"covariance_prior": (9.0, [1.0, 0.0, 1.0, 1.0])}, "covariance_prior must be positive"),
     ("FisherScore", {"model": models.SVC()}, r"model must be a DiscreteHMM, .* but SVC came"),
     ("LogLikelihoodScore", {"order": 2}, "order must be 0 or 1, but 2 came"),
     ("NuSVC", {"nu": 0.5}, r"at most twice .* smaller one, 0.2, but 0.5 came", (X, FEW)),
@@ -104,7 +111,7 @@ EXCLUDED = {name: values for names, values in (
     ("alpha coupling epsilon nu phi pseudocount rho tol var_smoothing", (-1.0, "small")), ("coef0", ("x", 1j)),
     ("max_iter", (-1, 0.5, "few")), ("n_draws n_init n_states n_topics threads", (0, 0.5, "few")),
     ("covariance decision_function_shape divisor inference init loss method multi_class", ("word", None)),
-    ("observations predictive scoring solver step2 theta training", ("word", None)), ("degree", (-1, 1.5)),
+    ("observations predictive scoring solver theta training", ("word", None)), ("degree", (-1, 1.5)),
     ("shrinkage verbose", (-1.0, "x")), ("gamma", ("wide", -1.0)),
 ) for name in names.split()}  # fmt: skip
 WEIGHTED = ["SVC", "BilevelClassifier", "LogisticRegression", "LinearDiscriminant", "SVCCV", "NuSVC"]
@@ -138,12 +145,15 @@ def test_a_class_without_weight_is_refused(name):
         getattr(models, name)().fit(X, Y, sample_weight=(Y > 0) * 1.0)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in PUBLIC if kind in OF_SEQUENCES], ids=lambda kind: kind.__name__)
-def test_sequences_are_refused_before_fit_and_with_another_number_of_labels(kind):
-    method = "predict" if hasattr(kind, "predict") else "transform"
-    with pytest.raises(not_fitted_error(), match="not fitted"):
-        getattr(kind(), method)(S)
-    if not issubclass(kind, (models.DiscreteHMM, models.GaussianHMM)):
+@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+def test_samples_are_refused_before_fit_and_sequences_with_another_number_of_labels(kind):
+    for name, call in inspect.getmembers(kind, inspect.isfunction):
+        _, *rest = inspect.signature(call).parameters.values()
+        needed = [one.name for one in rest if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+        if needed == ["X"] and not name.startswith(("_", "fit")):
+            with pytest.raises(not_fitted_error(), match="not fitted"):
+                getattr(kind(), name)(S if kind in OF_SEQUENCES else TWELVE)
+    if kind in OF_SEQUENCES and not issubclass(kind, (models.DiscreteHMM, models.GaussianHMM)):
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             kind().fit(S, L[:-1])
 

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from sklearn.base import clone
 
 import models
+from tests.support.interrupts import Interrupted
 
 RNG = np.random.default_rng(0)
 
@@ -102,3 +103,18 @@ def answers(model, X):
 
 TestEstimators = Estimators.TestCase
 TestEstimators.settings = settings(max_examples=60, stateful_step_count=8, deadline=None, derandomize=True)
+
+
+@pytest.mark.parametrize("kind", [models.SVC, models.SVR, models.MultiTaskSVC, models.LogisticRegression])
+def test_a_fit_that_is_interrupted_anywhere_is_the_same_when_it_is_fitted_again(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X = rng.normal(size=(24, 3))
+        y = (X[:, 0] + 0.3 * rng.normal(size=24) > 0.0).astype(int)
+        expected, estimator = kind().fit(X, y).predict(X), kind()
+        lines = Interrupted(lambda X=X, y=y: kind().fit(X, y)).lines
+        found = Interrupted(lambda X=X, y=y: estimator.fit(X, y), int(rng.integers(1, lines + 1)))  # noqa: B023
+        assert found.raised
+        if not found.came:  # nothing is left of it
+            np.testing.assert_allclose(estimator.predict(X), expected, 1e-5, 1e-5)
+        np.testing.assert_allclose(estimator.fit(X, y).predict(X), expected, 1e-5, 1e-5)

@@ -14,7 +14,7 @@ from qp import batch
 from socp.batch import cone_lots, lots, solutions
 from socp.compiled.threads import bundled_libraries
 from tests.qp.test_batch import data
-from tests.socp.batch.test_programs import disks, mixed
+from tests.socp.batch.test_programs import disks
 
 AXES = {"P": 3, "A": 3, "G": 3, "q": 2, "l": 2, "u": 2, "lb": 2, "ub": 2, "c": 2, "h": 2, "b": 2}
 
@@ -53,16 +53,6 @@ def test_quadratic_programs(own, one_by_one, monkeypatch):
     given["lb"][11] = -1.0
     first = check_bits(qp.solve_many, given, *orders_of(20))
     assert first.status[11] == "primal_infeasible" and (len(first.alone) == 20) == one_by_one
-
-
-@pytest.mark.parametrize("one_by_one", [False, True])
-@pytest.mark.parametrize("seed", range(6))
-def test_cone_programs(seed, one_by_one, monkeypatch):
-    if one_by_one:
-        monkeypatch.setattr(lots, "LANES_UP_TO", 0)
-    given = mixed(seed)
-    given["h"][3], given["c"][5] = -1e3, 1e3 * given["c"][5]
-    check_bits(socp.solve_many, given, *orders_of(11))
 
 
 @pytest.mark.parametrize("P", ["none", "diagonal", "dense", "low rank"])

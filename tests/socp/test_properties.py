@@ -94,42 +94,6 @@ def test_units_of_rows_and_variables(seed, rows, columns):
 
 @quick
 @given(SEEDS)
-def test_order_of_rows_and_variables_does_not_matter(seed):
-    rng = np.random.default_rng(seed)
-    program, value = planted_optimum(rng)
-    columns, blocks = rng.permutation(program.n), rng.permutation(len(program.cones))
-    starts = np.cumsum([0, *(cone.dim for cone in program.cones)])
-    rows = np.concatenate([np.zeros(0, int), *(np.arange(starts[k], starts[k + 1]) for k in blocks)])
-    P = program.P.toarray() if hasattr(program.P, "toarray") else program.P
-    shuffled = ConeProgram(
-        program.c[columns], program.G.toarray()[np.ix_(rows, columns)], program.h[rows],
-        [program.cones[k] for k in blocks], program.A.toarray()[:, columns], program.b,
-        None if P is None else P[np.ix_(columns, columns)], program.offset,
-    )  # fmt: skip
-    solution = solve_and_check(shuffled)
-    assert solution.objective == pytest.approx(value, rel=1e-6, abs=1e-6)
-
-
-@quick
-@given(SEEDS, st.integers(0, 3))
-def test_rows_may_be_repeated_and_negated(seed, copies):
-    # every row of the orthant again, and equalities again with the other sign
-    program, value = planted_optimum(np.random.default_rng(seed))
-    starts = np.cumsum([0, *(cone.dim for cone in program.cones)])
-    orthant = [
-        i for k, cone in enumerate(program.cones) if isinstance(cone, NonNeg) for i in range(starts[k], starts[k + 1])
-    ]
-    G, A, again = program.G.toarray(), program.A.toarray(), np.array(orthant * copies, dtype=int)
-    bigger = ConeProgram(
-        program.c, np.vstack([G, G[again]]), np.r_[program.h, program.h[again]], [*program.cones, NonNeg(again.size)],
-        np.vstack([A, -A]), np.r_[program.b, -program.b], program.P, program.offset,
-    )  # fmt: skip
-    solution = solve_and_check(bigger)
-    assert solution.objective == pytest.approx(value, rel=1e-6, abs=1e-6)
-
-
-@quick
-@given(SEEDS)
 def test_an_orthant_is_a_product_of_small_cones(seed):
     # x >= 0 as cones of dimension 1, and |x| <= t as one of dimension 2 or as two rows
     rng = np.random.default_rng(seed)

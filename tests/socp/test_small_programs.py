@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-import qp
 import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
-from socp.kkt.dense import DenseKKT, apply_dense
+from socp.kkt.dense import apply_dense
 from socp.method.fallbacks import Fallbacks
 from tests.support.kkt_systems import factor_never
 from tests.support.programs import OPTIMAL, check, planted_optimum, solve_and_check
@@ -23,24 +22,6 @@ def test_the_trace_is_that_of_a_sparse_factorization(program):
     for name in ("primal_objective", "dual_objective", "mu", "sigma", "alpha_affine", "alpha", "tau", "kappa"):
         np.testing.assert_allclose(ours[name][:4], other[name][:4], rtol=1e-5, atol=1e-7)
     assert np.isnan(ours["sigma"][0]) and ours["regularization"].min() > 0.0
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_degenerate_rows(seed):
-    """Equalities of deficient rank, rows twice, both sides of rows, fixed variables, far bounds, no objective."""
-    rng = np.random.default_rng([seed, 3])
-    n = int(rng.integers(2, 12))
-    x = rng.normal(size=n)
-    A = rng.normal(size=(4, n))
-    A = np.vstack([A, A[:2] + A[2:], -A[0], A[1], rng.normal(size=(2, n))])
-    width = np.repeat([0.0, 1.0], [6, 4])
-    lb, ub = x - rng.choice([0.0, 1.0, 1e6], n), x + rng.choice([0.0, 1.0, 1e6], n)
-    P = None if seed % 2 else np.outer(x, x)
-    program = qp.QuadraticProgram(P, rng.normal(size=n), A, A @ x - width, A @ x + width, lb, ub)
-    for presolve in (True, False):
-        check(program, qp.solve(program, presolve=presolve))
-        general = qp.solve(program, presolve=presolve, kkt="ldl")
-        assert qp.solve(program).objective == pytest.approx(general.objective, rel=1e-6, abs=1e-6)
 
 
 # ---- where dense Cholesky fails
@@ -92,19 +73,6 @@ def test_where_both_fail_it_is_said():
     assert solution.status is Status.NUMERICAL_ERROR and solution.iterations == 0
 
 
-def test_a_large_cone_beside_few_variables():
-    rng = np.random.default_rng(0)
-    G = np.vstack([np.zeros((1, 4)), -rng.normal(size=(60, 4))])
-    program = ConeProgram(np.ones(4), G, np.r_[1.0, np.zeros(60)], [SecondOrder(61)])
-    solver = Solver(program)
-    assert isinstance(solver.kkt, DenseKKT)
-    solution = solver.solve()
-    check(program, solution)
-    Q = G[1:].T @ G[1:]
-    assert solution.objective == pytest.approx(-np.sqrt(np.ones(4) @ np.linalg.solve(Q, np.ones(4))), rel=1e-7)
-    assert socp.solve(ConeProgram([-1.0], [[1.0]], [2.0], [NonNeg(1)])).objective == pytest.approx(-2.0)
-
-
 ON_THE_BOUNDARY = {
     "an apex": dict(c=[36, -128], G=[[3, 2], [3, 0], [3, -2]], h=[17, 8, 15], cones=[SecondOrder(3)],
                     P=np.diag([4.0, 3.0])),
@@ -138,20 +106,3 @@ FALLING_FOR_EVER = {
 @pytest.mark.parametrize("name", FALLING_FOR_EVER)
 def test_a_ray_beside_a_singular_P_is_found(name):
     solve_and_check(ConeProgram(**FALLING_FOR_EVER[name]), "dual_infeasible")
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_rays_beside_a_singular_P(seed):
-    """P of whole numbers vanishes along the ray alone, which the method reaches with the root of mu only."""
-    rng = np.random.default_rng([seed, 7])
-    n = int(rng.integers(2, 8))
-    ray = rng.integers(-3, 4, n).astype(float)
-    ray[0] = rng.choice([-1.0, 1.0])
-    F = rng.integers(-3, 4, (n, n - 1)).astype(float)
-    F[0] = -ray[0] * (ray[1:] @ F[1:])  # F'ray = 0
-    c = rng.integers(-3, 4, n).astype(float)
-    c[0] -= ray[0] * (c @ ray + rng.integers(1, 4))
-    G = rng.integers(-3, 4, (2 * n, n)).astype(float)
-    G[:, 0] -= ray[0] * (G @ ray + rng.integers(0, 3, 2 * n))  # G ray <= 0
-    program = ConeProgram(c, G, G @ rng.integers(-2, 3, n) + rng.integers(0, 3, 2 * n), [NonNeg(2 * n)], P=F @ F.T)
-    solve_and_check(program, "dual_infeasible")

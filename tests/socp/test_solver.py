@@ -1,6 +1,5 @@
 """The solver: programs with known answers, every status with its contract, traces, the same bits."""
 
-import copy
 import pickle
 import signal
 import threading
@@ -69,42 +68,6 @@ def test_dual_infeasible(name, equilibrate, kkt):
     solution = solve_and_check(program, "dual_infeasible", equilibrate=equilibrate, kkt=kkt)
     assert program.c @ solution.x == pytest.approx(-1.0)
     np.testing.assert_array_equal(solution.s, -(program.G @ solution.x))
-
-
-@pytest.mark.parametrize("rows, columns", [(1e-8, 1.0), (1e8, 1.0), (1.0, 1e-4), (1.0, 1e4), (1e-8, 1e4), (1e8, 1e-4)])
-def test_units_do_not_matter(rows, columns):
-    # the disk program in other units: x = columns u, rows scaled
-    P = np.eye(2) * columns**2
-    G, h = rows * columns * np.array(DISK["G"]), rows * np.array(DISK["h"])
-    solution = socp.solve(c=[-3 * columns, -4 * columns], G=G, h=h, cones=[SecondOrder(3)], P=P)
-    assert solution.status is Status.OPTIMAL
-    assert solution.objective == pytest.approx(-4.5, rel=1e-6)
-    np.testing.assert_allclose(solution.x * columns, [0.6, 0.8], atol=1e-5)
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e4, 1e8])
-def test_scaled_objectives(scale):
-    # only gap and dual residual see the scale; 1e-8 of the objective is below tol: any feasible point will do
-    solution = solve_and_check(ConeProgram([-3 * scale, -4 * scale], **DISK, P=scale * np.eye(2)))
-    if scale >= 1e-4:
-        assert solution.objective == pytest.approx(-4.5 * scale, rel=1e-3, abs=0.0)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_forms_of_the_hessian_give_the_same_answer(seed):
-    rng = np.random.default_rng(seed)
-    n = 9
-    F, d = rng.normal(size=(n, 2)), rng.uniform(size=n)
-    P = F @ F.T + np.diag(d)
-    G, c = np.vstack([np.eye(n), -np.eye(n), rng.normal(size=(4, n))]), rng.normal(size=n)
-    rest = {"c": c, "G": G, "h": np.ones(2 * n + 4), "cones": [NonNeg(2 * n), SecondOrder(4)]}
-    values = [
-        solve_and_check(ConeProgram(P=form, **rest), kkt=kkt).objective
-        for form in (P, sp.csc_array(P), LowRank(F, d))
-        for kkt in ("auto", "ldl", "dense")
-    ]
-    values.append(solve_and_check(ConeProgram(P=LowRank(F, d), **rest), kkt="lowrank").objective)
-    np.testing.assert_allclose(values, values[0], rtol=1e-7)
 
 
 def test_a_full_matrix_in_a_sparse_container_is_a_full_matrix():
@@ -221,20 +184,6 @@ def test_stop_iteration_in_a_callback_stops(hard):
     solution = socp.solve(hard, callback=callback)
     assert solution.status is Status.INTERRUPTED and "callback" in solution.message
     assert solution.iterations == 3
-
-
-@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
-def test_programs_solvers_and_solutions_pickle(kkt):
-    program = planted_optimum(np.random.default_rng(5), n=30, density=0.5)[0]
-    solver = Solver(program, kkt=kkt)
-    solution = solver.solve()
-    again, solver_again, program_again = pickle.loads(pickle.dumps((solution, solver, program)))
-    for name in "xyzs":
-        np.testing.assert_array_equal(getattr(again, name), getattr(solution, name))
-        np.testing.assert_array_equal(getattr(solver_again.solve(), name), getattr(solution, name))
-        np.testing.assert_array_equal(getattr(socp.solve(program_again, kkt=kkt), name), getattr(solution, name))
-    assert again.status is Status.OPTIMAL
-    np.testing.assert_array_equal(copy.deepcopy(solver).solve().x, solution.x)
 
 
 def test_numpy_comparisons_in_a_callback(hard):
@@ -389,7 +338,8 @@ def test_an_iterate_is_open(hard):
 def test_solutions_are_pickled_and_printed(hard):
     solution = socp.solve(hard)
     copy = pickle.loads(pickle.dumps(solution))
-    assert copy.trace.tobytes() == solution.trace.tobytes()
+    assert all(getattr(copy, name).tobytes() == getattr(solution, name).tobytes() for name in ("trace", *"xyzs"))
+    assert copy.status is Status.OPTIMAL
     assert repr(copy) == repr(solution)
     assert repr(solution).startswith("Solution(status='optimal', objective=")
     assert "residuals=" in repr(solution) and "\n" not in repr(solution)

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bench.fuzz.interrupts import Interrupted
 from socp import ProgramError
+from tests.support.interrupts import Interrupted
 from tests.support.programs import check
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 import qp
 import socp
-from models import SVC, SVCCV, BilevelClassifier, GaussianHMM, Kernel, LinearDiscriminant, LinearSVC, LogisticRegression
+from models import SVC, SVCCV, GaussianHMM, Kernel, LinearDiscriminant, LinearSVC, LogisticRegression
 from socp.interop.ecos import solve as ecos_solve
 
 q, A = np.array([1.0, 2.0]), sp.csc_array(np.eye(2))
@@ -74,6 +74,6 @@ Kernel("rbff")  # wrong
 SVCCV(kernel="rbff")  # wrong
 LinearSVC(loss="hing")  # wrong
 LogisticRegression(solver="lbfgs")  # wrong
-BilevelClassifier(step2="open")  # wrong
+GaussianHMM(init="open")  # wrong
 GaussianHMM(covariance_type="tied")  # wrong
 LinearDiscriminant(covariance="spheric")  # wrong

@@ -16,7 +16,7 @@ import socp
 from bench.answers.answer import Answer
 from bench.answers.program import linear_name, with_objective
 from bench.answers.verify import verify
-from bench.compare import anatomy, calibrate, derivatives, figures, kernel_machines, linear, report, suite
+from bench.compare import anatomy, derivatives, figures, kernel_machines, linear, report, suite
 from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
@@ -24,6 +24,7 @@ from bench.compare.summary import Results, shifted_geometric_mean
 from bench.programs import generate, many, tiny
 from bench.programs.catalogue import Case
 from bench.programs.sets import DataError
+from docs.results import calibration
 from socp import Status
 from socp.plan.costs import COSTS, SOLVES, method_seconds
 from tests.bench.fuzz.test_numbers import size
@@ -174,8 +175,8 @@ def test_times_by_a_clock_made_by_hand(monkeypatch):
     monkeypatch.setattr(linear.time, "process_time", Clock([0.0, 0.01] * 30))
     calls.clear()
     assert linear.shortest(lambda: calls.append(0)) == (pytest.approx(0.01), None) and len(calls) == 10
-    monkeypatch.setattr(calibrate.time, "perf_counter", Clock([7.0, 2.0, 0.0, 0.5, 9.0, 4.0]))
-    assert calibrate.best_seconds(lambda: None, 3) == 0.5
+    monkeypatch.setattr(anatomy.time, "perf_counter", Clock([7.0, 2.0, 0.0, 0.5, 9.0, 4.0]))
+    assert anatomy.best_seconds(lambda: None, 3) == 0.5
     monkeypatch.setattr(derivatives.time, "perf_counter", Clock([0.0, 0.2, 0.0, 0.1, 0.0, 0.3]))
     assert derivatives._seconds(lambda: None) == pytest.approx(0.2)
     monkeypatch.setattr(derivatives.time, "perf_counter", Clock([0.0, 0.01] * 40))
@@ -183,22 +184,24 @@ def test_times_by_a_clock_made_by_hand(monkeypatch):
 
 
 def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
-    monkeypatch.setattr(calibrate, "best_seconds", lambda work, runs=5: (work(), 2.0)[1])
-    monkeypatch.setattr(calibrate, "ORDERS", (20, 30))
-    rates = {rate.name: rate for rate in calibrate.rates((20, 30))}
-    calibrate.write(tmp_path / "costs.json", list(rates.values()))
+    monkeypatch.setattr(calibration, "best_seconds", lambda work, runs=5: (work(), 2.0)[1])
+    monkeypatch.setattr(calibration, "ORDERS", (20, 30))
+    rates = {rate.name: rate for rate in calibration.rates((20, 30))}
+    calibration.write(tmp_path / "costs.json", list(rates.values()))
     written = json.loads((tmp_path / "costs.json").read_text())
     assert written["machine"]["cores"] >= 1 and [row["rate"] for row in written["rates"]] == list(rates)
     first = rates["Cholesky factorization"]
     assert written["rates"][0]["median"] == first.median == np.median(first.measured)
-    assert calibrate.Rate("solve", "bytes", 8e9, (1.0, 3.0, 2.0)).line().split() == "solve 8e+09 2 1 to 3 bytes".split()
+    assert (
+        calibration.Rate("solve", "bytes", 8e9, (1.0, 3.0, 2.0)).line().split() == "solve 8e+09 2 1 to 3 bytes".split()
+    )
     assert rates["Cholesky factorization"][2:] == (COSTS.flops, (20**3 / 6, 30**3 / 6))
     assert rates["solve with the factor"][2:] == (COSTS.bandwidth, (1600.0, 3600.0))
     for name, sizes in (("dual active set", (10, 20, 30)), ("active set", (20, 30)),
                         ("interior point", (10, 20, 30, 20, 30))):  # fmt: skip
         expected = tuple(2.0 / method_seconds(n, 0, 0, n**2)[name] for n in sizes)
         assert rates[name].measured == pytest.approx(expected) and rates[name].table == 1.0
-    shapes = [upper.toarray() for upper in calibrate._patterns(20)]
+    shapes = [upper.toarray() for upper in calibration._patterns(20)]
     for upper, n in zip(shapes, (200, 16, 40, 100)):
         assert upper.shape == (n, n) and not np.tril(upper, -1).any()
         whole = upper + np.triu(upper, 1).T  # each a Laplacian and the identity
@@ -206,7 +209,7 @@ def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
     assert [np.count_nonzero(upper) for upper in shapes[:2]] == [399, 40]
     assert np.count_nonzero(shapes[2]) > 40 + 0.75 * 160  # of 160 entries on both sides of the diagonal
 
-    class Counted(calibrate.LDL):
+    class Counted(calibration.LDL):
         solves = 0
 
         def __init__(self, *pattern):
@@ -217,11 +220,11 @@ def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
             Counted.solves += 1
             super().solve(*vectors)
 
-    monkeypatch.setattr(calibrate, "LDL", Counted)
-    upper = next(calibrate._patterns(20))
-    share, analysis = calibrate._share(upper)
+    monkeypatch.setattr(calibration, "LDL", Counted)
+    upper = next(calibration._patterns(20))
+    share, analysis = calibration._share(upper)
     assert (share, Counted.solves) == (0.5, SOLVES)
-    assert analysis == pytest.approx(8.0 / calibrate.LDL(upper.indptr, upper.indices, np.ones(200, np.int64)).nnz)
+    assert analysis == pytest.approx(8.0 / calibration.LDL(upper.indptr, upper.indices, np.ones(200, np.int64)).nnz)
     monkeypatch.setattr(anatomy, "best_seconds", lambda work: (work(), 4.0)[1])
     assert anatomy.dgemm_rate(50) == 2.0 * 50**3 / 4.0
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import qp
 import socp
 from bench import __main__ as command
 from bench import peers
@@ -23,6 +22,7 @@ from bench.compare.measurement import Measurement, Record
 from bench.programs import catalogue, generate, many, repeated, small, tiny
 from bench.programs.catalogue import Case
 from bench.programs.sets import DataError
+from socp.method import workspace
 from tests.support import problem_sets
 
 ROOT = str(Path(__file__).resolve().parents[3])
@@ -106,34 +106,6 @@ def test_the_product_form_is_the_same_program():
     assert (product.P == factored.P.toarray()).all() and (product.ub == factored.ub).all()
 
 
-@pytest.mark.parametrize("form", ["factored", "product"])
-def test_libsvm_answers_at_a_verified_gap(form):
-    pytest.importorskip("sklearn")
-    case = Case("p", "learning", "svm_dual_linear", 60)
-    program = catalogue.load(case, form)
-    answer = peers.solve("libsvm", program)
-    assert answer.status == "optimal" and answer.note == ""
-    found = verify(program, answer.x, answer.y, answer.z)
-    assert found.solved(1e-6) and found.primal_cone == 0.0
-    other = qp.solve(program)
-    assert found.objective == pytest.approx(other.objective, rel=1e-6)
-
-
-def test_libsvm_takes_no_other_program():
-    dual = generate.svm_dual_rbf(10)
-    given = {name: getattr(dual, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
-    assert peers.svm.is_svm_dual(qp.QuadraticProgram(**given)) and "libsvm" in peers.peers_for(dual)
-    one = np.arange(10) == 3
-    for name, value in (
-        ("l", -1.0), ("u", 1.0), ("A", dual.A * (1.0 + one)), ("q", dual.q * (1.0 + one)), ("lb", -1.0 * one),
-        ("ub", np.inf), ("ub", dual.ub + one), ("P", None), ("P", qp.LowRank(np.ones((10, 1)), 1.0)),
-    ):  # fmt: skip
-        program = qp.QuadraticProgram(**{**given, name: value})
-        assert not peers.svm.is_svm_dual(program) and "libsvm" not in peers.peers_for(program), name
-    for program in (generate.portfolio(5), generate.enclosing_ball(3)):
-        assert "libsvm" not in peers.peers_for(program)
-
-
 @pytest.mark.parametrize("group", [*tiny.CLASSES, *small.CLASSES])
 def test_repeated_programs_answer_what_was_asked_last(group, monkeypatch):
     monkeypatch.setattr(repeated, "SECONDS", 0.0)
@@ -156,6 +128,10 @@ def test_the_worst_answer_of_a_batch_is_what_was_asked(group, monkeypatch):
         answer, asked, size = many.measure(solver, program, 1e-8)
         assert answer.note == "" and size == 3 and 0.0 < answer.seconds < 1.0
         assert verify(asked, answer.x, answer.y, answer.z).solved(1e-6), solver
+    batch, calls = many._BATCHES["centralpath"](program, np.ones((3, program.n)), 1e-8), []
+    monkeypatch.setitem(many._BATCHES, "centralpath", lambda *_: (lambda: calls.append(batch[0]()), batch[1]))
+    many.measure("centralpath", program, 1e-8)
+    assert len(calls) == 2  # the first is not counted
 
 
 @pytest.fixture
@@ -229,16 +205,23 @@ def test_a_worker_measures_a_batch(monkeypatch):
     assert (found["verdict"], found["runs"]) == ("solved", 64)
 
 
-def test_a_worker_measures_ours_and_what_is_refused(tmp_path):
+def test_a_worker_measures_ours_and_what_is_refused(tmp_path, monkeypatch):
     (tmp_path / "broken.mat").write_text("not a MATLAB file")
-    runs = []
+    runs, analyses, solve = [], [], answer.solve
+
+    def noted(program, **settings):
+        analyses.append(len(workspace._pool.kept))
+        return solve(program, **settings)
+
+    monkeypatch.setattr(answer, "solve", noted)
 
     def measure(**case):
         request = {"case": case, "form": "", "tol": 1e-8, "limit": 5.0}
         return worker.measure("centralpath", 1, request, lambda: runs.append(1))
 
-    found = measure(name="mpc_3", source="generated", group="mpc", size=3)
+    found = measure(name="mpc_30", source="generated", group="mpc", size=30)
     assert (found["verdict"], found["runs"], len(runs)) == ("solved", 3, 3)
+    assert analyses == [0, 0, 0] and workspace._pool.kept  # no run finds the analysis of the one before
     found = measure(name="broken", source="file", path=str(tmp_path / "broken.mat"))
     assert (found["status"], found["verdict"]) == ("refused", "failed")
     assert "MATLAB" in found["note"] and str(tmp_path) not in found["note"]

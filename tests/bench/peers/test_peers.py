@@ -10,9 +10,10 @@ import qp
 import socp
 from bench import peers
 from bench.answers.verify import verify
-from bench.peers.forms import one_sided, two_sided, with_linear_objective
+from bench.peers.forms import _root, one_sided, two_sided, with_linear_objective
 from bench.peers.peer import peer_settings
 from bench.programs import generate
+from bench.programs.catalogue import multiplied_out
 
 CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco")
 QUADRATIC_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco", "qtqp", "piqp", "osqp", "qpalm", "proxsuite", "highspy")
@@ -183,11 +184,15 @@ def test_the_engine_is_asked_like_a_peer():
 
 @pytest.mark.parametrize("solver", sorted({*CONE_PEERS, *QUADRATIC_PEERS}))
 def test_every_peer_gets_the_same_tolerance(solver):
-    settings = peer_settings(solver, 1e-7, time_limit=3.0)
-    tolerances = [value for name, value in settings.items() if "tol" in name or "eps" in name]
-    assert tolerances and set(tolerances) == {1e-7}
-    limits = [value for name, value in settings.items() if "time_limit" in name]
-    assert set(limits) <= {3.0}
+    settings, tight = peer_settings(solver, 1e-7, time_limit=3.0, threads=2), peer_settings(solver, 1e-13)
+    tolerances = [name for name in settings if "tol" in name or "eps" in name]
+    assert tolerances and {settings[name] for name in tolerances} == {1e-7}
+    least = [1e-10, 1e-10, 1e-12] if solver == "highspy" else [1e-13] * len(tolerances)
+    assert [tight[name] for name in tolerances] == least
+    knows_time, knows_threads = solver in ("clarabel", "scs", "osqp", "qpalm", "highspy"), ("clarabel", "highspy")
+    for found, limit, threads in ((settings, 3.0, 2), (tight, 1e6, 1)):
+        assert [value for name, value in found.items() if "time_limit" in name] == [limit] * knows_time
+        assert [value for name, value in found.items() if "threads" in name] == [threads] * (solver in knows_threads)
 
 
 @pytest.mark.parametrize("rank", range(5))
@@ -210,10 +215,20 @@ def test_forms_keep_the_solution():
         assert np.array_equal(part, expected)
     pairs = one_sided(socp.ConeProgram([1.0], np.ones((3, 1)), np.ones(3), [socp.SecondOrder(2), socp.SecondOrder(1)]))
     assert (pairs.nonneg, pairs.second_order) == (1, [2])
+    assert _root(form.P).toarray().tolist() == np.sqrt(form.P.toarray()[[0, 2, 4]]).tolist()  # of a diagonal
+    F = np.random.default_rng(3).normal(size=(6, 2)) * (np.arange(6) != 1)[:, None]
+    for P in (F @ F.T, 1e9 * F @ F.T, 1e-9 * F @ F.T, F @ F.T + np.eye(6), np.ones((6, 6))):
+        root = _root(sp.csc_matrix(P)).toarray()
+        assert root.shape == (np.linalg.matrix_rank(P, hermitian=True), 6)
+        np.testing.assert_allclose(root.T @ root, P, rtol=0, atol=1e-12 * P.max())
     linear = with_linear_objective(form)
     point = np.append(x, 0.5 * x @ (program.P @ x))
     slack = linear.h - linear.G @ point
     assert slack[: form.nonneg].min() >= -1e-14
+    np.testing.assert_allclose(slack[-5:-3], point[-1] + np.array([0.5, -0.5]), rtol=1e-14)
+    assert linear.second_order == [4, 5, 5] and linear.c.tolist() == [*form.c, 1.0] and linear.P is None
+    np.testing.assert_array_equal(linear.recover(point, y, np.arange(20.0))[2], form.recover(x, y, np.arange(14.0))[2])
+    assert linear.recover(None, None, None) == (None, None, None)
     assert slack[-5] ** 2 - np.sum(slack[-4:] ** 2) == pytest.approx(0.0, abs=1e-12)  # t + 1/2, t - 1/2, three of R x
 
 
@@ -259,3 +274,40 @@ def test_two_sided_form_keeps_equalities_apart():
     again = form.recover(x, np.array([y[0], z[4]]), y[[1, 2, 3, 5]], np.where(np.arange(8) == 4, 0.0, z))
     for part, expected in zip(again, (x, y, z)):
         assert np.array_equal(part, expected)
+
+
+@pytest.mark.parametrize("form", ["factored", "product"])
+def test_libsvm_answers_at_a_verified_gap(form, monkeypatch):
+    needs("libsvm")
+    program = generate.svm_dual_linear(60)
+    if form == "product":
+        program = multiplied_out(program)
+    answer = peers.solve("libsvm", program)
+    assert answer.status == "optimal" and answer.note == "" and answer.setup_seconds == 0.0 < answer.seconds < 60.0
+    found = verify(program, answer.x, answer.y, answer.z)
+    assert found.solved(1e-6) and found.primal_cone == 0.0 and answer.iterations > 10
+    assert found.objective == pytest.approx(qp.solve(program).objective, rel=1e-6)
+    late = peers.solve("libsvm", program, time_limit=-1.0)  # one run, of the loosest tolerance
+    assert late.status == "time_limit" and not verify(program, late.x, late.y, late.z).solved(1e-6)
+    assert late.iterations < answer.iterations
+    monkeypatch.setattr(peers.svm, "GAP", 0.0)
+    assert peers.solve("libsvm", program).status == "inaccurate"
+
+
+def test_libsvm_takes_no_other_program():
+    dual = generate.svm_dual_rbf(10)
+    given = {name: getattr(dual, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
+    assert peers.svm.is_svm_dual(qp.QuadraticProgram(**given)) and "libsvm" in peers.peers_for(dual)
+    one = np.arange(10) == 3
+    for name, value in (
+        ("l", -1.0), ("u", 1.0), ("A", dual.A * (1.0 + one)), ("q", dual.q * (1.0 + one)), ("lb", -1.0 * one),
+        ("ub", np.inf), ("ub", dual.ub + one), ("P", None), ("P", qp.LowRank(np.ones((10, 1)), 1.0)),
+    ):  # fmt: skip
+        program = qp.QuadraticProgram(**{**given, name: value})
+        assert not peers.svm.is_svm_dual(program) and "libsvm" not in peers.peers_for(program), name
+    both = {"A": np.vstack([np.ones(10), dual.A.toarray()]), "l": np.zeros(2), "u": np.zeros(2)}
+    assert not peers.svm.is_svm_dual(qp.QuadraticProgram(**{**given, **both}))
+    for program in (generate.portfolio(5), generate.enclosing_ball(3)):
+        assert "libsvm" not in peers.peers_for(program)
+    with pytest.raises(ValueError, match="only the dual"):
+        peers.svm.libsvm(generate.portfolio(5), {})

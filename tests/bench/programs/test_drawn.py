@@ -45,7 +45,7 @@ def drawn():
     """(name, digits of all that is said of its programs) of each class."""
     for group, classes in CLASSES.items():
         for name, made in classes.items():
-            yield f"{group}/{name}", [program_said(made(size, 3)) for size in SIZES.get(group, (10, 33))]
+            yield f"{group}/{name}", [program_said(made(size, 3)) for size in SIZES.get(group, (10, 33, 77))]
 
 
 def digits(words):

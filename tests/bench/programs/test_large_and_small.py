@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import socp
 from bench.answers import answer
 from bench.answers.verify import verify
-from bench.programs import catalogue, large, small
+from bench.programs import catalogue, large, many, small
 
 ALL = {
     **{f"large {name}": f for name, f in large.CLASSES.items()},
@@ -28,6 +28,17 @@ def test_every_program_has_an_optimum(name, size):
 def test_small_programs_have_about_as_many_variables_as_they_say(name):
     for size in (30, 100, 300):
         assert 0.7 * size <= small.FUNCTIONS[name](size, 0).n <= 1.3 * size
+
+
+def test_objectives_of_many_are_around_the_given_one_in_its_size():
+    v = np.linspace(-2.0, 1.0, 7)
+    for scale, size in ((1.0, 2.0), (100.0, 200.0), (0.0, 1.0)):
+        found, k, rng = many.drawn(scale * v)
+        again = np.random.default_rng(0)
+        np.testing.assert_allclose(found, scale * v + size * again.normal(size=(k, 7)), rtol=1e-13, atol=0.0)
+        assert rng.random() == again.random()
+    sizes = [many.drawn(np.ones(n))[1] for n in (1, 30, 10_000)]
+    assert sizes == [many.MOST, int(many.WORK / 900), many.LEAST]
 
 
 def test_rows_of_large_programs_have_five_entries():

@@ -19,13 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import models
 import qp
-from models.base.estimator import (
-    Classifier,
-    Regressor,
-    _names_that_differ,
-    not_fitted_error,
-    warn_unless_optimal,
-)
+from models.base.estimator import Classifier, Regressor, _names_that_differ, not_fitted_error, warn_unless_optimal
 from models.base.parameters import parameters
 from models.base.transformer import Transformer
 from models.base.validation import as_labels, as_matrix, as_targets, as_weights, check_choice, check_number
@@ -283,10 +277,7 @@ def test_a_fitted_estimator_survives_pickling():
         (lambda: as_matrix(np.array([[b"1"]]), "E"), "X must hold numbers, but text came"),
         (lambda: as_matrix(np.array([["1", 2.0]], dtype=object), "E"), "X must hold numbers, but text came"),
         (lambda: as_matrix(pd.DataFrame({"a": ["1"]}), "E"), "X must hold numbers, but text came"),
-        (
-            lambda: as_matrix(np.array([["2020"]], "M8[D]"), "E"),
-            "X must hold numbers, but entries of type datetime",
-        ),
+        (lambda: as_matrix(np.array([["2020"]], "M8[D]"), "E"), "X must hold numbers, but entries of type datetime"),
         (lambda: as_matrix(np.ma.masked_array([[1.0]], [[True]]), "E"), "X has masked entries"),
         (lambda: as_matrix(pd.DataFrame({"a": [pd.NA, 1]}, dtype="Int64"), "E"), "X contains NaN"),
         (lambda: as_targets(["1", "2"], 2, "E"), "y must hold numbers, but text came"),

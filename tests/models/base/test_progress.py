@@ -9,9 +9,8 @@ import pytest
 
 import models
 from models.base import progress
-from models.base.ascent import ascend
 from models.base.estimator import Estimator
-from models.base.progress import History
+from models.base.progress import History, ascend
 from tests.models.explanations.test_estimator import first_features
 from tests.support.notebooks import handles as handles
 

@@ -14,6 +14,20 @@ FAMILIES = [Gaussian(), StudentT(5.0), StudentT(1.5), Cauchy(), Laplace(), Logis
 SAMPLES = 200_000
 
 
+VARIANCES = {
+    "Gaussian": lambda g, rng, size: np.ones(size),
+    "StudentT": lambda g, rng, size: g.nu / rng.chisquare(g.nu, size),
+    "Cauchy": lambda g, rng, size: 1.0 / rng.chisquare(1.0, size),
+    "Laplace": lambda g, rng, size: 2.0 * rng.exponential(size=size),
+    "Logistic": lambda g, rng, size: 4.0 * stats.kstwobign.ppf(rng.random(size)) ** 2,
+}
+"""Samples of V."""
+
+
+def sample(g, rng, size, n):
+    return np.sqrt(VARIANCES[type(g).__name__](g, rng, size))[:, None] * rng.normal(size=(size, n))
+
+
 def ids(g):
     return repr(g)
 
@@ -27,7 +41,7 @@ def test_proposition_31_by_sampling(g, eta):
     root = rng.normal(size=(n, n))
     mu, w = rng.normal(size=n), rng.normal(size=n)
     b = -(w @ mu) - elliptical.beta(g, eta) * np.linalg.norm(root.T @ w)
-    x = mu + g.sample(rng, SAMPLES, n) @ root.T
+    x = mu + sample(g, rng, SAMPLES, n) @ root.T
     share = np.mean(x @ w + b >= 0.0)
     assert abs(share - eta) < 4.0 * math.sqrt(eta * (1.0 - eta) / SAMPLES)
 
@@ -38,7 +52,7 @@ def test_affine_images_are_of_the_same_family(g, k):
     """Properties 1, 2: of x ~ E(mu, Sigma, g) in R^3, A x + a is E(A mu + a, A Sigma A', g) in R^k."""
     rng = np.random.default_rng(10 + k)
     root, mu, A, a = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(k, 3)), rng.normal(size=k)
-    images = (mu + g.sample(rng, SAMPLES, 3) @ root.T) @ A.T + a
+    images = (mu + sample(g, rng, SAMPLES, 3) @ root.T) @ A.T + a
     whitened = np.linalg.solve(np.linalg.cholesky(A @ root @ root.T @ A.T), (images - (A @ mu + a)).T)
     for probability in (0.05, 0.3, 0.5, 0.8, 0.95):
         share = np.mean(np.linalg.norm(whitened, axis=0) <= g.radius(probability, k))
@@ -52,7 +66,7 @@ def test_affine_images_are_of_the_same_family(g, k):
 def test_the_radius_by_sampling(g, n):
     rng = np.random.default_rng(n)
     variances = rng.random(n) + 0.1
-    mu = g.sample(rng, SAMPLES // 10, n) * np.sqrt(variances)
+    mu = sample(g, rng, SAMPLES // 10, n) * np.sqrt(variances)
     lengths = np.linalg.norm(mu / np.sqrt(variances), axis=1)
     for probability in (0.05, 0.5, 0.95):
         share = np.mean(lengths <= elliptical.radius(g, probability, variances))
@@ -138,7 +152,7 @@ def test_where_omega_is_zero_the_density_is_that_of_its_support():
 @pytest.mark.parametrize("g", [StudentT(5.0), Laplace(), Logistic()], ids=ids)
 def test_covariances_are_alpha_times_the_scales(g):
     rng = np.random.default_rng(0)
-    assert np.var(g.sample(rng, SAMPLES, 1)) == pytest.approx(g.variance_factor, rel=0.05)
+    assert np.var(sample(g, rng, SAMPLES, 1)) == pytest.approx(g.variance_factor, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_the_bound_knows_the_points():
         (None, "rbf", "prior must be a KernelPrior of 3 features for a kernel, but NoneType"),
         (KernelPrior([[0.0], [1.0]], [0, 1]), "rbf", "a KernelPrior of 3 features for a kernel, but 1 came"),
         (KernelPrior(np.eye(3)[:2], [0, 1]), None, "prior must be a GenerativePrior or None, but KernelPrior"),
-        (KernelPrior(np.eye(3)[:2], [0, 1]), lambda A, B: -(A @ B.T), "kernel must be positive semidefinite"),
+        (KernelPrior(np.eye(3)[:2], [0, 1]), lambda A, B: A * [1, 1, -1] @ B.T, "kernel must be positive semidefinite"),
     ],
 )
 def test_what_does_not_fit_is_refused(prior, kernel, words):

@@ -145,8 +145,9 @@ def test_the_deviation_refuses_other_documents_labels_and_shapes():
         model.leave_one_out_deviation(X[:30], y[:30], X[30:], y[30:] + 1)
     with pytest.raises(ValueError, match="y must hold 30 labels among"):
         model.leave_one_out_deviation(X[:30], y[:29], X[30:], y[30:])
-    with pytest.raises(ValueError, match="theta must hold 3 finite numbers"):
-        model.leave_one_out_deviation(X[:30], y[:30], X[30:], y[30:], [1.0, 1.0])
+    for theta in ([1.0, 1.0], [1.0, np.nan, 1.0], np.ones((2, 2, 3)), 1.0):
+        with pytest.raises(ValueError, match="theta must hold 3 finite numbers"):
+            model.leave_one_out_deviation(X[:30], y[:30], X[30:], y[30:], theta)
     with pytest.raises(ValueError, match="not fitted"):
         HybridNaiveBayes().leave_one_out_deviation(X, y, X, y)
 
@@ -179,7 +180,8 @@ def test_separable_evidence_gets_a_warning_and_a_finite_answer():
     X = np.array([[9, 1, 3, 0], [8, 0, 2, 1], [7, 1, 3, 1], [1, 9, 0, 3], [0, 8, 1, 2], [1, 7, 1, 3]])
     with pytest.warns(UserWarning, match="theta can separate the held-out samples"):
         model = HybridNaiveBayes(2).fit(X, [0, 0, 0, 1, 1, 1])
-    assert np.isfinite(model.theta_).all() and np.isfinite(model.C_) and model.solution_.status == "optimal"
+    assert np.isfinite(model.theta_).all() and model.solution_.status == "optimal"
+    assert model.C_ == pytest.approx(1e8 / 6) and model.solution_.objective == pytest.approx(-6.0)
     assert model.score(X, [0, 0, 0, 1, 1, 1]) == 1.0
     with pytest.warns(UserWarning, match="theta can separate the training samples"):
         HybridNaiveBayes(2, theta="training").fit(X, [0, 0, 0, 1, 1, 1])

@@ -118,8 +118,9 @@ def test_separable_classes_get_a_warning_and_a_finite_answer(case, form):
     X, y = SEPARABLE[case]
     with pytest.warns(UserWarning, match="the classes are separable"):
         model = LogisticRegression(C=math.inf).fit(form(X), y)
-    assert np.isfinite(model.coef_).all() and np.isfinite(model.C_)
-    assert model.solution_.status == "optimal"
+    K = len(set(y))  # at equal odds the mean diagonal entry of the Hessian is that of X'X (1 - 1/K) / K
+    assert model.C_ == pytest.approx(1e8 * K**2 / (K - 1) / np.square(X).sum(axis=0).mean())
+    assert np.isfinite(model.coef_).all() and model.solution_.status == "optimal"
     again = LogisticRegression(C=model.C_).fit(form(X), y)
     assert np.allclose(model.coef_, again.coef_, rtol=1e-6)
     if case not in ("but for one value", "one class of three"):
@@ -235,6 +236,9 @@ def test_steps_of_both_methods_are_counted_together(monkeypatch):
     with pytest.warns(UserWarning, match="ended after 3 iterations"):  # which were all
         LogisticRegression(0.01, max_iter=3).fit(X, codes)
     assert asked == [20, 17, 3]
+    with pytest.warns(UserWarning, match="ended after 2 iterations"):  # without a penalty it is Newton's method alone
+        LogisticRegression(math.inf, max_iter=7).fit(X, codes)
+    assert asked == [20, 17, 3, 7]
 
 
 class Valley:
@@ -266,6 +270,14 @@ def test_the_decrement_is_relative_to_the_value(is_sampled):
     assert near.converged and near.decrement <= 1e-6 * (1.0 + near.value)
     for one in far:
         assert one.converged and 1e-6 * (1.0 + near.value) < one.decrement <= 1e-6 * (1.0 + abs(one.value))
+
+
+def test_the_sampled_hessian_is_renewed_while_the_value_is_far_from_its_least():
+    for more in (0.0, 1e7):  # beside a large value it is near from the beginning
+        made, start = [], np.array([3.0, -2.5, 2.0])
+        inverse_at = lambda point: made.append(point) or (lambda v: 0.05 * v)  # noqa: B023, E731
+        found = minimize_sampled(lambda theta: Valley(theta, more), inverse_at, start, 0.0, 12, [])  # noqa: B023
+        assert found.iterations > 8 and (len(made) > 1) == (more == 0.0)
 
 
 @pytest.mark.parametrize("bias", [0.0, 2.0])

@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import logsumexp
+from scipy.special import digamma, gammaln, logsumexp
 
-from models import (
-    DiscreteHMM,
-    FreeEnergyClassifier,
-    FreeEnergyScore,
-    GaussianHMM,
-    LatentDirichletAllocation,
-)
+from models import DiscreteHMM, FreeEnergyClassifier, FreeEnergyScore, GaussianHMM, LatentDirichletAllocation
 from tests.support.chains import DISCRETE, VECTORS, enumerate_paths, random_discrete, random_gaussian
 from tests.support.topic_models import corpus
 
@@ -58,6 +52,25 @@ def test_it_is_a_linear_rule_on_the_free_energy_terms(kind):
     clear = np.abs(energies[:, 0] - energies[:, 1]) > 1e-3
     expected = np.where(energies[:, 0] > energies[:, 1], "one", "other")
     assert equal.predict(X)[clear].tolist() == expected[clear].tolist()
+
+
+def test_every_term_of_topics_is_that_of_the_bound():
+    """Of a document whose shares are settled, E log theta cancels in the sum of all terms, but not in each."""
+    X = corpus(0)
+    space = FreeEnergyScore(LatentDirichletAllocation(3, doc_topic_prior=0.7, max_iter=3, random_state=0)).fit(X)
+    model = space.models_[0]
+    gamma, bound, counts = model._infer(sp.csr_array(X), by_document=True)
+    alpha, log_theta = model.doc_topic_prior_, digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
+    totals = counts.sum(axis=2, keepdims=True)
+    phi = np.where(counts > 0.0, counts / np.where(totals > 0.0, totals, 1.0), 1.0)
+    terms = [
+        gammaln(alpha.sum()) - gammaln(gamma.sum(axis=1, keepdims=True)),
+        (alpha - gamma) * log_theta + gammaln(gamma) - gammaln(alpha), counts.sum(axis=1) * log_theta,
+        (counts * np.log(model.components_.T)).reshape(len(X), -1), -(counts * np.log(phi)).sum(axis=1),
+    ]  # fmt: skip
+    found = space.transform(X)
+    np.testing.assert_allclose(found, np.hstack(terms), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found.sum(axis=1), bound, rtol=1e-6)
 
 
 def test_samples_of_two_chains_are_told_apart():

@@ -9,7 +9,7 @@ from models import DiscreteHMM, GaussianHMM, encode_symbols
 from models.base.estimator import not_fitted_error
 from models.base.validation import as_generator
 from models.numerics.recursions import random_paths
-from models.sequences.hmm import Bend
+from models.sequences.hmm import Bend, unflatten
 from tests.support.chains import (
     DISCRETE,
     NAN,
@@ -251,7 +251,7 @@ def test_random_paths_do_not_enter_impossible_states():
     alpha = np.array([[0.3, 0.7, 0.0], [0.1, 0.9, 0.0]])
     uniforms = np.array([[np.nextafter(1.0, 0.0)] * 2, [1.0, 1.0], [0.0, 0.0]])
     paths = np.empty((3, 2), dtype=np.int64)
-    random_paths(0, 2, np.eye(3), alpha, uniforms, paths)
+    random_paths(np.eye(3), alpha, uniforms, paths)
     assert paths.tolist() == [[1, 1], [1, 1], [0, 0]]
 
 
@@ -275,13 +275,22 @@ def test_a_near_uniform_start_has_states_nearly_alike(kind):
     assert again.n_iter_ == 5 and (np.diff(again.objectives_) >= 0.0).all()
 
 
+@pytest.mark.parametrize("leading", [(), (3,), (3, 2)])
+def test_columns_are_arrays_behind_each_other(leading):
+    shapes = [(2,), (2, 3), (1, 1), (4,)]
+    parts = [np.random.default_rng(1).normal(size=(*leading, *shape)) for shape in shapes]
+    flat = np.concatenate([part.reshape(*leading, -1) for part in parts], axis=-1)
+    for one, other in zip(unflatten(flat, shapes), parts, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_random_paths_follow_the_posterior():
     model = random_discrete(np.random.default_rng(8))
     x = [0, 3, 1]
     weights = enumerate_paths(model, x)
     alpha = model._filter(model._batch([x]))[0]
     draws = np.empty((200_000, 3), dtype=np.int64)
-    random_paths(0, 3, model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)
+    random_paths(model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)
     frequency = np.bincount(draws @ [9, 3, 1], minlength=27) / len(draws)
     expected = np.array([weights[path] for path in itertools.product(range(3), repeat=3)]) / sum(weights.values())
     assert abs(frequency - expected).max() < 5 * 0.5 / np.sqrt(len(draws))

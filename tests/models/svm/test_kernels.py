@@ -34,6 +34,12 @@ def test_the_gram_matrix_is_symmetric_and_semidefinite(kernel):
     assert np.linalg.eigvalsh(K).min() > -1e-12
 
 
+def test_rounding_makes_no_distance_negative():
+    far = 1e7 * np.abs(rng.normal(size=(40, 3)))
+    values = Kernel("rbf", gamma=10.0)(far, far + 1e-9)
+    assert values.max() <= 1.0
+
+
 def test_gamma_scale_and_auto_and_a_number():
     ones = np.ones(5)
     assert make_kernel("rbf", B, ones).gamma == pytest.approx(1.0 / (3 * B.var()))

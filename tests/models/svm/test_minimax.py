@@ -37,7 +37,7 @@ def test_w_is_stationary(fitted):
     w = machine.coef_[0]
     # Sigma_1 w / |Sigma_1^(1/2) w| + Sigma_2 w / |Sigma_2^(1/2) w| = (mu_2 - mu_1) / kappa
     gradient = S1 @ w / np.sqrt(w @ S1 @ w) + S2 @ w / np.sqrt(w @ S2 @ w)
-    np.testing.assert_allclose(gradient, (m2 - m1) / machine.kappa_[0], atol=1e-5)
+    np.testing.assert_allclose(gradient, (m2 - m1) / machine.kappa_[0], atol=1e-12)
 
 
 def test_some_distribution_with_these_moments_has_the_worst_error(fitted):

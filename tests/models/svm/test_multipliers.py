@@ -6,15 +6,7 @@ import pytest
 from models import SVC, SVR, ExplanationAugmentedSVC, MultiTaskSVC
 from models.programs.margins import dual_program
 from models.svm.margin import MarginDual, product_of
-from models.svm.multipliers import (
-    INSIDE_MARGIN,
-    NOT_SUPPORT,
-    ON_MARGIN,
-    REGULARIZATION,
-    WRONG_SIDE,
-    settle,
-    tell_apart,
-)
+from models.svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, REGULARIZATION, WRONG_SIDE, settle, tell_apart
 
 
 def test_kinds_are_told_by_the_smaller_of_what_must_multiply_to_zero():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -46,6 +47,9 @@ def test_a_large_C2_frees_the_tasks_and_a_small_one_ties_them():
 def test_the_average_is_what_the_program_makes_it():
     X, y, tasks = related_tasks()
     machine = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks=tasks)
+    values = machine.decision_function(X, tasks=tasks)
+    assert np.array_equal(machine.predict(X, tasks=tasks), machine.classes_[(values > 0.0) * 1])
+    assert ((0.0 < values) & (values < 1.0)).sum() > 3
     # d/dw_0: sum_t (w_t - w_0) = C_2 w_0
     np.testing.assert_allclose(
         (machine.coef_ - machine.common_coef_).sum(axis=0), 2.0 * machine.common_coef_, rtol=1e-9
@@ -75,18 +79,16 @@ def test_low_rank_full_and_sparse_kernel_matrices_agree():
     assert linear.support_kinds_.size == linear.support_.size == linear.support_tasks_.size
 
 
-def test_tasks_in_a_column_work_in_searches():
+def test_tasks_are_passed_on_by_searches_and_pipelines():
     X, y, tasks = related_tasks()
-    numbers = np.searchsorted(["a", "b", "c"], tasks)
-    Z = np.column_stack([X[:, :1], numbers, X[:, 1:]])
-    inside = MultiTaskSVC(C1=0.3, C2=2.0, task_column=1).fit(Z, y)
-    beside = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks=numbers)
-    np.testing.assert_array_equal(inside.decision_function(Z), beside.decision_function(X, tasks=numbers))
-    np.testing.assert_array_equal(inside.predict(sp.csr_array(Z)), beside.predict(X, tasks=numbers))
-    pipeline = make_pipeline(FunctionTransformer(), MultiTaskSVC(task_column=1))
-    search = GridSearchCV(pipeline, {"multitasksvc__C2": [0.1, 10.0], "multitasksvc__C1": [0.1]}, cv=3).fit(Z, y)
+    with config_context(enable_metadata_routing=True):
+        machine = MultiTaskSVC(C1=0.1).set_fit_request(tasks=True).set_score_request(tasks=True)
+        pipeline = make_pipeline(FunctionTransformer(), machine.set_predict_request(tasks=True))
+        search = GridSearchCV(pipeline, {"multitasksvc__C2": [0.1, 10.0]}, cv=3).fit(X, y, tasks=tasks)
+        found = search.best_estimator_.predict(X, tasks=tasks)
     assert search.best_score_ > 0.8
-    assert beside.score(X, y, tasks=numbers) == inside.score(Z, y)
+    alone = MultiTaskSVC(C1=0.1, C2=search.best_params_["multitasksvc__C2"]).fit(X, y, tasks=tasks)
+    np.testing.assert_array_equal(found, alone.predict(X, tasks=tasks))
 
 
 def test_weights_are_copies_and_a_task_without_weight_is_none():

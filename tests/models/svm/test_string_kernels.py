@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from models import SVC, ExplanationAugmentedSVC, MismatchKernel
-from models.svm.string_kernels import neighbourhood_size
+from models.svm.string_kernels import changes
 
 
 def features_by_definition(string, k, m, alphabet):
@@ -41,7 +41,7 @@ def test_features_and_kernel_are_those_of_the_definition(k, m, alphabet):
 def test_the_size_of_a_neighbourhood():
     for k, m, letters in ((3, 1, 4), (4, 2, 3), (3, 2, 2), (2, 0, 5)):
         words = itertools.product(range(letters), repeat=k)
-        assert neighbourhood_size(k, m, letters) == sum(sum(map(bool, word)) <= m for word in words)
+        assert len(list(changes(k, m, letters))) == sum(sum(map(bool, word)) <= m for word in words)
 
 
 def test_strings_are_encoded_and_filled_up():

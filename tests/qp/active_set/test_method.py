@@ -12,12 +12,7 @@ from bench.programs import generate, learning
 from qp import QuadraticProgram, Solver
 from qp.active_set import method
 from qp.active_set.boxed import Block, BoxedProgram
-from qp.active_set.coordinate_descent import (
-    BLOCK,
-    SHARE,
-    add_rows,
-    descend_in_blocks,
-)
+from qp.active_set.coordinate_descent import BLOCK, SHARE, add_rows, descend_in_blocks
 from qp.active_set.method import ActiveSet
 from qp.plan.choice import choose_method
 from qp.problem import stopping
@@ -124,15 +119,6 @@ LEARNING = {
 def test_programs_of_learning_and_others(name):
     solution = solve_both(LEARNING[name])
     assert max(solution.primal_residual, solution.dual_residual, solution.gap) < 1e-10  # faces are exact
-
-
-def test_labels_in_order_and_points_twice():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 3)), np.repeat([1.0, -1.0], 60)
-    X = np.vstack([X, X + 0.3, X[:0]])
-    X[60:90] = X[:30]
-    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    solve_both(QuadraticProgram(K * np.outer(y, y), -np.ones(120), y[None], 0, 0, 0, 5.0))
 
 
 def test_what_the_answer_tells_of_its_rounds():

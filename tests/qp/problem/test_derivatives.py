@@ -7,8 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 import qp
-import socp
-from qp.reduce.cone_form import ConeForm
 from socp.derivatives import linearization
 
 STEP = 1e-6
@@ -50,7 +48,8 @@ def along(gradient, change):
     return sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))
 
 
-def check_beside_differences(seed):
+@pytest.mark.parametrize("seed", range(40))
+def test_beside_central_differences(seed):
     data, change, weights = drawn(seed)
     sol = qp.solve(**data, tol=1e-10)
     gradient = sol.vjp(*weights)
@@ -60,20 +59,8 @@ def check_beside_differences(seed):
     forward = sum(float(weight @ part) for weight, part in zip(weights, moved, strict=True))
     size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in moved)
     assert forward == pytest.approx(found, rel=1e-8, abs=1e-8 * size)
-    if gradient.differentiable:
-        expected = difference(data, change, weights, min(STEP, 1e-4 / size))
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
-    return gradient.differentiable
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_beside_central_differences(seed):
-    assert check_beside_differences(seed)
-
-
-@pytest.mark.full
-def test_300_nondegenerate_programs_beside_central_differences():
-    assert sum(check_beside_differences(seed) for seed in range(100, 420)) >= 300
+    expected = difference(data, change, weights, min(STEP, 1e-4 / size))
+    assert gradient.differentiable and found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
 
 
 @pytest.mark.parametrize("mu", [1e-3, 0.1])
@@ -92,30 +79,6 @@ def test_the_point_of_the_path_is_smooth(seed, mu):
     assert along(gradient, change) == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("mu", [0.0, 1e-2])
-@pytest.mark.parametrize("seed", range(6))
-def test_the_gradient_is_that_of_the_cone_form(seed, mu):
-    """Two rows of the orthant for a row with two sides: their gradients are those of its sides, and add up in A."""
-    data, _, weights = drawn(seed)
-    data["lb"][0] -= 1.0  # a fixed variable is none of the cone form
-    program = qp.QuadraticProgram(**data)
-    form, m, n = ConeForm(program), program.m, program.n
-    cone = form.program(program)
-    cone = socp.ConeProgram(c=cone.c, P=program.P, A=cone.A, b=cone.b, G=cone.G, h=cone.h, cones=cone.cones)
-    found = qp.solve(program, tol=1e-11).vjp(dx=weights[0], smoothing=mu)
-    expected = socp.solve(cone, tol=1e-11).vjp(dx=weights[0], smoothing=mu)
-    upper, lower, ub, lb = np.split(expected.h, [m - 1, 2 * m - 2, 2 * m - 2 + n])
-    size = 1.0 + np.abs(expected.h).max()
-    for one, other in (
-        (found.q, expected.c), (dense_of(found.P), dense_of(expected.P)), (2.0 * found.u[:1], expected.b),
-        (found.u[1:], upper), (found.l[1:], -lower), (found.ub, ub), (found.lb, -lb),
-    ):  # fmt: skip
-        np.testing.assert_allclose(one, other, atol=1e-7 * size)
-    G = dense_of(expected.G)
-    rows = np.vstack([dense_of(expected.A), G[: m - 1] - G[m - 1 : 2 * m - 2]])
-    np.testing.assert_allclose(dense_of(found.A), rows, atol=1e-7 * size * (1.0 + np.abs(rows).max()))
-
-
 def dense_of(matrix):
     return matrix.toarray() if sp.issparse(matrix) else matrix
 
@@ -125,23 +88,15 @@ def dense_of(matrix):
 def test_the_sparse_way_is_the_compiled_one(kind, mu, monkeypatch):
     """Fixed variables, equalities, free rows, rows with one entry and one-sided bounds, P in each form."""
     rng, n, m = np.random.default_rng(46), 12, 7
-    F, A, x = (
-        rng.normal(size=(n, 3)),
-        np.where(rng.random((m, n)) < 0.5, rng.normal(size=(m, n)), 0.0),
-        rng.normal(size=n),
-    )
+    F, A = rng.normal(size=(n, 3)), np.where(rng.random((m, n)) < 0.5, rng.normal(size=(m, n)), 0.0)
+    x = rng.normal(size=n)
     A[2:4], A[2, 5], A[3, 6] = 0.0, -2.5, 3.0
     P = {
         "dense": F @ F.T + np.eye(n), "sparse": sp.diags_array(1.0 + rng.random(n)).tocsc(),
         "low rank": qp.LowRank(F, rng.random(n)), "none": None,
     }[kind]  # fmt: skip
-    data = {
-        "P": P,
-        "q": 3.0 * rng.normal(size=n),
-        "A": sp.csc_array(A),
-        "l": A @ x - rng.random(m),
-        "u": A @ x + rng.random(m),
-    }
+    data = {"P": P, "q": 3.0 * rng.normal(size=n), "A": sp.csc_array(A)}
+    data |= {"l": A @ x - rng.random(m), "u": A @ x + rng.random(m)}
     data |= {"lb": x - rng.random(n), "ub": x + rng.random(n)}
     data["l"][0], data["lb"][0] = data["u"][0], data["ub"][0]
     data["l"][1], data["u"][1] = -np.inf, np.inf
@@ -218,16 +173,6 @@ def test_a_batch_with_a_program_that_failed_is_refused():
         good.vjp(dx=[[1.0], [1.0], [1.0]])
     with pytest.raises(qp.ProgramError, match="dP must have shape"):
         good.jvp(dP=np.ones((2, 2)))
-
-
-def test_only_what_holds_the_answer_back_moves_it():
-    # the point of the box nearest to (3, 0.5): at the upper bound of the first, free in the second
-    sol = qp.solve(sp.eye_array(2).tocsc(), [-3.0, -0.5], A=[[1.0, 1.0]], u=9.0, lb=0.0, ub=1.0, tol=1e-12)
-    gradient = sol.vjp(dx=[1.0, 1.0])
-    np.testing.assert_allclose(gradient.ub, [1.0, 0.0], atol=1e-8)
-    np.testing.assert_allclose(gradient.q, [0.0, -1.0], atol=1e-8)
-    np.testing.assert_allclose([*gradient.lb, *gradient.u, *gradient.l], 0.0, atol=1e-8)
-    assert sp.issparse(gradient.P) and gradient.P.nnz == 2 and gradient.differentiable
 
 
 def test_what_cannot_be_differentiated_is_refused():

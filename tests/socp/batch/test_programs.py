@@ -140,6 +140,7 @@ BAD = [
     ({"A": [[1.0, 1.0]]}, "A and b go together"),
     ({"c": [1.0, 1.0]}, "no argument has a leading axis"),
     ({"cones": [socp.NonNeg(2)]}, "cones must add up to the 1 rows of G"),
+    ({"P": [np.eye(2), [[1.0, 0.5], [0.0, 1.0]]]}, r"P\[1\] must be symmetric, but P\[1\]\[0, 1\]"),
     ({"G": np.ones((2, 1, 3))}, r"G must have shape \(any, 2\) \(2 variables in c\), but \(2, 1, 3\) came"),
 ]
 

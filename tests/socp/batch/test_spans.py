@@ -1,5 +1,7 @@
 """Bands: an order that finds them, spans that hold every entry, factors within them."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,42 @@ def test_a_band_is_found_and_holds_every_entry(seed):
     for name in ("row_first", "row_end", "column_first", "column_end", "begin", "end"):
         assert (np.diff(getattr(spans, name)) >= 0).all()
     assert sorted(spans.rows) == list(range(81)) and (spans.rows[33:] == 33 + spans.columns).all()
+
+
+def staircase(pattern):
+    """The first columns and the ends of rows, which may not decrease: the least of all rows below, the most above."""
+    n = pattern.shape[1]
+    first = [min((j for row in pattern[i:] for j in np.flatnonzero(row)), default=n) for i in range(len(pattern))]
+    return first, [max((j + 1 for row in pattern[: i + 1] for j in np.flatnonzero(row)), default=0)
+                   for i in range(len(pattern))]  # fmt: skip
+
+
+@pytest.mark.parametrize("n, m", [(6, 9), (1, 1), (5, 0), (0, 3), (9, 4)])
+@pytest.mark.parametrize("density", [0.0, 0.15, 0.5])
+def test_spans_are_the_least_that_hold_every_entry(n, m, density):
+    rng = np.random.default_rng(n)
+    for start in ([0], [0, 0], [0, m // 2], [0, m // 3, m]):
+        P, A = (rng.random(shape) < density for shape in ((n, n), (m, n)))
+        spans = spans_of(P * 1.0, A * 2.0, np.array(start))
+        assert (spans.row_first.tolist(), spans.row_end.tolist()) == staircase(A)
+        assert (spans.column_first.tolist(), spans.column_end.tolist()) == staircase(A.T)
+        factor, cones = P | P.T | np.eye(n, dtype=bool), [A[i:j].any(axis=0) for i, j in itertools.pairwise(start)]
+        for row in [*cones, *A[start[-1] :]]:
+            factor |= np.outer(row, row)
+        assert spans.begin.tolist() == staircase(np.tril(factor))[0]
+        assert spans.end.tolist() == [sum(begin <= j for begin in spans.begin) for j in range(n)]
+        used = [np.flatnonzero(cone) for cone in cones]
+        assert spans.cone_first.tolist() == [one.min(initial=n) for one in used]
+        assert spans.cone_end.tolist() == [(one + 1).max(initial=0) for one in used]
+
+
+def test_a_band_is_worth_an_order_up_to_its_share():
+    for width, is_narrow in ((2, True), (4, True), (5, False), (9, False)):  # of 45 entries 17, 30, 35, all
+        P = (np.abs(np.subtract.outer(np.arange(10), np.arange(10))) <= width) * 1.0
+        assert (narrow_band(P, np.zeros((0, 10))) is not None) == is_narrow
+        if is_narrow:
+            columns, rows = narrow_band(P, np.eye(10)[::-1])
+            assert columns.tolist() in ([*range(10)], [*range(9, -1, -1)]) and (9 - rows == columns).all()
 
 
 def test_dense_matrices_keep_their_order():

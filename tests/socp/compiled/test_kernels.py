@@ -147,21 +147,31 @@ def test_the_same_without_compilation(tmp_path):
     assert "answers 11.0 1.0" in run(CODE, tmp_path, {"NUMBA_DISABLE_JIT": "1"})
 
 
-@pytest.mark.full
-def test_division_by_zero_is_numpys(tmp_path):
-    (tmp_path / "ratio_file.py").write_text(
-        IMPORT + "@kernel\ndef ratio(x: float, y: float) -> float:\n    return x / y\n"
-    )
-    assert "inf nan" in run("from ratio_file import ratio; print(ratio(1.0, 0.0), ratio(0.0, 0.0))", tmp_path)
+REVERSE = """import numpy as np
+from socp.compiled.signatures import Floats
+
+@kernel
+def called(x: Floats) -> None:
+    y = np.empty(x.size)
+    for i in range(x.size):
+        y[i] = x[x.size - 1 - i]
+    for i in range(x.size):
+        x[i] = y[i]
+"""
 
 
 @pytest.mark.full
-def test_numbers_are_cast_to_the_declared_types(tmp_path):
-    (tmp_path / "half_file.py").write_text(
-        IMPORT + "@kernel\ndef half(x: float, k: int) -> float:\n    return x / 2 + k\n"
-    )
-    code = "import numpy as np\nfrom half_file import half\nprint(half(1, True), half(np.float32(1), np.int8(2)))"
-    assert "1.5 2.5" in run(code, tmp_path)
+@pytest.mark.parametrize("body, code, answer", [
+    ("@kernel\ndef called(x: float, y: float) -> float:\n    return x / y\n",
+     "print(called(1.0, 0.0), called(0.0, 0.0))", "inf nan"),  # division by zero is NumPy's
+    ("@kernel\ndef called(x: float, k: int) -> float:\n    return x / 2 + k\n",
+     "print(called(1, True), called(np.float32(1), np.int8(2)))", "1.5 2.5"),  # numbers are cast to the declared types
+    (REVERSE, "x = np.arange(3.0)\nfor _ in range(1001):\n    called(x)\nprint(x)", "[2. 1. 0.]"),  # it allocates
+], ids=["division", "cast", "arrays"])  # fmt: skip
+def test_what_a_kernel_makes_of_numbers(tmp_path, body, code, answer):
+    (tmp_path / "called_file.py").write_text(IMPORT + body)
+    for _ in range(2):  # compiled, then loaded
+        assert answer in run(f"import numpy as np\nfrom called_file import called\n{code}", tmp_path)
 
 
 @pytest.mark.full
@@ -197,34 +207,6 @@ def test_every_kernel_has_one_signature():
         assert kernel.signature is not None
         if kernel.kind == "kernel":
             assert str(kernel.signature.return_type) in ("none", "int64", "float64", "bool", "boolean")
-
-
-@pytest.mark.full
-def test_arrays_of_a_kernel_that_allocates(tmp_path):
-    source = """
-import numpy as np
-from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats
-
-@kernel
-def reverse(x: Floats) -> None:
-    y = np.empty(x.size)
-    for i in range(x.size):
-        y[i] = x[x.size - 1 - i]
-    for i in range(x.size):
-        x[i] = y[i]
-"""
-    (tmp_path / "reverse_file.py").write_text(source)
-    code = """
-        import numpy as np
-        from reverse_file import reverse
-        x = np.arange(3.0)
-        for _ in range(1001):
-            reverse(x)
-        print(x)
-    """
-    for _ in range(2):  # compiled, then loaded
-        assert "[2. 1. 0.]" in run(code, tmp_path)
 
 
 @pytest.mark.skipif(kernels.CHECKS, reason="CENTRALPATH_CHECKS has Python look at the arguments")

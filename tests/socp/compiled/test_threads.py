@@ -11,6 +11,7 @@ import socp
 from socp.compiled import threads
 from socp.compiled.threads import blas_threads
 from socp.linalg.cholesky import LOOPS
+from tests.support.interrupts import Interrupted
 from tests.support.programs import planted_optimum
 
 
@@ -115,3 +116,17 @@ def test_the_same_bits_for_the_same_number():
 def test_refused(value):
     with pytest.raises(socp.ProgramError, match="threads must be a positive integer"):
         socp.Settings(threads=value)
+
+
+def test_no_line_of_a_block_leaves_its_lock_locked():
+    def action():
+        with blas_threads(1):
+            pass
+
+    action()  # finds the libraries
+    at = 1
+    while Interrupted(action, at).raised:
+        assert not threads._lock.locked()
+        threads._open.clear()  # of what was interrupted while it was entered
+        at += 1
+    assert at > 8

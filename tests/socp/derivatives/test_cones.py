@@ -1,4 +1,4 @@
-"""Derivatives of answers: beside central differences, in both directions, and in closed form."""
+"""Derivatives of answers: beside central differences, in both directions."""
 
 import pickle
 
@@ -69,8 +69,9 @@ def along(gradient, change):
     return sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))
 
 
-def check_beside_differences(seed):
-    """Whether the answer is nondegenerate; where it is its derivative is that of central differences, both ways."""
+@pytest.mark.parametrize("seed", range(40))
+def test_beside_central_differences(seed):
+    """Both ways, and beside differences where the active rows are fewer than x has entries, and not nearly as many."""
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, tol=1e-9, **data)
     gradient = sol.vjp(*weights)
@@ -80,61 +81,14 @@ def check_beside_differences(seed):
     forward = sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True))
     size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in parts)
     assert forward == pytest.approx(found, rel=1e-8, abs=1e-8 * size)
-    if (
-        not gradient.differentiable or size > NEARLY_DEGENERATE
-    ):  # the active rows are more than x has entries, or nearly
-        return False
-    expected = difference(data, cones, change, weights, step=min(STEP, 1e-2 / size))
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
-    return True
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_beside_central_differences(seed):
-    check_beside_differences(seed)
-
-
-@pytest.mark.full
-def test_300_nondegenerate_programs_beside_central_differences():
-    assert sum(check_beside_differences(seed) for seed in range(100, 500)) >= 300
+    if gradient.differentiable and size <= NEARLY_DEGENERATE:
+        expected = difference(data, cones, change, weights, step=min(STEP, 1e-2 / size))
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
 
 
 def test_nearly_all_of_them_have_a_derivative():
     found = [socp.solve(cones=cones, **data).vjp().differentiable for data, cones, *_ in map(planted, range(40))]
     assert sum(found) >= 30
-
-
-def test_the_projection_on_a_ball():
-    """x = c / |c| outside of the unit ball: its derivative is (I - x x') / |c|."""
-    point = np.array([3.0, -1.0, 2.0])
-    G = np.vstack([np.zeros(3), -np.eye(3)])
-    sol = socp.solve(P=np.eye(3), c=-point, G=G, h=[1.0, 0.0, 0.0, 0.0], cones=[SecondOrder(4)], tol=1e-12)
-    length = np.linalg.norm(point)
-    expected = (np.eye(3) - np.outer(point, point) / length**2) / length
-    found = np.column_stack([sol.jvp(dc=-row).x for row in np.eye(3)])
-    np.testing.assert_allclose(found, expected, atol=1e-8)
-    np.testing.assert_allclose(sol.vjp(dx=[1.0, 2.0, 3.0]).c, -expected @ [1.0, 2.0, 3.0], atol=1e-8)
-
-
-def test_the_projection_on_a_second_order_cone():
-    point = np.array([0.5, 1.0, -2.0])
-    sol = socp.solve(P=np.eye(3), c=-point, G=-np.eye(3), h=np.zeros(3), cones=[SecondOrder(3)], tol=1e-12)
-    w = point[1:] / np.linalg.norm(point[1:])
-    share = point[0] / np.linalg.norm(point[1:])
-    expected = 0.5 * np.block([[1.0, w], [w[:, None], (1.0 + share) * np.eye(2) - share * np.outer(w, w)]])
-    np.testing.assert_allclose(np.column_stack([sol.jvp(dc=-row).x for row in np.eye(3)]), expected, atol=1e-8)
-
-
-def test_least_squares_with_equalities():
-    """Linear in its data: the derivative along b is the answer to the program of the change."""
-    rng = np.random.default_rng(2)
-    F, A, c, b, db = rng.normal(size=(5, 4)), rng.normal(size=(2, 4)), rng.normal(size=4), *rng.normal(size=(2, 2))
-    sol = socp.solve(P=F.T @ F, c=c, A=A, b=b, tol=1e-12)
-    expected = socp.solve(P=F.T @ F, c=np.zeros(4), A=A, b=db, tol=1e-12)
-    tangent = sol.jvp(db=db)
-    np.testing.assert_allclose(tangent.x, expected.x, atol=1e-8)
-    np.testing.assert_allclose(tangent.y, expected.y, atol=1e-8)
-    assert tangent.differentiable
 
 
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0])
@@ -223,16 +177,6 @@ def test_small_programs_have_the_derivatives_of_the_general_way(seed, mu, monkey
     size = np.abs(other.z).max(initial=1.0)
     for name in ("x", "y", "z", "s"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-7, atol=1e-7 * size)
-
-
-def test_a_row_that_always_holds_has_no_part():
-    sol = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0], [1.0]], h=[0.0, np.inf], cones=[NonNeg(2)])
-    gradient = sol.vjp(dx=[1.0], ds=[0.0, 5.0])
-    np.testing.assert_allclose(gradient.h, [-1.0, 0.0], atol=1e-7)
-    assert gradient.G.toarray()[1] == 0.0
-    tangent = sol.jvp(dh=[1.0, 7.0], dG=[[0.0], [3.0]])
-    np.testing.assert_allclose([*tangent.x, *tangent.s], [-1.0, 0.0, 0.0], atol=1e-7)
-    assert tangent.z[1] == 0.0
 
 
 def test_what_cannot_be_differentiated_is_refused():

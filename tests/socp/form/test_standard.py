@@ -32,9 +32,14 @@ def test_scaling_undone_is_the_program(program, equilibrate):
     M = dense_M(form) / E[:, None] / D
     np.testing.assert_allclose(M[:p], program.A.toarray(), rtol=1e-14)
     np.testing.assert_allclose(M[p:], program.G.toarray()[form.rows], rtol=1e-14)
-    np.testing.assert_allclose(form.g[:p] / E[:p], program.b, rtol=1e-14)
-    np.testing.assert_allclose(form.g[p:] / E[p:], program.h[form.rows], rtol=1e-14)
-    np.testing.assert_allclose(form.c / D / f, program.c, rtol=1e-14)
+    moved = ConeProgram(2.0 * program.c, program.G, program.h + 1.0, program.cones, program.A, -program.b, program.P)
+    for each in (program, moved):
+        form.refresh_vectors(each)
+        np.testing.assert_allclose(form.g[:p] / E[:p], each.b, rtol=1e-14)
+        np.testing.assert_allclose(form.g[p:] / E[p:], each.h[form.rows], rtol=1e-14)
+        np.testing.assert_allclose(form.c / D / f, each.c, rtol=1e-14)
+        norms = [np.abs(part).max(initial=0.0) for part in (each.c, each.b, each.h[form.rows])]
+        assert [form.norm_c, form.norm_b, form.norm_h] == norms
     P = full(program.P, n)
     size = np.abs(P).max(initial=1.0)
     np.testing.assert_allclose(operator_matrix(form.P, n) / D / D[:, None] / f, P, rtol=1e-12, atol=1e-13 * size)

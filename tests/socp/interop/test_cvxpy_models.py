@@ -1,4 +1,4 @@
-"""Everyday models of cvxpy, by the engine and by Clarabel: objective, solution and dual values, with their signs."""
+"""What cvxpy's own standard tests leave out, by the engine and by Clarabel: objective, solution and dual values."""
 
 from dataclasses import dataclass, field
 
@@ -35,34 +35,6 @@ def model(make):
     return make
 
 
-def returns(seed, assets=6):
-    """Mean and covariance of the returns of some assets, and their factor."""
-    rng = np.random.default_rng(seed)
-    factor = rng.normal(size=(assets, assets))
-    return rng.uniform(0.5, 1.5, size=assets), factor @ factor.T / assets + 0.1 * np.eye(assets), factor
-
-
-@model
-def portfolio_with_a_limit_of_risk_and_leverage():
-    mean, _, factor = returns(19)
-    w = cp.Variable(6)
-    budget, risk, leverage = cp.sum(w) == 1, cp.norm(factor.T @ w) <= 2.0, cp.norm1(w) <= 1.5
-    return Model(cp.Problem(cp.Maximize(mean @ w), [budget, risk, leverage]), [w], [budget, risk, leverage])
-
-
-@model
-def least_squares_in_free_variables():
-    rng = np.random.default_rng(10)
-    b = cp.Variable(3)
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(rng.normal(size=(9, 3)) @ b - rng.normal(size=9)))), [b])
-
-
-@model
-def linear_program_in_a_box():
-    x = cp.Variable(4, bounds=[np.array([-1.0, 0.0, 2.0, -3.0]), np.array([1.0, 5.0, 2.0, np.inf])])
-    return Model(cp.Problem(cp.Minimize([1.0, -2.0, 3.0, 4.0] @ x)), [x])
-
-
 @model
 def rows_of_one_entry():
     x = cp.Variable(4)
@@ -83,14 +55,6 @@ def attributes_of_variables():
     )
     row = cp.sum(bounded) + nonpos <= -1.0
     return Model(cp.Problem(cp.Minimize(objective), [row]), [symmetric, bounded, nonpos], [row])
-
-
-@model
-def cone_constraints_by_name():
-    rng = np.random.default_rng(37)
-    x, F = cp.Variable(4), rng.normal(size=(3, 4))
-    cone, equal = cp.SOC(x[0] + 1.0, F @ x), cp.sum(x) == 1
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - 1) + x[1]), [cone, equal]), [x], [cone, equal])
 
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
@@ -133,31 +97,6 @@ def test_there_is_no_solution(problem, status, value, solver):
     assert problem.solve(solver=solver) == value
     assert problem.status == status
     assert all(x.value is None for x in problem.variables())
-
-
-def control(horizon=8):
-    """Steering a double integrator to 0: (first state, limit of the inputs, the inputs, problem)."""
-    step, push = np.array([[1.0, 0.5], [0.0, 1.0]]), np.array([[0.125], [0.5]])
-    first, limit = cp.Parameter(2), cp.Parameter(nonneg=True)
-    x, u = cp.Variable((2, horizon + 1)), cp.Variable((1, horizon))
-    rows = [x[:, 1:] == step @ x[:, :-1] + push @ u, x[:, 0] == first, cp.abs(u) <= limit, x[1] >= -0.6]
-    return first, limit, u, cp.Problem(cp.Minimize(cp.sum_squares(x) + 0.1 * cp.sum_squares(u)), rows)
-
-
-@pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])
-def test_predictive_control_with_new_parameters(solver):
-    (first, limit, inputs, problem), (theirs_first, theirs_limit, theirs_inputs, theirs) = control(), control()
-    state = np.array([3.0, 1.0])
-    for size in (1.0, 1.0, 0.4, 5.0, 0.0, 1.0):
-        first.value = theirs_first.value = state
-        limit.value = theirs_limit.value = size
-        ours = problem.solve(solver=solver, **SHARP)
-        expected = theirs.solve(solver=cp.CLARABEL, **SHARP)
-        assert problem.status == theirs.status
-        assert ours == pytest.approx(expected, rel=1e-6)
-        if problem.status == "optimal":
-            np.testing.assert_allclose(inputs.value, theirs_inputs.value, atol=1e-5)
-            state = np.array([[1.0, 0.5], [0.0, 1.0]]) @ state + np.array([0.125, 0.5]) * inputs.value[0, 0]
 
 
 @pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])

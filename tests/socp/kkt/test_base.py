@@ -12,6 +12,7 @@ from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.policy import EQUATIONS, GOOD_ENOUGH, PRECISE
 from socp.kkt.sparse import SparseKKT, apply_sparse
+from socp.linalg.ldl.symbolic.analysis import analyze
 from socp.linalg.refinement import STOP, TAKE_BACK, refinement_decision
 from tests.support.cone_points import matrices
 from tests.support.kkt_systems import METHODS, factor_precisely, factored_by, solve_precisely, system
@@ -134,6 +135,23 @@ def test_factors_alone_solve_a_system_in_good_condition(dims, p, backend):
             u = without_correction(kkt, w, eta, both)
             # the matrix that is factored differs from K by a hundred times delta, 1e-12, at most
             assert np.abs(u @ K - both).max() < 1e-11 * (1.0 + np.abs(u).max())
+
+
+def test_what_a_backend_tells_of_its_work():
+    n, F = 9, np.random.default_rng(1).normal(size=(9, 2))
+    A, G = np.eye(3, n), np.vstack([-np.eye(n), np.ones((2, n)), np.arange(4.0 * n).reshape(4, n)])
+    program = ConeProgram(np.ones(n), G, np.ones(n + 6), [NonNeg(n + 2), SecondOrder(4)], A, np.ones(3), LowRank(F))
+    form = StandardForm(program)  # bounds, two rows that are one, four of a cone
+    low, dense, sparse = (backend(form, None, 10) for backend in (LowRankKKT, DenseKKT, SparseKKT))
+    order, matrix = 2 + 3 + 5, sparse.matrix
+    assert low.description == "diagonal plus low rank, Cholesky of order 10 (rank 2 of P, 8 rows)"
+    assert dense.description == "dense Cholesky, order 9, 5 dense rows, Schur complement of 3 equalities"
+    assert (low.flops, low.factor_entries) == pytest.approx((order**2 * (n + order / 3), order * (n + order / 2)))
+    assert (dense.flops, dense.factor_entries) == pytest.approx((n**3 / 3 + n**2 * 5, n**2 / 2))
+    analysis = analyze(matrix.size, matrix.indptr, matrix.indices, sparse.ldl.perm)
+    assert (sparse.flops, sparse.factor_entries) == (analysis.flops, analysis.nnz)
+    assert sparse.analysis_seconds() == (sparse.ldl.ordering_time, sparse.ldl.symbolic_time)
+    assert f"order {matrix.size}, {analysis.nnz:,} entries in L" in sparse.description
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

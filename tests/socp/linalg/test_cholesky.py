@@ -5,12 +5,7 @@ import pytest
 
 from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE
 from socp.linalg.cholesky import LOOPS, cholesky, solve_lower, solve_lower_transposed
-from socp.linalg.dense import (
-    gram,
-    multiply_low_rank,
-    multiply_symmetric_dense,
-    multiply_tall,
-)
+from socp.linalg.dense import gram, multiply_low_rank, multiply_symmetric_dense, multiply_tall
 
 
 def positive_definite(n, seed=0):

@@ -1,134 +1,41 @@
-"""Refinement and GMRES with the factors of a nearby matrix."""
+"""When refinement goes on, and the vectors of GMRES beside least squares."""
 
 import numpy as np
 import pytest
 
-from socp.kkt.base import gmres
-from socp.kkt.policy import PRECISE
-from socp.linalg.refinement import (
-    GO_ON,
-    KRYLOV_STEPS,
-    SLOW,
-    STOP,
-    TAKE_BACK,
-    USEFUL,
-    extend_basis,
-    refinement_decision,
-)
-from tests.support.kkt_systems import solve_precisely, symmetric, system
+from socp.linalg.refinement import GO_ON, SLOW, STOP, TAKE_BACK, USEFUL, add_images, extend_basis, refinement_decision
 
 
-def solve(K, M, rhs, steps=10):
-    """(solution, norm of the residual, further solves)."""
-    kkt = system(K, M, refinement_steps=steps)
-    out = np.full(rhs.size, 7.0)
-    left = solve_precisely(kkt, rhs, out)
-    norm = np.abs(rhs - K @ out).max(initial=0.0)
-    assert kkt.residual_norm[0] == pytest.approx(norm, rel=1e-6, abs=1e-14)
-    assert left == pytest.approx(norm / max(np.abs(rhs).max(initial=0.0), 1e-300), rel=1e-6, abs=1e-14)
-    assert kkt.refinements == kkt.solves[0]
-    return out, kkt.residual_norm[0], kkt.refinements
+@pytest.mark.parametrize("values", [4, 9, None])
+@pytest.mark.parametrize("steps", [1, 2, 6])
+def test_steps_of_arnoldi_leave_the_least_of_krylovs_space(steps, values):
+    """Of a matrix with few eigenvalues the last steps leave nothing."""
+    size, rng = 9, np.random.default_rng(steps)
+    A = rng.normal(size=(size, size))
+    if values:
+        A = A @ np.diag(np.arange(size) % (values // 3) + 1.0) @ np.linalg.inv(A)
+    right, image = rng.normal(size=(2, size))
+    vectors, small, beta = np.zeros((steps + 1, size)), np.zeros((steps + 1, steps + 3)), np.linalg.norm(right)
+    vectors[0], small[0, steps + 2] = right / beta, beta
+    for k in range(steps):
+        left = extend_basis(k, A @ vectors[k], vectors.reshape(-1), small)
+        space = A @ vectors[: k + 1].T
+        y = np.linalg.lstsq(space, right, rcond=None)[0]
+        assert left == pytest.approx(np.linalg.norm(right - space @ y), rel=1e-9, abs=1e-12)
+        if left < 1e-12:
+            break
+        np.testing.assert_allclose(vectors[: k + 2] @ vectors[: k + 2].T, np.eye(k + 2), rtol=0, atol=1e-12)
+    images = rng.normal(size=(k + 1, size))
+    out = image.copy()
+    add_images(k + 1, images.reshape(-1), small, out)
+    np.testing.assert_allclose(out, image + y @ images, rtol=1e-8, atol=1e-8)
+    assert extend_basis(0, np.full(size, np.inf), vectors.reshape(-1), small) == -1.0
 
 
-def test_exact_factors_need_no_step():
-    rng = np.random.default_rng(0)
-    K, rhs = symmetric(rng, 6, 6.0), rng.normal(size=6)
-    out, _, count = solve(K, K, rhs)
-    np.testing.assert_allclose(out, np.linalg.solve(K, rhs), rtol=1e-12)
-    assert count == 0
-
-
-def test_refinement_removes_a_small_perturbation():
-    rng = np.random.default_rng(1)
-    K, rhs = symmetric(rng, 8, 8.0), rng.normal(size=8)
-    _, norm, count = solve(K, K + 1e-3 * np.eye(8), rhs)
-    assert norm <= PRECISE * np.abs(rhs).max() and 1 <= count <= 5
-
-
-@pytest.mark.parametrize("large", [1e3, 1e6])
-def test_gmres_takes_out_a_few_replaced_pivots(large):
-    # M is far from K in three directions only: refinement cannot contract there
-    rng = np.random.default_rng(2)
-    K, rhs = symmetric(rng, 30, 30.0), rng.normal(size=30)
-    M = K.copy()
-    M[[3, 9, 20], [3, 9, 20]] += large
-    out, norm, count = solve(K, M, rhs)
-    assert norm <= 1e-10 * np.sqrt(30) * np.abs(rhs).max()  # GMRES measures in the 2-norm
-    assert count <= 8
-    np.testing.assert_allclose(out, np.linalg.solve(K, rhs), rtol=1e-8)
-
-
-def test_a_step_that_makes_it_worse_is_taken_back():
-    rng = np.random.default_rng(3)
-    K, rhs = np.eye(5), rng.normal(size=5)
-    # refinement with M = K / 3 doubles the residual with each step
-    out, norm, count = solve(K, K / 3.0, rhs, steps=0)
-    assert (norm, count) == (pytest.approx(2.0 * np.abs(rhs).max()), 0)
-    np.testing.assert_allclose(out, 3.0 * rhs)
-    _, better, _ = solve(K, K / 3.0, rhs)
-    assert better <= 1e-12  # GMRES does not mind the scale
-
-
-def test_what_a_singular_matrix_does_not_see_is_not_added_twice():
-    # K = diag(1, 0) and rhs outside of its range: refinement would add 1 / delta to the second entry each time
-    K, M = np.diag([1.0, 0.0]), np.diag([1.0 + 1e-6, 1e-6])
-    for right in (np.array([1.0, 1.0]), np.array([1.0, 3.0]), np.array([2.0, 1.0])):
-        out, _, _ = solve(K, M, right)
-        assert out[1] == pytest.approx(right[1] / 1e-6, rel=1e-5)
-
-
-def test_zero_right_hand_side():
-    out, norm, count = solve(np.eye(4), np.eye(4), np.zeros(4))
-    assert (norm, count) == (0.0, 0)
-    np.testing.assert_array_equal(out, 0.0)
-    assert solve(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))[1] == 0.0
-
-
-@pytest.mark.parametrize("large", [0.0, 1e3])
-def test_two_right_hand_sides_are_refined_each_for_itself(large):
-    # the second one is zero where M is wrong: it is done before the first one is
-    rng = np.random.default_rng(5)
-    K = np.diag(rng.uniform(1.0, 2.0, 9))
-    M = K.copy()
-    M[:4, :4] += np.diag([0.1, 0.05, large, large])
-    rhs = rng.normal(size=(2, 9))
-    rhs[1, :4] = 0.0
-    for rows in (rhs, rhs[::-1].copy(), np.vstack([rhs[0], rhs[0]])):
-        kkt, out = system(K, M), np.empty((2, 9))
-        worst = solve_precisely(kkt, rows, out)
-        apart = [solve(K, M, row) for row in rows]
-        np.testing.assert_array_equal(out, [one for one, _, _ in apart])
-        assert worst == max(norm / np.abs(row).max() for (_, norm, _), row in zip(apart, rows))
-        assert kkt.refinements == sum(count for _, _, count in apart) > 0
-        assert kkt.solves.tolist() == [count for _, _, count in apart]
-        np.testing.assert_allclose(kkt.Px, out @ K, rtol=1e-14)  # which the direction takes from here
-
-
-def test_gmres_in_as_many_steps_as_there_are_eigenvalues():
-    rng = np.random.default_rng(4)
-    K = np.diag(np.repeat([1.0, 2.0, 5.0], 4))
-    rhs, out = rng.normal(size=12), np.zeros(12)
-    kkt = system(K, np.eye(12))
-    kkt.residual[:12] = rhs
-    kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
-    kkt.scaled[0] = 1e10
-    gmres(kkt, 0, rhs, out)
-    assert kkt.solves[0] == kkt.applied == 3
-    np.testing.assert_allclose(K @ out, rhs, rtol=1e-12)
-
-
-def test_gmres_ends_where_nothing_more_is_asked():
-    rng, size = np.random.default_rng(4), 40
-    K, rhs, counts = np.diag(rng.uniform(1.0, 1.5, size)), rng.normal(size=size), []
-    for excess in (np.inf, 1e5):
-        kkt, out = system(K, np.eye(size)), np.zeros(size)
-        kkt.residual[:size] = rhs
-        kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
-        kkt.scaled[0] = excess
-        gmres(kkt, 0, rhs, out)
-        assert np.linalg.norm(rhs - K @ out) <= SLOW / 1e5 * np.linalg.norm(rhs)
-        counts.append(kkt.applied)
-    assert counts[1] < counts[0]
+def test_images_without_a_pivot_have_no_part():
+    small, out = np.array([[2.0, 1.0, 0.0, 0.0, 6.0], [0.0, 0.0, 0.0, 0.0, 5.0], [0.0] * 5]), np.ones(1)
+    add_images(2, np.array([1.0, 10.0]), small, out)
+    assert out[0] == 1.0 + 3.0
 
 
 def test_a_vector_that_is_nearly_in_the_span_is_made_orthogonal_once_more():
@@ -140,30 +47,6 @@ def test_a_vector_that_is_nearly_in_the_span_is_made_orthogonal_once_more():
     assert extend_basis(count, w, basis, small) >= 0.0
     gram = vectors @ vectors.T
     np.testing.assert_allclose(gram, np.eye(count + 2), rtol=0, atol=1e-13)  # once would leave 1e-16 / 1e-10
-
-
-def test_gmres_gives_up_where_it_gains_nothing():
-    sizes = 10.0 ** -np.arange(0.0, 24.0, 2.0).repeat(2)
-    size = sizes.size  # of pairs of eigenvalues, the half of which takes more steps than there are
-    K, rhs, out = np.diag(sizes * np.tile([1.0, -1.0], size // 2)), np.ones(size), np.zeros(size)
-    kkt = system(K, np.eye(size))
-    kkt.residual[:size] = rhs
-    kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
-    kkt.scaled[0] = np.inf
-    gmres(kkt, 0, rhs, out)
-    assert kkt.applied == KRYLOV_STEPS // 2
-    np.testing.assert_array_equal(out, np.zeros(size))
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-def test_gmres_on_what_is_not_finite_adds_nothing(bad):
-    rhs, out = np.ones(3), np.zeros(3)
-    kkt = system(np.eye(3), inverse=np.full((3, 3), bad))
-    kkt.residual[:3] = rhs
-    kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
-    gmres(kkt, 0, rhs, out)
-    np.testing.assert_array_equal(out, 0.0)
-    assert kkt.residual_norm[0] == 1.0
 
 
 def test_what_follows_a_solve():

@@ -25,6 +25,7 @@ from socp.method.newton import (
     predict,
     relative_residuals,
     round_inside,
+    tau_curvature,
 )
 from socp.method.start import start_cold
 from tests.support.cone_points import arrow, identity, inside, matrices
@@ -181,6 +182,20 @@ def test_directions_are_the_same_by_other_ways(backend, sigma):
         rhs = right_sides(newton, point, sigma)
         correct(newton, point, sigma)
     check_direction(newton, point, sigma, *rhs)
+
+
+def test_the_denominator_of_dtau_is_the_larger_of_its_two_forms(form):
+    """They are equal but for rounding, which takes more of the one or of the other."""
+    newton, point = at_a_point(form, 3)
+    n, x, u2, tau = form.n, point.u[: form.n], newton.solution[: newton.q.size], point.tau
+    P, W_z = operator_matrix(form.P, n), u2[u2.size - form.m :]
+    d, base = x / tau - u2[:n], point.kappa / tau
+    squares, linear = W_z @ W_z + d @ P @ d, x @ P @ x / tau**2 - 2.0 * x @ P @ u2[:n] / tau - newton.q @ u2
+    assert newton.curvature == pytest.approx(base + squares, rel=1e-7) == pytest.approx(base + linear, rel=1e-7)
+    for more in (-1e3, 1e3):
+        newton.xPx = x @ P @ x + more
+        expected = base + max(squares, linear + more / tau**2)
+        assert tau_curvature(newton, point, P @ u2[:n]) == pytest.approx(expected, rel=1e-9)
 
 
 def off_the_path(seed, spread):

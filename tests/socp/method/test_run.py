@@ -16,11 +16,13 @@ from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method import run as run_module
 from socp.method.loop import (
+    FAR_RAY,
     GO_ON,
     NOT_FACTORED,
     PATIENCE,
     RECORDS,
     STALLED,
+    begin,
     limit,
     prepare_run,
     take_best,
@@ -441,6 +443,24 @@ def test_the_loop_comes_back_at_the_time_limit_or_when_its_patience_is_over(hard
     for since_start, from_now in seen:
         assert since_start <= limit + 1e-9 and from_now <= PATIENT
     assert (limit == 1e-9) == (solution.status is Status.TIME_LIMIT and not seen)
+
+
+def test_candidates_for_a_certificate_in_turn(hard):
+    """Two of the iterate; near an unbounded ray two directions more, and what is nearest to all four."""
+    solver = Solver(hard)
+    run = Run(hard, solver._state, solver.settings, False, None)
+    run.state.newton.last_dtau = 9.0  # of a run before
+    begin(run.state)
+    assert run.state.newton.last_dtau == 1.0
+    tol, far = run.state.tol_infeasible, FAR_RAY * run.state.tol_infeasible
+    for errors, unbounded, count in (
+        ((far, np.inf), True, 8), ((np.inf, far), True, 8), ((1.01 * far, np.inf), True, 2), ((far, far), False, 2),
+        ((tol,), True, 1), ((tol,), False, 1), ((far, far, far, tol), True, 4), ((far, *4 * [2 * tol], tol), True, 6),
+    ):  # fmt: skip
+        seen = []
+        error_of = lambda ray: seen.append(ray) or (*errors, *[np.inf] * 8)[len(seen) - 1]  # noqa: B023, E731
+        found = run._certificate(error_of, unbounded)
+        assert len(seen) == count and (found is seen[-1]) == (tol in errors)
 
 
 def test_an_iterate_can_still_be_looked_at_when_the_run_is_over(hard):

@@ -17,9 +17,9 @@ HESSIANS = ["none", "dense", "sparse"]
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    workspace._pool.clear()
+    workspace.forget()
     yield
-    workspace._pool.clear()
+    workspace.forget()
 
 
 def quadratic(rng, kind="dense", parallel=False):
@@ -67,7 +67,7 @@ def test_a_program_in_the_memory_of_another_has_its_own_bits(first, second):
         memories.append(left())
     # two parallel rows count as one in the KKT system, of which the sizes are others then
     assert len({id(memory) for memory in memories[:2]} & {id(memory) for memory in memories[2:]}) == 0
-    if (first == "dense") == (second == "dense"):
+    if first == second:
         assert memories[0] is memories[1] and memories[2] is memories[3] is memories[4]
 
 
@@ -107,11 +107,68 @@ def test_a_sparse_program_is_analyzed_once_for_all_with_entries_in_the_same_plac
         assert "sparse" in str(solution.plan) and solution.status == "optimal"
         check_same(solution, alone(qp.Solver, program))
         assert memory is None or left() is memory
+        analysis = solution.timings["ordering"], solution.timings["symbolic"]
+        # what was done once is told once
+        assert min(analysis) > 0.0 if memory is None else analysis == (0.0, 0.0)
+        assert min(solution.timings.values()) >= 0.0
         memory = left()
-        assert memory.kkt.analysis_seconds()[0] > 0.0
-    solution, solver = qp.solve(sparse_program(9, moved=True)), left()
-    assert solver is not memory  # the pattern is another one
-    check_same(solution, alone(qp.Solver, sparse_program(9, moved=True)))
+    for _ in range(2):  # the pattern is another one, which is analyzed once, too
+        solution = qp.solve(sparse_program(9, moved=True))
+        check_same(solution, alone(qp.Solver, sparse_program(9, moved=True)))
+        assert left() is not memory
+    memory = left()
+    qp.solve(sparse_program(10, moved=True))
+    assert left() is memory
+
+
+@pytest.mark.parametrize("changed", ["bounds", "parallel rows", "P", "A"])
+def test_other_places_in_programs_of_the_same_sizes_are_seen(changed):
+    n, rng = 90, np.random.default_rng(3)
+    rows = np.zeros((20, n))
+    for row in rows:
+        row[rng.permutation(n)[:5]] = rng.uniform(1.0, 2.0, 5)
+
+    def program(first, twice, curved, shift):
+        A, lb, ub, P = np.roll(rows, shift, axis=1), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
+        A[twice + 5] = 3.0 * A[twice]
+        lb[first : first + 30], ub[first : first + 30], P[curved : curved + 80] = 0.0, 2.0, rng.uniform(1.0, 2.0, 80)
+        return qp.QuadraticProgram(sp.diags_array(P).tocsc(), rng.normal(size=n), A, -1.0, 1.0, lb, ub)
+
+    settings, one = {"presolve": False, "max_iter": 99}, (0, 1, 0, 0)
+    other = {"bounds": (3, 1, 0, 0), "parallel rows": (0, 2, 0, 0), "P": (0, 1, 5, 0), "A": (0, 1, 0, 1)}[changed]
+    memories = []
+    for places in (one, one, other, other, one):
+        asked = program(*places)
+        solution = qp.solve(asked, **settings)
+        assert "sparse" in str(solution.plan)
+        memories.append(left())
+        check_same(solution, alone(qp.Solver, asked, **settings))
+    assert [memory is memories[0] for memory in memories] == [True, True, False, False, False]
+    assert memories[2] is memories[3] is not memories[4]
+
+
+def test_a_low_rank_is_taken_where_its_rank_and_what_is_held_are_the_same():
+    rng = np.random.default_rng(4)
+
+    def program(rank, first, d, n=40):
+        """Three quarters of the variables have a bound, from `first` on, the others d in P."""
+        lb, ub, held = np.full(n, -np.inf), np.full(n, np.inf), (np.arange(n) + first) % n < 30
+        lb[held], ub[held & (np.arange(n) % 2 > 0)] = 0.0, 1.0
+        P = socp.LowRank(rng.normal(size=(n, rank)), np.where(held, 0.0, d))
+        return qp.QuadraticProgram(P, rng.normal(size=n), rng.normal(size=(2, n)), 0.0, [0.0, 1.0], lb, ub)
+
+    kinds = [(3, 0, 1.0), (3, 0, 2.0), (3, 8, 1.0), (4, 0, 1.0), (4, 0, 1.0), (4, 0, 0.0), (3, 0, 1.0)]
+    memories = []
+    for kind in kinds:
+        asked = program(*kind)
+        solution = qp.solve(asked, active_set=False)
+        check_same(solution, alone(qp.Solver, asked, active_set=False))
+        assert ("rank" in str(solution.plan)) == (kind[2] > 0.0)  # what nothing holds has no D^-1
+        memories.append(left())
+        linear = qp.QuadraticProgram(None, *(getattr(asked, name) for name in ("q", "A", "l", "u", "lb", "ub")))
+        qp.solve(linear, active_set=False)  # of the same sizes, and in memory of another kind
+    first, other = memories[0], memories[3]
+    assert [memory is first for memory in memories[:3]] == [True] * 3 and memories[4] is other is not first
 
 
 def test_cone_programs():

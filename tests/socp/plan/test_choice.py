@@ -12,10 +12,13 @@ import scipy.sparse as sp
 import qp
 import socp
 from bench.programs import sets
-from socp import ConeProgram, LowRank, NonNeg, Solver, Status
+from socp import ConeProgram, LowRank, NonNeg, Settings, Solver, Status
+from socp.form.standard import StandardForm
 from socp.kkt.dense import DenseKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method.run import Run
+from socp.plan.choice import decide, is_held
+from socp.plan.costs import COSTS, dense_seconds, low_rank_seconds, sparse_seconds
 from socp.plan.plan import Plan
 from tests.support.data import data_folder
 from tests.support.sparse_matrices import random_sparse
@@ -109,6 +112,26 @@ def test_a_dense_hessian_takes_cholesky_with_few_rows_too():
     assert isinstance(
         Solver(ConeProgram(program.c, program.G, program.h, program.cones, P=root.T @ root)).kkt, DenseKKT
     )
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_the_seconds_that_are_compared_are_those_of_the_sizes(is_kept):
+    """Rows without the bounds; a low rank beside them; no analysis of a solver that is kept."""
+    n, F = 300, np.eye(300, 4)
+    G = np.vstack([-np.eye(n), np.ones((3, n)) + np.eye(3, n)])
+    form = StandardForm(ConeProgram(np.ones(n), G, np.ones(n + 3), [NonNeg(n + 3)], np.eye(2, n, 1), np.ones(2),
+                                    LowRank(F, np.ones(n))))  # fmt: skip
+    plan, rows = decide(form, Settings(), is_kept), form.p + form.m - form.bounds
+    assert rows == 5 and plan.backend == "low rank"
+    table = COSTS._replace(analysis=0.0, analysis_of_entry=0.0) if is_kept else COSTS
+    expected = {
+        "low rank": low_rank_seconds(n, 4 + rows), "dense": dense_seconds(n, rows),
+        "sparse": sparse_seconds(n, rows, form.entries - form.bounds, table, P_entries=n**2),
+    }  # fmt: skip
+    assert plan.seconds == pytest.approx(expected, rel=1e-12)
+    for rows, d, held in ((n, 0.0, True), (n - 1, 0.0, False), (0, 1.0, True), (n - 1, np.eye(n)[-1], True)):
+        bounds = ConeProgram(np.ones(n), -np.eye(n)[:rows], np.ones(rows), [NonNeg(rows)], P=LowRank(F, d))
+        assert is_held(StandardForm(bounds)) == held, (rows, d)
 
 
 def test_plans_read_aloud():

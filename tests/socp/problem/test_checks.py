@@ -15,6 +15,7 @@ from socp.problem.checks import (
     as_symmetric,
     as_vector,
     check_finite,
+    compressed_parts,
     is_canonical,
     is_symmetric,
 )
@@ -76,6 +77,26 @@ def test_a_matrix_for_each_program():
             as_dense("A", wrong, (2, 3), leading=True)
 
 
+def masked(part):
+    matrix = sp.csc_array(np.eye(2))
+    values = getattr(matrix, part)
+    setattr(matrix, part, np.ma.masked_array(values, np.arange(values.size) == 1))
+    return matrix
+
+
+@pytest.mark.parametrize("places", [np.int64, np.int32, np.uint8, np.float64])
+def test_what_kernels_read_of_a_compressed_matrix(places):
+    M = sp.csc_array(np.array([[2.0, 1.0, 0.0], [0.0, 0.0, 4.0]]))
+    M.indptr, M.indices = M.indptr.astype(places), M.indices.astype(places)
+    found, is_read = compressed_parts(M, 3), places is not np.float64
+    assert (found is not None) == is_read and compressed_parts(M, 2) is None is compressed_parts(M, 4)
+    for part, own in zip(found or (), (M.data, M.indptr, M.indices), strict=is_read):
+        assert part.tolist() == own.tolist() and (part is own) == (part is M.data or places is np.int64)
+        assert part.strides == (8,) and part.dtype in (np.float64, np.int64)
+    M.data = M.data.astype(np.float32)
+    assert compressed_parts(M, 3) is None
+
+
 def test_what_is_canonical_and_what_is_symmetric_is_known_without_a_copy():
     """To be neither costs time, and no more: each part is spoiled by itself."""
     M = np.array([[2.0, 1.0, 0.0, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 5.0, 0.0], [3.0, 4.0, 0.0, 0.0]])
@@ -135,6 +156,9 @@ def test_everything_is_copied():
     (lambda: as_vector("c", [10**400]), "c must be an array of numbers, but a list of something else came"),
     (lambda: as_vector("c", np.array(["2020-01-01"], dtype="M8[D]")), "c must be an array of numbers, but a ndarray"),
     (lambda: as_vector("c", np.ma.array([1, 2], mask=[0, 1])), "c must be an array of numbers, but some of"),
+    (lambda: as_vector("c", [np.ma.masked, 1.0]), "c must be an array of numbers, but some of"),
+    *((lambda part=part: as_csc("G", masked(part)), "G must be an array of numbers, but some of")
+      for part in ("data", "indices", "indptr")),
     (lambda: as_dense("P", [1, 2]), "P must be a matrix, but an array of shape (2,) came"),
     (lambda: as_dense("P", np.ones((2, 3)), (3, 3), " (3 variables)"), "P must have shape (3, 3) (3 variables), but"),
     (lambda: as_dense("P", [[1, np.nan]]), "P must be finite, but P[0, 1] is nan"),

@@ -110,11 +110,12 @@ def test_new_values_are_refused_where_there_is_no_place_for_them():
             hessian_of(FORMS[name][0], N).with_data([1.0])
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
 @pytest.mark.parametrize("rank", [0, 1, 9, 10, 11])
-def test_a_low_rank_is_found_up_to_a_share_of_the_order(rank):
+def test_a_low_rank_is_found_up_to_a_share_of_the_order(rank, scale):
     """With variables of any size, and one that is nowhere; not where entries miss F F' by 1e-9 of their size."""
     rng, n = np.random.default_rng(rank), 40
-    F = rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-1.0, 1.0, (n, 1))
+    F = scale * rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-1.0, 1.0, (n, 1))
     F[7] = 0.0
     P = hessian_of(F @ F.T, n)
     is_low = 0 < rank <= LOW_RANK_SHARE * n

@@ -7,15 +7,7 @@ import pytest
 
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, Status, textbook
 from socp.textbook.switches import dense
-from tests.support.programs import (
-    DUAL_IN_THE_BOOK,
-    IN_THE_BOOK,
-    PRIMAL_IN_THE_BOOK,
-    RAYS,
-    check,
-    interior,
-    well_posed,
-)
+from tests.support.programs import DUAL_IN_THE_BOOK, IN_THE_BOOK, PRIMAL_IN_THE_BOOK, RAYS, check, interior, well_posed
 
 CONES = [NonNeg(3), SecondOrder(1), SecondOrder(2), SecondOrder(0), SecondOrder(5), NonNeg(1)]
 K = textbook.Cone(CONES)

@@ -18,6 +18,9 @@ PATTERNS = {
     "diagonal": sp.csc_array(sp.eye_array(5)),
     "full": sp.csc_array(np.ones((7, 7))),
     "one": sp.csc_array(np.ones((1, 1))),
+    "path": grid_laplacian(1, 40),
+    "band": grid_laplacian(12, 9),
+    "none": sp.csc_array((0, 0)),
 }
 
 
@@ -85,20 +88,3 @@ def test_postorder_puts_subtrees_in_ranges(jumps):
         if parent[j] != -1:
             assert position[parent[j]] - descendants[parent[j]] < position[j] < position[parent[j]]
             assert position[j] - descendants[j] >= position[parent[j]] - descendants[parent[j]]
-
-
-def test_empty_matrix():
-    empty = np.empty(0, np.int64)
-    analysis = analyze(0, np.zeros(1, np.int64), empty, empty)
-    assert analysis.nnz == 0 and analysis.flops == 0.0 and len(analysis.perm) == 0
-
-
-def test_counts_of_a_band():
-    K = grid_laplacian(40, 30)
-    n = K.shape[0]
-    indptr, indices, _ = upper(K)
-    parent, counts = np.empty((2, n), np.int64)
-    tree_and_counts(indptr, indices, parent, counts)
-    np.testing.assert_array_equal(parent, np.append(np.arange(1, n), -1))  # a band
-    j = np.arange(n)
-    np.testing.assert_array_equal(counts, np.minimum.reduce([j + 2, np.full(n, 30), n - 1 - j]))  # the band fills up

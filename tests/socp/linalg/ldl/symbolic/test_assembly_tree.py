@@ -2,23 +2,12 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from socp.linalg.ldl.symbolic.analysis import analyze
 from socp.linalg.ldl.symbolic.assembly_tree import ENTRY, FLOP, FRONT, UPDATE, assembly_tree, panel_flops, panel_time
-from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
+from tests.support.sparse_matrices import dense_factor_pattern, upper
 
-PATTERNS = {
-    "random": random_spd(60, 0.03, 1),
-    "sparser": random_spd(80, 0.008, 2),
-    "grid": grid_laplacian(9, 8),
-    "arrow": arrow(30, 2),
-    "kkt": kkt(40, 25, 0.06, 3)[0],
-    "diagonal": sp.csc_array(sp.eye_array(5)),
-    "full": sp.csc_array(np.ones((12, 12))),
-    "one": sp.csc_array(np.ones((1, 1))),
-    "path": grid_laplacian(1, 40),
-}
+from .test_analysis import PATTERNS
 
 
 def tree_of(K, seed):
@@ -91,15 +80,27 @@ def test_entries_go_to_their_places(name):
     np.testing.assert_array_equal(assembled, np.tril(K.toarray()[np.ix_(tree.perm, tree.perm)]))
 
 
-def test_empty_matrix():
-    empty = np.empty(0, np.int64)
-    tree = assembly_tree(analyze(0, np.zeros(1, np.int64), empty, empty))
-    assert tree.rows.size == tree.largest_front == tree.largest_update == 0
+def merged_by_twin(parent, counts):
+    """The first columns of the panels: a column joins the panel of its child before it where the model gains."""
+    first = []
+    for j in range(len(parent)):
+        if j and parent[j - 1] == j:
+            size, apart = (j - first[-1], counts[j - 1]), panel_time(1, counts[j])
+            if panel_time(size[0] + 1, counts[j]) < panel_time(*size) + apart:
+                continue
+        first.append(j)
+    return [*first, len(parent)]
 
 
-def test_alike_columns_are_one_supernode():
-    _, tree = tree_of(PATTERNS["full"], None)
-    assert len(tree.parent) == 1 and tree.first.tolist() == [0, 12]
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("seed", [None, 0, 1])
+def test_columns_are_merged_where_the_model_gains(name, seed):
+    analysis, tree = tree_of(PATTERNS[name], seed)
+    assert tree.first.tolist() == merged_by_twin(analysis.parent.tolist(), analysis.counts.tolist())
+    assert name != "full" or tree.first.tolist() == [0, 7]
+    assert tree.largest_update == max([m for _, m in sizes_of(tree)], default=0)
+    assert tree.largest_front == max([w + m for w, m in sizes_of(tree)], default=0)
+    assert tree.entry_start.tolist()[:: len(tree.entry_start)] == [0] and tree.entry_start[-1] == len(analysis.source)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1, 0), (1, 7), (4, 0), (5, 12), (40, 3)])

@@ -24,19 +24,38 @@ def analysis_of(K):
     return analyze(n, indptr, indices, amd(n, indptr, indices))
 
 
-@pytest.mark.parametrize(("leaves", "fours"), [(3, 0), (4, 1), (11, 2), (40, 10)])
-def test_leaves_of_a_dense_block_are_taken_by_four(leaves, fours):
-    analysis, _ = by_strips(analysis_of(beside_a_dense_block(leaves, 7)))
-    found, j = 0, 0
-    while j + 4 <= analysis.perm.size:
-        here = are_siblings(analysis.parent, analysis.counts, j)
-        found, j = found + here, j + (4 if here else 1)
-    assert found == fours
+def order_by_twin(parent, counts, is_static):
+    """Static columns, then others; those with all rows of their parent, four at least, wait for a fourth sibling."""
+    order, waiting = [], {}
+    for turn in (True, False):
+        for k in range(len(parent)):
+            order += waiting.pop(k, [])
+            if is_static[k] != turn:
+                continue
+            if not (counts[k] >= 4 and counts[k] == counts[parent[k]] + 1):
+                order.append(k)
+                continue
+            waiting.setdefault(parent[k], []).append(k)
+            if len(waiting[parent[k]]) == 4:
+                order += waiting.pop(parent[k])
+    return order
 
 
-def test_few_rows_do_not_make_up_for_the_zeros():
-    analysis = analysis_of(beside_a_dense_block(40, 3))
-    assert by_strips(analysis) == (analysis, 0)
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", ["blocks", "kkt, large", "kkt, dense", "full", "one"])
+def test_the_order_is_that_of_its_twin(name, seed):
+    rng = np.random.default_rng(seed)
+    blocks = [beside_a_dense_block(int(rng.integers(1, 14)), int(rng.integers(2, 8))) for _ in range(4)]
+    analysis = analysis_of(sp.csc_array(sp.block_diag(blocks)) if name == "blocks" else CASES[name][0])
+    n = analysis.perm.size
+    may_stay, is_static = (rng.random(n) < 0.8) if seed % 2 else None, np.zeros(n, bool)
+    static = 0 if may_stay is None else static_columns(analysis, may_stay, is_static)
+    after, found = by_strips(analysis, may_stay)
+    order = order_by_twin(analysis.parent, analysis.counts, is_static)
+    has_fours = any(are_siblings(after.parent, after.counts, j) for j in range(n - 4))
+    assert found == static and (after is analysis) == (not static and not has_fours)
+    assert name != "blocks" or seed % 2 or has_fours
+    np.testing.assert_array_equal(after.perm, analysis.perm[order] if after is not analysis else analysis.perm)
 
 
 @pytest.mark.parametrize("name", CASES)

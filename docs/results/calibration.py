@@ -3,14 +3,15 @@
 Each is measured on matrices of several orders or kinds; the number is the median and the spread the range.  The table
 itself (`socp.plan.costs`, and the models of time in `socp.linalg.ldl`) is the same on every machine, and so are the
 decisions: a rate that is several times off on many machines is a reason to edit it.
+
+`python -m docs.results.calibration` prints the rates, and writes them with the machine to calibration.json beside it.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,14 +19,14 @@ import numpy as np
 import scipy.sparse as sp
 
 import qp
+from bench.compare.anatomy import best_seconds
+from bench.compare.measurement import hardware
 from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from socp.linalg.ldl.factorization import LDL
 from socp.plan.costs import COSTS, SOLVES, method_seconds
 
-from .measurement import hardware
-
 ORDERS, SMALL = (300, 600, 1000), (10, 20, 30)
-RUNS = 5
+KEPT = Path(__file__).with_suffix(".json")
 
 
 class Rate(NamedTuple):
@@ -44,16 +45,6 @@ class Rate(NamedTuple):
         """The rate as a line of a table."""
         low, high = min(self.measured), max(self.measured)
         return f"{self.name:28s} {self.table:9.2g} {self.median:9.2g} {low:9.2g} to {high:<9.2g} {self.unit}"
-
-
-def best_seconds(work: Callable[[], Any], runs: int = RUNS) -> float:
-    """The shortest of some runs."""
-    seconds = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
 
 
 def rates(orders: tuple[int, ...] = ORDERS) -> Iterator[Rate]:
@@ -100,13 +91,11 @@ def _patterns(order: int) -> Iterator[sp.csc_array]:
 
 def _upper(above: Any) -> sp.csc_array:
     """The upper triangle of a dominant matrix with such a pattern above its diagonal."""
-    n = above.shape[0]
     pattern = abs(above)
     whole = sp.csc_array(sp.triu(pattern + pattern.T, 1))
-    degree = (whole + whole.T).sum(axis=1)
-    upper = sp.csc_array(sp.triu(sp.diags_array(degree + 1.0) - whole))
+    upper = sp.csc_array(sp.diags_array((whole + whole.T).sum(axis=1) + 1.0) - whole)
     upper.sort_indices()
-    return upper if upper.shape == (n, n) else whole
+    return upper
 
 
 def _share(upper: sp.csc_array) -> tuple[float, float]:
@@ -143,4 +132,16 @@ def write(path: Path, found: list[Rate]) -> None:
     path.write_text(json.dumps({"machine": hardware(), "rates": rows}, indent=1) + "\n")
 
 
-HEADER = f"{'rate':28s} {'table':>9s} {'here':>9s} {'spread'}"
+def main(path: Path = KEPT) -> None:
+    """Print each rate once it is measured, and write all."""
+    print(f"{'rate':28s} {'table':>9s} {'here':>9s} spread")
+    found = []
+    for rate in rates():
+        found.append(rate)
+        print(rate.line(), flush=True)
+    write(path, found)
+    print(f"written: {path} (the rates and the machine, as JSON)")
+
+
+if __name__ == "__main__":
+    main()
