@@ -54,7 +54,9 @@ def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest:
     if features < 1:
         shape = f"shape=({samples}, 0)"
         raise ValueError(f"Found array with 0 feature(s) ({shape}) while a minimum of 1 is required by {who}.")
-    if np.isinf(values).any() or (not nan and np.isnan(values).any()):
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_finite = np.isfinite(values.sum())  # reads once what nearly always has neither
+    if not is_finite and (np.isinf(values).any() or (not nan and np.isnan(values).any())):
         kind = "infinity" if nan else "NaN or infinity"
         raise ValueError(f"Input X contains {kind} (inf or too large for float64), which {who} does not take.")
     return matrix

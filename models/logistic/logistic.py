@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
@@ -13,9 +14,10 @@ from ..base.groups import IterationParameters, WeightParameters
 from ..base.linear import LinearClassifier
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
-from ..numerics.newton_minimizer import Minimum, minimize, minimize_sampled
+from ..numerics.newton_minimizer import Minimum, minimize, minimize_lbfgs
 from .separation import least_loss
 
+BY_PRODUCTS = 30  # values of the objective in the time of Newton's method by conjugate gradients
 LEFT = 1e-3  # of the tolerance, which a direction may leave of the decrease
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
 
@@ -42,7 +44,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         Whether there is an intercept b.
     solver
         How the Newton system is solved: by a Cholesky factor of the Hessian, or by products with X and its transpose;
-        "auto" decides by the number of unknowns, and keeps a factor for several steps of L-BFGS where it pays.
+        "auto" decides by the number of unknowns, after steps of L-BFGS where those take less time.
     tol
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter
@@ -121,15 +123,15 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         return self
 
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
-        """Newton's method, after L-BFGS where a Hessian that is old, or of some of the samples, will do."""
+        """Newton's method, after L-BFGS where a diagonal, or the Hessian of some of the samples, will do."""
         loss.least = LEFT * tol
-        history, theta, steps = self._history("objective"), np.zeros(loss.unknowns), 0
-        at, stride, found = (lambda v: LogisticPoint(loss, v)), loss.stride() if loss.penalty > 0.0 else 0, None
-        if stride > 0:
-            part = loss.every(stride)
-            found = minimize_sampled(
-                at, lambda point: part.inverse_hessian(point.P[::stride]), theta, tol, max_iter, history
-            )
+        history, theta, steps, stride = self._history("objective"), np.zeros(loss.unknowns), 0, loss.stride()
+        at, found = (lambda v: LogisticPoint(loss, v)), None
+        if loss.penalty > 0.0 and loss.solver == "auto" and (stride > 0 or not loss.dense):
+            part = loss.every(stride) if stride > 0 else loss
+            inverse_at = (lambda point: part.inverse_hessian(point.P[::stride])) if stride > 0 else None
+            cost = min(loss.cost(stride) if stride > 0 else math.inf, BY_PRODUCTS)
+            found = minimize_lbfgs(at, LogisticPoint.rough_inverse, inverse_at, cost, theta, tol, max_iter, history)
             theta, steps = found.theta, found.iterations
         if found is None or not (found.converged or steps == max_iter):
             found = minimize(at, theta, tol, max_iter - steps, history)

@@ -40,6 +40,24 @@ def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix, R: Matrix)
 
 
 @kernel
+def mix(P: Matrix, codes: Ints, weights: Floats, q: Floats, share: float, R: Matrix) -> float:
+    """R := s (P' - Y), P' = (P + share q) / (1 + share); returns the entropies of all P', weighted, in one sum."""
+    n, rows = P.shape
+    first, total = q.size - rows, 0.0
+    for i in range(n):
+        below, entropy = 1.0, 0.0
+        for k in range(rows):
+            p = (P[i, k] + share * q[first + k]) / (1.0 + share)
+            R[i, k] = weights[i] * (p - 1.0 if codes[i] == first + k else p)
+            below -= p
+            entropy -= p * math.log(p) if p > 0.0 else 0.0
+        if rows == 1 and below > 0.0:
+            entropy -= below * math.log(below)
+        total += weights[i] * entropy
+    return total
+
+
+@kernel
 def bend(P: Matrix, weights: Floats, U: Matrix) -> None:
     """U := weights times the curvature of the loss, P (1 - P) or diag(P) - P P', times U, sample by sample."""
     n, rows = P.shape

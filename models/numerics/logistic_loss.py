@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import entr, expit, softmax
+from scipy.special import expit, softmax
 
 from ..base.rows import rows_of
-from .logistic_kernels import bend, evaluate, multiply_hessian, multiply_two_class_hessian
+from .logistic_kernels import bend, evaluate, mix, multiply_hessian, multiply_two_class_hessian
 from .newton_minimizer import add_gram, factored, row_blocks, solve_conjugate_gradients
 
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
@@ -20,6 +20,7 @@ MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preco
 MOST_SAMPLED = 1000  # unknowns up to which the Hessian of some of many dense samples stands for that of all:
 SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 1500  # so many an unknown, and so many at least
 LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
+FIXED, FAST = 2.0, 12  # a Hessian takes the time of two objectives, and of one more for so many unknowns a class
 LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
 
 
@@ -50,7 +51,7 @@ class LogisticLoss:
         if sp.issparse(self.X) or self.unknowns > min(MOST_SAMPLED, samples):
             return 0
         stride = samples // max(FEWEST_SAMPLED, SAMPLES_AN_UNKNOWN * self.unknowns)
-        return max(stride, int(self.rows == 1 and self.solver == "auto"))
+        return max(stride, int(self.rows == 1))
 
     def every(self, stride: int) -> LogisticLoss:
         """Return the objective with every `stride`-th sample, standing for `stride` of them."""
@@ -60,6 +61,10 @@ class LogisticLoss:
         )  # fmt: skip
         part.penalty = self.penalty
         return part
+
+    def cost(self, stride: int) -> float:
+        """Return the time of a Hessian of every `stride`-th sample, in values of the objective."""
+        return FIXED + 0.5 * (1 + self.rows) * self.columns / (FAST * stride)
 
     def inverse_hessian(self, P: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Return the map r -> H^-1 r where the samples have the probabilities P."""
@@ -102,19 +107,18 @@ class LogisticLoss:
         """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
         if self.penalty == 0.0:
             return -math.inf
-        scores = self.scores(theta)
-        P = np.hstack([expit(-scores), expit(scores)]) if self.rows == 1 else softmax(scores, axis=1)
-        Y = (self.codes[:, None] == np.arange(self.classes)).astype(np.float64)
+        scores = np.ascontiguousarray(self.scores(theta))
+        P, R = np.empty(scores.shape), np.empty(scores.shape)
+        evaluate(scores, self.codes, self.weights, P, R)
+        share, q = 0.0, np.zeros(self.classes)
         if self.intercept:  # (1 - e) P + e q has the sums n of Y, for the least e with which q is a distribution
-            n = self.weights @ Y
-            excess = self.weights @ (P - Y)
+            n, excess = np.bincount(self.codes, self.weights, self.classes), R.sum(axis=0)
+            excess = np.append(-excess, excess) if self.rows == 1 else excess
             share = max(float((excess / n).max()), 0.0)
-            if share > 0.0:
-                q = np.maximum(share * n - excess, 0.0)
-                P = (P + share * (q / (q.sum() or 1.0))) / (1.0 + share)  # by rounding q may be 0
-        residual = self.weights[:, None] * (P - Y)[:, -self.rows :]
-        slope = self.X.T @ residual
-        return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.penalty * (slope**2).sum())
+            q = np.maximum(share * n - excess, 0.0)
+            q /= q.sum() or 1.0  # by rounding q may be 0
+        entropy = mix(P, self.codes, self.weights, q, share, R)
+        return entropy - 0.5 / self.penalty * float(((self.X.T @ R) ** 2).sum())
 
     def penalties(self) -> np.ndarray:
         """The diagonal of the penalty's Hessian."""
@@ -133,8 +137,8 @@ class LogisticLoss:
     def block_diagonal(self, h: np.ndarray) -> np.ndarray:
         """The diagonal of that matrix."""
         if self.squares is None:
-            self.squares = sp.csr_array(self.X.power(2)).T if sp.issparse(self.X) else (self.X**2).T
-        inner = self.squares @ h
+            self.squares = sp.csr_array(self.X.power(2)).T if sp.issparse(self.X) else None
+        inner = np.einsum("i,ij,ij->j", h, self.X, self.X) if self.squares is None else self.squares @ h
         return np.r_[inner, h.sum()] if self.intercept else inner
 
     def least_penalty(self) -> float:
@@ -192,7 +196,7 @@ class LogisticPoint:
         self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
         tol = min(LOOSEST, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else LOOSEST
         found = solve_conjugate_gradients(
-            self._multiply,
+            self.multiply,
             self._preconditioner(),
             -gradient,
             tol,
@@ -204,10 +208,18 @@ class LogisticPoint:
             table[:, self.loss.free_columns()] -= table[:, self.loss.free_columns()].mean(axis=0)
         return found
 
+    def rough_inverse(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the preconditioner of conjugate gradients as a map, in a scale that is exact for the gradient."""
+        scaling, gradient = self._preconditioner(), self.gradient()
+        solve = scaling if callable(scaling) else lambda r: r / scaling
+        step = solve(gradient)
+        scale = float(gradient @ step) / (float(step @ self.multiply(step)) or 1.0)
+        return lambda r: scale * solve(r)
+
     def _preconditioner(self) -> np.ndarray | Callable[[np.ndarray], np.ndarray]:
         """The Hessian's diagonal; of few features and dense samples a factor of the mean of its diagonal blocks."""
         loss, own = self.loss, self.loss.weights[:, None] * self._own()
-        if sp.issparse(loss.X) or loss.columns > MOST_BLOCK:
+        if sp.issparse(loss.X) or loss.columns > MOST_BLOCK or loss.rows == 1:
             diagonal = np.concatenate([loss.block_diagonal(h) for h in own.T]) + loss.penalties()
             return np.where(diagonal > 0.0, diagonal, 1.0)
         block = loss.block(np.ascontiguousarray(own.mean(axis=1)))
@@ -219,7 +231,7 @@ class LogisticPoint:
         """d^2 loss / dz_k^2."""
         return self.P * (1.0 - self.P)
 
-    def _multiply(self, direction: np.ndarray) -> np.ndarray:
+    def multiply(self, direction: np.ndarray) -> np.ndarray:
         """The Hessian times a direction."""
         loss = self.loss
         if loss.sparse_rows is None:

@@ -20,8 +20,11 @@ from scipy.linalg import blas, lapack
 SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
 ROUNDING = 1e-13  # of a sum of many terms, relatively
 MOST_HALVINGS = 60
-MEMORY, RENEWAL, LARGE, PATIENCE, NEAR = 10, 4, 64, 4, 1e-6  # of L-BFGS, see `minimize_sampled`
+MEMORY, SOON, PATIENCE, FRESH, SLOW, TINY = 10, 3, 6, 4, math.log(0.75), 1e-300  # of L-BFGS, see `minimize_lbfgs`
+LOOSE, CG_STEPS = 0.1, 100  # of Newton directions among its steps
 BLOCK = 128_000  # numbers of a block of rows that stays in the cache
+
+Solve = Callable[[np.ndarray], np.ndarray]
 
 
 class Point(Protocol):
@@ -81,54 +84,69 @@ def minimize(
     return Minimum(point.theta, point.value, max_iter, False, decrement)
 
 
-def minimize_sampled(
-    at: Callable[[np.ndarray], Point], inverse_at: Callable[[Any], Callable[[np.ndarray], np.ndarray]],
-    theta: np.ndarray, tol: float, max_iter: int, history: list[float],
+def minimize_lbfgs(
+    at: Callable[[np.ndarray], Any], rough_at: Callable[[Any], Solve], inverse_at: Callable[[Any], Solve] | None,
+    cost: float, theta: np.ndarray, tol: float, max_iter: int, history: list[float],
 ) -> Minimum:  # fmt: skip
-    """Minimize by L-BFGS (Nocedal 1980) whose first matrix is the inverse of an approximate Hessian.
+    """Minimize by L-BFGS (Nocedal 1980) whose first matrix is that of `rough_at` and then that of `inverse_at`.
 
-    `inverse_at` makes that map at a point, from a sample of the terms of f, say; it is made again after `RENEWAL`
-    steps, more of them where it is large, as long as half of -g'd is above `NEAR` (1 + |f|).  It ends where that is at
-    most tol (1 + |f|), after `max_iter` steps, or when it has not become a quarter in `PATIENCE` steps: Newton's method
-    is then the better one.
+    Both return maps r -> H^-1 r of approximate Hessians at a point.  The second one takes the time of `cost` values of
+    f; it is made, and made again, where the last decrements foretell more than `cost` + `FRESH` further steps.  Where
+    the rough one says that half of -g'd is at most tol (1 + |f|), conjugate gradients find the direction that decides:
+    the method ends there, after `max_iter` steps, or unconverged where Newton's method is the better one: where steps
+    are slow beside `SLOW`, or beside `cost` if `inverse_at` is None, which is then the time of Newton's method.
     """
     pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
-    point = at(theta)
-    inverse = inverse_at(point)
+    decrements: list[float] = []
+    point, is_rough = at(theta), True
+    inverse = rough_at(point)
     history.append(point.value)
-    gradient, decrements = point.gradient(), [math.inf] * PATIENCE
+    gradient = point.gradient()
     for iteration in range(1, max_iter + 1):
-        q = quasi_newton(gradient, pairs, inverse)
-        decrement = 0.5 * float(gradient @ q)
-        last = decrement <= tol * (1.0 + abs(point.value))
-        found = _search(at, point, -q, -2.0 * decrement)
-        if found is None or last or not decrement <= 0.25 * decrements[-PATIENCE]:
+        approximate = lambda r: quasi_newton(r, pairs, inverse, is_rough)  # noqa: B023, E731
+        direction, goal = -approximate(gradient), tol * (1.0 + abs(point.value))
+        decrements = [*decrements[-PATIENCE:], -0.5 * float(gradient @ direction)]
+        last, steps, slope = decrements[-1] <= goal, len(decrements) - 1, -math.inf
+        if steps >= SOON and not last:
+            slope = math.log(decrements[-1] / decrements[0]) / steps
+        is_old = slope > -math.inf and slope * (cost + FRESH) > math.log(max(goal, TINY) / decrements[-1])
+        is_slow = steps == PATIENCE and (is_old if inverse_at is None else slope > SLOW and not is_rough)
+        if is_rough and last:
+            direction = solve_conjugate_gradients(point.multiply, approximate, -gradient, LOOSE, CG_STEPS)
+            decrements = [-0.5 * float(gradient @ direction)]
+            last = decrements[-1] <= goal
+        found = _search(at, point, direction, -2.0 * decrements[-1])
+        if found is None or last or is_slow:
             point = found or point
             if last and found is not None:
                 history.append(point.value)
-            return Minimum(point.theta, point.value, iteration, last, decrement)
-        decrements.append(decrement)
+            return Minimum(point.theta, point.value, iteration, last, decrements[-1])
         before, gradient = gradient, found.gradient()
         step, change = found.theta - point.theta, gradient - before
         if (curvature := float(step @ change)) > 0.0:
             pairs = [*pairs[1 - MEMORY :], (step, change, curvature)]
         point = found
         history.append(point.value)
-        if iteration % (RENEWAL + theta.size // LARGE) == 0 and decrement > NEAR * (1.0 + abs(point.value)):
-            pairs, inverse = [], inverse_at(point)
-    return Minimum(point.theta, point.value, max_iter, False, decrement)
+        if is_old and inverse_at is not None:
+            pairs, inverse, decrements, is_rough = [], inverse_at(point), [], False
+    return Minimum(point.theta, point.value, max_iter, False, decrements[-1])
 
 
 def quasi_newton(
-    gradient: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray, float]],
-    inverse: Callable[[np.ndarray], np.ndarray],
+    gradient: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray, float]], inverse: Solve, is_rough: bool = False
 ) -> np.ndarray:  # fmt: skip
-    """Return the L-BFGS approximation of H^-1 gradient from pairs (s, y, s'y), by the two loops of Nocedal."""
+    """Return the L-BFGS approximation of H^-1 gradient from pairs (s, y, s'y), by the two loops of Nocedal.
+
+    A rough `inverse` is scaled so that the last pair fits.
+    """
     q, shares = gradient.copy(), []
     for step, change, curvature in reversed(pairs):
         shares.append(float(step @ q) / curvature)
         q -= shares[-1] * change
     q = inverse(q)
+    if is_rough and pairs:
+        _, change, curvature = pairs[-1]
+        q *= curvature / float(change @ inverse(change))
     for (step, change, curvature), share in zip(pairs, reversed(shares)):
         q += (share - float(change @ q) / curvature) * step
     return q

@@ -42,6 +42,7 @@ LEAST_VIOLATION, TINY = 1e-12, 1e-300
 MOST_FACTORED = 600  # free multipliers up to which their Newton system is formed
 FEW_FREE = 100  # and up to which its steps cost so little that they follow any descent
 NEWTON_STEPS = 20  # in a round
+FEW_ENTRIES = 20_000  # of X, with which a round of descent takes less time than two Newton steps in the primal
 A_ROUND = 100  # passes of descent between two rounds of Newton steps
 
 
@@ -291,21 +292,27 @@ def solve(
 ) -> Answer:  # fmt: skip
     """Minimize to a relative gap of `tol`, in at most `max_iter` passes and about so many seconds.
 
-    The primal has the features as variables, the descent the samples: the fewer are taken.  The primal objectives that
-    were measured are appended to `history`.
+    The primal has the features as variables, the descent the samples: the fewer are taken, after a round of descent
+    where that is short.  The primal objectives that were measured are appended to `history`.
     """
     end, best = time.perf_counter() + (math.inf if time_limit is None else time_limit), None
 
     def is_over(passes: int) -> bool:
         return passes >= max_iter or time.perf_counter() >= end
 
-    if dual.X.shape[0] >= dual.X.shape[1]:
-        best = minimize_losses(dual, tol, is_over, history)
-        if best.converged or is_over(best.passes):
-            return best
-    state, passes = dual.coordinates(seed), best.passes if best else 0
+    samples, features = dual.X.shape
+    is_tall, is_small = samples >= features, samples * features <= FEW_ENTRIES and not dual.damping.any()
+    state, passes = None, 0
     goal = min(max(math.sqrt(tol), 1e-4), 0.1)
     while True:
+        if is_tall and (passes >= A_ROUND or not is_small):
+            found = minimize_losses(dual, tol, lambda k: is_over(passes + k), history)  # noqa: B023
+            passes, is_tall = passes + found.passes, False
+            best = found if best is None or found.gap < best.gap else best
+            best.passes = passes
+            if best.converged or is_over(passes):
+                return best
+        state = dual.coordinates(seed) if state is None else state
         allowed = min(A_ROUND, max_iter - passes)
         done = descend(state, goal, allowed)
         passes += done

@@ -16,7 +16,7 @@ from models.numerics.newton_minimizer import (
     add_gram,
     factored,
     minimize,
-    minimize_sampled,
+    minimize_lbfgs,
     solve_conjugate_gradients,
 )
 from tests.support.sparse_matrices import random_sparse
@@ -43,7 +43,7 @@ def test_derivatives_against_differences(classes, intercept):
     assert np.allclose(gradient, approx_fprime(theta, lambda t: LogisticPoint(loss, t).value, 1e-7), atol=1e-4)
     step = 1e-5
     ahead, behind = (LogisticPoint(loss, theta + s * step * direction).gradient() for s in (1.0, -1.0))
-    product, H = point._multiply(direction), np.tril(point.hessian())
+    product, H = point.multiply(direction), np.tril(point.hessian())
     H += np.tril(H, -1).T
     assert np.allclose(product, (ahead - behind) / (2.0 * step), rtol=1e-6, atol=1e-6)
     if classes == 2:
@@ -51,7 +51,7 @@ def test_derivatives_against_differences(classes, intercept):
     else:  # up to what the formed matrix has along the shift of all intercepts
         table = direction.reshape(classes, -1)
         table[:, X.shape[1] :] -= table[:, X.shape[1] :].mean(axis=0)
-        assert np.allclose(H @ table.ravel(), point._multiply(table.ravel()), rtol=1e-12, atol=1e-12)
+        assert np.allclose(H @ table.ravel(), point.multiply(table.ravel()), rtol=1e-12, atol=1e-12)
 
 
 def test_the_bound_is_a_number_where_sums_of_probabilities_differ_from_the_counts_by_rounding():
@@ -222,11 +222,11 @@ def test_steps_of_both_methods_are_counted_together(monkeypatch):
     X, codes = samples(2, 9000, 6)
     asked, newton = [], logistic.minimize
 
-    def ended(at, inverse, theta, tol, max_iter, history):
+    def ended(at, rough, inverse, cost, theta, tol, max_iter, history):
         asked.append(max_iter)
         return Minimum(theta, 1.0, 3, False, 1.0)
 
-    monkeypatch.setattr(logistic, "minimize_sampled", ended)
+    monkeypatch.setattr(logistic, "minimize_lbfgs", ended)
     monkeypatch.setattr(
         logistic, "minimize", lambda at, theta, tol, most, _: asked.append(most) or newton(at, theta, tol, 2)
     )
@@ -253,6 +253,9 @@ class Valley:
     def direction(self, gradient):
         return -gradient / np.cosh(self.theta)
 
+    def multiply(self, direction):
+        return np.cosh(self.theta) * direction
+
 
 @pytest.mark.parametrize("is_sampled", [False, True])
 def test_the_decrement_is_relative_to_the_value(is_sampled):
@@ -260,7 +263,7 @@ def test_the_decrement_is_relative_to_the_value(is_sampled):
     for more in (0.0, 1e5, -1e5):
         given, start = (lambda theta: Valley(theta, more)), np.array([1.5, -1.0])  # noqa: B023
         if is_sampled:
-            found.append(minimize_sampled(given, lambda theta: lambda v: 0.3 * v, start, 1e-6, 99, []))
+            found.append(minimize_lbfgs(given, lambda _: lambda v: 0.3 * v, None, 9.0, start, 1e-6, 99, []))
         else:
             found.append(minimize(given, start, 1e-6, 99))
     near, *far = found
