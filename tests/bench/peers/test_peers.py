@@ -221,6 +221,9 @@ def test_forms_keep_the_solution():
         root = _root(sp.csc_matrix(P)).toarray()
         assert root.shape == (np.linalg.matrix_rank(P, hermitian=True), 6)
         np.testing.assert_allclose(root.T @ root, P, rtol=0, atol=1e-12 * P.max())
+    flat = with_linear_objective(one_sided(mixed_cone_program(np.zeros((6, 6)))[0]))  # t + 1/2 and t - 1/2 alone
+    assert flat.G[-2:].toarray().tolist() == 2 * [[*6 * [0.0], -1.0]] and flat.h[-2:].tolist() == [0.5, -0.5]
+    assert flat.second_order[-1] == 2 and flat.G.shape == (flat.h.size, 7)
     linear = with_linear_objective(form)
     point = np.append(x, 0.5 * x @ (program.P @ x))
     slack = linear.h - linear.G @ point
