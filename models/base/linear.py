@@ -1,4 +1,4 @@
-"""What linear classifiers share: w and b of every machine, decision values and distances."""
+"""What linear classifiers share: samples checked, w and b of every machine, the classes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from .multiclass import scores, two_class_problems
 class LinearClassifier(Classifier):
     """A classifier with f(x) = w'x + b; more than two classes one against the rest.
 
+    A subclass's `_find_machines` finds w and b of every machine.
+
     Attributes
     ----------
     coef_ : array, shape (machines, features)
@@ -26,9 +28,23 @@ class LinearClassifier(Classifier):
     coef_: np.ndarray
     intercept_: np.ndarray
 
+    def _fit_machines(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        """Find all machines; returns which samples have a weight, which are those that `_find_machines` sees."""
+        X, codes, weights = self._samples_and_weights(X, y, sample_weight, 2)
+        used = weights > 0.0
+        if not used.all():
+            X, codes, weights = X[used], codes[used], weights[used]
+        w = np.array(self._find_machines(X, codes, weights))
+        self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
+        return used
+
     def _signs(self, codes: np.ndarray) -> list[np.ndarray]:
         """The signs of the samples to every machine."""
         return [signs for _, signs in two_class_problems(codes, self.classes_.size, "ovr")]
+
+    def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+        """w of every machine, and b in the end."""
+        raise NotImplementedError
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The decision values w'x + b: positive for ``classes_[1]``, or a column a class."""

@@ -148,14 +148,12 @@ class LinearSVC(LinearMachine, LinearClassifier, LinearParameters, WeightParamet
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Learn from samples X, dense or sparse, with labels y; weights of samples are factors of C."""
         self._check()
-        X, codes, weights = self._samples_and_weights(X, y, sample_weight, 2)
-        used = weights > 0.0
-        if not used.all():
-            X, codes, weights = X[used], codes[used], weights[used]
-        is_squared = self.loss == "squared_hinge"
-        w = np.array([self._solve(X, t, 0.0, self.C * weights, is_squared, t) for t in self._signs(codes)])
-        self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
+        self._fit_machines(X, y, sample_weight)
         return self
+
+    def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+        is_squared = self.loss == "squared_hinge"
+        return [self._solve(X, y, 0.0, self.C * weights, is_squared, y) for y in self._signs(codes)]
 
 
 @parameters

@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from models import LinearSVC
+from models.base.linear import LinearClassifier
 from models.base.multiclass import class_weights, scores, two_class_problems, votes, winners
 
 codes = np.array([2, 0, 1, 1, 0, 2, 2])
@@ -81,18 +81,15 @@ def test_ties_between_votes_go_where_scikit_learn_sends_them():
 
 
 def test_linear_machines_see_the_samples_that_have_a_weight():
-    class Kept(LinearSVC):
-        def _solve(self, X, q, epsilon, C, is_squared, signs):
-            k, self.seen = len(self.seen), [*self.seen, (X, C, signs)]
-            return np.array([k + 3.0, 4.0 * (k > 0), -1.0]) * (k < 2)
+    class Kept(LinearClassifier):
+        def _find_machines(self, X, codes, weights):
+            self.seen = X, codes, weights
+            return [np.array([k + 3.0, 4.0 * (k > 0), -1.0]) * (k < 2) for k, _ in enumerate(self._signs(codes))]
 
-    X, weights, machine = np.arange(14.0).reshape(7, 2), np.array([0.5, 0.0, 1.0, 2.0, 1e-9, 1.0, 1.0]), Kept(2.0)
-    machine.seen = []
-    machine.fit(X, codes, weights)
-    used = weights > 0.0
-    for k, parts in enumerate(machine.seen):
-        for part, whole in zip(parts, (X, 2.0 * weights, np.where(codes == k, 1.0, -1.0)), strict=True):
-            assert np.array_equal(part, whole[used])
+    X, weights, machine = np.arange(14.0).reshape(7, 2), np.array([0.5, 0.0, 1.0, 2.0, 1e-9, 1.0, 1.0]), Kept()
+    assert machine._fit_machines(X, codes, weights).tolist() == (weights > 0.0).tolist()
+    for part, whole in zip(machine.seen, (X, codes, weights), strict=True):
+        assert np.array_equal(part, whole[weights > 0.0])
     expected = np.column_stack([3.0 * X[:, 0] - 1.0, 4.0 * X.sum(axis=1) - 1.0, np.zeros(7)])
     np.testing.assert_allclose(machine.decision_function(X), expected)
     np.testing.assert_allclose(machine.signed_distance(X), expected / [3.0, np.sqrt(32.0), 1.0])
