@@ -301,7 +301,8 @@ def solve(
         return passes >= max_iter or time.perf_counter() >= end
 
     samples, features = dual.X.shape
-    is_tall, is_small = samples >= features, samples * features <= FEW_ENTRIES and not dual.damping.any()
+    is_small = time_limit is None and samples * features <= FEW_ENTRIES and not dual.damping.any()
+    is_tall = samples >= features  # whose steps look at the clock, a round of descent does not
     state, passes = None, 0
     goal = min(max(math.sqrt(tol), 1e-4), 0.1)
     while True:
