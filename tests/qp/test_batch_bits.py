@@ -12,7 +12,6 @@ import socp
 from bench.fuzz.batches import bits
 from qp import batch
 from socp.batch import cone_lots, lots, solutions
-from socp.compiled import threads
 from socp.compiled.threads import bundled_libraries
 from tests.qp.test_batch import data
 from tests.socp.batch.test_programs import disks
@@ -174,7 +173,7 @@ def test_no_thread_writes_into_a_field_that_another_one_makes_anew(solve_many, m
 
 def test_sums_of_blas_are_those_of_one_thread(monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
-    monkeypatch.setattr(threads, "_open", [])  # none that an interrupt of another test has left open
+    monkeypatch.setattr("socp.compiled.threads._open", [])  # none that an interrupt of another test has left open
     libraries, seen, solve = bundled_libraries(), [], batch.Engine.of_checked
     if not libraries:
         pytest.skip("no OpenBLAS was found whose threads can be set")
