@@ -113,9 +113,6 @@ class Engine(SetUpOnce):
         started = time.perf_counter()
         sizes = sizes_of(program)
         order = sizes[0] + sizes[1]
-        # BLAS with the threads of the settings, where it is called with matrices large enough; else nothing more: the
-        # lock is held by the one who works with the solver
-        threads = self.at_work if order <= LOOPS else blas_threads(settings.threads)
         if order > GLANCE:
             ready_for_large(sizes[4] > 0)
         state = workspace.acquire(program, sizes, settings)
@@ -125,19 +122,26 @@ class Engine(SetUpOnce):
             form = state.form
             form.take(program, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
-        with threads:
+        with self._blas(order):
             form.check_convexity(program)
             if state is None or not state.kkt.take_form():
                 state = State(form, *build(form, decide(form, settings)))
                 timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
                 form.is_pooled = False  # until this state is known to be worth leaving
         # nothing was refused: from here on the solver is that of the new form
-        self.form, self.timings, self._state, self._threads = form, timings, state, threads
+        self.form, self.timings, self._state = form, timings, state
         self._fallbacks: Fallbacks | None = None  # once a run has failed
         # dense Cholesky was chosen with the price of a sparse analysis, which a solver that is kept pays once
         self.first = program if state.plan.is_free and state.plan.backend == "dense" else None
         self._ended_well = False  # whether the last run left an optimal point where the next one works
         self._has_last = False  # whether the state keeps one
+
+    def _blas(self, order: int) -> Any:
+        """BLAS with the threads of the settings, where it is called with matrices large enough for them.
+
+        Else nothing more: the lock is held by the one who works with the solver.
+        """
+        return self.at_work if order <= LOOPS else blas_threads(self.settings.threads)
 
     def let_go(self) -> None:
         """Leave the workspace to the next program; the solver is not to be used again."""
@@ -178,7 +182,7 @@ class Engine(SetUpOnce):
     def _rescale(self, program: ConeProgram) -> None:
         """Take a program with other vectors in its own units."""
         started = time.perf_counter()
-        with self._threads:
+        with self._blas(self.form.n + self.form.p):
             if self.form.rescale(program, self.settings.equilibrate):
                 if self.plan.backend == "low rank" and not self.kkt.still_fits():  # the rank of a full P is known once
                     return self._set_up(program)
@@ -200,7 +204,7 @@ class Engine(SetUpOnce):
     def _refresh(self, program: ConeProgram) -> None:
         """Take a program of the same pattern; one that is refused leaves the form of the old one."""
         try:
-            with self._threads:
+            with self._blas(self.form.n + self.form.p):
                 self._take_values(program)
         except ProgramError:
             self.form.refresh(self.program)
@@ -227,7 +231,7 @@ class Engine(SetUpOnce):
         started, old, form = time.perf_counter(), self._state, self.form
         plan = decide(form, self.settings, is_kept=True)
         if plan.backend != old.plan.backend:
-            with self._threads:
+            with self._blas(self.form.n + self.form.p):
                 state = State(form, *build(form, plan))
             state.last.copy_from(old.last)
             form.is_pooled, self._fallbacks = False, None  # the workspace is none of the kind that it was
@@ -278,7 +282,7 @@ class Engine(SetUpOnce):
             self._plan_for_many()
         self._is_stale = True  # until the run has ended; its memory may be half written where it is interrupted
         run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
-        with self._threads:
+        with self._blas(self.form.n + self.form.p):
             run.solve()
             if run.status in FAILED or run.has_large_multipliers:
                 self._fallbacks = self._fallbacks or Fallbacks(self._state, self.settings)

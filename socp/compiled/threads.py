@@ -11,6 +11,7 @@ import functools
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -23,15 +24,15 @@ WORK = 5e7  # multiplications in one compiled call, which is deaf to Ctrl-C
 logger = logging.getLogger("socp")
 
 _lock = threading.Lock()
-_open: list[int] = []  # the thread of each block that is open
+_open: weakref.WeakSet[blas_threads] = weakref.WeakSet()  # one that Ctrl-C met while it was entered goes by itself
 _before: list[tuple[Callable[[], int], Callable[[int], None], int]] = []  # what is put back behind the last one
 
 
 class blas_threads:
-    """Let BLAS use `count` threads inside a ``with`` block, which ends with the number that was there before."""
+    """Let BLAS use `count` threads inside one ``with`` block, which ends with the number that was there before."""
 
     def __init__(self, count: int) -> None:
-        self.count = count
+        self.count, self.thread = count, threading.get_ident()
 
     def __enter__(self) -> None:
         libraries = bundled_libraries()
@@ -39,15 +40,16 @@ class blas_threads:
             _say_that_nothing_can_be_set()
         with _lock:
             if not _open:
+                _put_back()  # what Ctrl-C kept from it
                 _before[:] = [(get, set_to, get()) for get, set_to in libraries]
                 for _, set_to, number in _before:
                     if number != self.count:
                         set_to(self.count)
-            _open.append(threading.get_ident())
+            _open.add(self)
 
     def __exit__(self, *exception: object) -> None:
         with _lock:
-            _open.remove(threading.get_ident())
+            _open.discard(self)
             if not _open:
                 _put_back()
 
@@ -56,12 +58,14 @@ def _put_back() -> None:
     for get, set_to, number in _before:
         if get() != number:
             set_to(number)
+    _before.clear()
 
 
 def _after_fork() -> None:
     """The blocks of other threads do not end in a child, and neither do their kernels, which may silence BLAS."""
-    others = len(_open)
-    _open[:] = [thread for thread in _open if thread == threading.get_ident()]
+    others = [block for block in _open if block.thread != threading.get_ident()]
+    for block in others:
+        _open.discard(block)
     if others and not _open:
         _put_back()
     _lock.release()

@@ -173,7 +173,6 @@ def test_no_thread_writes_into_a_field_that_another_one_makes_anew(solve_many, m
 
 def test_sums_of_blas_are_those_of_one_thread(monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
-    monkeypatch.setattr("socp.compiled.threads._open", [])  # none that an interrupt of another test has left open
     libraries, seen, solve = bundled_libraries(), [], batch.Engine.of_checked
     if not libraries:
         pytest.skip("no OpenBLAS was found whose threads can be set")

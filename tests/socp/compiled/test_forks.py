@@ -126,7 +126,6 @@ def test_locks_are_free_in_a_child_and_in_the_parent(other_thread):
 def test_blas_has_its_threads_back_in_a_child(monkeypatch, other_thread):
     state = {"number": 7}
     monkeypatch.setattr(threads, "bundled_libraries", lambda: [(lambda: state["number"], state_setter(state))])
-    monkeypatch.setattr(threads, "_open", [])  # none that an interrupt of another test has left open
     inside = threading.Event()
 
     def work():

@@ -118,15 +118,16 @@ def test_refused(value):
         socp.Settings(threads=value)
 
 
-def test_no_line_of_a_block_leaves_its_lock_locked():
+def test_no_line_of_a_block_leaves_its_lock_or_its_number(library):
     def action():
-        with blas_threads(1):
+        with blas_threads(2):
             pass
 
-    action()  # finds the libraries
     at = 1
     while Interrupted(action, at).raised:
-        assert not threads._lock.locked()
-        threads._open.clear()  # of what was interrupted while it was entered
+        assert not threads._lock.locked() and not threads._open
+        with blas_threads(3):
+            assert library["number"] == 3
+        assert library["number"] == 7
         at += 1
     assert at > 8
