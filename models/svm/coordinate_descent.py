@@ -319,7 +319,9 @@ def solve(
         passes += done
         answer = dual.measured(state.beta.copy(), passes, tol)
         is_slow = done == allowed and not answer.converged
-        if is_slow or dual.free(answer.beta).size <= FEW_FREE:
+        # before the primal is tried: where more are free than can be independent, these steps lead nowhere
+        few = features + 1 if is_tall else FEW_FREE
+        if (is_slow and not is_tall) or dual.free(answer.beta).size <= few:
             answer = dual.newton(answer, tol)
         history.append(answer.objective)
         if best is None or answer.gap < best.gap:
