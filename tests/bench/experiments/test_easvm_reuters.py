@@ -66,8 +66,7 @@ def test_the_machines_are_those_of_the_estimator(factor):
     X, y, C = articles.X, articles.belongs["earn"], 0.1
     D = differences(X, articles.important["earn"], y)
     assert (np.flatnonzero(np.diff(D.indptr)) == np.flatnonzero(y)).all() and D[:, articles.important["earn"]].nnz == 0
-    plain = next(path(X, y, 0.0 * X, C, (0.0,)))
-    found = next(path(X, y, D, C, (factor,), plain.alpha_.mean()))
+    plain, found = path(X, y, D, C, (0.0, factor))
     mask = np.where(y[:, None], articles.important["earn"], True)
     machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha_.mean()).fit(X.toarray(), y, explanations=mask)
     same = np.append(machine.coef_[0], machine.intercept_[0]) - np.append(found.coef_[0], found.intercept_[0])
