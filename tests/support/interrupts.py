@@ -8,6 +8,8 @@ import models
 import qp
 import socp
 
+# of the call of __exit__(None, None, None) at the end of a `with` block: no signal is looked at before it
+EXITS = ["LOAD_CONST"] * 3, ["LOAD_CONST", "DUP_TOP", "DUP_TOP"]  # the second before Python 3.11
 ROOTS = tuple(str(Path(package.__file__).parent) for package in (socp, qp, models))
 
 
@@ -32,9 +34,8 @@ class Interrupted:
         return self._step if frame.f_code.co_filename.startswith(ROOTS) else None
 
     def _step(self, frame, event, argument):
-        # no signal is looked at before __exit__(None, None, None) is called at the end of a `with` block
         code = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 6 : 2]
-        if event == "line" and code != bytes(3 * [opcode.opmap["LOAD_CONST"]]):
+        if event == "line" and [opcode.opname[each] for each in code] not in EXITS:
             self.lines += 1
             if self.lines == self.at:
                 self.raised = True
