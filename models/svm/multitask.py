@@ -52,6 +52,9 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         The price of the margin: larger is flatter (the C of `models.SVC` is 1 / (2 C_1)).
     C2
         The freedom of the tasks; the defaults are those of the paper's experiments.
+    task_column
+        The column of X that holds the task, a number, where it is not given to `fit` and `predict` by itself: inside
+        pipelines and searches.
 
     Attributes
     ----------
@@ -94,6 +97,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     C2: Positive = 1000.0
     _: KW_ONLY
     kernel: KernelChoice = "linear"
+    task_column: int | None = None
 
     kernel_: Kernel = fitted()
     tasks_: np.ndarray = fitted()
@@ -116,20 +120,38 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         y : array_like, shape (samples,)
             Labels of two classes, the same two in every task.
         tasks : array_like, shape (samples,), optional
-            The task of every sample, any labels; one task when absent.  Pipelines and searches pass it on as
-            ``set_fit_request(tasks=True)`` and its like for `predict` and `score` ask for.
+            The task of every sample, any labels; one task when absent.
         """
         X = self._matrix_to_fit(X, fewest=2)
         settings = self._engine_settings()
         codes = self._labels_to_fit(y, X.shape[0])
         weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
-        tasks = _tasks_of(X, tasks)
+        X, tasks = self._apart(X, tasks)
         rows = np.flatnonzero(weights > 0.0)
         self.tasks_, task = np.unique(tasks[rows], return_inverse=True)
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weighed[rows], settings)
         self.support_ = rows[self.support_]
         return self
+
+    def _apart(self, X: Any, tasks: Any) -> tuple[Any, np.ndarray]:
+        """Features and tasks, which may stand in a column of X."""
+        if self.task_column is None:
+            tasks = np.zeros(X.shape[0], dtype=np.int64) if tasks is None else np.asarray(tasks)
+            if tasks.ndim != 1:
+                raise ValueError(f"tasks must be a vector, but its shape is {tasks.shape}")
+            check_same_length("tasks", tasks, X.shape[0])
+            return X, tasks
+        if tasks is not None:
+            raise ValueError("tasks and task_column were both given: the tasks stand in one place")
+        features, column = X.shape[1], self.task_column
+        if not hasattr(column, "__index__") or not -features <= column < features or features < 2:
+            raise ValueError(
+                f"task_column must be one of the {features} columns of X beside others, but {column!r} came"
+            )
+        found = X[:, [column]]
+        others = np.delete(np.arange(features), column)
+        return X[:, others], as_dense(found).ravel()
 
     def _fit_samples(
         self, X: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray, settings: dict[str, Any]
@@ -158,8 +180,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
 
     def decision_function(self, X: Any, *, tasks: Any = None) -> np.ndarray:
         """w_t'x + b_t of every sample, positive for ``classes_[1]``; a task that `fit` did not see is refused."""
-        X = self._matrix_to_predict(X)
-        tasks = _tasks_of(X, tasks)
+        X, tasks = self._apart(self._matrix_to_predict(X), tasks)
         known = {label: t for t, label in enumerate(self.tasks_.tolist())}
         unknown = sorted({str(label) for label in tasks.tolist() if label not in known})
         if unknown:
@@ -193,12 +214,3 @@ def joint_features(X: Any, task: np.ndarray, count: int, C1: float, C2: float) -
     features[:, 0] = X / np.sqrt(2.0 * C1)
     features[np.arange(m), 1 + task] = np.sqrt(C2 / (2.0 * C1)) * X
     return features.reshape(m, (count + 1) * d)
-
-
-def _tasks_of(X: Any, tasks: Any) -> np.ndarray:
-    """The task of every sample; one where none is given."""
-    found = np.zeros(X.shape[0], dtype=np.int64) if tasks is None else np.asarray(tasks)
-    if found.ndim != 1:
-        raise ValueError(f"tasks must be a vector, but its shape is {found.shape}")
-    check_same_length("tasks", found, X.shape[0])
-    return found

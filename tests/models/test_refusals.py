@@ -47,6 +47,8 @@ REFUSED = [
     ("KnowledgeSVC", {"knowledge": [(*NAN_BOX, 1)]}, r"knowledge\[0\] must be finite", APART),
     ("KnowledgeSVC", {"knowledge": [(*BOX, 5)]}, r"knowledge\[0\] is about the class 5", APART),
     ("MultiTaskSVC", {"kernel": "precomputed"}, "'precomputed' came"),
+    ("MultiTaskSVC", {"task_column": 4}, "task_column must be one of the 4 columns"),
+    ("MultiTaskSVC", {"task_column": 0}, "both given", (X, Y), TASKS),
     ("MultiTaskSVC", {}, "Only binary classification", (X, np.arange(60) % 3), TASKS),
     ("MultiTaskSVC", {}, "tasks has 5", (X, Y), {"tasks": np.zeros(5)}),
     ("SVCCV", {"Cs": []}, "Cs must hold positive finite numbers"),

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn import config_context
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -79,16 +78,18 @@ def test_low_rank_full_and_sparse_kernel_matrices_agree():
     assert linear.support_kinds_.size == linear.support_.size == linear.support_tasks_.size
 
 
-def test_tasks_are_passed_on_by_searches_and_pipelines():
+def test_tasks_in_a_column_work_in_searches():
     X, y, tasks = related_tasks()
-    with config_context(enable_metadata_routing=True):
-        machine = MultiTaskSVC(C1=0.1).set_fit_request(tasks=True).set_score_request(tasks=True)
-        pipeline = make_pipeline(FunctionTransformer(), machine.set_predict_request(tasks=True))
-        search = GridSearchCV(pipeline, {"multitasksvc__C2": [0.1, 10.0]}, cv=3).fit(X, y, tasks=tasks)
-        found = search.best_estimator_.predict(X, tasks=tasks)
+    numbers = np.searchsorted(["a", "b", "c"], tasks)
+    Z = np.column_stack([X[:, :1], numbers, X[:, 1:]])
+    inside = MultiTaskSVC(C1=0.3, C2=2.0, task_column=1).fit(Z, y)
+    beside = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks=numbers)
+    np.testing.assert_array_equal(inside.decision_function(Z), beside.decision_function(X, tasks=numbers))
+    np.testing.assert_array_equal(inside.predict(sp.csr_array(Z)), beside.predict(X, tasks=numbers))
+    pipeline = make_pipeline(FunctionTransformer(), MultiTaskSVC(task_column=1))
+    search = GridSearchCV(pipeline, {"multitasksvc__C2": [0.1, 10.0], "multitasksvc__C1": [0.1]}, cv=3).fit(Z, y)
     assert search.best_score_ > 0.8
-    alone = MultiTaskSVC(C1=0.1, C2=search.best_params_["multitasksvc__C2"]).fit(X, y, tasks=tasks)
-    np.testing.assert_array_equal(found, alone.predict(X, tasks=tasks))
+    assert beside.score(X, y, tasks=numbers) == inside.score(Z, y)
 
 
 def test_weights_are_copies_and_a_task_without_weight_is_none():
