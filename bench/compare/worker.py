@@ -90,13 +90,15 @@ def _measured(
     elif case.source == MANY:
         result, asked, runs = many.measure(solver, program, tol, own)
     else:
-        workspace.forget()
-        result, runs = call(program, tol, limit), 1
+
+        def anew() -> Any:
+            workspace.forget()  # of the run before, which has analyzed the pattern
+            return call(program, tol, limit)
+
+        result, runs = anew(), 1
         while runs < RUNS and result.x is not None and result.seconds < SHORT:
             on_run()
-            workspace.forget()  # of the run before, which has analyzed the pattern
-            again = call(program, tol, limit)
-            result, runs = min(result, again, key=lambda a: a.seconds), runs + 1
+            result, runs = min(result, anew(), key=lambda a: a.seconds), runs + 1
     return measured(about, asked, result, VERIFIED_TOL, runs)
 
 

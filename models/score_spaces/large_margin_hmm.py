@@ -226,10 +226,8 @@ class _Scores:
     def along(self, path: np.ndarray) -> np.ndarray:
         """T(x_t, path_t) of every sequence, shape (sequences, S + S^2 + S K)."""
         S, number, first = self.states, self.codes.size, self.batch.offsets[:-1]
-        at, later = (
-            np.repeat(np.arange(number) * S, self.batch.lengths) + path,
-            np.setdiff1d(np.arange(path.size), first),
-        )
+        at = np.repeat(np.arange(number) * S, self.batch.lengths) + path
+        later = np.setdiff1d(np.arange(path.size), first)
         transitions = np.bincount(at[later - 1] * S + path[later], minlength=number * S * S)
         indicators = sp.csr_array((np.ones(path.size), (at, np.arange(path.size))), shape=(number * S, path.size))
         parts = np.eye(S)[path[first]], transitions, indicators @ self.features

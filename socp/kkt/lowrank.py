@@ -71,17 +71,18 @@ class LowRankKKT(KKT):
 
     def take_form(self) -> bool:
         """See `KKT`."""
-        form = self.form
-        fits = (
-            form.P.rank == self.k and (self.rows.count, self.bounds) == (form.distinct, form.bounds) and is_held(form)
-        )
+        fits = (self.rows.count, self.bounds) == (self.form.distinct, self.form.bounds) and self._suits()
         if fits:
             self.refresh()
         return fits
 
     def still_fits(self) -> bool:
         """Return True if P is known to have the rank that it had, and the merged rows are still parallel."""
-        return self.form.P.rank == self.k and is_held(self.form) and self.form.groups_hold()
+        return self._suits() and self.form.groups_hold()
+
+    def _suits(self) -> bool:
+        """Whether P has the rank that the memory is for, and something holds every variable."""
+        return self.form.P.rank == self.k and is_held(self.form)
 
 
 @inner

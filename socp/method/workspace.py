@@ -2,9 +2,9 @@
 
 Who solves many small programs one after another pays more for memory, three structures of a hundred arrays, than for a
 factorization: ten variables take 63 us with a workspace that is there, 90 us without, sparse ones of a thousand two
-thirds to three quarters of the time.  `solve` releases what it worked
-with, and whoever is set up next in the same thread acquires it.  All in it is written before it is read: one run comes
-after another in the same memory also where a program is updated.
+thirds to three quarters of the time.  `solve` releases what it worked with, and whoever is set up next in the same
+thread acquires it.  All in it is written before it is read: one run comes after another in the same memory also where a
+program is updated.
 
 A workspace is for programs of one kind, which has all that `plan.choice` decides by for a small program, or with the
 places of its entries for a sparse one, whose ordering and analysis are kept so: the plan goes along, and a program is
@@ -36,13 +36,14 @@ def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | N
 def release(state: State, settings: Settings) -> None:
     """Put the workspace of a program that is done with into the pool, if it is small enough."""
     form, kkt = state.form, state.kkt
+    words = form.words + kkt.words + state.words
     if not form.is_pooled:
         chosen = state.plan.is_free and (state.plan.backend == "dense") == is_small(form)
-        form.is_pooled = chosen and form.words + kkt.words + state.words <= MOST
+        form.is_pooled = chosen and words <= MOST
         if form.is_pooled:
             kkt.keep_pattern()
     if form.is_pooled:
-        _pool.leave(_kind(form.sizes, form.P, settings), state, form.words + kkt.words + state.words)
+        _pool.leave(_kind(form.sizes, form.P, settings), state, words)
 
 
 def forget() -> None:
