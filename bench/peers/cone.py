@@ -107,7 +107,7 @@ def cvxopt(program: Any, settings: dict[str, Any]) -> Asked:
     max_iters=FIRST_ORDER_ITERATIONS, verbose=False,
 )  # fmt: skip
 def scs(program: Any, settings: dict[str, Any]) -> Asked:
-    """Translate a program for SCS: A x + s = b, zero cone first; y of all rows; "inaccurate" if a limit ends the run."""
+    """Translate a program for SCS: A x + s = b, zero cone first; y of all rows; "inaccurate" at a limit."""
     import scs as package
 
     form = one_sided(program)
