@@ -275,7 +275,7 @@ def find_best_paths(
     offsets: Ints, log_start: Floats, transposed: Matrix, logs: Matrix, work: Matrix, back: IntMatrix, path: Ints,
     log_probability: Floats,
 ) -> None:  # fmt: skip
-    """Set path, log_probability of `best_paths`; transposed[j, i] = log P(j | i), work (2, states), back (n, states)."""
+    """Set path and log P of `best_paths`; transposed[j, i] = log P(j | i), work (2, states), back (n, states)."""
     states = log_start.size
     score, new = work[0], work[1]
     for s in range(offsets.size - 1):
