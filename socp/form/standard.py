@@ -46,7 +46,7 @@ class StackedProgram(ConeProgram):
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
-        """Return True if A, G, the cones and the always-true rows have the pattern that they have in `other`."""
+        """Return True if `other` has equal patterns of A and G, equal cones and equal always-true rows."""
         raise NotImplementedError
 
 
