@@ -16,7 +16,7 @@ it as a bound is (see `row_groups`).  With E the eliminated and S the remaining 
 
 and leaves -1 + v_E'v_E / eta^2 = -(rho^-2 + v_S'v_S / eta^2) and 1 + u_E'u_E / eta^2 on the diagonal of the two
 columns, which are scaled so that these become -1 and 1.  Norms of variables, ||x|| <= t, have only such rows: their
-cones keep nothing but the two columns.
+cones leave nothing but the two columns.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ LOOPS = 64  # order, or entries of a thin matrix, up to which loops are quicker 
 
 @kernel
 def cholesky(n: int, A: Floats) -> int:
-    """Factor A = L L' in place, in the lower triangle; return 0, or k > 0 if pivot k fails, as LAPACK's potrf.
+    """Factor A = L L' in its lower triangle in place; return 0, or k > 0 if pivot k is not positive, as LAPACK's potrf.
 
     A small A is factored without LAPACK, whose memory lock a fork in another thread would leave held in the child.
     """

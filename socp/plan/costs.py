@@ -68,7 +68,7 @@ PAYING_SOLVES = (5.0, 10.0, 20.0)  # that a factorization must cost for one, two
 
 
 def dense_seconds(n: float, rows: float, costs: Costs = COSTS) -> float:
-    """Return the seconds of Cholesky of order n with so many dense `rows`, and of the solves of an iteration."""
+    """Return the seconds of Cholesky of order n with `rows` dense rows, and of the solves of an iteration."""
     return (n**3 / 3 + rows * n**2) / costs.flops + SOLVES * 8 * (n + 2 * rows) * n / costs.bandwidth
 
 
@@ -94,7 +94,7 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
 def method_seconds(
     n: int, m: int, entries: int, P_entries: int, rank: int | None = None, costs: Costs = COSTS, solved: int = 0
 ) -> dict[str, float]:
-    """Return the seconds of each method, from data to solution, with m rows of so many `entries` and a P of order n.
+    """Return the seconds of each method, from data to solution, for m rows with `entries` entries and P of order n.
 
     Zeros cost active sets as much as other entries.  The dual method takes half of the variables to their bounds in ten
     rounds; proximal steps, for a semidefinite P, need data that fit in the cache or a P without zeros.

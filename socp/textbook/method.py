@@ -140,7 +140,7 @@ class Method:
         return Iterate(x, y, z, s, kappa=1.0 if self.switches.embedding else 0.0)
 
     def mu(self, it: Iterate) -> float:
-        """Return mu, the mean of s'z and tau kappa over the degree of the embedding's cone."""
+        """Return mu = (s'z + tau kappa) / degree, the mean of the products that converge to zero."""
         return (it.s @ it.z + it.tau * it.kappa) / max(self.cone.degree + self.switches.embedding, 1)
 
     def judge(self, it: Iterate, tol: float) -> None:

@@ -199,7 +199,7 @@ def residuals(
     program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES,
     rounding: bool | str = False, Px: np.ndarray | None = None,
 ) -> Residuals:  # fmt: skip
-    """Return the residuals of a point on the program's own data, without rounding errors if `rounding` is set.
+    """Return the residuals of a point on the program's own data; with `rounding`, rounding errors count 0.
 
     `OF_DATA` excuses only the rounding errors of terms without multipliers.  A quadratic program has no slacks s; Px
     may be given if it is known.
@@ -373,7 +373,7 @@ def meets(found: Floats, tol: float, tol_abs: float) -> bool:
 
 @leaf
 def scale_of(residual: float, relative: float, scale: float) -> float:
-    """Return the number that divides the largest residual into the largest relative one; `scale` if there is none."""
+    """Return residual / relative, the scale of the largest relative residual, or `scale` if `relative` is 0 or inf."""
     return residual / relative if 0.0 < relative < np.inf else scale
 
 
