@@ -95,13 +95,13 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     ----------
     prior : GenerativePrior, optional
         t_i, Omega_i and Sigma_i. By default `GenerativePrior.from_samples` of the training data, which are then used
-            twice, and the classifier lies between a support vector machine and the linear discriminant.
+        twice, and the classifier lies between a support vector machine and the linear discriminant.
         A prior is in the units of X: Sigma = I says that every feature varies by 1 within a class.
     beta : float or pair of float, optional
         Number of standard deviations between the means and the hyperplane; zero only with C2 = inf.  A pair, the class
-            of the smaller label first, weighs the classes' errors differently.  By default 0.9 times
-            `GenerativePrior.largest_beta` of `prior`, but 0.2 without a prior and if that is zero or infinite; a small
-            beta leaves the prior without effect.  `models.bilevel.elliptical` computes beta and phi from probabilities.
+        of the smaller label first, weighs the classes' errors differently.  By default 0.9 times
+        `GenerativePrior.largest_beta` of `prior`, but 0.2 without a prior and if that is zero or infinite; a small
+        beta leaves the prior without effect.  `models.bilevel.elliptical` computes beta and phi from probabilities.
     phi
         Largest distance of the means from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 3.0, inf
@@ -116,10 +116,10 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     solver_tol
         Tolerance of the cone programs.
     verbose
-        1 prints a line a round, 2 also the iterations of its cone programs.
+        1 prints a line for each round, 2 also the iterations of its cone programs.
     n_init
         Number of starts of the alternation: the first from the means t, the others from means at the distance phi from
-            t that are farthest from a hyperplane of random direction.  The best answer is kept.
+        t that are farthest from a hyperplane of random direction.  The best answer is kept.
     random_state : None, int or generator
         Seed of the directions.
 

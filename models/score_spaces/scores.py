@@ -252,7 +252,7 @@ class SufficientStatistics(ScoreSpace):
     n_ij counts the transitions and n_ik how often state i emits k.  The hats are the chain estimated from the sample
     alone, the shares of its expected counts; the model's own parameters do not enter.  With normal emissions n_ik is
     replaced by the sums of f(x) in each state (f as in `GaussianHMM`), without a hat.  For a topic model the features
-    are how many words come from each topic, and how often each word does.
+    are how many words come from each topic, and how often each word comes from each topic.
 
     Examples
     --------

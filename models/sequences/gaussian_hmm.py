@@ -34,8 +34,8 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         The least variance, as a share of the variance of all observations.
     init
         Start of EM: the chain as in `DiscreteHMM`, and the variances of all observations in every state.  The means
-            are means of clusters (k-means++), or at a "near_uniform" start the mean of all observations plus a tenth of
-            their standard deviation times normal variables.
+        are means of clusters (k-means++), or at a "near_uniform" start the mean of all observations plus a tenth of
+        their standard deviation times normal variables.
 
     Attributes
     ----------

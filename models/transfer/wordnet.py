@@ -133,7 +133,7 @@ class WordNet:
         -------
         array of int, shape (words,)
             0 for the label's own words in any form, 2 for their synonyms, and so on; `models.UNREACHABLE`, which
-                is -1, for words that are unknown or have no path.
+            is -1, for words that are unknown or have no path.
 
         Raises
         ------
