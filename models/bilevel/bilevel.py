@@ -295,7 +295,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if run is None:
                 continue
             if step.free and (run.point.zeta[run.point.nu == 0.0] > NO_SLACK).any():
-                # zeta and nu are two ways to the same end, and from here the other one may be the better
+                # zeta and nu can replace each other, and from here the other one may be better
                 w, b, hard = run.point.w, run.point.b, replace(constants, C2=math.inf)
                 mu, nu = farthest_means(self.prior_, hard, w, b, np.full(2, math.inf))
                 other = self._alternate_from(mu, Directions.of(self.prior_, w, nu), step, samples, constants, True)
@@ -354,7 +354,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if best is not None and move is not None and not point.objective < best.objective:
                 kappa = step.multipliers(solution) * move.reach
                 settled = radii_missed(constants, kappa, best.nu) <= MISSED * constants.C3
-                break  # the same hyperplane again, to the engine's tolerance
+                break  # the hyperplane is unchanged up to the engine's tolerance
             way = np.linalg.norm(moved - mu, axis=1)
             if step.free:  # where the cone of gain_i is tight moves with w, too
                 way += np.linalg.norm(w - best.w if best is not None else w)
@@ -364,7 +364,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             trace.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
             idle = step.multipliers(solution) * way <= self.solver_tol
             mu, move = moved, Directions.of(prior, w, nu)
-            # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
+            # if no multiplier holds the means, the answer of step 1 does not change (Lemma A.3)
             settled = change <= self.tol or bool(idle.all())
             if settled:
                 break

@@ -198,7 +198,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         self.n_iter_ = max(one.objectives.size for one in found)
         self.program_, self.solution_ = found[-1].discrimination.program, found[-1].discrimination.solution
 
-    # -- what is asked of the fitted space
+    # -- methods of the fitted space
 
     def transform(self, X: Any) -> np.ndarray:
         """Return E[phi] of every sample under each model, side by side, shape (samples, features): Algorithm 2."""

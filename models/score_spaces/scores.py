@@ -221,7 +221,7 @@ class FreeEnergyScore(ScoreSpace):
         parts = [found.starts * _log(model.startprob_), found.transitions * _log(model.transmat_)]
         if isinstance(model, DiscreteHMM):
             parts.append(found.emissions * _log(model.emissionprob_))
-        else:  # the expected log densities of what is seen, by state and coordinate
+        else:  # expected log densities of the observations, by state and coordinate
             variances, (n, _, squares) = model.covariances_, _central(found.emissions, model)
             parts.append(-0.5 * (n * np.log(2.0 * np.pi * variances) + squares / variances))
         return _columns([*parts, -found.starts * _log(found.starts), -found.chain_logs])

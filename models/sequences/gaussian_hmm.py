@@ -13,8 +13,8 @@ from ..numerics import recursions
 from .hmm import ChainParameters, HiddenMarkovModel
 from .sequences import Sequences, as_vectors
 
-NEAR = 0.1  # the means' distance from that of all observations at a near-uniform start, in standard deviations
-FAR = -1e300  # the log density of what is too far away for a double
+NEAR = 0.1  # distance of the means from the overall mean at a near-uniform start, in standard deviations
+FAR = -1e300  # the log density of vectors too far away for a double
 
 
 @parameters

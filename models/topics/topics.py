@@ -224,7 +224,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
             topic_inference.sample_topics(owner, entry, weights, prior, uniforms, topic, in_document, into)
         return sums / sweeps
 
-    # -- what is asked of a fitted model
+    # -- methods of a fitted model
 
     def _documents(self, X: Any) -> sp.csr_array:
         return self._counts(self._matrix_to_predict(X))
