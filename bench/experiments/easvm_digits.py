@@ -9,7 +9,7 @@ knowledge is true.  What the paper leaves open, and what is done here:
 - The kernel is (x'x' + 1)^3 with intensities from 0 to 1; training samples are balanced.
 - Random explanations keep as many pixels as the good ones, drawn for each image; opposite ones keep the others.
 - Kendall's tau is between a measure of difficulty and how much lower the error of EA-SVM is, over the 45 pairs.  The
-  SVM's error in equal runs is part of both, which makes them agree; so there are three measures: this error, the
+  SVM's error of a run is part of both, which alone makes them agree; so there are three measures: this error, the
   SVM's error in the other half of the repeats, and how many strokes tell the pair apart (few is difficult).
 """
 
@@ -252,7 +252,7 @@ def _undecided(runs: list[Result], name: str) -> int:
 
 
 def _harm(runs: list[Result], kind: str) -> float:
-    """Return the one-sided p-value of the sign test for harm: pairs whose mean error is above the SVM's."""
+    """Return the one-sided p-value of the sign test that `kind` has a higher mean error than the SVM on more pairs."""
     from scipy.stats import binomtest
 
     changes = [m[kind] - m["svm"] for m in _by_pair(runs)]

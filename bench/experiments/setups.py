@@ -119,7 +119,7 @@ def with_newsgroups_line(posts: NounPosts) -> NounPosts:
 
 
 def draw(posts: NounPosts, train: Task, test: Task, size: int | float, seed: int) -> Draw:
-    """Draw a share or number `size` of the test task's posts to fit, the rest to test; 90 % of the training task's.
+    """Draw a share or number of the test task's posts to fit, the rest to test, and 90 % of the training task's posts.
 
     The samples of one seed are nested.
     """
