@@ -83,14 +83,14 @@ class Case:
 
 
 def names() -> list[str]:
-    """The names of all sets."""
+    """Return the names of all sets."""
     return [*sets.SETS, *SIZES]
 
 
 def cases(name: str, sizes: str = "medium", data: sets.Folder = None, only: str | None = None) -> list[Case]:
-    """The programs of a set, classes by class and in each by size.
+    """Return the programs of a set, grouped by class and sorted by size.
 
-    `sizes` is "small", "medium" or "large", or sizes as "10,500"; nothing for files.  `data` and `only` are those of
+    `sizes` is "small", "medium" or "large", or sizes as "10,500"; files ignore it.  `data` and `only` are those of
     `sets.files`.
     """
     if name in sets.SETS:
@@ -116,7 +116,7 @@ def load(case: Case, form: str = "") -> Program:
 
 
 def multiplied_out(p: Any) -> Any:
-    """Return the program with a low-rank P as an array; any other as it is."""
+    """Return the program with a low-rank P formed as an array; return any other program unchanged."""
     return changed(p, P=p.P.toarray()) if isinstance(p.P, socp.LowRank) else p
 
 

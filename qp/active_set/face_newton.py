@@ -31,7 +31,7 @@ TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT = range(5)
 
 @inner
 def largest_wrong_slope(program: BoxedProgram) -> float:
-    """The largest `wrong_slope`."""
+    """Return the largest `wrong_slope` of all variables."""
     a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multipliers
     largest = 0.0
     for row in range(2):
@@ -42,7 +42,7 @@ def largest_wrong_slope(program: BoxedProgram) -> float:
 
 @kernel
 def find_free(program: BoxedProgram, face: Face, tol: float) -> int:
-    """Put the variables on the face that are free; their number."""
+    """Write the variables between their bounds or with `wrong_slope` above `tol` to the face; return their number."""
     a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multipliers
     free, count = face.free, 0
     for row in range(2):
@@ -57,7 +57,7 @@ def find_free(program: BoxedProgram, face: Face, tol: float) -> int:
 
 @inner
 def factor_free(program: BoxedProgram, face: Face) -> int:
-    """The factor of P_FF with its diagonal raised; as `cholesky`."""
+    """Factor P_FF with its diagonal increased by `face.shift`; return the status of `cholesky`."""
     P, free, count, H = program.P, face.free, face.count, face.factor
     for i in range(count):
         row = free[i]
@@ -69,9 +69,9 @@ def factor_free(program: BoxedProgram, face: Face) -> int:
 
 @inner
 def solve_on_face(program: BoxedProgram, face: Face) -> int:
-    """The step t - V d to the minimum on the face that keeps the rows, with the factor that is there; y moves by d.
+    """Compute the step d = t - V y to the minimum on the face that keeps the rows, from the factor of P_FF.
 
-    t = P_FF^-1 (-v_F - P_FC e_C) and V = P_FF^-1 A_F'; `NO_DESCENT` where a row cannot be kept.
+    t = P_FF^-1 (-v_F - P_FC e_C), V = P_FF^-1 A_F'; `multipliers` := y; return `NO_DESCENT` if a row cannot hold.
     """
     size, rows, n, y = face.count, 1 + int(program.ends[1] < program.ends[2]), program.P.shape[0], face.multipliers
     X = np.zeros((1 + rows) * size)
@@ -112,7 +112,7 @@ def solve_on_face(program: BoxedProgram, face: Face) -> int:
 
 @inner
 def reduce_face(program: BoxedProgram, face: Face) -> int:
-    """Take the variables that the step takes out of the box out of the free ones, to their bounds; how many."""
+    """Fix the free variables that the step takes out of the box at the bounds they meet; return their number."""
     P, lb, ub, x, free, rhs = program.P, program.lb, program.ub, program.x, face.free, face.rhs
     gone, count, left = np.empty(face.count, np.int64), 0, 0
     for i in range(face.count):
@@ -135,7 +135,7 @@ def reduce_face(program: BoxedProgram, face: Face) -> int:
 
 @kernel
 def step_on_face(program: BoxedProgram, face: Face) -> int:
-    """One round from x with the free variables that `find_free` found; what came of it."""
+    """Take one Newton step from x with the free variables of `find_free`; return its outcome, such as `TAKEN`."""
     n, x, a = program.P.shape[0], program.x, program.a
     face.value_is_free = x.size > n and face.count > 0 and face.free[face.count - 1] == n  # then there is no multiplier
     face.count -= int(face.value_is_free)
@@ -164,7 +164,7 @@ def step_on_face(program: BoxedProgram, face: Face) -> int:
 
 @inner
 def line_search(program: BoxedProgram, face: Face) -> int:
-    """x += the step and g with it, or as large a share of the step as the objective falls by."""
+    """Move x and g by the step, or by the share of it that minimizes the objective; return the outcome."""
     a, lb, ub, x, g, moves, n = program.a, program.lb, program.ub, program.x, program.g, face.moves, program.P.shape[0]
     knows_multiplier, knows_other = face.value_is_free, False
     for i in range(face.count):
