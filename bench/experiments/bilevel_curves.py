@@ -191,7 +191,7 @@ class MultiTaskConstant(OnNewsgroups):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Return the verdict by p against the best mean, draw by draw, times the seven other values of C_2."""
+        """Return the verdict by the paired p of the best mean against C_2 = 1000, times seven, the count of other C_2."""
         k, parts = C2_VALUES.index(MULTITASK["C2"]), []
         for text, own in grouped(runs, "text").items():
             found = np.array([run["multitask"] for run in own])
@@ -222,7 +222,7 @@ def fit_multitask(drawn: Draw, needed: np.ndarray, C2: float = MULTITASK["C2"]) 
 
 
 def needed_alone(posts: NounPosts, train: Task, trained: np.ndarray, C2: float = MULTITASK["C2"]) -> np.ndarray:
-    """Return the mask of posts that the training task alone needs: those at the margin or on its wrong side."""
+    """Return the mask of posts that the training task alone needs: posts at the margin or on its wrong side."""
     y = posts.signs(train, trained)
     machine = MultiTaskSVC(**{**MULTITASK, "C2": C2}).fit(posts.X[trained], y)
     return y * machine.decision_function(posts.X[trained]) < 1.0 + NEAR_MARGIN

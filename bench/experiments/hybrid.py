@@ -3,7 +3,7 @@
 What the paper leaves open:
 
     words               all of the pair's posts: a held-out or a test post may have words that no training post has
-    regions             subject and body, with the same word probabilities (eqs. 5 and 6)
+    regions             subject and body, with shared word probabilities (eqs. 5 and 6)
     logistic regression has the counts of subject and body together for its features
     significant         p < 0.05 in the paired t-test over the splits
     theta               where the leave-one-out likelihood has no maximum, the limit as `models.HybridNaiveBayes` has it

@@ -4,7 +4,7 @@ Li et al. (2013) do not print how their hidden Markov models start, nor how many
 MSS.  Ours, in `score_space`, start with states that differ and take up to 100 steps; SS is then 18 points better on
 promoters than printed, and MSS with one model of all classes is no better than SS.  From a near-uniform start with 10
 steps SS is as printed.  Written before these halves were drawn: all EM steps and rounds are taken (tol = 0), the
-features are the same for SS and MSS, the whole phi under the models of the classes, with no sample tilted by its label;
+features of SS and MSS are equal, the whole phi under the models of the classes, with no sample tilted by its label;
 for promoters with 10 steps and near-uniform start there is also a wrong way, test samples tilted by their own label.
 
 These choices follow from a probe on other halves, of promoters only (numbers 28, k; here they are 2028, k).
