@@ -191,7 +191,7 @@ class MultiTaskConstant(OnNewsgroups):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Return the verdict by the paired p of the best mean against C_2 = 1000, times seven, the count of other C_2."""
+        """Return the verdict by the paired p of the best mean against C_2 = 1000, times seven, the other values."""
         k, parts = C2_VALUES.index(MULTITASK["C2"]), []
         for text, own in grouped(runs, "text").items():
             found = np.array([run["multitask"] for run in own])
