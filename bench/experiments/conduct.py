@@ -71,7 +71,7 @@ def confirmation(folder: Path) -> dict[str, Any]:
 
 
 def today() -> str:
-    """Return the date in UTC."""
+    """Return today's date in UTC."""
     return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
