@@ -20,7 +20,7 @@ class Answer:
     """Answer of one solver to one program, in the signs of the project."""
 
     solver: str  # who answered
-    status: Status  # what the solver says of its answer
+    status: Status  # as the solver reports it
     # x, y, z: the point or the certificate; z is ``z_bounds`` for a quadratic program
     x: np.ndarray | None
     y: np.ndarray | None
@@ -34,7 +34,7 @@ class Answer:
     s: np.ndarray | None = None  # the slacks, of the engine's solutions of cone programs
     # the primal residual, the dual residual and the gap that the engine's solution tells
     told: tuple[float, float, float] | None = None
-    message: str = ""  # what it says beside
+    message: str = ""  # the solver's message
     # the objective and the dual objective that the engine's solution tells
     objectives: tuple[float, float] | None = None
 

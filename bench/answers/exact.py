@@ -49,7 +49,7 @@ class Exact:
 
     @classmethod
     def of(cls, v: np.ndarray) -> Exact:
-        """Convert finite doubles."""
+        """Convert a vector or matrix of finite doubles."""
         mantissa, exponent = np.frexp(v)
         lowest = int(exponent[mantissa != 0.0].min(initial=1024))
         shift = np.where(mantissa != 0.0, exponent - lowest, 0)
@@ -109,15 +109,15 @@ class Measured:
 
     @property
     def residuals(self) -> tuple[float, float, float]:
-        """The primal residual, the dual residual and the gap."""
+        """Primal residual, dual residual and gap."""
         return self.primal, self.dual, self.gap
 
 
 def measure(program: Program, x: Any, y: Any, z: Any, s: Any = None) -> Measured:
     """Return the residuals and the objectives of an answer; the residuals are infinite where a number is missing.
 
-    Of a quadratic program z is ``z_bounds``.  With the slacks s that a solver of cone programs gives, Gx + s = h and
-    s in K are tested, too; s is infinite where h is.
+    For a quadratic program z is ``z_bounds``.  If a solver of cone programs gives slacks s, Gx + s = h and s in K are
+    tested, too; s is infinite where h is.
 
     Examples
     --------
@@ -204,9 +204,9 @@ def _with_gap(
 
 
 def infeasibility(program: Program, y: Any, z: Any) -> tuple[float, float]:
-    """Return the slope b'y + h'z (of sides u'y+ - l'y-) and the error of a certificate that no point is feasible.
+    """Return the slope b'y + h'z (for sides u'y+ - l'y-) and the error of a certificate that no point is feasible.
 
-    The error is that of `verify`, which scales the certificate to the slope -1; rounding excuses none of it.
+    The error is defined as in `verify`, which scales the certificate to the slope -1; rounding excuses none of it.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def infeasibility(program: Program, y: Any, z: Any) -> tuple[float, float]:
 
 
 def unboundedness(program: Program, x: Any) -> tuple[float, float]:
-    """Return the slope c'x and the error, as of `infeasibility`, of a certificate that the objective falls for ever.
+    """Return the slope c'x and the error of a certificate of an unbounded objective; see `infeasibility`.
 
     Examples
     --------

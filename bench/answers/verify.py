@@ -10,7 +10,7 @@ size, each bound by its own, and the test is
     |primal - dual objective|                      at most    tol (1 + max(|primal|, |dual|))
 
 and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|), where rows without sides do not count, and a
-violated side does.  A bound holds to within tol (1 + |bound|), whatever is beside it: lb <= x <= ub, and every row with
+violated side does.  A bound holds to within tol (1 + |bound|), measured by itself: lb <= x <= ub, and every row with
 one entry of A in a quadratic program, of G in an orthant.
 
 A distance from a cone is in the infinity norm, too: the smallest change of any entry that leads into it.
@@ -55,7 +55,7 @@ class Verification:
     # negative
     primal_infeasible: float
     dual_infeasible: float
-    # what evaluating the two objectives may lose: x may be large along directions that change nothing
+    # rounding in the evaluation of the two objectives: x may be large along directions that change nothing
     objective_rounding: float = 0.0
 
     @property
@@ -163,7 +163,7 @@ class _Sides(NamedTuple):
     rows_size: float  # of the largest entries that `rows` is made of
     support: tuple[float, float]  # b'y + h'z, or u'y+ - l'y- of sides, and the sizes of its terms
     stray: float  # how far the multipliers are from their cone, or on sides that are not there
-    leaving: list[tuple[float, float]]  # of a ray what should be zero and its size, as in `certificate_error`
+    leaving: list[tuple[float, float]]  # residuals of a ray and their sizes, see `certificate_error`
 
 
 def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float, sides: _Sides) -> Verification:

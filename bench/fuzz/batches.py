@@ -145,7 +145,7 @@ def run(
             formed = [replace(case, program=multiplied_out(case.program)) for case in cases]
             verdicts = [judge(case, from_solution(found, 0.0)) for case, found in zip(formed, many)]
             found = differences(rng, cases, shared, many)
-        except Exception as error:  # whatever it is, it is what this looks for
+        except Exception as error:  # any exception is a failure to report
             verdicts, found = [Verdict(EXCEPTION, f"{type(error).__name__}: {error}")], []
         differing += bool(found)
         counts.update(verdict.name for verdict in verdicts)

@@ -1,4 +1,4 @@
-"""One program to be solved, with what is known of its answer."""
+"""One program to be solved, and the known facts about its answer."""
 
 from __future__ import annotations
 

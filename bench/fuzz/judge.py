@@ -45,11 +45,11 @@ class Truth:
     """Exact residuals of an answer, or the exact error of a certificate, compared with the reported numbers."""
 
     over_tol: float  # the largest over the tolerance that the status promises; 0 where it promises none
-    # the smallest ratio of what is told to what is true, of those that are not rounding; infinite where all are
+    # the smallest ratio of reported to true residuals above rounding; infinite if there are none
     told: float
     excused: bool  # whether the message says that double precision has no more digits
     residuals: tuple[float, ...]  # the primal residual, the dual residual and the gap; the error alone of a certificate
-    faults: tuple[str, ...] = ()  # what the answer states that is not so
+    faults: tuple[str, ...] = ()  # false statements of the answer
 
     def text(self) -> str:
         """Return the residuals with their names."""

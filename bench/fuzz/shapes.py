@@ -20,7 +20,7 @@ Family = Callable[[np.random.Generator], Case]
 
 
 def with_copies(rng: np.random.Generator, case: Case) -> Case:
-    """Append multiples of some rows by whole numbers; of a cone program, move a part of their multipliers, too."""
+    """Append whole multiples and sums of rows; of a cone program, move a part of the multipliers to them, too."""
     program = case.program
     if not isinstance(program, socp.ConeProgram):
         return _quadratic_with_copies(rng, program, case)

@@ -34,7 +34,7 @@ def trial(family: str, seed: int, number: int) -> Verdict:
             fresh = judge(replace(case, before=None), answer.solve(case.program, **case.settings))
             verdict = replace(verdict, why=f"{verdict.why}; solved afresh: {fresh.name}")
         return verdict
-    except Exception as error:  # whatever it is, it is what this looks for
+    except Exception as error:  # any exception is a failure to report
         return Verdict(EXCEPTION, f"{type(error).__name__}: {error}")
 
 

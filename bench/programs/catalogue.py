@@ -1,4 +1,4 @@
-"""The programs of a comparison by name: what a process needs to load or generate one, and nothing of its data."""
+"""The programs of a comparison by name: enough for a process to load or generate one, without its data."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def names() -> list[str]:
 def cases(name: str, sizes: str = "medium", data: sets.Folder = None, only: str | None = None) -> list[Case]:
     """Return the programs of a set, grouped by class and sorted by size.
 
-    `sizes` is "small", "medium" or "large", or sizes as "10,500"; files ignore it.  `data` and `only` are those of
-    `sets.files`.
+    `sizes` is "small", "medium" or "large", or sizes as "10,500"; files ignore it.  See `sets.files` for `data` and
+    `only`.
     """
     if name in sets.SETS:
         return [_file_case(path) for path in sets.files(name, data, only)]

@@ -14,7 +14,7 @@ import socp
 from .generate import by_name
 
 ENTRIES = 5  # a row
-COLUMNS = 200  # of the tall program, where it has so many rows
+COLUMNS = 200  # of the tall program, for 200,000 rows
 
 
 def tridiagonal(size: int, seed: int = 0) -> qp.QuadraticProgram:

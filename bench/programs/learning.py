@@ -1,4 +1,4 @@
-"""Programs that learning makes, as generated data: the same bits for the same size and seed.
+"""Generated programs of machine learning: the same bits for the same size and seed.
 
 The size is the number of points or documents.  `models` states and solves such programs, and their data are made
 here; the support vector machines on points are in `bench.programs.generate`.

@@ -4,9 +4,9 @@ Ways of asking, each timed as the median of many calls:
 
     construct    from matrices to the answer: set-up and solve
     update       a solver set up before gets another linear objective: update, and solve from the last answer on
-    loop         the same, and what a controller gets is the next first state, as sides of its equalities
+    loop         an update of the sides of equalities, by which a controller gets its next first state
 
-Of the peers DAQP, OSQP and SCS go on from their last answers by themselves, the others begin anew.
+DAQP, OSQP and SCS start from their last answers by themselves, the other peers from no answer.
 """
 
 from __future__ import annotations

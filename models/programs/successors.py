@@ -27,7 +27,7 @@ def multi_task_dual(P: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray
 
 
 def of_tasks(values: np.ndarray, task: np.ndarray) -> sp.csr_array:
-    """Return a row for each task, with the values of its samples in their columns."""
+    """Return the matrix with a row for each task that holds the `values` of the task's samples in their columns."""
     return sp.csr_array((values, (task, np.arange(values.size))), shape=(int(task.max()) + 1, values.size))
 
 

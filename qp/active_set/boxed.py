@@ -3,7 +3,7 @@
     minimize 1/2 x'Px + q'x   subject to   a'x = side,  lb <= x <= ub,     g = Px + q,  v = g + a y
 
 A variable x_k is free to move where its slope v_k does not push it against a bound that it is at.  There may be two
-rows without a variable in common, of the first variables and of the last: v = g + a y with the y of the variable's own.
+rows without common variables, one of the first and one of the last variables; y is the multiplier of a variable's row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from socp.compiled.structures import Structure, flag, floats, integer, integers,
 
 from ..problem.mercer import Samples, make_rows
 
-BLOCK = 16  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
+BLOCK = 16  # variables of a block on each side: they gain by rising along the row, by falling, or outside it
 SIDES = 3
 PACE = 2**24  # multiplications between two looks at the clock, or for an interrupt
 
@@ -41,7 +41,7 @@ class BoxedProgram(Box):
     samples = structure(Samples)
     on_demand, count = flag(), integer()
     made, wanted = integers("size"), integers("size")
-    diagonal = floats("size")  # of P, and a curvature in place of that of the row's value
+    diagonal = floats("size")  # of P, and a positive curvature for the row's value
     largest = number()  # of the diagonal
     ends = integers("3")  # row r has the entries of a from ends[r] to ends[r + 1]; without a second row it has none
     sides = floats("2")  # required values of a'x
@@ -49,10 +49,10 @@ class BoxedProgram(Box):
     max_work = number()  # the multiplications of factorizations that are allowed
 
     multipliers = floats("2")  # y
-    objective, scale = number(), number()  # what the dual residual of a round is relative to
+    objective, scale = number(), number()  # the dual residual of a round is relative to `scale`
     gain, first_gain = number(), number()  # the largest of a variable alone, as the last descent saw it, and at first
     share = number()  # of the first gain, to which the next descent goes
-    newton, outcome = integer(), integer()  # steps of Newton's method since the last descent, what the last came to
+    newton, outcome = integer(), integer()  # Newton steps since the last descent, outcome of the last step
     exact = number()  # multipliers have the right sign up to this share of the tolerance
     rows_read = integer()  # rows of P, by all descents
     wrong_slope = number()  # the largest, see `wrong_slope`

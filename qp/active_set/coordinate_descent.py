@@ -16,7 +16,7 @@ from socp.compiled.signatures import Floats, Ints, Matrix
 from .boxed import BLOCK, SIDES, Block, BoxedProgram, extremes, need_rows, row_multiplier
 
 TINY = 1e-12  # a curvature below this share of the largest P_kk is none
-SHARE = 0.1  # a block is worked on until the gains are this share of what they were
+SHARE = 0.1  # a block is worked on until the gains are this share of the first ones
 
 
 @inner

@@ -4,20 +4,20 @@ With P = R'R, u = R x + v and v = R'^-1 q the program asks for the shortest u wi
 
     minimize 1/2 u'u   subject to   lower <= M u <= upper,     each row of M of length one
 
-The method starts at u = 0, the minimum without constraints, and takes the row whose side is violated most into the
-working set W, and with it those that are violated half as much.  The multipliers go from where they are towards those
-of the shortest u with the sides of W,
+The method starts at u = 0, the minimum without constraints, and adds the row with the largest violation to the
+working set W, with all rows that are violated half as much.  The multipliers move from their current values towards the
+multipliers of the shortest u with the sides of W,
 
     u = -M_W'y,     M_W M_W' y = -sides of W,     M_W M_W' = L D L'
 
-and a row whose multiplier reaches zero on the way leaves.  Where a row depends on those of W, its multiplier rises at
-the cost of theirs until one of them is zero; where none ever is, the multipliers prove that nothing is feasible.  Each
-row that comes lets the dual objective rise, so that no working set comes twice (rounding aside, for which there is a
-limit of steps).  Equalities come first and never leave.
+and a row whose multiplier reaches zero on the way leaves.  If a row depends on the rows of W, its multiplier rises at
+their cost until one of their multipliers is zero; if none ever is, the multipliers prove that no point is feasible.
+Each new row increases the dual objective, so that no working set is repeated (a limit of steps guards against
+rounding).  Equalities come first and never leave.
 
-Where P is only semidefinite, the program is solved with rho/2 |x - x_k|^2 beside its objective from each answer x_k on,
-until x stays (Rockafellar 1976): rho moves v and the sides, so that each of these begins with the working set of the
-last.
+If P is only semidefinite, rho/2 |x - x_k|^2 is added to the objective, and the program is solved again with each answer
+x_k until x no longer changes (Rockafellar 1976): only v and the sides change, so that each of these proximal steps
+starts with the last working set.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from socp.linalg.vectors import dot_within, norm_within
 
 from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
 
-SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
 DEPENDENT = 1e-10  # the square of a row's distance from the span of the working set, below which it depends on that
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a product of a row
@@ -63,19 +63,19 @@ class DualSet(Structure):
     scale = floats("m + n")  # of the rows, to the length one
     lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides, and violations that are none
     v, u = floats("n"), floats("n")
-    has_v = flag()  # whether `v` and `Mv` are those of the q in the batch, without a proximal step
+    has_v = flag()  # whether `v` and `Mv` belong to the q in the batch, without a proximal step
     Mv, Mu = floats("m + n"), floats("m + n")
     side = integers("m + n")  # `UPPER`, `LOWER` or `EQUAL` of rows in the working set, `MISSED`, or 0
     count = integer()
-    steps, max_steps = integer(), integer()  # rounds, rows that come beside another one, and rows that go
-    is_factored = flag()  # whether `L` and `D` are those of the working set
-    rows = integers("n + 1")  # those of the working set
+    steps, max_steps = integer(), integer()  # rounds, additional rows that enter, and rows that leave
+    is_factored = flag()  # whether `L` and `D` belong to the working set
+    rows = integers("n + 1")  # rows of the working set
     multipliers, target, work = floats("n + 1"), floats("n + 1"), floats("n + 1")
     L, D = matrix("n + 1, n + 1"), floats("n + 1")
     tol = number()  # of a violation, relative to 1 + the size of the side
     beside = number()  # see `BESIDE`; infinite where one row is to come after another
     counts, proximal = integer(), integer()  # see `solve_block`
-    missed_tol = number()  # the same of a row that depends on those that hold, as rounding may leave it
+    missed_tol = number()  # `tol` for a row that depends on the working set, which rounding may violate
 
 
 @kernel

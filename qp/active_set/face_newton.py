@@ -1,13 +1,13 @@
 """Newton's method on faces of the box: the second, exact part of the active set's `method`.
 
-The variables strictly between their bounds, and those that a bound holds back with the wrong sign, are free; the
-others stay.  On the free ones F the minimum under the row is that of a linear system,
+The variables strictly between their bounds, and variables at a bound whose multiplier has the wrong sign, are free; the
+others stay.  The minimum over the free variables F, under the row, is the solution of a linear system,
 
     [ P_FF  a_F ] [ d ]   [ -g_F - P_FC e_C ]
     [ a_F'   .  ] [ y ] = [ -a_C'e_C        ]
 
-where C are variables that were free and whose way would have led out of the box: each goes by e_C to the bound that it
-meets, and the system is solved again without it.  Where the objective falls, the step is taken.
+where C are free variables that a step would have taken out of the box: each moves by e_C to the bound that it meets,
+and the system is solved again without it.  The step is taken if the objective falls.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDING = 1e-12  # a rise of the objective by this share of its parts is none
 SHIFTS = (1e-13, 1e-8)  # of P_FF, as shares of its diagonal: the second one where the first leaves it indefinite
 MIN_CURVATURE = 1e-6  # the share of the largest P_kk that shifts are shares of at least
 
-# what a round tells: whether the step was taken, or why not
+# outcomes of a round: whether the step was taken, or why not
 TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT = range(5)
 
 
@@ -181,7 +181,7 @@ def line_search(program: BoxedProgram, face: Face) -> int:
     slope, curvature, size, share = 0.0, 0.0, 0.0, 1.0
     for k in range(x.size):
         y = program.multipliers[int(k >= program.ends[1])]
-        slope += moves[k] * (g[k] + a[k] * y)  # what rounding took from the row counts for nothing
+        slope += moves[k] * (g[k] + a[k] * y)  # a residual of the row from rounding is ignored
         size += abs(moves[k] * g[k])
     for k in range(n):
         curvature += moves[k] * change[k]

@@ -5,13 +5,13 @@ a bound.  With at most one row a'x the way from face to face of the box is short
 
     descent     steps along a few coordinates, those that gain most, which sort the variables roughly
                 (`coordinate_descent`)
-    Newton      the minimum on the face of those that are between their bounds, exactly (`face_newton`)
+    Newton      the exact minimum on the face of the variables between their bounds (`face_newton`)
 
 and the two in turn until no multiplier of a bound has the wrong sign.  Both keep x feasible and let the objective fall.
 A row with two sides l <= a'x <= u gets its value as one more variable, without curvature, between l and u.
 
-Nothing is promised here: the answer passes the same test as any other on the caller's own data, and where the work
-nears a share of what the interior-point method takes, that begins anew.
+The method may fail: its answer must pass the stopping test of all methods on the caller's own data, and when its work
+approaches a share of the interior-point method's, the interior-point method solves the program instead.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..problem.stopping import Point, ProgramTest
 from .boxed import Block, BoxedProgram, Face
 from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, begin, next_round
 
-NEGLIGIBLE, ROWS = 2.0**-16, 32  # see `is_clearly_definite`, which takes so many rows at a time
+NEGLIGIBLE, ROWS = 2.0**-16, 32  # see `is_clearly_definite`, which converts so many rows at a time
 SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # the share of the norm of P that a factor in float32 may miss
 
 
@@ -200,7 +200,7 @@ class Rounds:
         self.records: list[tuple[float, float, int, float]] = []
         self.program, self.block = BoxedProgram(size=size), Block()
         self.face = Face(size=size)
-        program, self.face.factor = self.program, np.empty(n * n)  # of which only what is used takes memory
+        program, self.face.factor = self.program, np.empty(n * n)  # only its used part takes memory
         program.count, program.q[:n] = n, method.program.q
         program.P, program.largest, program.sides[0] = method.P, method.largest, method.side
         program.a, program.lb, program.ub, program.diagonal = method.a, method.lb, method.ub, method.diagonal

@@ -1,18 +1,18 @@
-"""Descent on pairs of variables along rows of a kernel that are made when they are needed.
+"""Descent on pairs of variables along rows of a kernel that are computed when they are needed.
 
     minimize 1/2 u'Ku - r'u   subject to   1'u = const (or nothing),   lower <= u <= upper,     F = r - Ku
 
-K repeats the kernel of the samples: variable k is one of sample k modulo their number.  u_i rises and u_j falls by the
-same: i has the largest F of those that may rise, j the largest gain with it (Fan, Chen and Lin 2005).  Without the row
-one variable moves at a time.  There may be two rows, of the first variables and of the last: then both variables are of
-the one with the larger gap.  As long as the largest F that may rise is above the smallest that may fall, there is a
-gain.
+K repeats the kernel of the samples: variable k is one of sample k modulo their number.  u_i rises and u_j falls by one
+t: i has the largest F of all variables that may rise, and j gains most with i (Fan, Chen and Lin 2005).  Without the
+row one variable moves at a time.  There may be two rows, one of the first and one of the last variables: then both
+variables belong to the row with the larger gap.  A gain exists as long as the largest F that may rise is above the
+smallest F that may fall.
 
 Masks with 0 for what may rise and minus a huge number for what may not let the loops over all variables work on several
-entries at a time; they go tile by tile, and the extremes of each tile that the update finds are those of the next step.
+entries at a time; they go tile by tile, and the update finds the extremes of each tile for the next step.
 
-A row that is missing comes with those of other variables that slope most, as one product with several samples takes
-little longer than with one.  Rows are in float32: what that costs, the exact gradient afterwards shows.
+A missing row is computed together with rows of other variables with large slopes, as one product with several samples
+takes little longer than with one.  Rows are in float32; the exact gradient, computed afterwards, shows their error.
 """
 
 from __future__ import annotations

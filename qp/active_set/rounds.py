@@ -1,6 +1,6 @@
 """A round of the active set, as `method`, `series` and `working_set` follow it: descent where it is due, then Newton.
 
-Descents go the deeper the later they come.  After `ROUNDS_AT_ONCE` steps of Newton's method, or one that does not lower
+Later descents go to smaller gains.  After `ROUNDS_AT_ONCE` steps of Newton's method, or one that does not lower
 the objective all the way, a descent sorts the variables again.
 """
 
@@ -30,7 +30,7 @@ MAX_ROUNDS, ROUNDS_AT_ONCE = 40, 6  # of all, and of Newton's method without a d
 STUCK = 0.1  # the share of the first gain above which a descent has failed
 EXACT = 1e-2  # multipliers have the right sign, and sides of a working set hold, to this share of the tolerance
 
-ONGOING, SETTLED, DESCENT_DUE, FAILED = range(4)  # what a round comes to; SETTLED: all multipliers have the right sign
+ONGOING, SETTLED, DESCENT_DUE, FAILED = range(4)  # outcomes of a round; SETTLED: all multipliers have the right sign
 
 
 @inner
@@ -88,7 +88,7 @@ def size_of_gradient(program: BoxedProgram) -> float:
 
 @kernel
 def newton_round(program: BoxedProgram, face: Face, tol: float) -> int:
-    """Take a Newton step on the face of the free variables and return its outcome; slopes within `tol` are zero."""
+    """Take a Newton step on the face of the free variables; return its outcome; slopes within `tol` count as zero."""
     count = find_free(program, face, tol)
     face.between = count - int(count > 0 and face.free[count - 1] == program.P.shape[0])  # the row's value is none
     program.outcome = step_on_face(program, face)

@@ -2,10 +2,10 @@
 
     minimize 1/2 u'K_w u + q'u   subject to   Au = b,   lower <= u <= upper,    K_w = k(x_w, x_w)
 
-where Au are the sum of all u, those of the first and of the last variables, or nothing.  These are the machines of one
-class against another, of folds, of one C after another, and with nu in place of C.  Programs that follow each other
-with the same samples w share the rows of K_w that were made.  Each goes the way of `method`, in one compiled call for
-many, and its answer passes the same test on the same data.
+where Au is the sum of all u, or the sums of the first and of the last variables, or empty.  Such programs are support
+vector machines of pairs of classes, of folds, of one C after another, and with nu in place of C.  Consecutive programs
+with equal samples w share the computed rows of K_w.  One compiled call solves many programs by `method`, and each
+answer passes the stopping test on its data.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def load_part(series: Series, p: int, program: BoxedProgram) -> None:
 
 @inner
 def load_program(series: Series, k: int, program: BoxedProgram) -> None:
-    """Load program k with a starting point at which its rows hold; variables beyond its size are held at zero."""
+    """Load program k and its starting point, moved until the rows hold if ratios[k] is zero; zero other variables."""
     place, ratio, size = series.places[k], series.ratios[k], program.count
     for r in range(program.x.size):
         if r >= size:

@@ -137,7 +137,7 @@ class DualActiveSet:
     def _enter(self) -> Room:
         """Return a room loaded with the program and marked as at work: its own, one from the pool, or a new one."""
         room = self._room
-        if room is None or room.is_at_work:  # what was interrupted may be half written
+        if room is None or room.is_at_work:  # an interrupted room may be half written
             room = self.pool.take(self._kind)
             if room is None or room.is_at_work:
                 room = Room(self._kind, self.settings)
@@ -309,7 +309,7 @@ class Room:
         self.has_answer = True
 
     def load(self, P: Parts, A: Parts, vectors: Any) -> None:
-        """Load the parts of P and A (see `packed.parts_of`) and the vectors q, l, u, lb, ub."""
+        """Load the parts of P and A (see `packed.parts_of`) and q, l, u, lb, ub, and factor P."""
         block = empty_block(P, A, *self.kind[:2])
         fill((P[0], A[0]), vectors, (*P[1:], *A[1:]), block, True)
         self.factor = load_dual(self.work, block)
@@ -362,7 +362,7 @@ def rest_of(
 
 def trace_of(program: QuadraticProgram, records: np.ndarray) -> np.ndarray:
     """Return the records of a run as a trace, with the offset of the program in its objectives."""
-    trace = records.view(TRACE).copy()  # another thread may do the same
+    trace = records.view(TRACE).copy()  # another thread may change them, too
     trace["primal_objective"] += program.offset
     trace["dual_objective"] += program.offset
     return trace

@@ -36,7 +36,7 @@ FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # of the first slope to which pairs go at 
 MOST_STEPS = 20  # of pairs in one descent, for each variable
 WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
 MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
-FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
+FEW_FEATURES, BATCH = 64, 4  # up to so many features, so many rows are computed at once, `AT_ONCE` beyond
 PATIENCE = 3  # see `_make_room`
 
 
@@ -299,7 +299,7 @@ class WorkingRounds(Rounds):
             sides, ends, multipliers = [sum(sides)], [0, self.n, self.n], 2 * [0.5 * sum(multipliers)]
         part.ends[1] = np.searchsorted(members, ends[1])
         rows = list(zip(sides, ends, ends[1:], part.ends, part.ends[1:]))
-        for r, (side, first, last, a, b) in enumerate(rows):  # what rounding took from the rows is given back
+        for r, (side, first, last, a, b) in enumerate(rows):  # the rows' residuals from rounding are corrected
             part.sides[r] = side - (pairs.u[first:last].sum() - part.x[a:b].sum())
         start, part.multipliers, part.max_work = part.x.copy(), np.negative(multipliers), np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]

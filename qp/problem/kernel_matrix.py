@@ -145,7 +145,7 @@ class KernelMatrix(Hessian):
         return np.tile(self.kernel_diagonal(), self.sides)
 
     def between(self, rows: Any, columns: Any) -> np.ndarray:
-        """Return the matrix of a callable kernel between the samples `rows` and `columns`, checked."""
+        """Return a callable kernel's matrix between samples `rows` and `columns`, checked for shape and finiteness."""
         assert callable(self.kernel)
         left, right = self.samples[rows], self.samples[columns]
         found, shape = self.kernel(left, right), (left.shape[0], right.shape[0])

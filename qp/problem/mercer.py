@@ -4,8 +4,8 @@
     poly     (gamma x'z + coef0)^degree
     rbf      exp(-gamma |x - z|^2)
 
-Products of 32 samples with 512 others at a time come from gemm, and what follows is done where they are in the cache.
-For rbf the samples are centred, so that |x|^2 + |z|^2 - 2 x'z cancels as little as it may.
+Products of 32 samples with 512 others at a time come from gemm; the kernel is evaluated while they are in the cache.
+For rbf the samples are centred, so that |x|^2 + |z|^2 - 2 x'z cancels as little as possible.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from socp.problem.checks import ProgramError
 
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
-PARAMETERS: dict[str, tuple[str, float, float]] = {  # what each must be, whatever the kernel: kind, least, largest
+PARAMETERS: dict[str, tuple[str, float, float]] = {  # requirements for every kernel: kind, least, largest
     "gamma": ("a finite number of at least 0", 0.0, math.inf),
     "coef0": ("a finite number", -math.inf, math.inf),
     "degree": ("a whole number from 0 to 1000", 0, 1000),
@@ -100,7 +100,7 @@ class Samples(Structure):
     x32, squares32 = singles(), singles()
     lanes = matrix("(count + 7) // 8 * features, 8")  # feature f of samples 8 t, 8 t + 1, ... in row t * features + f
     rows, powers = floats("32 * features"), floats("512")
-    products, product_lanes = floats(), matrix()  # of rows with others, twice the same memory
+    products, product_lanes = floats(), matrix()  # of `rows` and other samples, in shared memory
     rows32, products32, powers32 = singles(), singles(), singles()
 
 
@@ -244,7 +244,7 @@ def make_rows(samples: Samples, size: int, which: Ints, total: int, places: Ints
 
 @deferred_kernel
 def fill_gram(samples: Samples, out: Matrix) -> None:
-    """out[i, j] := k(x_i, x_j), symmetric to the last bit."""
+    """out[i, j] := k(x_i, x_j), exactly symmetric."""
     n, which = samples.count, np.arange(samples.count)
     for first in range(0, n, AT_ONCE):
         count = min(AT_ONCE, n - first)

@@ -66,7 +66,7 @@ def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats, is
     """Fill the block and check the copy; return 2^32 (entries of P) + (entries of A), -1 if a check fails, or 0.
 
     It returns 0 if all `is_checked`; entries of P count as in its `Hessian`.  P and A must be finite and canonical, P
-    exactly symmetric, sides in order and far from 1e20.  The copy stays if another thread changes the caller's arrays.
+    exactly symmetric, sides in order and far from 1e20.  Another thread may change the caller's arrays meanwhile.
     """
     words, n, m = block.view(np.int64), vectors[0].size, vectors[1].size
     sizes = matrices[0].size, matrices[1].size, places[0].size, places[2].size

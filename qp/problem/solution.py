@@ -31,7 +31,7 @@ class Solution(Answer):
     status : Status
         A `str` enum; see `socp.Status`.
     x : array, shape (n,)
-        The best point found.  For "dual_infeasible" a direction in which the objective falls for ever:
+        The best point found.  For "dual_infeasible" a direction along which the objective decreases without end:
         Px = 0, q'x = -1, towards no finite side; NaN for "primal_infeasible".
     y, z_bounds : arrays, shapes (m,), (n,)
         The multipliers: positive where the upper side holds the solution back, negative at the lower,
@@ -43,8 +43,8 @@ class Solution(Answer):
         Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual), measured in
         twice the working precision.
     iterations : int
-        Of the interior-point method; where an active set gave the answer, its rounds (see `qp.active_set.method`), or
-        those in which sides came into the working set (see `qp.active_set.dual`).
+        Iterations of the interior-point method, rounds of the active set (see `qp.active_set.method`), or rounds of the
+        dual active set in which sides entered the working set (see `qp.active_set.dual`).
     setup_time, solve_time : float
         Seconds.
     message : str

@@ -94,7 +94,7 @@ class ConeForm:
         """Return the cone program of a quadratic program with these finite sides."""
         P = program.P
         if self.has_fixed:
-            check_semidefinite(hessian_of(program.P, program.n))  # the engine sees no more than what is left of it
+            check_semidefinite(hessian_of(program.P, program.n))  # the engine sees only P of the free variables
             P = program.hessian.among(np.flatnonzero(self.is_free(program)))
         return SidesProgram(self, program, P)
 

@@ -1,17 +1,17 @@
 """A quadratic program made smaller before it is solved, and its multipliers afterwards.
 
     empty row       l <= 0 <= u                           left out, its multiplier is 0
-    parallel rows   l <= a'x <= u,  l' <= s a'x <= u'     one row with the tighter sides; y' = y / s where they are its
-    singleton row   l <= a x_j <= u                       bounds of x_j; y = z_j / a where they are the tighter ones
+    parallel rows   l <= a'x <= u,  l' <= s a'x <= u'     one row with the tighter sides; y' = y / s where it has them
+    singleton row   l <= a x_j <= u                       bounds of x_j; y = z_j / a where these are tighter
     empty column    no entry in A nor in P                x_j at its better bound (any value between them when q_j = 0)
 
-What equal bounds fix counts as gone: its entries move to the sides, and rows become singletons or empty by that.
+A variable with equal bounds counts as removed: its entries move to the sides, which leaves singleton or empty rows.
 (`cone_form` substitutes the fixed variables.)  A multiplier that moves from a bound of x_j to its row i also acts, by
 a_ik y_i, on the fixed variables k of that row; they take it up in z_k, those that were fixed last first.
 
 A contradiction (an empty row with 0 < l, bounds that cross) stays in the program as it is: the engine certifies it.
-Sides that cross by a part of the tolerance are none, but one side: the program has solutions within the tolerance, and
-no certificate that rounding leaves anything of.
+Sides that cross by a part of the tolerance are merged instead: the program has solutions within the tolerance, and
+rounding would leave nothing of a certificate.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 from socp.verify.stopping import LOST
 
 ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
-ROWS, COLUMNS = range(1, 3)  # what `look_for_more` finds
+ROWS, COLUMNS = range(1, 3)  # bits that `look_for_more` returns
 
 
 class Removed(Structure):
@@ -209,7 +209,7 @@ def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
     if upper < ub[j]:
         ub[j], removed.upper_row[j] = max(upper, lb[j]), i
     terms = max(abs(lb[j]), abs(ub[j]), size / abs(a))
-    if math.isfinite(terms) and ub[j] - lb[j] <= LOST * terms:  # what is left between them is rounding
+    if math.isfinite(terms) and ub[j] - lb[j] <= LOST * terms:  # their difference is rounding
         if removed.lower_row[j] == i:
             lb[j] = ub[j]
         elif removed.upper_row[j] == i:
