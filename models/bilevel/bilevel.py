@@ -88,7 +88,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     fixed, step 2 moves the means as far from the hyperplane as (4.19) allows, and the objective never increases
     (Theorem 4.1).  In the paper the radii phi + nu are given in both.  Here step 2 chooses nu at least cost, and with a
     finite C_3 step 1 chooses it, too: the means go on in their directions, a product of nu and w whose convex part is
-    linearized (`models.programs.bilevel`), so that the answer is stationary in nu as well.  Where Omega has a zero
+    linearized (`models.bilevel.radii`), so that the answer is stationary in nu as well.  Where Omega has a zero
     variance, mu = t.
 
     Parameters
