@@ -164,7 +164,7 @@ def of_sklearn(name: str, otherwise: Any) -> Any:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, and name the line that called the package."""
+    """Warn, with the line that called the package as the location."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("models."):
         frame, level = frame.f_back, level + 1

@@ -347,7 +347,7 @@ class Likelihood:
 
 
 class LikelihoodPoint:
-    """The objective at one point; see `numerics.newton_minimizer.Point`."""
+    """Objective at one point; see `numerics.newton_minimizer.Point`."""
 
     def __init__(self, likelihood: Likelihood, theta: np.ndarray) -> None:
         self.likelihood, self.theta = likelihood, theta

@@ -44,7 +44,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         Whether there is an intercept b.
     solver
         How the Newton system is solved: by a Cholesky factor of the Hessian, or by products with X and its transpose;
-        "auto" decides by the number of unknowns, after steps of L-BFGS where those take less time.
+        "auto" decides by the number of unknowns, after steps of L-BFGS if these take less time.
     tol
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter

@@ -169,7 +169,7 @@ class LogisticLoss:
 
 
 class LogisticPoint:
-    """The objective at one point; see `newton_minimizer.Point`."""
+    """Objective at one point; see `newton_minimizer.Point`."""
 
     def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
         self.loss, self.theta = loss, theta
@@ -186,7 +186,7 @@ class LogisticPoint:
         return point
 
     def gradient(self) -> np.ndarray:
-        """Return the gradient."""
+        """Return the gradient of the objective at this point."""
         return self._slope + self.loss.penalties() * self.theta
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:

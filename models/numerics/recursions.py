@@ -1,13 +1,13 @@
 """Inference in hidden Markov chains, compiled: filtering, smoothing, the best path, random paths.
 
 A batch of sequences is one flat array; sequence s is at the positions offsets[s] to offsets[s + 1].  The likelihood at
-t of state i is the probability (up to a factor that belongs to the position) of what is seen at t in state i.
+t of state i is the probability (up to a factor that belongs to the position) of the observation at t in state i.
 
 Filtering goes forward with normalized probabilities,
 
     p_t(j) = sum_i alpha_{t-1}(i) a_ij,    alpha_t(j) = p_t(j) likelihood_t(j) / c_t,    log P = sum_t log c_t,
 
-and smoothing goes back through what the filter kept, with no look at the observations:
+and smoothing goes back through the results of the filter, without the observations:
 
     r_t(j) = gamma_t(j) / p_t(j),    xi_t(i, j) = alpha_t(i) a_ij r_{t+1}(j),    gamma_t(i) = sum_j xi_t(i, j).
 

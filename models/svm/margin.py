@@ -1,6 +1,6 @@
 """Largest margins: primal and dual of `programs.margins` are solved, and their answers become machines.
 
-The primal is in the features, or in those of a factor of the kernel matrix, K = F F'.
+The primal is in the features, or in the features F of a factor of the kernel matrix, K = F F'.
 """
 
 from __future__ import annotations

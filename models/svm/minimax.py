@@ -127,9 +127,9 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
 
 
 def sharpened(w: np.ndarray, d: np.ndarray, roots: list[np.ndarray]) -> np.ndarray:
-    """Return w, scaled to w'd = 1, after Newton steps on |R_1 w| + |R_2 w| as long as these lower the residual.
+    """Return w, scaled to w'd = 1, after Newton steps on |R_1 w| + |R_2 w| that are taken while the residual falls.
 
-    A gap of eps in the objective leaves w uncertain by sqrt(eps).  At the minimum the gradient is the value times d.
+    A gap of eps in the objective leaves w uncertain by sqrt(eps).  At the minimum the gradient is the minimum times d.
     """
     best, least = w / (w @ d), np.inf
     for _ in range(STEPS + 1):

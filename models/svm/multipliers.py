@@ -1,4 +1,4 @@
-r"""Multipliers of a margin's dual: those at zero and at their bounds are set exactly, the others solved for again.
+r"""Multipliers of a margin's dual: zeros and bounds are set exactly, and the other multipliers solved for again.
 
 An interior-point method leaves every multiplier above zero and below its bound.  Setting multipliers to exactly zero
 or to their bounds changes f, the more the larger the kernel, and moves support vectors off the margin.  The multipliers

@@ -113,7 +113,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     dual_coef_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> MultiTaskSVC:
-        """Solve the program of all tasks.
+        """Fit to samples X of all tasks with labels y, by one quadratic program.
 
         Parameters
         ----------

@@ -144,7 +144,7 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
     epsilon_: float = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
-        """Solve the program."""
+        """Fit to samples X with targets y, by one quadratic program; weights of samples are factors of C."""
         if self.C == np.inf:
             raise ValueError("C must be finite, but inf came: nu weighs the width of the tube against it")
         super().fit(X, y, sample_weight)

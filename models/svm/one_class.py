@@ -81,7 +81,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
     solution_: qp.Solution = fitted()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Solve the program."""
+        """Fit the region to samples X, by one quadratic program."""
         X = self._matrix_to_fit(X)
         settings = self._engine_settings()
         weights = as_weights(sample_weight, X.shape[0])

@@ -1,14 +1,14 @@
 """Two-class machines of shared samples and one kernel, all solved in one call.
 
-In u_i = alpha_i y_i the duals share one kernel matrix, of which each has the samples of its classes:
+In u_i = alpha_i y_i the duals share one kernel matrix K; each dual has the samples of its classes:
 
     minimize    1/2 u'Ku - y'u
     subject to  1'u = 0,   u_i between 0 and y_i C_i
 
 With nu in place of C there is no linear term, and the u of each class have a given sum; the answer divided by rho is
 the machine with the prices C / rho.  A regression has each sample twice, from above and from below; y is then -q, and
-with nu, -rho is half the width of the tube.  The machines are made of the answers all together, as `margin.machine_of`
-makes one.
+with nu, -rho is half the width of the tube.  All machines are computed together from the answers, as
+`margin.machine_of` computes one.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class MarginClassifier(MarginMachines, KernelClassifier):
     margin_: np.ndarray
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the programs of all machines."""
+        """Fit to samples X with labels y, by one quadratic program per machine."""
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         used = self._kernel_to_fit(X, weights)

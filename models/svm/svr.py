@@ -41,7 +41,7 @@ class TubeRegressor(MarginMachines, Regressor):
     epsilon: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the program."""
+        """Fit to samples X with targets y, by one quadratic program; weights of samples are factors of C."""
         X = self._matrix_to_fit(X)
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         y = as_targets(y, X.shape[0], type(self).__name__)

@@ -86,7 +86,7 @@ def is_clearly_semidefinite(
 ) -> bool:
     """Return True if P is diagonally dominant, or is small and P + diag(shift) has a Cholesky factor.
 
-    P may be semidefinite if the result is False, too.
+    The result False is inconclusive.
     """
     if is_sparse and is_dominant(indptr, indices, values):
         return True

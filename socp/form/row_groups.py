@@ -52,7 +52,7 @@ class RowGroups(Structure):
 def parallel_in_orthant(
     p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, lead: Ints, ratio: Floats
 ) -> None:  # fmt: skip
-    """Run `parallel_rows` on the rows of the orthant, which follow the first p rows, with two entries or more."""
+    """Run `parallel_rows` on the orthant's rows with two entries or more; the orthant begins after the first p rows."""
     wanted = np.empty(lead.size, np.bool_)
     for i in range(lead.size):
         wanted[i] = indptr[p + i + 1] - indptr[p + i] > 1

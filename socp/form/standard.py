@@ -42,7 +42,7 @@ class StackedProgram(ConeProgram):
     groups_are_told = False  # whether `stack` knows which rows are parallel
 
     def stack(self, form: StandardForm) -> None:
-        """Write to `form` all that `stack` and `read` write, and `lead` and `ratio` if `groups_are_told`."""
+        """Write to `form` all that the functions `stack` and `read` write, and `lead` and `ratio` of told groups."""
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
@@ -168,7 +168,7 @@ class StandardForm(Structure):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
     def _make_room(self, given: Hessian) -> np.ndarray:
-        """Return the entries of the caller's P; bind memory for a scaled copy as `P`, our own dense memory if there."""
+        """Return the entries of the caller's P; bind memory for a scaled copy as `P`, reusing our own dense memory."""
         if self._owns_P and given.is_full and self.P.is_full:
             self.P.forget_rank()
         else:

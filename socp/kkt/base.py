@@ -106,7 +106,7 @@ class KKT(Structure):
         raise NotImplementedError
 
     def still_fits(self) -> bool:
-        """Return True if what set-up found in the values of the form holds for its current ones."""
+        """Return True if the set-up, which depends on values of the form, is valid for its current values."""
         return True
 
     def take_form(self) -> bool:
@@ -198,8 +198,8 @@ def scaled_residual(kkt: KKT, row: int, largest: float) -> float:
     """Return max |r_i| / limit_i, which is at most 1 where the solve is good enough.
 
     limit_i is the largest of: the limit of the block, the block's limit in the caller's units, and `EQUATIONS` (in the
-    cone's block `GOOD_ENOUGH`) times the right-hand side.  The first two limit residuals before the scaling, so that W
-    weighs them in the cone's block.  Precise solves leave `PRECISE` times the right-hand side anywhere.
+    cone's block `GOOD_ENOUGH`) times the right-hand side.  The first two apply to residuals before the scaling, so
+    that W weighs them in the cone's block.  The limit of precise solves is `PRECISE` times the right-hand side.
     """
     form, policy, w, size = kkt.form, kkt.policy, kkt.w, kkt.product.size
     if policy.precise:
@@ -251,9 +251,9 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
             best_solves = solves if good else np.inf
     if not math.isfinite(best):
         return -1
-    # until the next comparison, what is not much worse than the best of this one is good
+    # until the next comparison, a residual not much worse than the best of this one is good
     policy.compared, policy.good_excess = True, max(1.0, MUCH_WORSE * best)
-    put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # what GMRES would have done
+    put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # GMRES has not run yet
     if policy.delta != best_delta or put_off:
         factor_once(kkt, best_delta, count, rhs, out, True)
     return kkt.replaced_pivots
@@ -286,7 +286,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
-        if left == count:  # those that are refined further, at once when these are all
+        if left == count:  # one call if all are refined further
             apply_backend(kkt.apply_address, kkt, count, residual[: count * size], out)
         for row in range(count):
             if left < count and kkt.active[row] != 0:

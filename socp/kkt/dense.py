@@ -114,7 +114,7 @@ def factor_dense(kkt: DenseKKT, delta: float) -> int:
     n, p, H, A, Y = kkt.form.n, kkt.form.p, kkt.H, kkt.rows.M, kkt.Y
     form_hessian(kkt, delta)
     info, least = cholesky(n, H), 1.0
-    for j in range(n):  # a pivot beside the entry of the diagonal that it is left of
+    for j in range(n):  # the least pivot relative to its diagonal entry of H
         least = min(least, H[j + j * n] * H[j + j * n] / kkt.work[j])
     if info != 0 or not least > PIVOT_EPS:
         form_hessian(kkt, delta)

@@ -20,9 +20,9 @@ from __future__ import annotations
 from ..compiled.structures import Structure, flag, floats, integer, number
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are rounding; sparse ones are replaced
-GOOD_ENOUGH = 1e-8  # a relative residual that may always be left
-EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
-PRECISE = 1e-12  # what is left of any residual where solves are precise
+GOOD_ENOUGH = 1e-8  # relative residual that is always allowed
+EQUATIONS = 1e-10  # relative residual of equations that is always allowed, as W^-1 h may be most of the right-hand side
+PRECISE = 1e-12  # relative residual of precise solves
 FEW_SOLVES = 3  # further solves that a residual must promise to need, and up to which a delta is not too slow,
 FEWER_SOLVES = 1  # or no reason to look at the next one, where pivots were replaced
 MUCH_WORSE = 10.0  # Compare all deltas again when the residual exceeds 10x the best of the last comparison.

@@ -20,7 +20,7 @@ def csc(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[
 
 
 def same_places(A: sp.csc_array, B: sp.csc_array) -> bool:
-    """Return True if two canonical matrices of one shape have entries in the same places."""
+    """Return True if two canonical matrices of one shape have equal patterns."""
     pairs = (A.indptr, B.indptr), (A.indices, B.indices)
     return all(one is other or np.array_equal(one, other) for one, other in pairs)
 

@@ -14,7 +14,7 @@ from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
 
 KRYLOV_STEPS = 12
-USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
+USEFUL = 0.9  # a step that leaves more of the residual is undone: if K is singular, it may only add a null vector
 # A residual that falls by less than this factor has stalled, a vector that falls by more has lost digits.  GMRES must
 # leave less (with a singular K the ray M^-1 rhs is what is sought), and ends at this share of what may be left.
 SLOW = 0.5

@@ -47,7 +47,7 @@ def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]
         robust = plan._replace(backend="sparse", reason="dense Cholesky broke down", seconds={})
         # where dense Cholesky breaks down, sparse LDL' goes on with pivots of either sign
         yield robust._replace(precise=True)
-        # the same where data are scaled so badly that no solve is precise
+        # not precise, where data are scaled so badly that no solve can be
         yield robust
     if iterations == 0 or form.n + form.p + form.m > LARGE:
         return
@@ -66,7 +66,7 @@ def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]
         plain = robust._replace(equilibrate=False)
         # equilibration can make of a thin set one that looks empty or large
         yield plain._replace(step_fraction=short)
-        # the same in long steps: near infeasibility now these end well, now the short ones
+        # in long steps, too: near infeasibility now these end well, now the short ones
         yield plain
         if form.p > 0:
             # equalities beside each other in the caller's units

@@ -54,14 +54,14 @@ class Iterate:
     primal_residual: float = np.nan
     dual_residual: float = np.nan
     gap: float = np.nan
-    error: float = np.nan  # the largest of these three
+    error: float = np.nan  # the largest of both residuals and the gap
     status: Status | None = None  # None: neither a solution nor a certificate
     scale: float = 1.0  # the solution or certificate is (x, y, z, s) / scale
 
 
 @dataclass
 class TextbookSolution:
-    """The answer, with the conventions of `socp.Solution`; the trace is the list of iterates."""
+    """A solution with the conventions of `socp.Solution`; the trace is the list of iterates."""
 
     status: Status
     x: np.ndarray
@@ -156,7 +156,7 @@ class Method:
         it.gap = abs(it.objective - it.dual_objective) / (1.0 + max(abs(it.objective), abs(it.dual_objective)))
         it.error, it.scale = max(it.primal_residual, it.dual_residual, it.gap), it.tau
 
-        # a ray must be near zero both as it is, scaled to slope -1, and beside the terms that cancel in it
+        # a ray must be near zero both scaled to slope -1 and relative to the terms that cancel in it
         y_slope, x_slope = -(b @ it.y + h @ it.z), -(c @ it.x)
         y_ray, y_size = norm(A.T @ it.y + G.T @ it.z), norm(A) * norm(it.y) + norm(G) * norm(it.z)
         x_rays = [norm(P @ it.x), norm(A @ it.x), -self.cone.depth(-G @ it.x)]
@@ -258,7 +258,7 @@ class Linearization:
         return min(lengths + [-v / dv for v, dv in ends if dv < 0])
 
     def step_to_least_mu(self, d: Direction) -> float:
-        """Return the step of least mu: s'z + tau kappa is quadratic in the step, and P adds a positive curvature."""
+        """Return the step that minimizes mu: s'z + tau kappa is quadratic in it, and P adds a positive curvature."""
         slope = self.s @ d.dz + self.z @ d.ds + self.it.tau * d.dkappa + self.it.kappa * d.dtau
         curvature = d.ds @ d.dz + d.dtau * d.dkappa
         return float(-0.5 * slope / curvature) if slope < 0.0 < curvature else np.inf

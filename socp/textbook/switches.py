@@ -60,7 +60,7 @@ class Switches:
 
     @property
     def off(self) -> list[str]:
-        """The names of the parts that are off, but for the equilibration."""
+        """Names of the parts that are off, without the equilibration."""
         return [f.name for f in fields(self) if not getattr(self, f.name) and f.name != "equilibration"]
 
 

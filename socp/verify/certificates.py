@@ -25,7 +25,7 @@ from .distances import norm
 
 LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
 
-# the slope of a ray, the sum of the sizes of its terms, and what is to be zero, each with the size of its own data
+# the slope of a ray, the sum of the sizes of its terms, and values that must be zero, each with the size of its data
 RayTerms = tuple[Any, Any, list[tuple[Any, Any]]]
 Ray = tuple[np.ndarray, ...]
 
@@ -69,7 +69,7 @@ def dual_slope(program: Any, x: np.ndarray) -> Any:
 
 
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
-    """Return the `RayTerms` of a direction x; Px and its way out of each block of constraints must be zero."""
+    """Return the `RayTerms` of a direction x; |Px| and how far x leads out of each block must be zero."""
     zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest)]
     zeros += [(block.outward(*multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
     size, largest = np.abs(program.cost * x).sum(axis=-1), norm(x)
@@ -82,7 +82,7 @@ def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> float:
 
 
 def dual_infeasibility(program: Any, x: np.ndarray) -> float:
-    """Return the smallest tol at which x, scaled to c'x = -1, certifies that the objective is unbounded."""
+    """Return the smallest tol at which x, scaled to c'x = -1, certifies that the objective is unbounded below."""
     return dual_certificate(program, x)[1]
 
 

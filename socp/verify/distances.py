@@ -13,7 +13,7 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import NO_VALUES, norm_tail
 
-NEAR = math.sqrt(np.finfo(np.float64).eps)  # the share of a cone's vector up to which the first of these is all
+NEAR = math.sqrt(np.finfo(np.float64).eps)  # up to this d / ||v_1|| the first Newton step is enough
 SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # squares and their errors can be had
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # (row, column, value) of entries of a matrix
 NO_CONES = np.zeros(1, np.int64)  # where cones begin and end

@@ -41,7 +41,7 @@ from .distances import (
     raise_to,
 )
 
-INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
+INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
 EXCUSED_TOL = 1e-6  # or tol, where that is more: beyond it rounding is no excuse
 OF_DATA = "data"  # rounding of the terms without multipliers
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
@@ -89,9 +89,9 @@ class Residuals(NamedTuple):
 
 
 RESIDUALS = len(Residuals._fields)
-ROWS, CONE, DUAL, GAP = range(4)  # places among these
+ROWS, CONE, DUAL, GAP = range(4)  # places of the residuals
 SCALES, OBJECTIVES = map(Residuals._fields.index, ("rows_scale", "primal_objective"))
-SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or u'y+ - l'y-, and its error
+SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # places that first hold g'v, or u'y+ - l'y-, and its error
 
 
 @functools.lru_cache(maxsize=1)
@@ -394,5 +394,5 @@ class ConeTest:
         return primal_infeasibility(self.program, y, z)
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
-        """Return the smallest tol at which x certifies that the objective is unbounded."""
+        """Return the smallest tol at which x certifies that the objective is unbounded below."""
         return dual_infeasibility(self.program, x)

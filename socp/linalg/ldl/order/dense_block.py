@@ -45,7 +45,7 @@ class Partition(Structure):
     column_length = integers("n", scratch=True)
     columns = integers("room", scratch=True)
     ascending = integers("n", scratch=True)
-    count = integers("n + 1")  # of variables of each degree; then the elements beside a variable
+    count = integers("n + 1")  # variables of each degree; then the elements adjacent to a variable
 
 
 def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[np.bool_], perm: IntArray) -> bool:

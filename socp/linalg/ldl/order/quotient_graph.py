@@ -39,7 +39,7 @@ class QuotientGraph(Structure):
         "n", scratch=True
     )  # variables in a supervariable, 0 when absorbed, negative in the element in progress
     degree = integers("n", scratch=True)  # of a variable: the bound on its external degree; of an element: |L(e)|
-    parent = integers("n", scratch=True)  # what an absorbed variable or element went into; -1 at a root
+    parent = integers("n", scratch=True)  # what has absorbed a variable or an element; -1 at a root
     mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
     head = integers("n", scratch=True)  # of degree d: first variable of that degree
     after = integers("n", scratch=True)  # next variable of the same degree, or of the same hash value

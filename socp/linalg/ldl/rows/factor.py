@@ -14,7 +14,7 @@ from .eliminate import eliminate, factor_block
 from .four_wide import FourWideFactors
 from .static import are_unchanged, find_base, pass_base
 
-SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # equal adjacent operations become vector instructions (see `compiled.machine`)
 
 
 @inner

@@ -198,7 +198,7 @@ def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
         for j in range(table[4 * s], table[4 * s + 4]):
             owner[j] = s
     for s in range(count):
-        above[s] = owner[max(analysis.parent[table[4 * s + 4] - 1], 0)]  # nobody asks for that of a root
+        above[s] = owner[max(analysis.parent[table[4 * s + 4] - 1], 0)]  # of a root it is not used
     find_rows(analysis.indptr, analysis.indices, owner, above, begin, ldl.rows)
     for turn in range(2):  # count, then note
         for s in range(count):

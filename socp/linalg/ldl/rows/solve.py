@@ -6,7 +6,7 @@ from ....compiled.kernels import inner
 from ....compiled.signatures import Floats
 from .four_wide import FourWideFactors
 
-SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # equal adjacent operations become vector instructions (see `compiled.machine`)
 
 
 @inner

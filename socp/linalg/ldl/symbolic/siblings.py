@@ -51,7 +51,7 @@ def are_siblings(parent: Ints, counts: Ints, j: int) -> bool:
 def static_columns(analysis: Analysis, may_stay: Bools, is_static: Bools) -> int:
     """Mark the columns that `may_stay` together with all of their descendants; return their number.
 
-    None is marked if they save fewer operations than L has entries: `base` must be subtracted, and K compared.
+    None is marked if all could be, or if they save fewer operations than L has entries: comparing K would not pay.
     """
     n, parent, counts, saved, count = analysis.perm.size, analysis.parent, analysis.counts, 0.0, 0
     for j in range(n):
