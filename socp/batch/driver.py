@@ -53,7 +53,7 @@ class Shape(NamedTuple):
     Attributes
     ----------
     equal, lower, upper, bound : arrays of bool, shape (m + n,)
-        True where a row or variable has equal sides, a finite lower side, a finite upper side, and a test of its own.
+        True where a row or variable has equal sides, a finite lower side, a finite upper side, a scale of its own.
     spans : Spans
     cone_start : array of int
         Second-order cone k has the rows cone_start[k]:cone_start[k + 1].
