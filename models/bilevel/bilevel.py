@@ -88,7 +88,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     (w, b) with the means fixed, step 2 moves the means as far from the hyperplane as (4.19) allows, and the objective
     never increases (Theorem 4.1).  In the paper the radii phi + nu are fixed in both steps.  Here step 2 chooses nu at
     least cost, and with a finite C_3 step 1 chooses nu, too: each mean moves in a fixed direction, and the convex part
-    of the product of nu and w is linearized (`models.programs.bilevel`), so that the answer is stationary in nu as
+    of the product of nu and w is linearized (`models.bilevel.radii`), so that the answer is stationary in nu as
     well.  Where Omega has a zero variance, mu = t.
 
     Parameters
@@ -117,7 +117,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     solver_tol
         Tolerance of the cone programs.
     verbose
-        1 prints a line per round, 2 also the iterations of its cone programs.
+        1 prints a line for each round, 2 also the iterations of its cone programs.
     n_init
         Number of starts of the alternation: the first from the means t, the others from means at the distance phi from
         t that are farthest from a hyperplane of random direction.  The best answer is kept.

@@ -41,7 +41,7 @@ class Certificate:
     # gamma, kappa: shape (2,): multipliers of the prior's constraints (4.8), (4.9), and of the means' distances (4.7)
     gamma: np.ndarray
     kappa: np.ndarray
-    stationarity: float  # norm of the residual of the first condition, the gradient in w
+    stationarity: float  # norm of w / |w| minus its combination by the multipliers
     balance: float  # |sum alpha_i y_i + sum gamma_i s_i|
     means: float  # max_i |gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i)|
     infeasibility: float  # largest violation of a hard constraint
