@@ -60,7 +60,7 @@ class EngineParameters:
 
 @parameters
 class WeightParameters:
-    """Parameter of classifiers that weigh the errors of one class against those of another.
+    """Parameter of classifiers that weigh the errors of one class against the errors of another.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class DiscriminantParameters(PriorParameters):
     ----------
     covariance
         The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S the estimate of "full", which
-            maximizes the likelihood among the multiples of I.
+        maximizes the likelihood among the multiples of I.
     divisor
         The scatter is divided by n, or by n - K; only without `mean_prior` and `covariance_prior`.
     shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
@@ -78,9 +78,9 @@ class NormalDiscriminant(GenerativeClassifier):
 
     _takes_nan = True
     _shared: ClassVar[bool]
-    _integrates: bool = False  # whether the densities are the posterior's t
+    _integrates: bool = False  # True for t densities, predictive "bayes"
 
-    # parameters of all but `Prototypes`
+    # Values in `Prototypes`, where they are no parameters.
     dirichlet: Any = 1.0
     divisor: Any = "mle"
     shrinkage: Any = "auto"
@@ -119,7 +119,7 @@ class NormalDiscriminant(GenerativeClassifier):
         """Set the fitted attributes from `model`, regularized by `shrinkage`."""
         self._integrates = self.predictive == "bayes"
         if self._integrates:
-            model.predictive()  # refused here when there is none
+            model.predictive()  # raises if there is no posterior density
         self._model = model
         self.shrinkage_ = model.regularize(self.divisor == "unbiased", shrinkage)
         self.priors_, self.means_, self.class_count_ = model.priors, model.means, model.counts
@@ -143,7 +143,7 @@ class NormalDiscriminant(GenerativeClassifier):
             The label of the new class, not yet in `classes_`.
         sample_weight : array_like, shape (samples,), optional
         prior : float, optional
-            Prior probability of the new class, needed if priors were given; the others are scaled by 1 - prior.
+            Prior of the new class, needed if priors were given as numbers; the others are scaled by 1 - prior.
         """
         X = self._matrix_to_predict(X)
         self._check_fields()

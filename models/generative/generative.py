@@ -28,7 +28,7 @@ class PriorParameters(IterationParameters):
         Expectation maximization, used where labels or entries are missing, ends when a step raises its objective by
         less, relatively.
     max_iter
-        The most steps of expectation maximization.
+        Maximum number of steps of expectation maximization.
     verbose
         1 prints a line for each step of expectation maximization.
 
@@ -102,7 +102,7 @@ def log_posteriors(joint: np.ndarray, priors: np.ndarray) -> np.ndarray:
     """Return the logarithms of the normalized rows of exp(joint); log(`priors`) for rows of -inf."""
     largest = joint.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        below = joint - largest  # first, for log sum exp of large numbers would be rounded in their units
+        below = joint - largest  # before logsumexp, whose rounding error grows with its result
         return np.where(np.isfinite(largest), below - logsumexp(below, axis=1, keepdims=True), np.log(priors))
 
 

@@ -1,7 +1,7 @@
 """Expected statistics of hidden Markov models and their derivatives along a direction, compiled.
 
-Forward and backward as in `recursions`, every quantity with its derivative (d...) when the logarithms of the sequence's
-own start, transition and emission probabilities move by a direction times epsilon.
+The forward and backward recursions are as in `recursions`; every quantity has its derivative (d...) with respect to
+epsilon, if the sequence's log start, transition and emission probabilities move by a direction times epsilon.
 """
 
 import numpy as np

@@ -122,7 +122,7 @@ class FisherScore(ScoreSpace):
         parts = [_share_gradient(starts, model.startprob_), _share_gradient(transitions, model.transmat_)]
         if isinstance(model, DiscreteHMM):
             parts.append(_share_gradient(emissions, model.emissionprob_))
-        else:  # with respect to means and variances
+        else:  # derivatives by means and variances
             (means, variances), (n, first, squares) = (model.means_, model.covariances_), _central(emissions, model)
             parts += [(first - n * means) / variances, 0.5 * (squares / variances - n) / variances]
         return _columns(parts)
@@ -221,7 +221,7 @@ class FreeEnergyScore(ScoreSpace):
         parts = [found.starts * _log(model.startprob_), found.transitions * _log(model.transmat_)]
         if isinstance(model, DiscreteHMM):
             parts.append(found.emissions * _log(model.emissionprob_))
-        else:  # the expected log densities of what is seen, by state and coordinate
+        else:  # expected log densities of the observations, by state and coordinate
             variances, (n, _, squares) = model.covariances_, _central(found.emissions, model)
             parts.append(-0.5 * (n * np.log(2.0 * np.pi * variances) + squares / variances))
         return _columns([*parts, -found.starts * _log(found.starts), -found.chain_logs])
@@ -252,7 +252,7 @@ class SufficientStatistics(ScoreSpace):
     n_ij counts the transitions and n_ik how often state i emits k.  The hats are the chain estimated from the sample
     alone, the shares of its expected counts; the model's own parameters do not enter.  With normal emissions n_ik is
     replaced by the sums of f(x) in each state (f as in `GaussianHMM`), without a hat.  For a topic model the features
-    are how many words come from each topic, and how often each word does.
+    are how many words come from each topic, and how often each word comes from each topic.
 
     Examples
     --------

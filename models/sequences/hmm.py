@@ -113,7 +113,7 @@ class HiddenMarkovModel(Estimator):
     startprob_: np.ndarray
     transmat_: np.ndarray
 
-    # -- what a subclass gives
+    # -- methods of a subclass
 
     def _batch(self, sequences: Any) -> Sequences:
         """Return the sequences, checked against the parameters if there are any."""
@@ -310,7 +310,7 @@ class HiddenMarkovModel(Estimator):
             raise ValueError(f"startprob must have n_states = {self.n_states} entries, but {start.size} came")
         return start.size
 
-    # -- what is asked of a fitted model
+    # -- methods of a fitted model
 
     def score_samples(self, sequences: Any) -> np.ndarray:
         """Return log P(x) of every sequence, shape (sequences,); -inf if x is impossible under the model."""
@@ -362,7 +362,7 @@ class HiddenMarkovModel(Estimator):
         lengths = [int(check_number("lengths", length, 1, whole=True)) for length in np.atleast_1d(lengths)]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         path, begins = np.empty(offsets[-1], dtype=np.int64), set(offsets.tolist())
-        cumulative = np.vstack([self.transmat_, self.startprob_]).cumsum(axis=1)  # the last row is of the first state
+        cumulative = np.vstack([self.transmat_, self.startprob_]).cumsum(axis=1)  # last row: the first state
         for t, uniform in enumerate(rng.random(path.size)):
             row = cumulative[-1 if t in begins else path[t - 1]]
             path[t] = np.searchsorted(row, uniform * row[-1], side="right")

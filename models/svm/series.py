@@ -1,14 +1,14 @@
 """Two-class machines of shared samples and one kernel, all solved in one call.
 
-In u_i = alpha_i y_i the duals share one kernel matrix, of which each has the samples of its classes:
+In u_i = alpha_i y_i the duals share one kernel matrix K; each dual has the samples of its classes:
 
     minimize    1/2 u'Ku - y'u
     subject to  1'u = 0,   u_i between 0 and y_i C_i
 
 With nu in place of C there is no linear term, and the u of each class have a given sum; the answer divided by rho is
 the machine with the prices C / rho.  A regression has each sample twice, from above and from below; y is then -q, and
-with nu, -rho is half the width of the tube.  The machines are made of the answers all together, as `margin.machine_of`
-makes one.
+with nu, -rho is half the width of the tube.  All machines are computed together from the answers, as
+`margin.machine_of` computes one.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .kernels import Kernel
 from .margin import intercept_of, low_rank_pays
 from .multipliers import SETTLED, tell_apart
 
-MOST_SAMPLES = 2500  # of a machine: more of them move less memory with rows in single precision (`qp.KernelMatrix`)
-MOST_SIDES = 800  # variables of one with two a sample, which together read each row twice
-RANKS = 3  # times the share of features from which a low rank pays for one machine of a linear kernel, for several
+MOST_SAMPLES = 2500  # most samples of a machine; beyond, rows in single precision (`qp.KernelMatrix`) are faster
+MOST_SIDES = 800  # most variables of a machine with two variables per sample, which read each row twice
+RANKS = 3  # with several machines, a low rank pays only from this many times as many samples per feature
 MEGABYTE = 2.0**20
-LEAST = 1e-6  # the share of the values of f below which machines with nu ask for more care: there may be no margin
+LEAST = 1e-6  # |rho| relative to the size of f up to which nu machines are solved one by one: it may be zero
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Machines:
     intercepts, margins, rhos : arrays, shape (machines,)
         rho is the divisor of a classifier with nu, or -epsilon of a regression with nu.
     iterations : int
-        Largest number of any machine.
+        Largest number of iterations of any machine.
     answer : function
         Builds and returns the program and the solution of the last machine.
     """

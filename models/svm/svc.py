@@ -26,7 +26,7 @@ class MarginClassifier(MarginMachines, KernelClassifier):
     n_support_ : array of int, shape (classes,)
         Number of support vectors of each class.
     margin_ : array, shape (machines,)
-        1 / ||w||.
+        Margin 1 / ||w|| of each machine.
     """
 
     break_ties: bool = False
@@ -35,7 +35,7 @@ class MarginClassifier(MarginMachines, KernelClassifier):
     margin_: np.ndarray
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the programs of all machines."""
+        """Fit to samples X with labels y, by one quadratic program per machine."""
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         used = self._kernel_to_fit(X, weights)
@@ -72,11 +72,11 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
     Parameters
     ----------
     C
-        The price of a violated margin; ``inf`` forbids it.
+        Price of a violated margin; ``inf`` forbids it.
     tol
         Tolerance of the engine, see `socp.Settings`.  The error of ||w|| is at most sqrt(2 tol |objective|), on scaled
         data mostly far less: decision values of primal and dual agree to about 1e-6.
-        A warning comes only above 1e-8.
+        A warning is given only if a residual or the gap is above 1e-8.
 
     Raises
     ------

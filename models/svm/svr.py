@@ -28,9 +28,9 @@ class TubeRegressor(MarginMachines, Regressor):
     support_ : array of int
         Indices of the samples on the edge of the tube or outside.
     dual_coef_ : array, shape (1, vectors)
-        alpha - alpha*.
+        alpha_i - alpha*_i of every support vector.
     coef_ : array, shape (1, features)
-        w, for the linear kernel.
+        w, the coefficients of the features; only for the linear kernel.
     intercept_ : array, shape (1,)
         b, the constant term.
     """
@@ -41,7 +41,7 @@ class TubeRegressor(MarginMachines, Regressor):
     epsilon: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the program."""
+        """Fit to samples X with targets y, by one quadratic program; weights of samples are factors of C."""
         X = self._matrix_to_fit(X)
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         y = as_targets(y, X.shape[0], type(self).__name__)
@@ -74,7 +74,7 @@ class SVR(TubeRegressor, KernelParameters, InterceptParameters, WorkingSetParame
     Parameters
     ----------
     C
-        The price of leaving the tube, times the sample's weight; ``inf`` forbids it.
+        Price of leaving the tube, times the sample's weight; ``inf`` forbids it.
     epsilon
         Half the width of the tube, in the unit of y.
 

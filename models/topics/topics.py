@@ -17,7 +17,7 @@ from ..base.transformer import Transformer
 from ..base.validation import as_generator
 from ..numerics import topic_inference
 
-INNER_ROUNDS = 200  # of a document's coordinate ascent
+INNER_ROUNDS = 200  # most rounds of coordinate ascent for a document
 
 
 @parameters
@@ -56,7 +56,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     learn_prior
         Whether alpha is fitted, too (Minka's fixed point).
     max_iter
-        EM iterations.
+        Maximum number of EM iterations.
     tol
         EM stops when an iteration gains no more than this for a word.
 
@@ -69,7 +69,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     objectives_ : array
         The bound (with the prior of beta) after each iteration.
     n_iter_ : int
-        EM iterations.
+        Number of EM iterations.
     converged_ : bool
         Whether the objective settled before `max_iter`.
 
@@ -105,7 +105,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         return self
 
     def _counts(self, X: Any) -> sp.csr_array:
-        documents = sp.csr_array(X, copy=True)  # zeros are taken out of it, not of the caller's
+        documents = sp.csr_array(X, copy=True)  # a copy, as `eliminate_zeros` works in place
         if documents.nnz and documents.data.min() < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__}: X must hold counts of words")
         documents.eliminate_zeros()
@@ -224,7 +224,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
             topic_inference.sample_topics(owner, entry, weights, prior, uniforms, topic, in_document, into)
         return sums / sweeps
 
-    # -- what is asked of a fitted model
+    # -- methods of a fitted model
 
     def _documents(self, X: Any) -> sp.csr_array:
         return self._counts(self._matrix_to_predict(X))
