@@ -37,7 +37,7 @@ class Engine(SetUpOnce):
 
     program: QuadraticProgram
     dual_active_set: DualActiveSet | None = None
-    _reduced: tuple[Presolve, ConeForm] | None = None  # what is left of the program, where somebody asked for it
+    _reduced: tuple[Presolve, ConeForm] | None = None  # the presolved program, once it was used
     _last: np.ndarray | None = None  # the last optimal x where the active set solves, which a warm start begins at
     _answer: Point | None = None  # the last optimal point of the interior-point method
     _solved = 0  # answers of that method for these matrices; -1 where no other method is to go on from them

@@ -17,7 +17,7 @@ from .solver import solve
 
 SIDES = ("l", "u", "lb", "ub")
 TOL = 1e-9  # of the program that finds the change
-MOVED = 1e-7  # a side that moves by less, relative to its size, stays: ten times what the default tolerance allows
+MOVED = 1e-7  # a side that would move by less, relative to its size, is kept: ten times the default tolerance
 
 
 class Shift(NamedTuple):
