@@ -38,12 +38,7 @@ class Pairs(Structure):
     `most` rows of the kernel are computed at once.
     """
 
-    size, count, tiles, most = (
-        dimension(),
-        dimension(),
-        dimension(),
-        dimension(),
-    )  # variables, samples, tiles, wanted
+    size, count, tiles, most = (dimension(), dimension(), dimension(), dimension())  # variables, samples, tiles, wanted
     has_row = flag()
     begins, second = integers("tiles + 1"), integer()  # of the tiles, and the first one of the second row
     u, F, lower, upper = floats("size"), floats("size"), floats("size"), floats("size")
