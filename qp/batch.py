@@ -183,7 +183,7 @@ def solve_many(
     ----------
     P, q, A, l, u, lb, ub
         As in `QuadraticProgram`, shared by all programs; or with a leading axis of length k, as q of shape (k, n) and
-        P of shape (k, n, n).  A `LowRank` or a `KernelMatrix` is converted to a dense array.
+        P of shape (k, n, n).  A `LowRank` or a `KernelMatrix` is rounded to a dense array.
     warm_start : Solutions, optional
         Answers to k programs of this shape; each program starts near its answer.
     tol, max_iter, ...

@@ -45,7 +45,7 @@ class SetUpOnce(abc.ABC):
     program: Any
     settings: Settings
     setup_time: float
-    _is_stale = True  # set while parts are changed: where that was interrupted, the next use sets up anew
+    _is_stale = True  # set while parts are changed: after an interruption the next use sets up again
     at_work: threading.RLock  # held by the thread that works with the solver, which has one memory for its work
 
     @classmethod

@@ -229,7 +229,7 @@ def progress() -> Iterator[Callable[..., None]]:
     with tqdm(file=sys.stderr, dynamic_ncols=True, smoothing=0.0, leave=False) as bar:
 
         def show(done: int, of: int, text: str = "") -> None:
-            if bar.total != of:  # what an earlier call has done is no measure of the speed of this one
+            if bar.total != of:  # the work of an earlier call does not measure this one's speed
                 bar.initial = done
                 bar.reset(total=of)
                 bar.n = done

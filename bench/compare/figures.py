@@ -20,7 +20,7 @@ SETS = {
 NAMED = {"clarabel": "Clarabel", "piqp": "PIQP"}  # peers with a column of their own
 OTHERS = {"highspy": "HiGHS", "ecos": "ECOS", "qoco": "QOCO", "libsvm": "LIBSVM", "qtqp": "QTQP", "daqp": "DAQP"}
 PEERS = NAMED | OTHERS
-FASTER = 1.05  # a peer is told where our time is at least so many times its own
+FASTER = 1.05  # a peer is listed if our time is at least so many times its own
 BEGIN, END = "<!-- written by `centralpath figures` -->\n", "<!-- end -->\n"
 
 

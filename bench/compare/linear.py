@@ -34,7 +34,7 @@ HEADER = markdown_heads(
     " | default gap"
 )
 RUNS, LONG_ENOUGH = 10, 1.0  # fits, and seconds, after which a time is not measured again
-MOST_FACTORED = 2000  # features up to which newton-cholesky is asked
+MOST_FACTORED = 2000  # features up to which newton-cholesky runs
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ NAN = math.nan
 class Measurement:
     """Measurement of one solver on one program in one form."""
 
-    # program, group, size, solver, form: what was asked of whom; see `bench.programs.catalogue.Case`
+    # program, group, size, solver, form: the task; see `bench.programs.catalogue.Case`
     program: str
     group: str
     size: int
@@ -68,7 +68,7 @@ class Measurement:
 class Record:
     """Record of a comparison: `save` it after every measurement, `resume` it if its file exists."""
 
-    settings: dict[str, Any]  # set, sizes, tol, limit, threads, ...: a record is resumed only with the same
+    settings: dict[str, Any]  # set, sizes, tol, limit, threads, ...: a record is resumed only with equal ones
     versions: dict[str, str | None]  # of every solver and of numpy, scipy, numba; our own has a digest of the sources
     machine: dict[str, Any]  # processor, cores, memory, system
     missing: list[str] = field(default_factory=list)  # solvers that are not installed

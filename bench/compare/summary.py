@@ -87,7 +87,7 @@ class Summary:
     """Counts and means of one solver over the programs that it takes, and our means over these programs."""
 
     solver: str
-    # taken, solved, wrong, failed: programs; wrong are answers that claim what does not verify
+    # taken, solved, wrong, failed: programs; wrong are answers whose claim does not verify
     taken: int
     solved: int
     wrong: int

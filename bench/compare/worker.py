@@ -132,7 +132,7 @@ def _first_answer(solver: str, threads: int) -> float:
 
     if solver == "centralpath":
         qp.solve(np.eye(2), [-1.0, -1.0], A=[[1.0, -1.0]], l=0.0, u=0.0, lb=0.0, ub=0.5)
-    elif ":" not in solver:  # the same, which everyone takes: the dual of a support vector machine
+    elif ":" not in solver:  # this program as the dual of a support vector machine, which everyone takes
         program = qp.QuadraticProgram(np.eye(2), [-1.0, -1.0], [[1.0, -1.0]], 0.0, 0.0, 0.0, 0.5)
         if solver in peers.BATCHES:
             many.measure(solver, program, 1e-8)

@@ -26,7 +26,7 @@ class Newsgroups:
     groups: np.ndarray
     # whether it belongs to the earlier part of the split
     is_train: np.ndarray
-    # subjects, bodies: the header's subject line, and what follows the header
+    # subjects, bodies: the header's subject line, and the text after the header
     subjects: list[str]
     bodies: list[str]
 

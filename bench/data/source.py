@@ -25,7 +25,7 @@ class Source:
     path: str
     # where it is published
     address: str
-    # what it is, for messages
+    # its name in messages
     what: str
 
 

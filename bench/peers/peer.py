@@ -42,8 +42,8 @@ class Asked(NamedTuple):
     """Program in the solver's own form; the translation is not timed."""
 
     setup: Callable[[], Any]  # returns the solver, set up
-    solve: Callable[[Any], Any]  # of the solver; what it returns is for `read`
-    # of the solver and what `solve` returned: the solver's word, which `STATUSES` translates, its iterations, and the
+    solve: Callable[[Any], Any]  # of the solver; its result is for `read`
+    # of the solver and the result of `solve`: the solver's word, which `STATUSES` translates, its iterations, and the
     # point in the project's signs
     read: Callable[[Any, Any], tuple[str, int, Point]]
     # gives the solver another linear objective c, or sides b of rows that are all equalities
@@ -57,12 +57,12 @@ Adapter = Callable[[Any, dict[str, Any]], Any]
 class Peer:
     """A reference solver."""
 
-    ask: Adapter  # the adapter: of a program and the settings what is `Asked`, or already the `Answer`
-    # name, package, distribution: of the adapter, of what is imported, and of what is installed
+    ask: Adapter  # the adapter: maps a program and the settings to `Asked`, or already to the `Answer`
+    # name, package, distribution: names of the adapter, of the import and of the installed distribution
     name: str
     package: str
     distribution: str
-    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that is asked for small programs and batches alone
+    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that runs on small programs and batches alone
     takes: tuple[str, ...]
     tolerances: dict[str, float]  # the solver's tolerances and the least value of each
     # time_limit, threads: the names of these settings; those that know no time limit (ecos, cvxopt, qoco, piqp, qtqp,

@@ -167,7 +167,7 @@ def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     def read(solver: Any, _: Any) -> Any:
         word, info = solver.getModelStatus().name, solver.getInfo()
         counts = (info.qp_iteration_count, info.simplex_iteration_count, info.ipm_iteration_count)
-        iterations = sum(max(count, 0) for count in counts)  # -1 is what did not run
+        iterations = sum(max(count, 0) for count in counts)  # -1: did not run
         return word, iterations, _highs_point(solver, word, form, rows, split)
 
     return Asked(setup, lambda solver: solver.run(), read)

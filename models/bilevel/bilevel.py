@@ -88,20 +88,20 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     fixed, step 2 moves the means as far from the hyperplane as (4.19) allows, and the objective never increases
     (Theorem 4.1).  In the paper the radii phi + nu are given in both.  Here step 2 chooses nu at least cost, and with a
     finite C_3 step 1 chooses it, too: the means go on in their directions, a product of nu and w whose convex part is
-    linearized (`models.programs.bilevel`), so that the answer is stationary in nu as well.  Where Omega has a zero
+    linearized (`models.bilevel.radii`), so that the answer is stationary in nu as well.  Where Omega has a zero
     variance, mu = t.
 
     Parameters
     ----------
     prior : GenerativePrior, optional
         t_i, Omega_i and Sigma_i. By default `GenerativePrior.from_samples` of the training data, which are then used
-            twice, and the classifier lies between a support vector machine and the linear discriminant.
+        twice, and the classifier lies between a support vector machine and the linear discriminant.
         A prior is in the units of X: Sigma = I says that every feature varies by 1 within a class.
     beta : float or pair of float, optional
         Number of standard deviations between the means and the hyperplane; zero only with C2 = inf.  A pair, the class
-            of the smaller label first, weighs the classes' errors differently.  By default 0.9 times
-            `GenerativePrior.largest_beta` of `prior`, but 0.2 without a prior and if that is zero or infinite; a small
-            beta leaves the prior without effect.  `models.bilevel.elliptical` computes beta and phi from probabilities.
+        of the smaller label first, weighs the classes' errors differently.  By default 0.9 times
+        `GenerativePrior.largest_beta` of `prior`, but 0.2 without a prior and if that is zero or infinite; a small
+        beta leaves the prior without effect.  `models.bilevel.elliptical` computes beta and phi from probabilities.
     phi
         Largest distance of the means from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 3.0, inf
@@ -116,10 +116,10 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     solver_tol
         Tolerance of the cone programs.
     verbose
-        1 prints a line a round, 2 also the iterations of its cone programs.
+        1 prints a line for each round, 2 also the iterations of its cone programs.
     n_init
         Number of starts of the alternation: the first from the means t, the others from means at the distance phi from
-            t that are farthest from a hyperplane of random direction.  The best answer is kept.
+        t that are farthest from a hyperplane of random direction.  The best answer is kept.
     random_state : None, int or generator
         Seed of the directions.
 
@@ -295,7 +295,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if run is None:
                 continue
             if step.free and (run.point.zeta[run.point.nu == 0.0] > NO_SLACK).any():
-                # zeta and nu are two ways to the same end, and from here the other one may be the better
+                # zeta and nu can replace each other, and from here the other one may be better
                 w, b, hard = run.point.w, run.point.b, replace(constants, C2=math.inf)
                 mu, nu = farthest_means(self.prior_, hard, w, b, np.full(2, math.inf))
                 other = self._alternate_from(mu, Directions.of(self.prior_, w, nu), step, samples, constants, True)
@@ -354,7 +354,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if best is not None and move is not None and not point.objective < best.objective:
                 kappa = step.multipliers(solution) * move.reach
                 settled = radii_missed(constants, kappa, best.nu) <= MISSED * constants.C3
-                break  # the same hyperplane again, to the engine's tolerance
+                break  # the hyperplane is unchanged up to the engine's tolerance
             way = np.linalg.norm(moved - mu, axis=1)
             if step.free:  # where the cone of gain_i is tight moves with w, too
                 way += np.linalg.norm(w - best.w if best is not None else w)
@@ -364,7 +364,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             trace.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
             idle = step.multipliers(solution) * way <= self.solver_tol
             mu, move = moved, Directions.of(prior, w, nu)
-            # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
+            # if no multiplier holds the means, the answer of step 1 does not change (Lemma A.3)
             settled = change <= self.tol or bool(idle.all())
             if settled:
                 break

@@ -41,7 +41,7 @@ class Certificate:
     # gamma, kappa: shape (2,): of (4.8) and (4.9), and of (4.7)
     gamma: np.ndarray
     kappa: np.ndarray
-    stationarity: float  # length of w / |w| less what the multipliers make of it
+    stationarity: float  # norm of w / |w| minus its combination by the multipliers
     balance: float  # |sum alpha_i y_i + sum gamma_i s_i|
     means: float  # the greater length of gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i)
     infeasibility: float  # by how much the worst hard constraint is missed
@@ -62,8 +62,8 @@ def certify(
         raise ProgramError("w is zero, where the constraints (4.8) and (4.9) have no gradient: nothing is certified")
     y, s, reach = samples.y, np.array(SIDES), np.array([Omega.length(w) for Omega in prior.Omega])
     length, betas = float(np.linalg.norm(w)), constants.betas
-    grown = nu > ACTIVE  # C_3 = kappa_i is asked for as well; elsewhere kappa_i may not be above it
-    # the surplus of every constraint, and the gradients by (w, b) and those nu_i
+    grown = nu > ACTIVE  # here C_3 = kappa_i is required, elsewhere kappa_i <= C_3
+    # the surplus of every constraint, and the gradients in (w, b) and in grown nu_i
     margins = y * (samples.X @ w + b) - 1.0
     gradients, surplus = np.zeros((2, w.size + 3)), np.zeros(2)
     for i, Sigma in enumerate(prior.Sigma):

@@ -18,7 +18,7 @@ def parallel_error(m: int, gamma: float, explained_radius: float, delta: float) 
     r"""Return the bound of Theorem 3 of Sun and DeJong: the error of a hyperplane that obeys its explanations.
 
     h = floor(64.5 R_V^2 / gamma^2) in `margin_error`, with R_V the radius of a ball around zero that holds all
-    explained examples and ||u|| = 1.  The parallel constraints f(x) = f(v) must hold; see `large_margin_dimension`.
+    explained examples; ||u|| = 1.  The parallel constraints f(x) = f(v) must hold; see `large_margin_dimension`.
 
     Examples
     --------
@@ -59,8 +59,8 @@ def explained_error(
         D, for ||u|| = 1.
     Delta : float or array_like, optional
         The theorem fixes Delta before the sample is drawn.  Several values, fixed before, share delta equally, and the
-            best is taken.  The default is `best_embedding`, which depends on D and so on the sample: the number of
-            section 3.4, but not a bound that the theorem proves; `details` says which.
+        best is taken.  The default is `best_embedding`, which depends on D and so on the sample: the number of
+        section 3.4, but not a bound that the theorem proves; `details` says which.
 
     Examples
     --------

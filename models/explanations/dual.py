@@ -128,7 +128,7 @@ class ExplainedMachine:
     width: float
     # of the engine, or passes of descent
     iterations: int
-    # the engine's answer, or that of descent
+    # the answer of the engine or of descent
     solution: qp.Solution | Answer
 
     def program(self) -> qp.QuadraticProgram:

@@ -25,7 +25,7 @@ class EmbeddedKernel:
     Parameters
     ----------
     Delta : float
-        Positive length of the own coordinates.
+        Positive length of the coordinate that each explained example has of its own.
     kernel : callable, optional
         k, of two matrices of samples; the inner product by default.
 

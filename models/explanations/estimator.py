@@ -53,12 +53,12 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         The confidence in the explanations: 0 is the plain support vector machine, ``inf`` perfect explanations.
         "cv" is the paper's rule: as |lambda| <= Q, a geometric series around the mean alpha of the plain machine, by
         five-fold cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.  If a
-            class has one distinct sample, no comparison is possible, and Q is the middle of the series.
+        class has one distinct sample, no comparison is possible, and Q is the middle of the series.
     penalty
         Penalty of delta: its sum, or its sum of squares.
     kernel
         As in `models.SVC`, without "precomputed".  A feature that is left out is 0, or the attribute `absent` of a
-            callable that has one, as `models.MismatchKernel`.
+        callable that has one, as `models.MismatchKernel`.
     explain : callable, optional
         Returns the explanations from X and y if `fit` gets none, as inside pipelines and searches.
     Q_series : array_like, optional
@@ -66,11 +66,11 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         candidate, and the choice where no other does better.
     cv : int or iterable of (train, test)
         For "cv", the number of folds of distinct samples: equal samples with equal explanations are in one fold, since
-            a copy among the training samples would reveal the one held out.  Neither copies in place of weights nor the
-            order of the samples change the folds.  Or the indices of each fold's samples.
+        a copy among the training samples would reveal the one held out.  Neither copies in place of weights nor the
+        order of the samples change the folds.  Or the indices of each fold's samples.
     scoring
         Score for "cv": the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), with 0 for 0 / 0, of the second
-            class if there are two, else the mean over all classes.
+        class if there are two, else the mean over all classes.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ class GaussianFeatures(Features):
         seen = ~np.isnan(X)
         known = np.where(seen, X, 0.0)
         weight = responsibilities.T @ seen
-        own = weight > 0.0  # a class of which a feature was never seen has the distribution of all classes
+        own = weight > 0.0  # without samples of a feature, a class has the distribution of all classes
         mean = np.divide(responsibilities.T @ known, weight, out=np.zeros_like(weight), where=own)
         square = np.array([r @ np.where(seen, X - m, 0.0) ** 2 for r, m in zip(responsibilities.T, mean)])
         total = weight.sum(axis=0)
@@ -247,7 +247,7 @@ class HistogramFeatures(FeatureByFeature):
         wanted = 3.49 * _spread(x, weights.sum(axis=1)) * max(weights.sum(), 1.0) ** (-1.0 / 3.0)
         bins = int(np.clip(np.ceil((high - low) / wanted), 1, MOST_BINS)) if wanted > 0.0 else 1
         width = (high - low) / bins if high > low else 1.0
-        counts = np.zeros((bins + 1, weights.shape[1]))  # the last stands for what is beyond the range
+        counts = np.zeros((bins + 1, weights.shape[1]))  # the last bin is beyond the range
         np.add.at(counts, self._bins(x, low, width, bins), weights)
         smoothed = counts + self.alpha
         return low, width, np.log(smoothed) - np.log((smoothed[:-1].sum(axis=0)) * width)

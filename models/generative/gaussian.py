@@ -35,7 +35,7 @@ class DiscriminantParameters(PriorParameters):
     ----------
     covariance
         The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S the estimate of "full", which
-            maximizes the likelihood among the multiples of I.
+        maximizes the likelihood among the multiples of I.
     divisor
         The scatter is divided by n, or by n - K; only without `mean_prior` and `covariance_prior`.
     shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
@@ -143,7 +143,7 @@ class NormalDiscriminant(GenerativeClassifier):
             The label of the new class, not yet in `classes_`.
         sample_weight : array_like, shape (samples,), optional
         prior : float, optional
-            Prior probability of the new class, needed if priors were given; the others are scaled by 1 - prior.
+            Prior of the new class, needed if priors were given as numbers; the others are scaled by 1 - prior.
         """
         X = self._matrix_to_predict(X)
         self._check_fields()

@@ -28,7 +28,7 @@ class PriorParameters(IterationParameters):
         Expectation maximization, used where labels or entries are missing, ends when a step raises its objective by
         less, relatively.
     max_iter
-        The most steps of expectation maximization.
+        Maximum number of steps of expectation maximization.
     verbose
         1 prints a line for each step of expectation maximization.
 

@@ -98,7 +98,7 @@ def _radii(roots: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
 
 
 def mean_program(slope: np.ndarray, radius: float) -> socp.ConeProgram:
-    """Return step 2 in v, slope = s_i R_i w:  max slope'v / ||slope||  s.t.  ||v|| <= radius."""
+    """Return the program of step 2 in v, slope = s_i R_i w:  max slope'v / ||slope||  s.t.  ||v|| <= radius."""
     p = socp.Blocks(v=slope.size)
     p.minimize(v=-slope / np.linalg.norm(slope))
     p.cone(radius=radius, v=1.0)

@@ -48,7 +48,7 @@ def explained_dual(
 def rationale_program(
     X: Any, y: np.ndarray, C: np.ndarray, V: Any, owner: np.ndarray, Q: np.ndarray, mu: float
 ) -> qp.Blocks:
-    """Return the machine with annotators' rationales (Zaidan, Eisner and Piatko 2007): v_j is x_o(j) without one.
+    """Return the program with annotators' rationales (Zaidan, Eisner and Piatko 2007): v_j is x_o(j) without one.
 
     Without the words that an annotator underlined, the margin should fall by mu, at the price Q_j:
 

@@ -11,7 +11,7 @@ import socp
 
 
 def minimax_program(d: np.ndarray, roots: Sequence[Any]) -> socp.Blocks:
-    """Return the minimax probability machine (Lanckriet, El Ghaoui, Bhattacharyya and Jordan 2002).
+    """Return the program of the minimax probability machine (Lanckriet, El Ghaoui, Bhattacharyya and Jordan 2002).
 
     Of all distributions with means mu_i and covariances Sigma_i = R_i'R_i, d = mu_2 - mu_1,
 

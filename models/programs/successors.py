@@ -40,7 +40,7 @@ class Region(NamedTuple):
 
 
 def knowledge_program(X: Any, y: np.ndarray, C: np.ndarray, regions: Sequence[Region], Q: float) -> qp.Blocks:
-    """Return the machine with polyhedral knowledge (Fung, Mangasarian and Shavlik 2002), regions at the price Q.
+    """Return the program with polyhedral knowledge (Fung, Mangasarian and Shavlik 2002), regions at the price Q.
 
     All x with D x <= d belong to the side s: some u >= 0 has D'u = -s w and s b - d'u >= 1.
 

@@ -51,7 +51,7 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     tol
         L-BFGS ends when no entry of the gradient exceeds this in magnitude.
     verbose
-        1 prints a line a step; 2 also the iterations of the model of maximum likelihood.
+        1 prints a line for each step; 2 also the iterations of the maximum likelihood model.
 
     Attributes
     ----------

@@ -70,12 +70,12 @@ class LargeMarginHMM(SequenceClassifier):
         Maximum number of alignments, or of passes of the perceptron over all sequences.
     tol
         Relative decrease of the objective at which the alignments end; the perceptron ends after a pass without
-            mistakes.
+        mistakes.
     random_state : None, int or Generator
         Seed of the maximum likelihood models and of the perceptron's order.
     verbose
-        1 prints a line an alignment; 2 also the iterations of the models of maximum likelihood and a line a cutting
-        plane; 3 also the iterations of the quadratic programs.
+        1 prints a line for each alignment; 2 also the iterations of the maximum likelihood models and a line for each
+        cutting plane; 3 also the iterations of the quadratic programs.
 
     Attributes
     ----------

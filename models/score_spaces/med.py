@@ -35,7 +35,7 @@ class Discrimination:
     weights: np.ndarray  # shape (features,): E[w] = sum_t s_t lambda_t f_t
     objective: float  # of the dual
     gap: float  # how far at most it is from the best
-    iterations: int  # quadratic programs, of which the last are
+    iterations: int  # number of quadratic programs; the last one follows
     program: qp.QuadraticProgram
     solution: qp.Solution
 

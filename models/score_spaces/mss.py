@@ -79,8 +79,8 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     ----------
     model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
         Template.  A copy is fitted to all samples first and copied for each machine (or, with ``per_class``, copies are
-            fitted to each side's samples).  Start and length of this EM are the model's own parameters.  None means
-                `DiscreteHMM()`.
+        fitted to each side's samples).  Start and length of this EM are the model's own parameters.  None means
+        `DiscreteHMM()`.
     a, c
         Parameters of the margins' prior, as in `MEDClassifier`; the paper's values.
     xi
@@ -97,19 +97,19 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         Relative change of the objective at which the rounds end (with "exact").
     n_init
         Number of starts of the model, by its own seed first and then by seeds drawn with it; each machine keeps the
-            start with the least objective.  Of 24 fits of two states, 4 had an accuracy from .52 to .74 with one start,
-            none below .9 with three.
+        start with the least objective.  Of 24 fits of two states, 4 had an accuracy from .52 to .74 with one start,
+        none below .9 with three.
     random_state : None, int or Generator
         Seed of the sampler; the model has its own.
     verbose
         1 prints a line for each round, 2 also for each quadratic program, 3 also the programs' iterations.  The model
-            has its own verbosity.
+        has its own verbosity.
 
     Attributes
     ----------
     models_ : list
         The learned models, one for each machine; with ``per_class`` two, the negative side's first.  Two classes have
-            one machine, whose positive side is the second class; otherwise there is one for each class or pair.
+        one machine, whose positive side is the second class; otherwise there is one for each class or pair.
     coef_, intercept_ : arrays, shapes (machines, statistics), (machines,)
         The weights of eq. 22, for the statistics that `transform` returns.
     multipliers_, expected_margins_ : arrays, shape (machines, samples)
@@ -198,7 +198,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         self.n_iter_ = max(one.objectives.size for one in found)
         self.program_, self.solution_ = found[-1].discrimination.program, found[-1].discrimination.solution
 
-    # -- what is asked of the fitted space
+    # -- methods of the fitted space
 
     def transform(self, X: Any) -> np.ndarray:
         """Return E[phi] of every sample under each model, side by side, shape (samples, features): Algorithm 2."""

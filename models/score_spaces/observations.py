@@ -26,7 +26,7 @@ class SequenceClassifier(Classifier, IterationParameters, SeedParameters):
         Number of symbols; if None, the largest symbol in `fit` plus one.
     observations
         Whether X holds sequences of symbols or of real vectors.  Each coordinate of vectors is first centred and scaled
-            by the mean and standard deviation of the training samples.
+        by the mean and standard deviation of the training samples.
     pseudocount
         Pseudocount of the maximum likelihood models, as in `DiscreteHMM`; above zero, so that logarithms are finite.
 

@@ -221,7 +221,7 @@ class FreeEnergyScore(ScoreSpace):
         parts = [found.starts * _log(model.startprob_), found.transitions * _log(model.transmat_)]
         if isinstance(model, DiscreteHMM):
             parts.append(found.emissions * _log(model.emissionprob_))
-        else:  # the expected log densities of what is seen, by state and coordinate
+        else:  # expected log densities of the observations, by state and coordinate
             variances, (n, _, squares) = model.covariances_, _central(found.emissions, model)
             parts.append(-0.5 * (n * np.log(2.0 * np.pi * variances) + squares / variances))
         return _columns([*parts, -found.starts * _log(found.starts), -found.chain_logs])
@@ -252,7 +252,7 @@ class SufficientStatistics(ScoreSpace):
     n_ij counts the transitions and n_ik how often state i emits k.  The hats are the chain estimated from the sample
     alone, the shares of its expected counts; the model's own parameters do not enter.  With normal emissions n_ik is
     replaced by the sums of f(x) in each state (f as in `GaussianHMM`), without a hat.  For a topic model the features
-    are how many words come from each topic, and how often each word does.
+    are how many words come from each topic, and how often each word comes from each topic.
 
     Examples
     --------

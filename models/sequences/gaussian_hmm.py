@@ -13,8 +13,8 @@ from ..numerics import recursions
 from .hmm import ChainParameters, HiddenMarkovModel
 from .sequences import Sequences, as_vectors
 
-NEAR = 0.1  # the means' distance from that of all observations at a near-uniform start, in standard deviations
-FAR = -1e300  # the log density of what is too far away for a double
+NEAR = 0.1  # distance of the means from the overall mean at a near-uniform start, in standard deviations
+FAR = -1e300  # the log density of vectors too far away for a double
 
 
 @parameters
@@ -34,8 +34,8 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         The least variance, as a share of the variance of all observations.
     init
         Start of EM: the chain as in `DiscreteHMM`, and the variances of all observations in every state.  The means
-            are means of clusters (k-means++), or at a "near_uniform" start the mean of all observations plus a tenth of
-            their standard deviation times normal variables.
+        are means of clusters (k-means++), or at a "near_uniform" start the mean of all observations plus a tenth of
+        their standard deviation times normal variables.
 
     Attributes
     ----------

@@ -113,7 +113,7 @@ class HiddenMarkovModel(Estimator):
     startprob_: np.ndarray
     transmat_: np.ndarray
 
-    # -- what a subclass gives
+    # -- methods of a subclass
 
     def _batch(self, sequences: Any) -> Sequences:
         """Return the sequences, checked against the parameters if there are any."""
@@ -310,7 +310,7 @@ class HiddenMarkovModel(Estimator):
             raise ValueError(f"startprob must have n_states = {self.n_states} entries, but {start.size} came")
         return start.size
 
-    # -- what is asked of a fitted model
+    # -- methods of a fitted model
 
     def score_samples(self, sequences: Any) -> np.ndarray:
         """Return log P(x) of every sequence, shape (sequences,); -inf if x is impossible under the model."""

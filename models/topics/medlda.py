@@ -51,7 +51,7 @@ class MedLDA(Classifier, TopicParameters):
     tol
         Relative change of the objective at which the rounds end.
     verbose
-        1 prints a line a round; 2 also the iterations of the first topics and of every quadratic program.
+        1 prints a line for each round; 2 also the iterations of the first topics and of every quadratic program.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     learn_prior
         Whether alpha is fitted, too (Minka's fixed point).
     max_iter
-        EM iterations.
+        Maximum number of EM iterations.
     tol
         EM stops when an iteration gains no more than this for a word.
 
@@ -69,7 +69,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     objectives_ : array
         The bound (with the prior of beta) after each iteration.
     n_iter_ : int
-        EM iterations.
+        Number of EM iterations.
     converged_ : bool
         Whether the objective settled before `max_iter`.
 
@@ -224,7 +224,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
             topic_inference.sample_topics(owner, entry, weights, prior, uniforms, topic, in_document, into)
         return sums / sweeps
 
-    # -- what is asked of a fitted model
+    # -- methods of a fitted model
 
     def _documents(self, X: Any) -> sp.csr_array:
         return self._counts(self._matrix_to_predict(X))

@@ -22,7 +22,7 @@ class Graph:
     ----------
     neighbours : mapping
         Neighbours of each node: a dictionary of lists, sets or dictionaries, or a networkx graph.  A link leads both
-            ways, whichever node names the other.
+        ways, whichever node names the other.
 
     Examples
     --------

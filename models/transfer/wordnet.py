@@ -1,7 +1,7 @@
 """WordNet as an ontology: semantic distance between words and a label (Epshteyn and DeJong 2006, section 2).
 
 Words are joined to their senses, the synsets, and synsets to each other: is-a, part-of, and every other relation of
-WordNet between nouns.  The distance of two words is the number of links on the shortest path
+WordNet between nouns (or verbs, if chosen).  The distance of two words is the number of links on the shortest path
 
     word - synset - ... - synset - word,
 
@@ -133,7 +133,7 @@ class WordNet:
         -------
         array of int, shape (words,)
             0 for the label's own words in any form, 2 for their synonyms, and so on; `models.UNREACHABLE`, which
-                is -1, for words that are unknown or have no path.
+            is -1, for words that are unknown or have no path.
 
         Raises
         ------

@@ -141,7 +141,7 @@ def lots_of(programs: ConePrograms, settings: Settings) -> list[ConeLot]:
         kinds = side_by_side(kinds, rows.codes)
     for chosen in alike(kinds, programs.k):
         singles, slots = rows.bounds_of(chosen[0])
-        pairs = np.flatnonzero(np.diff(slots // 2) == 0)  # an upper bound beside a lower one
+        pairs = np.flatnonzero(np.diff(slots // 2) == 0)  # an upper bound next to a lower one
         h, values = (rows_at(array, chosen)[:, singles] for array in (programs.h, rows.values))
         bounds = h / values
         equal = alike(bounds[:, pairs] == bounds[:, pairs + 1], chosen.size) if pairs.size else [slice(None)]

@@ -53,7 +53,7 @@ class Shape(NamedTuple):
     Attributes
     ----------
     equal, lower, upper, bound : arrays of bool, shape (m + n,)
-        True where a row or variable has equal sides, a finite lower side, a finite upper side, and a test of its own.
+        True where a row or variable has equal sides, a finite lower side, a finite upper side, a scale of its own.
     spans : Spans
     cone_start : array of int
         Second-order cone k has the rows cone_start[k]:cone_start[k + 1].
@@ -181,9 +181,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
         if live == 0:
             return steps
         if warm:
-            measure(
-                w
-            )  # once more: in the other lanes it finds the same, but for rounding where a program has just come
+            measure(w)  # again: in other lanes results are equal, up to rounding where a program was just loaded
             for lane in range(LANES):
                 if w.fresh[lane] > 0.0:
                     fill(batch, w, lane, who[lane])
@@ -208,7 +206,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
-    # a ray must be small beside its slope, and beside the data times its size in the caller's units
+    # a ray must be small compared with its slope, and with the data times its size in the caller's units
     tol, p, ray_P, ray_rows = w.tol_infeasible, w.who[lane], w.ray_P[lane], w.ray_rows[lane]
     if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
         y, z, A = 0.0, 0.0, norm_within(batch.A[min(p, batch.A.shape[0] - 1)], 0, batch.A.shape[1])

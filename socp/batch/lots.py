@@ -69,7 +69,7 @@ def solve_batch(
 
         return alone
 
-    with blas_threads(1) if left.size else contextlib.nullcontext():  # of which sums depend on the number
+    with blas_threads(1) if left.size else contextlib.nullcontext():  # sums depend on the number of threads
         watch.work(left.tolist(), worker, settings.threads)
     if watch.reason is not None:
         many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason

@@ -71,7 +71,7 @@ def solve_many(
     ----------
     c, G, h, cones, A, b, P
         As in `ConeProgram`, shared by all programs; or, except for the cones, with a leading axis of length k, as c of
-        shape (k, n) and G of shape (k, m, n).  A `LowRank` P is converted to a dense array.
+        shape (k, n) and G of shape (k, m, n).  A `LowRank` P is rounded to a dense array.
     tol, max_iter, ...
         The settings, each as in `Settings`.
 

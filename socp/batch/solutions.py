@@ -43,7 +43,7 @@ class Answers(KeepsProgram, Generic[One]):
     linearize: ClassVar[Any]  # the functions that linearize the conditions at one answer, and at all
     linearize_many: ClassVar[Any]
     _kept = "_programs"
-    _programs: Any = None  # what has `program(i)`, for derivatives
+    _programs: Any = None  # an object with `program(i)`, for derivatives
     status: np.ndarray
     x: np.ndarray
     y: np.ndarray

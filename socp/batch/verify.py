@@ -66,7 +66,7 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
     for i in range(begin, end):
         l, u = batch.l[min(i, batch.l.shape[0] - 1)], batch.u[min(i, batch.u.shape[0] - 1)]
         q, x, y = batch.q[min(i, batch.q.shape[0] - 1)], batch.x[i], batch.y[i]
-        for k in range(p, m):  # rows of orthants have no multiplier below zero, those of bounds that of their variable
+        for k in range(p, m):  # multipliers of orthants are >= 0; a row that is a bound has its variable's
             if w.orthant[k - p] and y[k] < 0.0:
                 y[k] = 0.0
         for k in range(w.singles.size):

@@ -25,7 +25,7 @@ from ..linalg.vectors import dot_within, norm_within
 from .saddle import PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
 from .sides import Sides, begin_at, project, reflect
 
-SAME = 1e-10  # relative difference of points that have the same factors, or are one, and of residuals that are none
+SAME = 1e-10  # relative difference of points that share factors or count as equal, and of residuals that count as zero
 ON_PATH = 1e-12  # residual of a point of the path, relative to the data, at which Newton's method ends
 
 
@@ -328,7 +328,7 @@ def correct(w: Conditions, i: int) -> None:
     left, image = w.left_x, w.image
     if f < n:
         multiply(w, i, step, dual)
-    for g in range(f, n):  # what stationarity leaves
+    for g in range(f, n):  # residual of stationarity
         dual[m + columns[g]] = left[columns[g]] - image[columns[g]]
     left = w.left_v
     for j in range(w.r):

@@ -77,7 +77,7 @@ class Saddle:
         self.F, self._given = np.full(n, np.inf) if F is None else F, B
         fixed = np.flatnonzero(self.F == 0.0)
         self._set_up(E, fixed)
-        if fixed.size and not self.is_regular:  # the multipliers of bounds are part of what has least norm
+        if fixed.size and not self.is_regular:  # the vector of least norm includes the multipliers of bounds
             self._set_up(E, fixed[:0])
 
     def _set_up(self, E: np.ndarray, fixed: np.ndarray) -> None:

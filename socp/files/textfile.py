@@ -18,7 +18,7 @@ from ..problem.checks import ProgramError
 MAX_BYTES = 2**29
 """Bytes that a reader takes from one file by default, counted after decompression."""
 BLOCK = 2**20  # bytes decompressed at once; a line may not be longer
-UNMENTIONED = 10**6  # rows and columns that a file may declare and not speak of, beside those that its size allows
+UNMENTIONED = 10**6  # rows and columns that a file may declare without entries, beyond those that its size allows
 
 
 def check_ending(path: str | Path, *endings: str) -> None:

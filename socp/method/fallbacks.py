@@ -36,7 +36,7 @@ class Fallbacks:
 
     def __init__(self, state: State, settings: Settings) -> None:
         self.state, self.settings, self.plan = state, settings, state.plan
-        self._robust: State | None = None  # the same form with another backend
+        self._robust: State | None = None  # this form with another backend
         self._other: State | None = None  # another form
 
     def improve(self, run: Run, program: ConeProgram, test: ConeTest | None) -> Run:

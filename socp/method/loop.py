@@ -46,7 +46,7 @@ from .start import start_cold, start_warm
 PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times the tolerance a ray may become a certificate, which has no part in s, and a bound is near
-FAR_RAY = RAY * RAY  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
+FAR_RAY = RAY * RAY  # the limit where kappa > tau: the KKT matrix has a better direction near the ray
 RECORDS = 60  # records that a trace has room for at first
 
 # why the loop comes back
@@ -175,7 +175,7 @@ def begin(state: State) -> int:
     newton, point = state.newton, state.point
     state.started = clock()
     restart(newton.kkt)
-    newton.last_dtau = 1.0  # what the run before ended with must not change the bits of this one
+    newton.last_dtau = 1.0  # the end of the previous run must not change the bits of this run
     if state.warm:
         state.warm = start_warm(newton, point)
     if not state.warm and not start_cold(newton, point):

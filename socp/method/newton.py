@@ -307,7 +307,7 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
     newton.kappa_rhs = sigma * newton.mu - point.tau * point.kappa - newton.dtau * newton.dkappa
     corrector_rhs(newton, sigma, newton.rhs[size:])
     block, caller = newton.kkt.policy.block_limits, newton.kkt.policy.caller_limits
-    for k in range(3):  # what `linearize` has allowed the affine direction, at the same residuals
+    for k in range(3):  # limits that `linearize` has set for the affine direction at these residuals
         block[k], caller[k] = block[3 + k], caller[3 + k]
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:], True)
     return direction(newton, point, sigma, newton.kappa_rhs)

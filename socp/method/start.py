@@ -32,7 +32,7 @@ def start_cold(newton: Newton, point: Point) -> bool:
     n, l, ptr, c, g, weight = form.n, form.l, form.ptr, form.c, form.g, newton.lam
     first, size, linear = n + form.p, u.size, form.hessian_kind == NO_HESSIAN
     scale_far_sides(newton, weight)
-    # (., y, W z) is the first solution, (x, ., W^-1 (f - s)) the second; the same where the objective is curved
+    # (., y, W z) is the first solution, (x, ., W^-1 (f - s)) the second; both are equal if P is not zero
     for j in range(n):
         rhs[j], rhs[size + j] = -c[j], 0.0 if linear else -c[j]
     for i in range(g.size):

@@ -275,9 +275,9 @@ class BlockProgram:
 class Blocks(BlockProgram):
     r"""Cone program stated by its blocks of variables, with names for blocks and rows in place of expressions.
 
-    A term ``name=value`` of a row stands for M v, where v are the variables of the block.  A matrix is M.  A vector is
-    the column M of a block of one variable, the diagonal of M if there are as many rows as variables, else one row.  A
-    number c is M = c I, or the column of entries c of a block of one variable.  The terms of a row are added.
+    A term ``name=value`` of a row stands for M v, where v are the variables of the block.  A matrix value is M itself.
+    A vector is the column of a block of one variable, the diagonal of M if there are as many rows as variables, else
+    one row.  A number c is c I, or the constant column of a block of one variable.  The terms of a row are added.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from .checks import (
 )
 
 FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
-GLANCE = 150  # an order up to which one look at all of P is quicker than what a large one asks for
+GLANCE = 150  # order up to which one pass over all of P is quicker than the tests of a large P
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SIGNS = 4  # vectors of random signs that a factor is tested with
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
@@ -401,7 +401,7 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
             return as_symmetric(name, dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
-    full = FULL * n * n  # what it is stored as says nothing of what it is
+    full = FULL * n * n  # the format does not show how many entries are nonzero
     if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
         return as_symmetric(name, np.ascontiguousarray(matrix.toarray()))
     if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):

@@ -223,7 +223,7 @@ class Settings:
             if name not in known:
                 hint = did_you_mean(name, known)
                 raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
-        if named.get("callback") is None:  # what it refers to is not to be kept
+        if named.get("callback") is None:  # a cache would keep alive all that a callback refers to
             try:
                 return _kept(**named)
             except TypeError:  # a value that is no key is no setting, either

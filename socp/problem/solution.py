@@ -80,7 +80,7 @@ class Answer(KeepsProgram):
     """Base class of the solutions of cone programs and of quadratic programs."""
 
     status: Status
-    _linearize: Callable[[Any, float], Any] | None = None  # set by what solved the program: (answer, smoothing)
+    _linearize: Callable[[Any, float], Any] | None = None  # of (answer, smoothing); set by the solver of the program
 
     if not TYPE_CHECKING:
 
@@ -111,7 +111,7 @@ class Answer(KeepsProgram):
         """Store the seconds of setup and solve; `timings["rest"]` receives the time that is in no other part."""
         self.setup_time, self.solve_time = setup, solve
         timings = self.__dict__.get("timings")
-        if timings is not None:  # they are made of the two where nobody has asked yet
+        if timings is not None:  # else they are computed from the two at first use
             timings["rest"] += setup + solve - sum(timings.values())
 
     def _linearized(self, smoothing: float) -> Any:
