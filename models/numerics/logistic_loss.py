@@ -15,13 +15,13 @@ from ..base.rows import rows_of
 from .logistic_kernels import bend, evaluate, mix, multiply_hessian, multiply_two_class_hessian
 from .newton_minimizer import add_gram, factored, row_blocks, solve_conjugate_gradients
 
-MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
-MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
-MOST_SAMPLED = 1000  # unknowns up to which the Hessian of some of many dense samples stands for that of all:
-SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 1500  # so many an unknown, and so many at least
-LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
-FIXED, FAST = 2.0, 12  # a Hessian takes the time of two objectives, and of one more for so many unknowns a class
-LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
+MOST_DENSE = 200  # most unknowns for which the Hessian is formed and factored
+MOST_BLOCK = 300  # most unknowns of a class for which a block of the Hessian preconditions conjugate gradients
+MOST_SAMPLED = 1000  # most unknowns for which the Hessian of a part of the samples, if dense, stands for all
+SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 1500  # fewest samples in this part, per unknown and in all
+LOOSEST = 0.3  # largest relative residual of conjugate gradients, else sqrt(|g| / |first g|)
+FIXED, FAST = 2.0, 12  # of `cost`: FIXED objectives, and one more for FAST unknowns of a class
+LEAST_PENALTY = 1e-8  # penalty for separable classes, relative to the mean diagonal entry of the Hessian at 0
 
 
 class LogisticLoss:
@@ -41,7 +41,7 @@ class LogisticLoss:
         self.penalty = 0.0
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
-        self.least = 0.0  # what a direction may leave of the decrease, as a share of the objective
+        self.least = 0.0  # decrease that a direction may miss, relative to 1 + |objective|
         self.squares: Any = None
         self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
@@ -111,12 +111,12 @@ class LogisticLoss:
         P, R = np.empty(scores.shape), np.empty(scores.shape)
         evaluate(scores, self.codes, self.weights, P, R)
         share, q = 0.0, np.zeros(self.classes)
-        if self.intercept:  # (1 - e) P + e q has the sums n of Y, for the least e with which q is a distribution
+        if self.intercept:  # (P + share q) / (1 + share) has the class sums n of Y; least share with q >= 0
             n, excess = np.bincount(self.codes, self.weights, self.classes), R.sum(axis=0)
             excess = np.append(-excess, excess) if self.rows == 1 else excess
             share = max(float((excess / n).max()), 0.0)
             q = np.maximum(share * n - excess, 0.0)
-            q /= q.sum() or 1.0  # by rounding q may be 0
+            q /= q.sum() or 1.0  # rounding may leave q = 0
         entropy = mix(P, self.codes, self.weights, q, share, R)
         return entropy - 0.5 / self.penalty * float(((self.X.T @ R) ** 2).sum())
 

@@ -17,12 +17,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
-SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
-ROUNDING = 1e-13  # of a sum of many terms, relatively
+SUFFICIENT = 1e-4  # sufficient decrease, relative to the decrease that the slope predicts
+ROUNDING = 1e-13  # relative rounding error of a sum of many terms
 MOST_HALVINGS = 60
-MEMORY, SOON, PATIENCE, FRESH, SLOW, TINY = 10, 3, 6, 4, math.log(0.75), 1e-300  # of L-BFGS, see `minimize_lbfgs`
-LOOSE, CG_STEPS = 0.1, 100  # of Newton directions among its steps
-BLOCK = 128_000  # numbers of a block of rows that stays in the cache
+MEMORY, SOON, PATIENCE, FRESH, SLOW, TINY = 10, 3, 6, 4, math.log(0.75), 1e-300  # of `minimize_lbfgs`
+LOOSE, CG_STEPS = 0.1, 100  # relative residual and most steps of conjugate gradients in `minimize_lbfgs`
+BLOCK = 128_000  # numbers in a block of rows that stays in the cache
 
 Solve = Callable[[np.ndarray], np.ndarray]
 

@@ -1,4 +1,4 @@
-"""The interface of ECOS."""
+"""Interface of ECOS."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _info(solution: Solution, tol: float) -> dict[str, Any]:
         "dinfres": solution.dual_residual if solution.status is Status.DUAL_INFEASIBLE else np.nan,
         "gap": abs(primal - dual),
         "relgap": solution.gap,
-        "r0": tol,  # ECOS's word for what it asks of feasibility
+        "r0": tol,  # ECOS's name for its feasibility tolerance
         "iter": solution.iterations,
         "mi_iter": -1,
         "numerr": int(solution.status is Status.NUMERICAL_ERROR),
