@@ -122,7 +122,7 @@ class Solution(Answer):
         Raises
         ------
         ProgramError
-            The status is not "optimal", or the answer came out of a pickle, without its program.
+            The status is not "optimal", or the answer was unpickled, without its program.
 
         Notes
         -----

@@ -51,7 +51,7 @@ class ProgramTest(ConeTest):
     def residuals(
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool | str = False
     ) -> Residuals:
-        """Return the residuals of a point of the cone program; `rounding` subtracts what their evaluation may lose."""
+        """Return the residuals of a point of the cone program; `rounding` subtracts bounds on evaluation errors."""
         x, y, z = self.form.lift(self.presolved.program, x, y, z)
         return self.measure(x, y, z, rounding)
 
