@@ -31,8 +31,8 @@ Point = tuple[np.ndarray, np.ndarray, np.ndarray]
 class ProgramTest(ConeTest):
     """Stopping test of points of the cone program on the quadratic program's own data.
 
-    There a row has one multiplier, not two, and fixed variables have multipliers; a point may pass the test of the cone
-    program and fail this one.
+    In the quadratic program a row has one multiplier, not two, and fixed variables have multipliers; a point may pass
+    the test of the cone program and fail this one.
 
     Parameters
     ----------
