@@ -44,7 +44,7 @@ from .newton import (
 from .start import start_cold, start_warm
 
 PATIENCE = 15  # iterations without progress before a run gives up
-LEAST_STEP = 0.1  # least step length to which the minimum of mu limits a step
+LEAST_STEP = 0.1  # least value of the limit of step lengths by the minimum of mu
 RAY = 100.0  # factor of tol_infeasible up to which a ray is tested on the caller's data, and of tol for near bounds
 FAR_RAY = RAY * RAY  # in place of RAY for the dual ray if kappa > tau: the KKT matrix has a better ray near it
 RECORDS = 60  # records for which a new trace has room
