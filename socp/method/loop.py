@@ -261,7 +261,7 @@ def limit(state: State) -> int:
 
 @inner
 def estimate(state: State) -> None:
-    """Estimate residuals, gap and slopes of rays as the stopping test measures them, and record the iterate."""
+    """Estimate residuals, the gap, and residuals of rays as the stopping test measures them; record the iterate."""
     newton, point, form, kkt = state.newton, state.point, state.newton.form, state.newton.kkt
     tau, f, found = point.tau, form.cost_scale, state.found
     xPx, cx, gv = newton.xPx / tau**2 / f, newton.cx / tau / f, newton.gv / tau / f
