@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import expit, softmax
 
 from ..base.rows import rows_of
-from .logistic_kernels import bend, evaluate, mix, multiply_hessian, multiply_two_class_hessian
+from .logistic_kernels import bend, evaluate, evaluate_rows, mix, multiply_hessian, multiply_two_class_hessian
 from .newton_minimizer import add_gram, factored, row_blocks, solve_conjugate_gradients
 
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
@@ -90,6 +90,9 @@ class LogisticLoss:
         """Return the sum of the losses and its gradient, and write the probabilities to P; X is read once."""
         (W, b), losses, slope = self.split(theta), 0.0, np.zeros((self.rows, self.columns))
         features, R = self.X.shape[1], np.empty(P.shape)
+        if self.sparse_rows is not None and self.rows == 1:
+            losses = evaluate_rows(self.sparse_rows, self.codes, self.weights, theta, P, R, slope[0])
+            return losses, slope.ravel()
         for part in [slice(len(P))] if sp.issparse(self.X) else row_blocks(*self.X.shape):
             X = self.X if sp.issparse(self.X) else self.X[part]
             scores = np.ascontiguousarray(X @ W.T + b)
@@ -189,6 +192,23 @@ class LogisticPoint:
         """Return the gradient."""
         return self._slope + self.loss.penalties() * self.theta
 
+    def excess(self, gradient: np.ndarray, tol: float) -> float:
+        """Return an upper bound of half of g'H^-1 g, relative to the objective and 1 in units of 1 / C if that is less.
+
+        Above `tol` it is only the share of the weights.  Of H = penalty I + [X 1]'D[X 1] the second part is at least
+        what it is for the intercepts' best step t alone: g'H^-1 g <= g_b't + |g_W - H_Wb t|^2 / penalty, H_bb t = g_b.
+        """
+        loss = self.loss
+        own, unit = gradient * loss.is_weight, min(loss.penalty, 1.0) + abs(self.value)
+        bound = 0.5 * float(own @ own) / (loss.penalty * unit)
+        if bound > tol or not loss.intercept:
+            return bound
+        H = np.diag(loss.weights @ self.P) - self.P.T @ (loss.weights[:, None] * self.P)
+        step, singular = np.zeros((loss.rows, loss.columns)), loss.rows > 1  # along equal t, where g_b is 0
+        step[:, -1] = factored(H + singular)(gradient.reshape(step.shape)[:, -1])
+        rest = (gradient - self.multiply(step.ravel())) * loss.is_weight
+        return 0.5 * float(gradient @ step.ravel() + rest @ rest / loss.penalty) / unit
+
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         if self.loss.dense:
             return factored(self.hessian())(-gradient)
@@ -209,12 +229,16 @@ class LogisticPoint:
         return found
 
     def rough_inverse(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the preconditioner of conjugate gradients as a map, in a scale that is exact for the gradient."""
-        scaling, gradient = self._preconditioner(), self.gradient()
+        """Return the preconditioner of conjugate gradients as a map, the weights in a scale that is exact for theirs.
+
+        Where there are many features, that is far less than 1, and not the scale of the intercepts.
+        """
+        scaling, gradient = self._preconditioner(), self.gradient() * self.loss.is_weight
         solve = scaling if callable(scaling) else lambda r: r / scaling
-        step = solve(gradient)
+        step = solve(gradient) * self.loss.is_weight
         scale = float(gradient @ step) / (float(step @ self.multiply(step)) or 1.0)
-        return lambda r: scale * solve(r)
+        root = np.where(self.loss.is_weight, math.sqrt(scale), 1.0)
+        return lambda r: root * solve(root * r)
 
     def _preconditioner(self) -> np.ndarray | Callable[[np.ndarray], np.ndarray]:
         """The Hessian's diagonal; of few features and dense samples a factor of the mean of its diagonal blocks."""

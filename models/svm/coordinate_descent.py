@@ -198,9 +198,9 @@ class Dual:
         """w'x_i."""
         return np.asarray(self.X @ w[:-1] + self.bias * w[-1])
 
-    def measured(self, beta: np.ndarray, passes: int, tol: float = 0.0) -> Answer:
-        """The answer at beta, with both objectives."""
-        w = self.weights(beta)
+    def measured(self, beta: np.ndarray, passes: int, tol: float = 0.0, w: np.ndarray | None = None) -> Answer:
+        """The answer at beta, with both objectives; `w` is the sum of beta_i x_i where it is known but for rounding."""
+        w = self.weights(beta) if w is None else w
         return self.answer(w, beta, w, self.q - self.scores(w), passes, tol)
 
     def answer(
@@ -301,13 +301,14 @@ def solve(
         return passes >= max_iter or time.perf_counter() >= end
 
     samples, features = dual.X.shape
-    is_small = time_limit is None and samples * features <= FEW_ENTRIES and not dual.damping.any()
+    has_few_entries = samples * features <= FEW_ENTRIES
+    is_small = time_limit is None and has_few_entries and not dual.damping.any()
     is_tall = samples >= features  # whose steps look at the clock, a round of descent does not
     state, passes = None, 0
     goal = min(max(math.sqrt(tol), 1e-4), 0.1)
     while True:
         if is_tall and (passes >= A_ROUND or not is_small):
-            found = minimize_losses(dual, tol, lambda k: is_over(passes + k), history)  # noqa: B023
+            found = minimize_losses(dual, tol, lambda k: is_over(passes + k), history, best)  # noqa: B023
             passes, is_tall = passes + found.passes, False
             best = found if best is None or found.gap < best.gap else best
             best.passes = passes
@@ -317,7 +318,9 @@ def solve(
         allowed = min(A_ROUND, max_iter - passes)
         done = descend(state, goal, allowed)
         passes += done
-        answer = dual.measured(state.beta.copy(), passes, tol)
+        answer = dual.measured(state.beta.copy(), passes, tol, None if has_few_entries else state.w.copy())
+        if not has_few_entries and (answer.converged or is_over(passes)):
+            answer = dual.measured(answer.beta, passes, tol)  # without the rounding of all those sums
         is_slow = done == allowed and not answer.converged
         # before the primal is tried: where more are free than can be independent, these steps lead nowhere
         few = features + 1 if is_tall else FEW_FREE

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 STEPS = 50  # of Newton's method in a round
 PATIENCE = 5  # rounds of the proximal point method that bring nothing
 NARROWER, SLOW = 0.3, 0.3  # delta becomes so much smaller where a round leaves more than this share of the gap
+CLOSE = 0.5  # a gap up to which an answer is a better start than some of the samples
 NEAR = 0.1  # the share of the gap to which a round is solved
 FAST = 10  # products of large matrices: so many of their flops take the time of one of a matrix and a vector
 CG_STEPS = 30  # products with the Hessian that a direction takes, where it is not formed
@@ -78,13 +79,18 @@ def respond(losses: Losses, r: Floats, moved: Floats, t: float, beta: Floats, al
     return total
 
 
-def minimize_losses(dual: Dual, tol: float, is_over: Callable[[int], bool], history: list[float]) -> Answer:
+def minimize_losses(
+    dual: Dual, tol: float, is_over: Callable[[int], bool], history: list[float], known: Answer | None = None
+) -> Answer:
     """Minimize f to a relative gap of `tol`, or as far as steps get until `is_over` their number.
 
-    The values of f are appended to `history`.
+    Steps begin at the answer that is `known` if its gap is small.  The values of f are appended to `history`.
     """
-    w, beta = start(dual), np.zeros(dual.q.size)
-    width, best, gap, steps, idle = first_width(dual, w), None, math.inf, 0, 0
+    if known is None or known.gap > CLOSE:
+        w, beta, share = start(dual), np.zeros(dual.q.size), 1.0
+    else:
+        w, beta, share = known.w, known.beta, known.gap
+    width, best, gap, steps, idle = share * first_width(dual, w), None, math.inf, 0, 0
     while best is None or not (best.converged or idle == PATIENCE or is_over(steps)):
         answer = newton_steps(dual.near(beta, width), dual, w, tol, lambda k: is_over(steps + k), history)  # noqa: B023
         steps, idle = steps + answer.passes, idle + 1
