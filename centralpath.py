@@ -43,12 +43,12 @@ _specification.loader.exec_module(origin)  # type: ignore[union-attr]
 
 
 class Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds ``centralpath.qp.solver`` as the module `qp.solver`, where `qp` is ours."""
+    """Finder and loader of ``centralpath.qp.solver`` as the module `qp.solver`, if `qp` is ours."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """None is for others to find: what is not ours, and modules of a package under its longer name."""
+        """Return the specification of our module; None for other modules, and below a package that is not ours."""
         head, _, name = fullname.partition(".")
         package = name.partition(".")[0]
         if head != __name__ or package not in PACKAGES:
@@ -64,13 +64,13 @@ class Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_file_location(fullname, origin.file_of(package))
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """The module under its own name; the machinery of imports is about to give it another specification."""
+        """Return the module under its own name, and save its specification, which the import machinery replaces."""
         module = importlib.import_module(spec.name.partition(".")[2])
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has been executed; its specification is given back."""
+        """Restore the specification of the module, which has been executed under its own name."""
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state
 

@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[Command, str, tuple[Option, ...]]] = {}
 
 
 def _number(kind: Callable[[str], Any], least: float, words: str) -> Callable[[str], Any]:
-    """A number that is not below `least`, for the parser."""
+    """Return a parser of numbers that are at least `least`; `words` describes them in its error."""
 
     def number(text: str) -> Any:
         try:
@@ -69,7 +69,7 @@ _positive = _number(float, math.nextafter(0.0, 1.0), "a positive number")
 
 
 def _file_to_write(text: str) -> Path:
-    """A file in a folder that is there, for the parser: known before the work, not after it."""
+    """Return `text` as the path of a file in an existing folder, which the parser checks before the work."""
     path = Path(text)
     if path.is_dir() or not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, but {text} came")
@@ -77,7 +77,7 @@ def _file_to_write(text: str) -> Path:
 
 
 def _answer_to_write(text: str) -> Path:
-    """A file for an answer, for the parser."""
+    """Return `text` as the path of a file for an answer, .npz or .json, checked by the parser."""
     if not text.endswith((".npz", ".json")):
         raise argparse.ArgumentTypeError(f"must be a file .npz or .json, but {text} came")
     return _file_to_write(text)
@@ -87,7 +87,7 @@ MATCHES = "a shell pattern (as svm*) or a part of the name, upper and lower case
 
 
 def _option(name: str, words: str, **settings: Any) -> Option:
-    """An option of a command as the parser takes it; a default is told."""
+    """Return an option of a command for the parser; its help names a default."""
     told = f"{words} (default %(default)s)" if settings.get("default") is not None else words
     return name, {"help": told, **settings}
 
@@ -107,7 +107,7 @@ FRESH = _switch("--fresh", "do not go on with what is there")
 
 
 def _command(words: str, *options: Option) -> Callable[[Command], Command]:
-    """Make a function a command, under its own name."""
+    """Register a function as a command, under its name without the leading underscore."""
 
     def register(function: Command) -> Command:
         COMMANDS[function.__name__[1:]] = (function, words, options)
@@ -117,7 +117,7 @@ def _command(words: str, *options: Option) -> Callable[[Command], Command]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
+    """Run the command line; return the exit code, 1 for an answer that fails verification."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words and words[0] in FORWARDED:
         command, first, _ = FORWARDED[words[0]]
@@ -226,7 +226,7 @@ def _suite(options: argparse.Namespace) -> int:
     _option("--out", "the folder of the report (default: compare-SET)"),
 )
 def _compare(options: argparse.Namespace) -> int:
-    """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
+    """Measure the solvers on a set and write the report; a run after Ctrl-C continues where the last one ended."""
     if options.name in TABLES:
         if options.solvers:
             raise sets.DataError(f"compare {options.name} has solvers of its own: --solvers is for sets of programs")
@@ -266,7 +266,7 @@ def _interrupted() -> int:
 
 
 def _compare_rows(module: Any, only: str | None) -> int:
-    """A table of a comparison with solvers of its own: a row as soon as it is measured."""
+    """Print the table of a comparison with solvers of its own, each row once it is measured; return the exit code."""
     rows: list[Any] = []
     for row in module.run(only):
         print(*([] if rows else [module.HEADER]), row.line(), sep="\n", flush=True)
@@ -341,7 +341,7 @@ def _fuzz(options: argparse.Namespace) -> int:
     *(_switch("--quick", "a short form that takes less than a minute"), FRESH),
 )
 def _experiment(options: argparse.Namespace) -> int:
-    """What is run stays run: after Ctrl-C the same command goes on where it was."""
+    """Run experiments and write their pages; a run after Ctrl-C continues where the last one ended."""
     names = list(experiments.MODULES) if options.name == "all" else [options.name]
     folder = Path(options.out or "experiments")
     if options.check:
@@ -372,7 +372,7 @@ def _experiment(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace, folder: Path) -> int:
-    """Each page is told as it comes; those that are confirmed say so from now on."""
+    """Compute a sample of kept runs again, print a line for each page, and mark newly confirmed pages."""
     holds, new = True, set()
     for path in confirm.pages(folder, options.name):
         experiment = experiments.find(json.loads(path.open(encoding="utf-8").readline())["experiment"])
@@ -405,7 +405,7 @@ def _report(options: argparse.Namespace) -> int:
     ),
 )
 def _figures(options: argparse.Namespace) -> int:
-    """Measure the sets again if that is asked, then write the files that differ."""
+    """Measure the sets in `options.measure` again, if any, then write the files that differ."""
     wanted = [*figures.SETS, "anatomy"] if options.measure == [] else options.measure or []
     for words in figures.commands(Path(options.folder), [name for name in wanted if name != "anatomy"]):
         print(f"{PROGRAM} {' '.join(words)}", flush=True)
@@ -423,7 +423,7 @@ def _figures(options: argparse.Namespace) -> int:
 
 
 def _show_page(page: Path) -> None:
-    """Where the page of results is, and how to look at it."""
+    """Print the path of the page of results and its address for a browser."""
     print(f"the page of the results: {page}; in a browser: {page.resolve().as_uri()}")
 
 

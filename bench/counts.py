@@ -1,6 +1,6 @@
 """Counts as results: status, iterations, refinements and plan of some 240 programs, kept in a file and compared.
 
-Times drift with the machine, counts do not: a change that moves one is told by the program's name, before and after.
+Times drift with the machine, counts do not: a count that moves is reported with the program's name, before and after.
 `python -m bench counts` compares with the file, with ``--update`` brings it up to date.
 """
 
@@ -34,7 +34,7 @@ BATCH = 64  # programs of a batch
 
 
 class Counts(NamedTuple):
-    """What is counted of a solve; `alone` are programs of a batch that were solved again by themselves."""
+    """Counts of a solve; `alone` is the number of programs of a batch that were solved again outside it."""
 
     # status, plan: the plan in words, without its numbers
     status: str
@@ -46,7 +46,7 @@ class Counts(NamedTuple):
     plan: str
 
     def differs(self, other: Counts) -> bool:
-        """Return True if a count moved by more than what other processors' rounding moves."""
+        """Return True if a count differs by more than rounding on another processor can explain."""
         return (
             (self.status, self.plan) != (other.status, other.plan)
             or self.fallbacks != other.fallbacks
@@ -57,7 +57,7 @@ class Counts(NamedTuple):
 
 
 def of_solution(solution: Any) -> Counts:
-    """Return the counts of one answer."""
+    """Return the counts of one solution."""
     steps = solution.iterations - max(solution.trace.size - 1, 0)
     later = solution.plan.method == "interior point" and steps > 0
     plan = f"{solution.plan.method}: {' '.join(re.sub(r'[0-9][0-9,.]*', '', solution.plan.what).split())}"
@@ -66,7 +66,7 @@ def of_solution(solution: Any) -> Counts:
 
 
 def solve(program: Any, **settings: Any) -> Counts:
-    """Solve a program of either kind and count."""
+    """Solve a cone or quadratic program and return its counts."""
     try:
         return of_solution(engine_of(program).solve(program, **settings))
     except socp.ProgramError:
@@ -74,7 +74,7 @@ def solve(program: Any, **settings: Any) -> Counts:
 
 
 def of_batch(program: Any) -> Counts:
-    """Solve a batch of programs that differ in their linear objective and count, all programs together."""
+    """Solve a batch of programs that differ in their linear objective; return the counts over all of them."""
     name = linear_name(program)
     objectives = many.drawn(getattr(program, name))[0][:BATCH]
     found = engine_of(program).Solver(program).solve_many(**{name: objectives})
@@ -83,7 +83,7 @@ def of_batch(program: Any) -> Counts:
 
 
 def generated() -> Iterator[tuple[str, Callable[[], Counts]]]:
-    """Yield the names of programs that need no data, and what counts them."""
+    """Yield the name of every program that needs no data, and a function that returns its counts."""
     for group, classes in CLASSES.items():
         for size in SIZES[group]:
             for name, made in classes.items():
@@ -100,7 +100,7 @@ def generated() -> Iterator[tuple[str, Callable[[], Counts]]]:
 
 
 def of_sets(names: set[str] | None, data: str | None = None) -> Iterator[tuple[str, Callable[[], Counts]]]:
-    """Yield the programs of the sets that are there, of these names or all."""
+    """Yield name and counting function of every program of the available sets, or only of `names`."""
     for group in sets.SETS:
         try:
             files = sets.files(group, data)
@@ -113,7 +113,7 @@ def of_sets(names: set[str] | None, data: str | None = None) -> Iterator[tuple[s
 
 
 def kept() -> dict[str, Counts]:
-    """Return the counts of the file by name."""
+    """Return the counts in the file `KEPT` by program name."""
     with KEPT.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(file, delimiter="\t")
         next(rows)
@@ -124,7 +124,7 @@ def kept() -> dict[str, Counts]:
 
 
 def keep(found: dict[str, Counts]) -> None:
-    """Write the file."""
+    """Write the counts `found` to the file `KEPT`."""
     with KEPT.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, delimiter="\t", lineterminator="\n")
         rows.writerow(("name", *Counts._fields))
@@ -132,7 +132,7 @@ def keep(found: dict[str, Counts]) -> None:
 
 
 def update(data: str | None = None) -> list[str]:
-    """Count all programs, those of the sets that take at most `SECONDS`, and write the file; return what moved."""
+    """Count all programs (of the sets, known ones and those within `SECONDS`), write the file, return changed lines."""
     before, found = kept() if KEPT.exists() else {}, {}
     for name, count in [*generated(), *of_sets(None, data)]:
         start = time.perf_counter()
@@ -145,7 +145,7 @@ def update(data: str | None = None) -> list[str]:
 
 
 def moved(found: dict[str, Counts], before: dict[str, Counts]) -> list[str]:
-    """Return a line for each program whose counts differ from those that are kept."""
+    """Return a line for each program whose counts `found` differ from the counts `before`."""
     return [
         f"{name}: {tuple(before[name]) if name in before else 'not kept'} -> {tuple(counts)}"
         for name, counts in found.items()

@@ -1,6 +1,6 @@
-"""How good a classifier is: rates, thresholds, ROC, accuracy by coverage, paired tests.
+"""Quality of a classifier: rates, thresholds, ROC, accuracy by coverage, paired tests.
 
-With positives P, negatives N and those predicted as such P*, N*, each the sum of right and wrong ones (TP + FN, ...),
+With positives P, negatives N, and predicted ones P*, N*, each the sum of right and wrong ones (TP + FN, ...),
 
     true positive rate  TP / P     sensitivity, recall, power        positive predictive value  TP / P*    precision
     false positive rate FP / N     1 - specificity, type I error     negative predictive value  TN / N*
@@ -17,7 +17,7 @@ from scipy import stats
 
 
 class Rates(NamedTuple):
-    """The right and wrong predictions of a class, the positive one, and of the rest."""
+    """Numbers of right and wrong predictions of the positive class and of the rest."""
 
     true_positives: float
     false_positives: float
@@ -25,7 +25,7 @@ class Rates(NamedTuple):
     true_negatives: float
 
     def named(self) -> dict[str, float]:
-        """The table of rates by their names; NaN is 0 / 0."""
+        """Return the rates by name; 0 / 0 is NaN."""
         tp, fp, fn, tn = self
         parts = {
             "sensitivity": (tp, tp + fn),
@@ -42,7 +42,7 @@ class Rates(NamedTuple):
 
 @dataclass(frozen=True)
 class ThresholdCurve:
-    """What every threshold on the score gives: positive where the score is at least the threshold."""
+    """Predictions at every threshold: a sample is positive if its score is at least the threshold."""
 
     thresholds: np.ndarray  # shape (points,): falling, from infinity: every score that occurs
     # true_positives, false_positives: shape (points,)
@@ -59,19 +59,19 @@ class ThresholdCurve:
 
     @property
     def area(self) -> float:
-        """That under the ROC curve: P(score of a positive > of a negative) + half of P(they are equal)."""
+        """Area under the ROC curve: P(score of a positive > of a negative) + half of P(they are equal)."""
         heights, widths = self.true_positive_rate, np.diff(self.false_positive_rate)
         return float(0.5 * (heights[1:] + heights[:-1]) @ widths)
 
     def rates(self, threshold: float) -> Rates:
-        """The rates at one threshold."""
+        """Return the rates at one threshold."""
         k = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
         tp, fp = float(self.true_positives[k]), float(self.false_positives[k])
         return Rates(tp, fp, float(self.true_positives[-1]) - tp, float(self.false_positives[-1]) - fp)
 
 
 def roc(truth: Any, scores: Any) -> ThresholdCurve:
-    """The receiver operating characteristic of scores for the larger of two labels.
+    """Return the receiver operating characteristic of scores for the larger of two labels.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def roc(truth: Any, scores: Any) -> ThresholdCurve:
 
 
 def accuracy_at(coverages: Any, right: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-    """The accuracy on the samples that a classifier is most sure of, by their share in (0, 1].
+    """Return the accuracy on the samples of highest confidence, for each share of the samples in `coverages`.
 
-    Where samples are of equal confidence, it is what is expected when they are drawn.
+    Coverages are in (0, 1].  Among samples of equal confidence, it is the expectation over a random order.
 
     Examples
     --------
@@ -103,11 +103,11 @@ def accuracy_at(coverages: Any, right: np.ndarray, confidence: np.ndarray) -> np
 
 
 def paired_p(differences: np.ndarray, test_to_train: float = 0.0) -> float:
-    """The two-sided p-value of Student's paired test of two classifiers; 1 where nothing differs, and of one repeat.
+    """Return the two-sided p-value of Student's paired test of two classifiers; 1 if all are equal or for one repeat.
 
     When repeats are random splits of the same samples, their differences depend on each other; the variance of the mean
-    is then taken as (1 / repeats + test_to_train) times that of a difference, with the ratio of the sizes of the test
-    and the training set (Nadeau and Bengio 2003).
+    is then (1 / repeats + test_to_train) times the variance of a difference, where `test_to_train` is the ratio of the
+    sizes of the test and the training set (Nadeau and Bengio 2003).
 
     Examples
     --------
@@ -122,7 +122,7 @@ def paired_p(differences: np.ndarray, test_to_train: float = 0.0) -> float:
 
 
 def mean_interval(values: Any) -> tuple[Any, Any]:
-    """The mean over the first axis, and the half width of its 95 % interval by Student's t; NaN of a single repeat.
+    """Return the mean over the first axis, and the half width of its 95 % t interval, NaN for a single repeat.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def mean_interval(values: Any) -> tuple[Any, Any]:
 
 
 def training_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A random order of samples that begins with one of each class, so that any first part can train a classifier.
+    """Return a random order of samples that begins with one of each class, so that any first part can train.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def training_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _ranked(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The order from the highest score, and the last place of each score in it: equal ones come together."""
+    """Return the order by decreasing score, and the last index in it of each distinct score."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     return order, np.flatnonzero(np.r_[ranked[1:] != ranked[:-1], True])

@@ -24,10 +24,10 @@ HEADER = f"   {'solver':12s} {'status':17s} {'objective':>14s} {'verified':>9s} 
 
 
 def tour(tol: float = 1e-8, time_limit: float = 5.0) -> bool:
-    """Print the tour; False when any of our own answers fails verification.
+    """Print the tour; return False if any of our own answers fails verification.
 
     "verified" is the worst relative residual of a solution, or the error of a certificate, computed
-    from the answer alone.  Our "optimal" is held to tol, that of another solver to 1e-6: it passed
+    from the answer alone.  Our "optimal" is checked at `tol`, another solver's at 1e-6, since it passed
     another test.
     """
     good = True

@@ -1,4 +1,4 @@
-"""``python -m qp FILE``: a quadratic program solved; ``warmup`` and ``config`` as of ``python -m socp``."""
+"""``python -m qp FILE`` solves a quadratic program; ``warmup`` and ``config`` are as in ``python -m socp``."""
 
 from __future__ import annotations
 

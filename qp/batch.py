@@ -1,4 +1,4 @@
-"""Many quadratic programs of one shape solved at once, in the lanes of vector registers where they are small."""
+"""Batches of quadratic programs of one shape; small programs are solved in the lanes of vector registers."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ CERTIFIED = {
 
 
 class Solutions(Answers[Solution]):
-    """The answers to a batch of quadratic programs: a row for each, ``many[i]`` the `Solution` of one.
+    """Answers to a batch of quadratic programs: arrays with a row for each; ``many[i]`` is the `Solution` of program i.
 
     Attributes
     ----------
     status : array of Status, shape (k,)
         ``many.status == "optimal"`` is an array of truth values.
     x, y, z_bounds : arrays, shapes (k, n), (k, m), (k, n)
-        As in `Solution`, NaN where there is none.
+        As in `Solution`; NaN where a program has no such vector.
     objective, dual_objective : arrays, shape (k,)
     primal_residual, dual_residual, gap : arrays, shape (k,)
         Relative, measured on the caller's own data.
@@ -74,19 +74,19 @@ class Solutions(Answers[Solution]):
         Parameters
         ----------
         dx, dy, dz_bounds : array_like, shapes (k, n), (k, m), (k, n), optional
-            The gradients of the numbers by the answers; None is zero.
+            Gradients of one scalar function per program with respect to x, y and z_bounds; None is zero.
         smoothing : float, default 0
 
         Returns
         -------
         Gradient
-            Its fields have a leading axis where the argument has one; by what the programs share it is the gradient of
-            the sum of the numbers.  `differentiable` is an array.
+            Its fields have a leading axis where the argument has one; for data that the programs share it is the
+            gradient of the sum of the functions.  `differentiable` is an array.
 
         Raises
         ------
         ProgramError
-            The status of a program is not "optimal", or the answers came out of a pickle, without their programs.
+            The status of a program is not "optimal", or the answers were unpickled, without their programs.
 
         Examples
         --------
@@ -102,19 +102,19 @@ class Solutions(Answers[Solution]):
         self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
         dub: Any = None, smoothing: float = 0.0,
     ) -> Tangent:  # fmt: skip
-        """Return the derivatives of all answers along a change of the data, with or without a leading axis."""
+        """Return the derivatives of all answers along changes of the data, with or without a leading axis."""
         return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
 
 
 class Programs(BatchData):
-    """The checked data of a batch, which threads share: nothing is written here once it is made.
+    """Checked data of a batch, which threads share and never write.
 
     Attributes
     ----------
     P, A : arrays, shapes (1 or k, n, n), (1 or k, m, n)
     q, l, u, lb, ub : arrays, shapes (1 or k, n) and (1 or k, m)
     bounds : array of bool, shape (1 or k, m)
-        The rows with one entry.
+        True for rows with one entry.
     """
 
     l: np.ndarray
@@ -145,7 +145,7 @@ class Programs(BatchData):
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
 
     def shared(self) -> dict[str, Any]:
-        """Return what all programs share of P and A, as a program holds it."""
+        """Return the matrices among P and A that all programs share, by name, as a program holds them."""
         return {name: self._held(name, 0) for name in ("P", "A") if not self.has_axis[name]}
 
     def _held(self, name: str, i: int) -> Any:
@@ -160,7 +160,7 @@ class Programs(BatchData):
         return QuadraticProgram.of_checked(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0)
 
     def sides(self) -> dict[str, np.ndarray]:
-        """Return l and u of the rows, followed by those of the variables."""
+        """Return l and u of the rows, followed by lb and ub of the variables."""
         return {"l": side_by_side(self.l, self.lb), "u": side_by_side(self.u, self.ub)}
 
 
@@ -177,15 +177,15 @@ def solve_many(
     warm_start: Solutions | None = None,
     **settings: Unpack[QuadraticBatchSettings],
 ) -> Solutions:
-    """Solve many quadratic programs of one shape: any argument may have a leading axis, an entry for each program.
+    """Solve many quadratic programs of one shape; any argument may have a leading axis, with an entry per program.
 
     Parameters
     ----------
     P, q, A, l, u, lb, ub
         As in `QuadraticProgram`, shared by all programs; or with a leading axis of length k, as q of shape (k, n) and
-        P of shape (k, n, n).  A `LowRank` or a `KernelMatrix` is formed: its rounded entries are the programs'.
+        P of shape (k, n, n).  A `LowRank` or a `KernelMatrix` is rounded to a dense array.
     warm_start : Solutions, optional
-        Answers to k programs of the same shape, near which each program starts.
+        Answers to k programs of this shape; each program starts near its answer.
     tol, max_iter, ...
         The settings, each as in `socp.Settings`.
 
@@ -200,8 +200,8 @@ def solve_many(
 
     Notes
     -----
-    Programs are shared out among the threads.  Every answer passes the stopping test of `qp.solve` on the caller's own
-    data.  A program that fails beside others is solved again by itself.
+    Threads share the programs.  Every answer passes the stopping test of `qp.solve` on the caller's own data.  A
+    program that fails in its lane is solved again alone.
 
     Examples
     --------
@@ -225,7 +225,7 @@ Start = tuple[np.ndarray, np.ndarray]  # x and (y, z_bounds), a row for each pro
 
 
 def checked_start(start: Any, programs: Programs) -> Start | None:
-    """Return the points of a warm start; refuse one that does not fit."""
+    """Return the points of a warm start, or None; raise ProgramError if they do not fit the programs."""
     if start is None:
         return None
     if not isinstance(start, Solutions):
@@ -243,7 +243,7 @@ def checked_start(start: Any, programs: Programs) -> Start | None:
 def solve_like(
     solver: Engine, vectors: dict[str, Any], threads: int | None, warm_start: Solutions | None
 ) -> Solutions:  # fmt: skip
-    """Run `qp.Solver.solve_many`; P was tested when the solver was set up."""
+    """Solve programs with the matrices of `solver` and new `vectors`: the body of `qp.Solver.solve_many`."""
     started, program, settings = time.perf_counter(), solver.program, settings_of_batch(solver.settings, threads)
     data = {name: getattr(program, name) for name in ("q", "l", "u", "lb", "ub")}
     data.update({name: value for name, value in vectors.items() if value is not None})
@@ -252,7 +252,7 @@ def solve_like(
 
 
 def solve_programs(programs: Programs, settings: Settings, started: float, start: Start | None) -> Solutions:
-    """Solve checked programs."""
+    """Solve the checked programs of a batch; return their answers."""
     many = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n)
     many._programs = programs
 
@@ -266,7 +266,7 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
 
 
 class QuadraticLot(Lot):
-    """Quadratic programs whose sides are finite, infinite and equal in the same places."""
+    """Lot of quadratic programs whose sides are finite, infinite and equal in common places."""
 
     def __init__(
         self, programs: Programs, sides: dict[str, np.ndarray], chosen: np.ndarray, settings: Settings,
@@ -317,7 +317,7 @@ class QuadraticLot(Lot):
 
 
 def lots_of(programs: Programs, settings: Settings, start: Start | None = None) -> list[QuadraticLot]:
-    """Group the programs whose sides are finite and equal in the same places."""
+    """Group programs into lots with sides that are finite and equal in common places."""
     sides = programs.sides()
     kinds = kinds_of(**sides)
     if len(programs.bounds) > 1:

@@ -1,4 +1,4 @@
-"""A quadratic program set up once: presolve, active sets or the cone form, and what solves it then."""
+"""The engine of quadratic programs: presolve, then an active-set method or the cone program."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from .reduce.presolve import Presolve, presolve
 
 
 class Engine(SetUpOnce):
-    """A quadratic program set up once, by the method that is chosen for it.
+    """Solver of a quadratic program, set up once for the method that is chosen.
 
     Attributes
     ----------
     presolved, cone_form, active_set, dual_active_set
-        As of `Solver`.
+        As in `Solver`.
     """
 
     program: QuadraticProgram
     dual_active_set: DualActiveSet | None = None
-    _reduced: tuple[Presolve, ConeForm] | None = None  # what is left of the program, where somebody asked for it
+    _reduced: tuple[Presolve, ConeForm] | None = None  # the presolved program, once it was used
     _last: np.ndarray | None = None  # the last optimal x where the active set solves, which a warm start begins at
     _answer: Point | None = None  # the last optimal point of the interior-point method
     _solved = 0  # answers of that method for these matrices; -1 where no other method is to go on from them
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
-        """As ever; where rows of a `KernelMatrix` are not enough, for the program with P in full."""
+        """Set up for a program; a `KernelMatrix` is converted to a dense P unless the method needs only its rows."""
         if program.hessian.is_by_rows and choose_method(program, self.settings) != "working set":
             program = program.with_full_hessian()
         super()._set_up_for(program)
 
     def _make_hessian(self) -> None:
-        """Go over from a `KernelMatrix` to P in full."""
+        """Convert a `KernelMatrix` P to a dense one and set up again."""
         before = self.setup_time
         self._set_up_for(self.program.with_full_hessian())
         self.setup_time += before
@@ -72,7 +72,7 @@ class Engine(SetUpOnce):
         self._cone_solver: ConeSolver | None = cone_solver
 
     def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
-        """The active set for what presolve leaves, if one is chosen."""
+        """Return the active set for the presolved program, or None if it is not chosen."""
         if program.hessian.is_by_rows:  # as `_set_up_for` has chosen
             before = getattr(self, "active_set", None)
             return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
@@ -81,12 +81,12 @@ class Engine(SetUpOnce):
 
     @property
     def presolved(self) -> Presolve:
-        """What presolve leaves of the program; the dual active set does without, until it is asked for."""
+        """Presolved program; if the dual active set solves, presolve runs at its first use."""
         return self._reduce()[0]
 
     @property
     def cone_form(self) -> ConeForm:
-        """The way from there to the cone program and back."""
+        """Conversion between the presolved program and the cone program."""
         return self._reduce()[1]
 
     def _reduce(self) -> tuple[Presolve, ConeForm]:
@@ -95,7 +95,7 @@ class Engine(SetUpOnce):
         return self._reduced
 
     def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
-        """The solver of the cone program, which tests P whatever the active set may leave out."""
+        """Return the solver of the cone program, which tests P even if the active set does not."""
         settings = self.settings
         if not settings.check_convexity:
             settings = dataclasses.replace(settings, check_convexity=True)
@@ -103,7 +103,7 @@ class Engine(SetUpOnce):
 
     @property
     def cone_solver(self) -> ConeSolver:
-        """The solver of the cone program; where the active set does without it, set up when it is asked for."""
+        """Solver of the cone program; if an active set solves, it is set up at its first use."""
         if self._cone_solver is None:
             if self.program.hessian.is_by_rows:
                 self._make_hessian()
@@ -114,7 +114,7 @@ class Engine(SetUpOnce):
         return self._cone_solver
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> None:
-        """Replace the program by one that may have other matrices and sides; if it is refused, nothing changes."""
+        """Replace the program by one with new matrices and sides as flagged; if it is refused, nothing changes."""
         if self.dual_active_set is not None and self._reduced is None and not (new_P or new_A or self._is_stale):
             self.program = program
         elif self._is_stale or not self._take_values(program, new_P, new_A, new_sides):
@@ -123,7 +123,7 @@ class Engine(SetUpOnce):
     def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> bool:
         """Replace the program and return True; return False, and change nothing, if it needs another set-up.
 
-        Presolve is skipped if q alone is new and no variable was fixed by the old one.
+        Presolve is skipped if only q is new and the old q has fixed no variable.
         """
         if self.dual_active_set is not None and (new_P or new_A):
             return False
@@ -154,22 +154,22 @@ class Engine(SetUpOnce):
         return True
 
     def let_go(self) -> None:
-        """Leave the memory to the next program; the solver is not to be used again."""
+        """Release the memory to the next program; the solver must not be used again."""
         if self._cone_solver is not None:
             self._cone_solver.let_go()
         if self.dual_active_set is not None:
             self.dual_active_set.let_go()
 
     def __del__(self) -> None:
-        """Leave the room of the dual active set to the next program of its kind."""
+        """Release the memory of the dual active set to the next program of its kind."""
         if self.dual_active_set is not None:
             self.dual_active_set.let_go()
 
     def solve(self, warm_start: bool | np.ndarray = False) -> Solution:
-        """Solve the program; with `warm_start` from the last answer, where that is the better start.
+        """Solve the program; with `warm_start` begin at the last answer if that is the better starting point.
 
-        An x in place of True is where the active set begins; the interior-point method begins anew.  Where a small
-        program is solved so again and again, the dual active set takes the place of the interior-point method.
+        An array in place of True is the x at which the active set begins; the interior-point method makes a cold
+        start.  If a small program is solved so repeatedly, the dual active set replaces the interior-point method.
         """
         with self.at_work:
             self._make_ready()
@@ -184,7 +184,7 @@ class Engine(SetUpOnce):
             return solution
 
     def _find(self, is_warm: bool, start: np.ndarray | None) -> Solution:
-        """The answer of an active set, or else of the interior-point method."""
+        """Return the answer of an active set if it finds one, else of the interior-point method."""
         solution, dual = None, self.dual_active_set
         if dual is None and is_warm and self._answer is not None and self._solved.bit_count() == 1:  # 1, 2, 4, ...
             dual = self.dual_active_set = self._go_on_from(self._answer)
@@ -211,9 +211,9 @@ class Engine(SetUpOnce):
         return self._follow_path(is_warm, test) if solution is None else solution
 
     def _go_on_from(self, answer: Point) -> DualActiveSet | None:
-        """The dual active set from an answer of the interior-point method on, if it is expected to be quicker.
+        """Return the dual active set, started at an answer, if it is expected to be faster; else None.
 
-        It takes the place of that method, and leaves it again where it needs more steps.
+        It replaces the interior-point method, until it needs too many steps.
         """
         dual = small_method(self.program, self.settings, solved=self._solved)
         if dual is not None:
@@ -224,13 +224,13 @@ class Engine(SetUpOnce):
         return dual
 
     def _show(self, plan: Plan, program: QuadraticProgram, form: ConeForm) -> None:
-        """Print the head of a method that is none of the engine's."""
+        """Print the header of an active-set method."""
         P = program.hessian
         entries = P.order**2 if P.is_by_rows else P.entries, program.A.data.size
         printing.header(plan, self.settings.tol, form.n, form.p, form.m, (), entries)
 
     def _start_of(self, warm_start: bool | np.ndarray) -> np.ndarray | None:
-        """Where the active set begins."""
+        """Return the x at which the active set begins, or None."""
         if isinstance(warm_start, np.ndarray) and warm_start.ndim:
             start = as_vector("warm_start", warm_start, self.program.n)
             check_finite("warm_start", start)
@@ -238,7 +238,7 @@ class Engine(SetUpOnce):
         return self._last if warm_start else None
 
     def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
-        """The answer of the interior-point method, which goes on until the program's own test holds."""
+        """Return the answer of the interior-point method, which stops by the test on the program's own data."""
         run = (self._cone_solver or self.cone_solver).run(warm_start, test)
         assert run.answer is not None and run.status is not None
         x, y, z, _ = run.answer

@@ -1,4 +1,4 @@
-"""The compiled kernels of `qp` and of the engine below it, loaded at once."""
+"""The groups of compiled kernels of `qp`, and warm-up of the kernels of `qp` and `socp`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ announce(
 
 
 def warmup() -> float:
-    """Compile all kernels of `qp` and `socp`, or load them when this version has compiled them before.
+    """Compile all kernels of `qp` and `socp`, or load them if this version has compiled them before.
 
     Returns
     -------

@@ -17,11 +17,11 @@ from .solver import solve
 
 SIDES = ("l", "u", "lb", "ub")
 TOL = 1e-9  # of the program that finds the change
-MOVED = 1e-7  # a side that moves by less, relative to its size, stays: ten times what the default tolerance allows
+MOVED = 1e-7  # a side that would move by less, relative to its size, is kept: ten times the default tolerance
 
 
 class Shift(NamedTuple):
-    """A side that moves: number `entry` of `side` ("l", "u", "lb" or "ub"), by `change` (new less old)."""
+    """Side that moves: entry `entry` of `side` ("l", "u", "lb" or "ub"), by `change` = new - old."""
 
     side: str
     entry: int
@@ -29,7 +29,7 @@ class Shift(NamedTuple):
 
 
 class Relaxation(NamedTuple):
-    """A program that is feasible, and the sides that moved for it, the largest change first.
+    """Feasible program, and the sides that were moved, the largest change first.
 
     Examples
     --------
@@ -57,8 +57,8 @@ def relax(
     ----------
     program : QuadraticProgram
     weights : mapping, optional
-        What a change of one unit costs: for any of "l", "u", "lb", "ub" a positive number, or one for each entry; 1
-        where nothing is given.  A weight of infinity makes a side hard: it does not move.  Infinite sides never move.
+        Cost of a change of one unit: for any of "l", "u", "lb", "ub" a positive number, or one for each entry; 1 by
+        default.  A weight of infinity makes a side hard: it does not move.  Infinite sides never move.
     norm : {1, 2}, default 1
         The power p.  With 1 few sides move, which shows where the conflict is (as `feasRelax` in Gurobi); with 2 the
         change is spread over all sides in conflict (as the closest feasible program of ProxQP).
@@ -66,8 +66,8 @@ def relax(
     Returns
     -------
     Relaxation
-        Its fields are `program`, the one with the sides moved, and `shifts`.  Equal sides move together and stay equal.
-        A feasible program is returned as it is, with no shifts.
+        Its fields are `program`, with the sides moved, and `shifts`.  Equal sides move together and stay equal.  A
+        feasible program is returned unchanged, with no shifts.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def relax(
 
     Notes
     -----
-    P and q play no part.  Where several changes are least, one in the middle of them is taken.
+    P and q have no influence.  If the least change is not unique, one near the center of the optimal set is returned.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def relax(
 
 
 def _costs(program: QuadraticProgram, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the cost of moving each side, infinite where it may not move."""
+    """Return the cost of moving each side, infinite for sides that must not move."""
     unknown = set(weights) - set(SIDES)
     if unknown:
         raise ProgramError(f"weights may have the keys l, u, lb and ub, but {sorted(unknown)} came")
@@ -153,7 +153,7 @@ def _elastic(program: QuadraticProgram, costs: dict[str, np.ndarray], norm: int)
 def _moved(
     names: tuple[str, str], old: dict[str, np.ndarray], costs: dict[str, np.ndarray], value: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return both sides, moved to `value` where they may move and it lies beyond them; equal sides stay equal."""
+    """Return both sides, moved to `value` where it violates a side that may move; equal sides stay equal."""
     lower, upper = (old[name] for name in names)
     falls = np.isfinite(costs[names[0]]) & (value < lower - MOVED * (1.0 + np.abs(lower)))
     rises = np.isfinite(costs[names[1]]) & (value > upper + MOVED * (1.0 + np.abs(upper)))

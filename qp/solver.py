@@ -1,4 +1,4 @@
-"""Quadratic programs solved: the public solver, which is set up once, solves, is updated and solves again."""
+"""The public solver of quadratic programs, which is set up once, solves, is updated and solves again."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 @document_settings
 class Solver(Engine):
-    """A quadratic program set up once, to be solved again after `update`.
+    """Solver of a quadratic program, set up once and solved again after `update`.
 
     Parameters
     ----------
     P, q, A, l, u, lb, ub, offset
-        As in `QuadraticProgram`; or one `QuadraticProgram` in place of P and nothing else of it.
+        As in `QuadraticProgram`; or a `QuadraticProgram` in place of P, without other data.
     tol, max_iter, ...
         The settings, each as in `socp.Settings`.
 
     Attributes
     ----------
     active_set : ActiveSet or None
-        The active-set method, where the program is one for it.
+        Active-set method, if it is chosen for the program.
     dual_active_set : DualActiveSet or None
-        That of a small program (see `qp.active_set.dual`).
+        Dual active-set method, if it is chosen for a small program (see `qp.active_set.dual`).
 
     Examples
     --------
@@ -77,13 +77,13 @@ class Solver(Engine):
         P_data: ArrayLike | LowRank | None = None,
         A_data: ArrayLike | None = None,
     ) -> None:
-        """Replace data of the program; set-up is done again only where sides become finite, infinite or equal,
-        or presolve leaves other rows out.
+        """Replace data of the program; it is set up again only if the new data require it.
 
-        `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
-        (CSC); P may be given whole instead, and has to be where it is dense.  For a program after the first one the
-        backend is chosen by what an iteration costs, its analysis left aside.  An update that is interrupted leaves a
-        solver with the old program or the new one, set up anew when it is used next.
+        They do if sides become finite, infinite or equal, or if presolve removes other rows.  `P_data` and `A_data`
+        are new values of ``program.P.data`` and ``program.A.data`` in CSC order; P may also be given as a matrix, and
+        must be if it is dense.  For programs after the first one the backend is chosen by the cost of an iteration,
+        without the cost of its analysis.  An interrupted update leaves a solver with the old or the new program, which
+        is set up again at its next use.
         """
         with self.at_work:
             started = time.perf_counter()
@@ -100,12 +100,12 @@ class Solver(Engine):
     ) -> Solutions:  # fmt: skip
         """Solve the program with other vectors, each with a leading axis of length k or as in `update`.
 
-        `warm_start` are the `Solutions` of such a batch, near which each program starts.
+        `warm_start` are `Solutions` of such a batch; each program starts near its answer there.
 
         Returns
         -------
         Solutions
-            See `qp.solve_many`; the solver itself stays as it is.
+            See `qp.solve_many`; the solver itself is not changed.
         """
         return solve_like(self, {"q": q, "l": l, "u": u, "lb": lb, "ub": ub}, threads, warm_start)
 
@@ -127,8 +127,8 @@ def solve(
     Parameters
     ----------
     P, q, A, l, u, lb, ub, offset
-        As in `QuadraticProgram` (sides of 1e20 and more are infinite); or one `QuadraticProgram` in place of P
-        and nothing else of it.
+        As in `QuadraticProgram` (sides of 1e20 and more are infinite); or a `QuadraticProgram` in place of P,
+        without other data.
     tol, max_iter, ...
         The settings, each as in `socp.Settings`.
 
@@ -170,7 +170,7 @@ KNOWN = ("P", *DATA, *CHECKS, *ALIASES)  # the keyword arguments of `solve` and 
 
 
 def program_of(P: Any, *data: Any) -> QuadraticProgram:
-    """The program of a call, from P and what `DATA` names; what is None did not come, but for P."""
+    """Return the program of a call, from P and the data in `DATA`; data that are None count as not given."""
     if isinstance(P, QuadraticProgram):
         came = [name for name, value in zip(DATA, data) if value is not None]
         if came:

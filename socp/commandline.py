@@ -1,4 +1,4 @@
-"""What ``python -m socp`` and ``python -m qp`` do: solve a file with any settings, show the configuration, warm up."""
+"""The commands ``python -m socp`` and ``python -m qp``: solve a file, show the configuration, warm up kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_HERE = ("callback",)  # what cannot be written on a command line
 
 
 def parser(prog: str, description: str, files: str, left_out: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser of a command, with an option for each setting that is not left out."""
+    """Return the parser of a command, with an option for each setting that is not in `left_out`."""
     made = argparse.ArgumentParser(prog=prog, description=description)
     words = f"a file ({files}) to solve; or config, to print what is installed; or warmup, to compile all kernels"
     made.add_argument("what", nargs="?", default="config", metavar="FILE | config | warmup", help=words)
@@ -47,10 +47,10 @@ def parser(prog: str, description: str, files: str, left_out: Sequence[str] = ()
 def answer(
     made: argparse.ArgumentParser, arguments: Sequence[str] | None, read: Callable[[str], Any], solver: Any
 ) -> int:
-    """Do what the arguments ask for.
+    """Run the command that the arguments state; return the exit code.
 
-    `read` makes a program of a file's name; `solver` is `socp.Solver` or `qp.Solver`.  Returns the exit code: 0 for an
-    optimal point or a certificate, 1 for less, 2 for bad input.
+    `read` returns the program in a file by its name; `solver` is `socp.Solver` or `qp.Solver`.  The exit code is 0 for
+    an optimal point or a certificate, 1 for other answers, 2 for bad input.
     """
     options = vars(made.parse_args(arguments))
     what = options.pop("what")
@@ -73,13 +73,13 @@ def answer(
 
 
 def warmup() -> int:
-    """Compile or load the kernels of all packages that are imported, and say how long that took."""
+    """Compile or load the kernels of all packages that are imported, print the seconds, and return 0."""
     print(f"the kernels are ready after {prepare_packages():.1f} s")
     return 0
 
 
 def _load_kernels(program: Any) -> None:
-    """Load what a program is likely to need, or compile it."""
+    """Load or compile the kernels that the program is likely to need."""
     if not INTERPRETED:
         prepare(members("first", "every", "dense"))
         if program.n > GLANCE:

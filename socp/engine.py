@@ -1,4 +1,4 @@
-"""The interior-point method set up once, and whatever works with it: solve, take other data, solve again."""
+"""The interior-point method, set up once for a program that is solved, changed and solved again."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ Kind = TypeVar("Kind", bound="SetUpOnce")
 
 
 class SetUpOnce(abc.ABC):
-    """What the solvers of all kinds of programs share: a program, its checked settings, and a set-up that is timed."""
+    """Base class of the solvers of all kinds of programs: a program, its checked settings, and a timed set-up."""
 
     program: Any
     settings: Settings
     setup_time: float
-    _is_stale = True  # set while parts are changed: where that was interrupted, the next use sets up anew
+    _is_stale = True  # set while parts are changed: after an interruption the next use sets up again
     at_work: threading.RLock  # held by the thread that works with the solver, which has one memory for its work
 
     @classmethod
     def of_checked(cls: type[Kind], program: Any, settings: Settings, at_work: Any = None) -> Kind:
-        """The solver with settings that were checked before; one behind another solver has the lock of that."""
+        """Return a solver with checked settings; a solver inside another one is given its lock as `at_work`."""
         solver = object.__new__(cls)
         solver._start(program, settings, at_work)
         return solver
@@ -61,11 +61,11 @@ class SetUpOnce(abc.ABC):
         self._set_up_for(program)
 
     def _set_up_for(self, program: Any) -> None:
-        """Set up for a program; one that is refused leaves the solver as it was."""
+        """Set up for a program; if the program is refused, the solver stays unchanged."""
         self._go_over(program, self._set_up)
 
     def _go_over(self, program: Any, change: Callable[[Any], None]) -> None:
-        """Call `change(program)`, timed; where it refuses the program, the solver stays as it was."""
+        """Call `change(program)` and measure the time; if the program is refused, the solver stays unchanged."""
         started, was_stale = time.perf_counter(), self._is_stale
         self._is_stale = True
         try:
@@ -78,15 +78,15 @@ class SetUpOnce(abc.ABC):
 
     @abc.abstractmethod
     def _set_up(self, program: Any) -> None:
-        """All that is done once for a program; nothing of the solver is changed before the program is accepted."""
+        """Do the work that a program needs once; change nothing in the solver before the program is accepted."""
 
     def _make_ready(self) -> None:
-        """Set up anew for the program that the solver has, where a change or a run was interrupted."""
+        """Set up again for the solver's program if a change or a run was interrupted."""
         if self._is_stale:
             self._set_up_for(self.program)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles set up anew: what set-up makes holds views of its own arrays, which would come apart."""
+        """Return the program and the settings: copies and pickles are set up again, as set-up makes views of arrays."""
         return {"program": self.program, "settings": self.settings}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class SetUpOnce(abc.ABC):
 
 
 class Engine(SetUpOnce):
-    """A cone program set up once: equilibration, ordering and symbolic analysis are done here.
+    """Solver of a cone program; equilibration, ordering and symbolic analysis are done once, in the set-up.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Engine(SetUpOnce):
     timings : dict
         Seconds of the parts of the last set-up.
     first : ConeProgram or None
-        The program of the set-up, where the backend was chosen to solve it once; None holds the choice for good.
+        Program of the set-up if the backend was chosen to solve it once; None if the choice is final.
     """
 
     program: ConeProgram
@@ -137,37 +137,37 @@ class Engine(SetUpOnce):
         self._has_last = False  # whether the state keeps one
 
     def _blas(self, order: int) -> Any:
-        """BLAS with the threads of the settings, where it is called with matrices large enough for them.
+        """Return the context of a run: BLAS with the threads of the settings if its matrices are large enough for them.
 
-        Else nothing more: the lock is held by the one who works with the solver.
+        For smaller matrices it is the solver's own lock, which the caller may hold already.
         """
         return self.at_work if order <= LOOPS else blas_threads(self.settings.threads)
 
     def let_go(self) -> None:
-        """Leave the workspace to the next program; the solver is not to be used again."""
+        """Release the workspace to the next program; the solver must not be used again."""
         if self.settings.callback is None and not self._is_stale:  # a callback may have kept an iterate
             workspace.release(self._state, self.settings)
 
     @property
     def newton(self) -> Newton:
-        """The linearized embedding."""
+        """Linearized embedding of the last iterate."""
         newton: Newton = self._state.newton
         return newton
 
     @property
     def plan(self) -> Plan:
-        """How the program is solved, in words when it is printed."""
+        """Plan by which the program is solved; it prints in words."""
         return self._state.plan
 
     @property
     def kkt(self) -> KKT:
-        """The way in which the KKT systems are solved."""
+        """Solver of the KKT systems."""
         return self._state.kkt
 
     def replace_vectors(self, program: ConeProgram) -> None:
-        """Take a program with other vectors, which were checked before and are infinite in the same places.
+        """Replace the vectors of the program by checked ones, with infinite entries in unchanged places.
 
-        Nobody else may work with the solver.
+        No other thread may use the solver meanwhile.
         """
         if self._is_stale:
             return self._set_up_for(program)
@@ -176,11 +176,11 @@ class Engine(SetUpOnce):
         return None
 
     def equilibrate_for(self, program: ConeProgram) -> None:
-        """Take a program as `replace_vectors` does, in the units that a new solver would choose for it."""
+        """Replace the vectors as `replace_vectors`, and equilibrate as a new solver would for the new program."""
         self._go_over(program, self._set_up if self._is_stale else self._rescale)
 
     def _rescale(self, program: ConeProgram) -> None:
-        """Take a program with other vectors in its own units."""
+        """Replace the vectors of the program and equilibrate for the new program."""
         started = time.perf_counter()
         with self._blas(self.form.n + self.form.p):
             if self.form.rescale(program, self.settings.equilibrate):
@@ -193,16 +193,16 @@ class Engine(SetUpOnce):
         return None
 
     def replace(self, program: ConeProgram) -> None:
-        """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
+        """Replace the program; results of the set-up are kept if the cones and the places of entries are unchanged.
 
-        A program that is refused leaves the solver as it was.
+        If the program is refused, the solver stays unchanged.
         """
         with self.at_work:
             same = not self._is_stale and _same_pattern(self.program, program)
             self._go_over(program, self._refresh if same else self._set_up)
 
     def _refresh(self, program: ConeProgram) -> None:
-        """Take a program of the same pattern; one that is refused leaves the form of the old one."""
+        """Replace the program by one of equal pattern; if it is refused, restore the form of the old program."""
         try:
             with self._blas(self.form.n + self.form.p):
                 self._take_values(program)
@@ -211,7 +211,7 @@ class Engine(SetUpOnce):
             raise
 
     def _take_values(self, program: ConeProgram) -> None:
-        """Take a program of the same pattern."""
+        """Load the values of a program of equal pattern, with a new set-up if needed; refuse a nonconvex P."""
         started = time.perf_counter()
         self.form.refresh(program)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
@@ -227,7 +227,7 @@ class Engine(SetUpOnce):
             self._keep(last, form)
 
     def _plan_for_many(self) -> None:
-        """Choose the backend by what an iteration costs, once other programs follow the one of the set-up."""
+        """Choose the backend by the cost of an iteration, once other programs follow the program of the set-up."""
         started, old, form = time.perf_counter(), self._state, self.form
         plan = decide(form, self.settings, is_kept=True)
         if plan.backend != old.plan.backend:
@@ -242,14 +242,14 @@ class Engine(SetUpOnce):
         self.setup_time += time.perf_counter() - started
 
     def _last_optimal(self) -> Point | None:
-        """The last optimal point, where no run works."""
+        """Return the last optimal point, stored where no run overwrites it, or None."""
         if self._ended_well:
             self._state.last.copy_from(self._state.point)
             self._ended_well, self._has_last = False, True
         return self._state.last if self._has_last else None
 
     def _keep(self, last: Point, form: StandardForm) -> None:
-        """Take a point, in the units of its form, as the last optimal one."""
+        """Store a point, in the units of `form`, as the last optimal one."""
         own = self._state.last
         own.copy_from(last)
         if form is not self.form:
@@ -257,7 +257,7 @@ class Engine(SetUpOnce):
         self._ended_well, self._has_last = False, True
 
     def solve(self, warm_start: bool = False) -> Solution:
-        """Solve the program; with `warm_start` from the last answer, where that is the better start.
+        """Solve the program; with `warm_start` begin at the last answer if that is the better starting point.
 
         Returns
         -------
@@ -271,9 +271,9 @@ class Engine(SetUpOnce):
             return solution
 
     def run(self, warm_start: bool = False, test: ConeTest | None = None) -> Run:
-        """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
+        """Make a run, followed by others if it fails (see `method.fallbacks`), and return the best one.
 
-        A run that fails is followed by others (see `method.fallbacks`).  Nobody else may work with the solver.
+        `test` replaces the program's stopping and certificate tests.  No other thread may use the solver meanwhile.
         """
         self._make_ready()
         if self._ended_well:
@@ -298,14 +298,14 @@ class Engine(SetUpOnce):
         return run
 
     def own_iterates(self) -> Iterator[Iterate]:
-        """The same in the solver's own memory, which nobody else may use until the run has ended."""
+        """Return the iterates of a run in this solver's memory, which must not be used until the run has ended."""
         return Run(self.program, self._state, self.settings, False, None).iterates()
 
 
 def change_units(point: Point, old: StandardForm, new: StandardForm) -> None:
-    """A point of one equilibrated form in the units of another one of the same pattern.
+    """Convert a point in place from the units of one equilibrated form to another one of equal pattern.
 
-    The caller's x, s and v = (y, z) are D x, E^-1 s and E v / f in each.
+    In each form the caller's x, s and v = (y, z) are D x, E^-1 s and E v / f, f the scale of the cost.
     """
     n, p = new.n, new.p
     point.u[:n] *= old.D / new.D
@@ -314,7 +314,7 @@ def change_units(point: Point, old: StandardForm, new: StandardForm) -> None:
 
 
 def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
-    """Whether two programs have the same cones, always-true rows, and places of entries in P, A and G."""
+    """Return True if two programs have equal cones, always-true rows, and places of entries in P, A and G."""
     pairs: list[tuple[Any, Any]] = [(old.P, new.P)]
     if isinstance(new, StackedProgram):
         if not new.has_pattern_of(old):

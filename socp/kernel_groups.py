@@ -1,4 +1,4 @@
-"""The compiled kernels of an installation: those that a program needs, all of them, and what they were made with."""
+"""The compiled kernels of an installation: groups that a program needs, warm-up of all, and the configuration."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ GROUPS: dict[str, list[str]] = {
 
 
 def announce(**groups: Sequence[str]) -> None:
-    """Add modules and kernels of a package above this one to the groups of these names."""
+    """Add modules and kernels of a package above `socp` to the groups with these names."""
     for group, places in groups.items():
         GROUPS[group] += places
 
 
 def members(*groups: str) -> list[Kernel]:
-    """Return the kernels of these groups."""
+    """Return the kernels in the named groups."""
     places = tuple(place for group in groups for place in GROUPS[group])
     return [
         kernel for kernel in kernels()
@@ -69,18 +69,18 @@ def members(*groups: str) -> list[Kernel]:
 
 @functools.cache
 def ready_for_large(has_cones: bool) -> None:
-    """Compile or load, in one step, what a large sparse program is likely to need."""
+    """Compile or load, in one step, the kernels that a large sparse program is likely to need."""
     if not INTERPRETED:
         prepare(members("every", "sparse", *["cones"] * has_cones), alone=True)
 
 
 def any_second_order(cones: Any) -> bool:
-    """Return True if a second-order cone is among the cones of a program that comes."""
+    """Return True if a second-order cone is among the `cones` that a caller has given."""
     return isinstance(cones, (list, tuple)) and any(isinstance(cone, SecondOrder) for cone in cones)
 
 
 def ready_for(*matrices: Any, cones: Any = ()) -> None:
-    """Call `ready_for_large` if one of the matrices of a program that comes is sparse and not small."""
+    """Call `ready_for_large` if one of the matrices that a caller has given is sparse and not small."""
     for matrix in matrices:
         if type(matrix) is not np.ndarray and sp.issparse(matrix) and matrix.shape[-1] > GLANCE:
             ready_for_large(any_second_order(cones))
@@ -92,10 +92,10 @@ if not INTERPRETED:
 
 
 def warmup() -> float:
-    """Compile all kernels of the engine, or load them when this version has compiled them before.
+    """Compile all kernels of the engine, or load them if this version has compiled them before.
 
-    Without it, a first program compiles what programs of its kind need.  `qp.warmup` adds the kernels of `qp`.  After
-    them nothing is ever compiled again.
+    Without it, the first program of a kind compiles the kernels that it needs.  `qp.warmup` adds the kernels of `qp`.
+    After a warm-up nothing is compiled again.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def warmup() -> float:
 
 
 def prepare_packages(*prefixes: str) -> float:
-    """Compile or load the kernels whose names begin so, or all of packages that are imported; return the seconds."""
+    """Compile or load the kernels with these prefixes, or all of the imported packages; return the seconds."""
     begin = time.perf_counter()
     if not INTERPRETED:
         for package in filter(None, map(sys.modules.get, (__name__.partition(".")[0], "qp", "models"))):
@@ -123,7 +123,7 @@ def prepare_packages(*prefixes: str) -> float:
 
 
 def show_config() -> None:
-    """Print what a report of a bug should hold: versions, BLAS and its threads, the compiler, the cache of kernels.
+    """Print the configuration for bug reports: versions, BLAS and its threads, the compiler, the kernel cache.
 
     Examples
     --------

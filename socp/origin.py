@@ -1,6 +1,6 @@
-"""Where packages and their public names are: others have a `qp` or `models`, too, and what is public is imported late.
+"""The places of packages, whose names others use too, and of their public names, which are imported at first use.
 
-It imports nothing of the project, so that `centralpath` can load this file by itself.
+This module imports nothing of the project, so that `centralpath` can load it alone.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ MARK = "version import __version__ as __version__"  # in the __init__.py of each
 
 
 def late(package: str, places: dict[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package that imports a public name, or a module, when it is first asked for.
+    """Return the ``__getattr__`` of a package that imports a public name, or a module, at its first use.
 
     Parameters
     ----------
     package : str
     places : dict
-        Public names, separated by spaces, of each module of the package.
+        Public names, separated by spaces, by module of the package.
     """
     modules = {name: place for place, names in places.items() for name in names.split()}
 
@@ -42,12 +42,12 @@ def late(package: str, places: dict[str, str]) -> Callable[[str], Any]:
 
 
 def file_of(package: str) -> Path:
-    """Return the file that is this project's `package`."""
+    """Return the path of ``__init__.py`` of this project's `package`."""
     return HERE / package / "__init__.py"
 
 
 def found(package: str) -> Path | None:
-    """Return the file that ``import package`` leads to, or None."""
+    """Return the path of the file that ``import package`` loads, or None."""
     if package in sys.modules:
         file = getattr(sys.modules[package], "__file__", None)
     else:
@@ -57,7 +57,7 @@ def found(package: str) -> Path | None:
 
 
 def is_overwritten(package: str) -> bool:
-    """Return True if the file of this project's `package` is another's by now."""
+    """Return True if the file of this project's `package` was replaced by another project's."""
     try:
         return MARK not in file_of(package).read_text(encoding="utf-8")
     except OSError:  # in an archive, say
@@ -65,12 +65,12 @@ def is_overwritten(package: str) -> bool:
 
 
 def is_ours(package: str) -> bool:
-    """Return True if ``import package`` leads to this project's package."""
+    """Return True if ``import package`` loads this project's package."""
     return found(package) == file_of(package) and not is_overwritten(package)
 
 
 def require(*packages: str) -> None:
-    """Raise ImportError, with both names and what to do, unless each of the `packages` is this project's."""
+    """Raise ImportError, with both names and a remedy, unless each of the `packages` is this project's."""
     for package in packages:
         if not is_ours(package):
             raise ImportError(_explain(package), name=package)
@@ -90,7 +90,7 @@ def _explain(package: str) -> str:
 
 
 def _installer(package: str, file: Path | None) -> str:
-    """Return the name of the other distribution whose list of files has `file`, or ""."""
+    """Return the name of another distribution that has installed `file`, or ""."""
     from importlib import metadata  # only needed here: it takes as long to import as all the rest
 
     for other in metadata.distributions():

@@ -1,4 +1,4 @@
-"""Cone programs solved: the public solver, which is set up once, solves, is updated and solves again."""
+"""The public solver of cone programs, which is set up once, solves, is updated and solves again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Call(ConeSettings, total=False):
-    """The data of a cone program and the settings, as keyword arguments: those of `Solver`, `solve` and `iterates`."""
+    """Keyword arguments of `Solver`, `solve` and `iterates`: the data of a cone program, and the settings."""
 
     c: ArrayLike | None
     G: ArrayLike | None
@@ -46,12 +46,12 @@ DATA = frozenset(Call.__annotations__) - frozenset(CHECKS)
 
 @document_settings
 class Solver(Engine):
-    """A cone program set up once: equilibration, ordering and symbolic analysis are done here.
+    """Solver of a cone program; equilibration, ordering and symbolic analysis are done once, in the set-up.
 
     Parameters
     ----------
     program : ConeProgram, optional
-        The program; or, without it, its data by name:
+        The program; without it, its data are given by name:
     c, G, h, cones, A, b, P, offset
         As in `ConeProgram`.
     tol, max_iter, ...
@@ -86,12 +86,12 @@ class Solver(Engine):
         G_data: ArrayLike | None = None,
         A_data: ArrayLike | None = None,
     ) -> None:
-        """Replace data of the program, keeping its pattern and with it all that set-up computed.
+        """Replace data of the program; its pattern, and with it all results of the set-up, are kept.
 
-        `P_data`, `G_data` and `A_data` are the new values of ``program.P.data`` and so on, in that order
-        (CSC); P may be given whole instead, and has to be where it is dense.  The program that the solver was built
-        from is not changed.  An update that is interrupted leaves a solver with the old program or the new one, set
-        up anew when it is used next.
+        `P_data`, `G_data` and `A_data` are new values of ``program.P.data``, ``program.G.data`` and ``program.A.data``
+        in CSC order; P may also be given as a matrix, and must be if it is dense.  The program that was given to the
+        constructor is not changed.  An interrupted update leaves a solver with the old or the new program, which is set
+        up again at its next use.
         """
         with self.at_work:
             old = self.program
@@ -130,16 +130,16 @@ class Solver(Engine):
         Returns
         -------
         Solutions
-            See `socp.solve_many`; the solver itself stays as it is.
+            See `socp.solve_many`; the solver itself is not changed.
         """
         return solve_like(self, {"c": c, "b": b, "h": h}, threads)
 
     def iterates(self) -> Iterator[Iterate]:
-        """The run of a `solve` of the program as it is now, one `Iterate` at a time.
+        """Yield the iterates of a `solve` of the present program, one `Iterate` at a time.
 
-        The run has a set-up and memory of its own and holds no lock: meanwhile the solver may be updated and solve,
-        in this thread or another, and several runs may go on side by side.  After an `update` the equilibration is
-        that of the new data, which the solver's own may not be.  BLAS keeps the threads that it has.
+        The run has its own set-up and memory and holds no lock: meanwhile the solver may be updated and solve, in this
+        thread or another, and several runs may proceed at once.  After an `update` the run equilibrates the new data,
+        which the solver itself may not do.  The number of BLAS threads is not changed.
         """
         return copy.copy(self).own_iterates()
 
@@ -151,7 +151,7 @@ def solve(program: ConeProgram | None = None, **named: Unpack[Call]) -> Solution
     Parameters
     ----------
     program : ConeProgram, optional
-        The program; or, without it, its data by name:
+        The program; without it, its data are given by name:
     c, G, h, cones, A, b, P, offset
         As in `ConeProgram`.
     tol, max_iter, ...
@@ -183,12 +183,12 @@ def solve(program: ConeProgram | None = None, **named: Unpack[Call]) -> Solution
 
 @document_settings
 def iterates(program: ConeProgram | None = None, **named: Unpack[Call]) -> Iterator[Iterate]:
-    """The run of `solve`, one iterate at a time, everything in it open to a student.
+    """Yield the iterates of `solve`, one at a time, with access to the state of the solver.
 
     Parameters
     ----------
     program : ConeProgram, optional
-        The program; or, without it, its data by name:
+        The program; without it, its data are given by name:
     c, G, h, cones, A, b, P, offset
         As in `ConeProgram`.
     tol, max_iter, ...
@@ -197,7 +197,7 @@ def iterates(program: ConeProgram | None = None, **named: Unpack[Call]) -> Itera
     Yields
     ------
     Iterate
-        Valid until the next one is asked for.
+        An iterate, valid until the next one is requested.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def iterates(program: ConeProgram | None = None, **named: Unpack[Call]) -> Itera
 
 
 def _accepted(function: str, program: Any, named: Mapping[str, Any]) -> tuple[ConeProgram, Settings]:
-    """The program and the settings of a call of the function; what is None among the data did not come."""
+    """Return the program and the settings of a call of `function`; data that are None count as not given."""
     data, others = {}, {}
     for name, value in named.items():
         if name not in DATA:
@@ -232,7 +232,7 @@ def _accepted(function: str, program: Any, named: Mapping[str, Any]) -> tuple[Co
 
 
 def with_values(name: str, matrix: sp.csc_array, data: Any) -> sp.csc_array:
-    """A or G with new values in its old pattern."""
+    """Return A or G (called `name`) with new values in its pattern; raise ProgramError if they do not fit."""
     values = as_vector(f"{name}_data", data, matrix.data.size, f" (the entries of {name})")
     check_finite(f"{name}_data", values)
     return csc(values, matrix.indices, matrix.indptr, matrix.shape)

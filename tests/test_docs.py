@@ -182,7 +182,7 @@ def test_the_architecture_names_files_and_functions_that_are_there():
     assert len(set(paths)) > 25
     for path in paths:
         assert (root / path).is_file(), path
-    table = text[text.index("## Where each idea stands") : text.index("## How kernels are compiled")]
+    table = text[text.index("## Where to find what") : text.index("## How kernels are compiled")]
     rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= 15
     for idea, files, functions in rows:

@@ -1,1 +1,1 @@
-"""What a solver answered, and whether it is right."""
+"""Answers of solvers, and their verification."""

@@ -1,4 +1,4 @@
-"""What a solver answered, ours or another: the common form that is verified and printed."""
+"""Answers of this engine and of other solvers in the common form that is verified and printed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .program import Program, engine_of
 
 @dataclass(frozen=True)
 class Answer:
-    """One solver's answer to one program, in the signs of the project."""
+    """Answer of one solver to one program, in the signs of the project."""
 
     solver: str  # who answered
-    status: Status  # what the solver says of its answer
+    status: Status  # as the solver reports it
     # x, y, z: the point or the certificate; z is ``z_bounds`` for a quadratic program
     x: np.ndarray | None
     y: np.ndarray | None
@@ -34,25 +34,25 @@ class Answer:
     s: np.ndarray | None = None  # the slacks, of the engine's solutions of cone programs
     # the primal residual, the dual residual and the gap that the engine's solution tells
     told: tuple[float, float, float] | None = None
-    message: str = ""  # what it says beside
+    message: str = ""  # the solver's message
     # the objective and the dual objective that the engine's solution tells
     objectives: tuple[float, float] | None = None
 
     @property
     def seconds(self) -> float:
-        """Set-up and solve together."""
+        """Seconds of set-up and solve together."""
         return self.setup_seconds + self.solve_seconds
 
 
 def solve(program: Program, **settings: Any) -> Answer:
-    """Solve a program with this project's engine; what is not set-up of the wall time is the solve."""
+    """Solve a program with this project's engine; wall time outside the set-up counts as solve time."""
     start = time.perf_counter()
     solution = engine_of(program).solve(program, **settings)
     return from_solution(solution, time.perf_counter() - start)
 
 
 def from_solution(solution: socp.Solution | qp.Solution, seconds: float) -> Answer:
-    """The engine's solution in the common form; `seconds` is the wall time of set-up and solve."""
+    """Return the engine's solution in the common form; `seconds` is the wall time of set-up and solve."""
     return Answer(
         "centralpath", solution.status, *point_of(solution), solution.iterations,
         solution.setup_time, seconds - solution.setup_time,
@@ -63,5 +63,5 @@ def from_solution(solution: socp.Solution | qp.Solution, seconds: float) -> Answ
 
 
 def point_of(solution: Any) -> tuple[Any, Any, Any]:
-    """x, y and z of the engine's solution, or of its solutions of a batch."""
+    """Return x, y and z (or z_bounds) of an engine's solution or batch of solutions."""
     return solution.x, solution.y, solution.z_bounds if hasattr(solution, "z_bounds") else solution.z

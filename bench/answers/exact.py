@@ -1,8 +1,8 @@
-"""Residuals without rounding: what a solution tells of itself, held against its own x, y, z in exact arithmetic.
+"""Residuals without rounding: the numbers that a solution reports are compared with its x, y, z in exact arithmetic.
 
 Doubles are integers times powers of two, and so are their sums and products: Python's integers hold them on any
-processor, where a longer floating-point type is had only on some and would need a bound of its own errors.  Only what
-is left at the end, a residual or the value beside it, is rounded to a double.
+processor, while longer floating-point types exist only on some and would need a bound on their own errors.  Only the
+final numbers, residuals and the values that they are compared with, are rounded to doubles.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Exact:
 
     @classmethod
     def of(cls, v: np.ndarray) -> Exact:
-        """Finite doubles."""
+        """Convert a vector or matrix of finite doubles."""
         mantissa, exponent = np.frexp(v)
         lowest = int(exponent[mantissa != 0.0].min(initial=1024))
         shift = np.where(mantissa != 0.0, exponent - lowest, 0)
@@ -66,18 +66,18 @@ class Exact:
         return Exact(self.whole * other.whole, self.power + other.power)
 
     def dot(self, other: Exact) -> Exact:
-        """The inner product of two vectors, as an array of one entry."""
+        """Return the inner product of two vectors, as an array of one entry."""
         product = self * other
         return Exact(np.array([product.whole.sum()], dtype=object), product.power)
 
     def rounded(self) -> np.ndarray:
-        """To the nearest doubles, infinite ones beyond the largest."""
+        """Return the nearest doubles, infinite beyond the largest."""
         up, down = 1 << max(0, self.power), 1 << max(0, -self.power)
         return np.array([_quotient(int(entry) * up, down) for entry in self.whole], dtype=float)
 
 
 def times(matrix: Any, x: Exact) -> Exact:
-    """M x for a matrix as a program holds it, a `LowRank` P or none among them."""
+    """Return M x for a matrix in any form of a program, such as a `LowRank` P or None."""
     if matrix is None:
         return Exact(0 * x.whole, 0)
     if isinstance(matrix, socp.LowRank):
@@ -95,7 +95,7 @@ def times(matrix: Any, x: Exact) -> Exact:
 
 @dataclass(frozen=True)
 class Measured:
-    """What exact arithmetic finds of an answer."""
+    """Residuals and objectives of an answer in exact arithmetic."""
 
     # primal, dual, gap: the residuals of the stopping test, relative as in `verify`; rounding excuses none of them
     primal: float = np.inf
@@ -109,15 +109,15 @@ class Measured:
 
     @property
     def residuals(self) -> tuple[float, float, float]:
-        """The primal residual, the dual residual and the gap."""
+        """Primal residual, dual residual and gap."""
         return self.primal, self.dual, self.gap
 
 
 def measure(program: Program, x: Any, y: Any, z: Any, s: Any = None) -> Measured:
     """Return the residuals and the objectives of an answer; the residuals are infinite where a number is missing.
 
-    Of a quadratic program z is ``z_bounds``.  With the slacks s that a solver of cone programs gives, Gx + s = h and
-    s in K are tested, too; s is infinite where h is.
+    For a quadratic program z is ``z_bounds``.  If a solver of cone programs gives slacks s, Gx + s = h and s in K are
+    tested, too; s is infinite where h is.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def measure(program: Program, x: Any, y: Any, z: Any, s: Any = None) -> Measured
 
 
 def _finite(program: Program, x: Any, y: Any, z: Any) -> tuple[Exact, Exact, Exact] | None:
-    """Return the parts of an answer, or None where an entry is missing or is no number."""
+    """Return the parts of an answer as `Exact` vectors, or None if an entry is missing or not finite."""
     is_cone = isinstance(program, socp.ConeProgram)
     sizes = program.n, program.A.shape[0], program.m if is_cone else program.n
     parts = [np.zeros(0) if part is None else np.asarray(part, dtype=float).ravel() for part in (x, y, z)]
@@ -204,9 +204,9 @@ def _with_gap(
 
 
 def infeasibility(program: Program, y: Any, z: Any) -> tuple[float, float]:
-    """Return the slope b'y + h'z (of sides u'y+ - l'y-) and the error of a certificate that no point is feasible.
+    """Return the slope b'y + h'z (for sides u'y+ - l'y-) and the error of a certificate that no point is feasible.
 
-    The error is that of `verify`, which scales the certificate to the slope -1; rounding excuses none of it.
+    The error is defined as in `verify`, which scales the certificate to the slope -1; rounding excuses none of it.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def infeasibility(program: Program, y: Any, z: Any) -> tuple[float, float]:
 
 
 def unboundedness(program: Program, x: Any) -> tuple[float, float]:
-    """Return the slope c'x and the error, as of `infeasibility`, of a certificate that the objective falls for ever.
+    """Return the slope c'x and the error of a certificate of an unbounded objective; see `infeasibility`.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def _certified(slope: Exact, left: list[tuple[float, float]]) -> tuple[float, fl
 
 
 def distances(v: Exact, cones: Any) -> np.ndarray:
-    """How far each entry of an orthant is below zero, and each cone, at its first entry, from its point; else zero."""
+    """Return max(0, -v) in orthants and, at the first entry of each second-order cone, the distance to it; else 0."""
     found, start = np.zeros(v.whole.size), 0
     for cone in cones:
         part = Exact(v.whole[start : start + cone.dim], v.power)
@@ -277,7 +277,7 @@ def distances(v: Exact, cones: Any) -> np.ndarray:
 
 
 def _from_second_order(v: Exact) -> float:
-    """The distance as in `verify`, by the same Newton's method in integers `GUARD` bits finer than the entries."""
+    """Return the distance of `verify` by its Newton's method in integers `GUARD` bits finer than the entries."""
     t, *u = (int(entry) << GUARD for entry in v.whole)
     u, distance = [abs(entry) for entry in u], 0
     while True:
@@ -291,7 +291,7 @@ def _from_second_order(v: Exact) -> float:
 
 
 def _excess(v: Exact, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """How far each entry is beyond its side."""
+    """Return by how much each entry violates its sides."""
     below, above = np.isfinite(lower), np.isfinite(upper)
     under = (Exact.of(np.where(below, lower, 0.0)) - v).rounded()
     over = (v - Exact.of(np.where(above, upper, 0.0))).rounded()
@@ -299,7 +299,7 @@ def _excess(v: Exact, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def _support(y: Exact, lower: np.ndarray, upper: np.ndarray) -> Exact:
-    """u'y+ - l'y-, nothing on infinite sides."""
+    """Return u'y+ - l'y- over finite sides."""
     side = np.where(y.whole > 0, upper, lower)
     return Exact.of(np.where(np.isfinite(side), side, 0.0)).dot(y)
 

@@ -15,7 +15,7 @@ MATRICES = {CONE: ("G", "A", "P"), QUADRATIC: ("A", "P")}
 
 
 def changed(program: Any, **parts: Any) -> Any:
-    """Return the program with other parts.
+    """Return the program with the given parts replaced.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def changed(program: Any, **parts: Any) -> Any:
 
 
 def parts_of(program: Any, *without: str) -> dict[str, Any]:
-    """Return vectors, matrices and cones by their names."""
+    """Return the vectors, matrices and cones of a program by name, except those named in `without`."""
     names: tuple[str, ...] = (*VECTORS[QUADRATIC], *MATRICES[QUADRATIC])
     if isinstance(program, socp.ConeProgram):
         names = (*VECTORS[CONE], *MATRICES[CONE], "cones")
@@ -45,5 +45,5 @@ def linear_name(program: Any) -> str:
 
 
 def with_objective(program: Any, c: Any) -> Any:
-    """Return the program with another linear objective."""
+    """Return the program with linear objective `c`."""
     return changed(program, **{linear_name(program): c})

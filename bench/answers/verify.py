@@ -1,6 +1,6 @@
-r"""What an answer is worth: residuals and certificates computed from x, y, z and the program alone.
+r"""Verification of answers: residuals and certificates computed from x, y, z and the program alone.
 
-Nothing a solver says of itself is used here, and the data are the caller's own: unscaled and
+Nothing that a solver reports is used here, and the data are the caller's own: unscaled and
 unregularized.  All norms are infinity norms, all solution residuals are relative, each block by its own
 size, each bound by its own, and the test is
 
@@ -10,11 +10,11 @@ size, each bound by its own, and the test is
     |primal - dual objective|                      at most    tol (1 + max(|primal|, |dual|))
 
 and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|), where rows without sides do not count, and a
-violated side does.  A bound holds to within tol (1 + |bound|), whatever is beside it: lb <= x <= ub, and every row with
+violated side does.  A bound holds to within tol (1 + |bound|), measured by itself: lb <= x <= ub, and every row with
 one entry of A in a quadratic program, of G in an orthant.
 
-A distance from a cone is in the infinity norm too: the smallest change of any entry that leads into it.
-Of every entry is taken away what evaluating it may have lost to rounding, `ROUNDING` times its terms.
+A distance from a cone is in the infinity norm, too: the smallest change of any entry that leads into it.
+From every entry a bound on the rounding of its evaluation is subtracted, `ROUNDING` times its terms.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ROUNDING = 128 * float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Verification:
-    """The relative residuals of an answer, and what it is worth as a certificate.
+    """Relative residuals of an answer, and its errors as a certificate.
 
     A residual that cannot be computed (a missing part, NaN) is infinite.
     """
@@ -55,21 +55,21 @@ class Verification:
     # negative
     primal_infeasible: float
     dual_infeasible: float
-    # what evaluating the two objectives may lose: x may be large along directions that change nothing
+    # rounding in the evaluation of the two objectives: x may be large along directions that change nothing
     objective_rounding: float = 0.0
 
     @property
     def worst(self) -> float:
-        """The largest of the five relative residuals of a solution."""
+        """Largest of the five relative residuals of a solution."""
         return max(self.primal, self.primal_cone, self.dual, self.dual_cone, self.gap)
 
     @property
     def certificate(self) -> float:
-        """The error of the better of the two certificates."""
+        """Error of the better of the two certificates."""
         return min(self.primal_infeasible, self.dual_infeasible)
 
     def solved(self, tol: float) -> bool:
-        """Whether the answer passes the stopping test at `tol`."""
+        """Return True if the answer passes the stopping test at `tol`."""
         return self.worst <= tol
 
 
@@ -79,12 +79,12 @@ def verify(program: Program, x: Any, y: Any, z: Any, bounds_alone: bool = True) 
     Parameters
     ----------
     program : `socp.ConeProgram` or `qp.QuadraticProgram`
-        What was asked.
+        The program.
     x, y, z : array_like or None
         The answer in the signs of the project; for a quadratic program z is ``z_bounds``, one entry a
         variable.  None and NaN make infinite residuals.
     bounds_alone : bool
-        Each bound by its own size, as this project promises; otherwise by the size of all, as its peers do.
+        Measure each bound by its own size, as this project promises; otherwise by the size of all, as its peers do.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def verify(program: Program, x: Any, y: Any, z: Any, bounds_alone: bool = True) 
 
 
 def cone_distance(v: np.ndarray, cones: Any, scale: np.ndarray | float = 1.0) -> float:
-    """The infinity-norm distance of v from a product of cones, each entry's or cone's beside its scale."""
+    """Return the infinity-norm distance of v from a product of cones, each entry or cone divided by its scale."""
     if not np.isfinite(v).all():
         return np.inf
     distances, start = np.zeros(v.size), 0
@@ -119,19 +119,19 @@ def cone_distance(v: np.ndarray, cones: Any, scale: np.ndarray | float = 1.0) ->
 
 
 def bound_rows(matrix: Any) -> np.ndarray:
-    """Which rows of a sparse matrix have one entry, zeros not counted: they are bounds."""
+    """Return the mask of the rows of a sparse matrix with one nonzero entry, which are bounds."""
     found = matrix.tocsc()
     return np.asarray(np.bincount(found.indices[found.data != 0.0], minlength=matrix.shape[0]) == 1)
 
 
 def second_order(cones: Any) -> np.ndarray:
-    """Which rows belong to second-order cones."""
+    """Return the mask of the rows that belong to second-order cones."""
     kinds = [isinstance(cone, socp.SecondOrder) for cone in cones]
     return np.repeat(np.array(kinds, dtype=bool), [cone.dim for cone in cones])
 
 
 def _second_order_distance(v: np.ndarray) -> float:
-    """The smallest d such that (t + d, u') with |u'_i - u_i| <= d is in the cone, v = (t, u).
+    """Return the smallest d for which some (t + d, u') with |u'_i - u_i| <= d is in the cone, where v = (t, u).
 
     The best u' shrinks every entry of u by d towards zero; phi(d) = ||u'|| - t - d is convex and
     decreasing, so that Newton's method from d = 0 rises to its root.
@@ -155,7 +155,7 @@ def _second_order_distance(v: np.ndarray) -> float:
 
 
 class _Sides(NamedTuple):
-    """What an answer makes of a program's rows: its primal residuals, its multipliers, and x as a ray."""
+    """Results of an answer for a program's rows: primal residuals, parts of the dual residual, and x as a ray."""
 
     primal: float
     primal_cone: float
@@ -163,11 +163,11 @@ class _Sides(NamedTuple):
     rows_size: float  # of the largest entries that `rows` is made of
     support: tuple[float, float]  # b'y + h'z, or u'y+ - l'y- of sides, and the sizes of its terms
     stray: float  # how far the multipliers are from their cone, or on sides that are not there
-    leaving: list[tuple[float, float]]  # of a ray what should be zero and its size, as in `certificate_error`
+    leaving: list[tuple[float, float]]  # residuals of a ray and their sizes, see `certificate_error`
 
 
 def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float, sides: _Sides) -> Verification:
-    """What programs of both kinds share; `largest` is the largest multiplier."""
+    """Compute the `Verification` from parts that both kinds of programs share; `largest` is the largest multiplier."""
     P, (rows, row_terms), (support, support_terms) = program.P, sides.rows, sides.support
     Px, Px_terms, size = _times(P, x), _times_abs(P, x), np.abs(x)
     scale = 1.0 + max(_norm(Px), _norm(linear))
@@ -238,15 +238,15 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
 
 
 def certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float, float]]) -> float:
-    """The larger of two errors of a certificate that is scaled to slope -1; infinite when the slope may be >= 0.
+    """Return the larger of two errors of a certificate scaled to slope -1, or infinity if the slope may be >= 0.
 
-    `zeros` are what should be zero and the sizes of what it is made of, a pair a block.
+    `zeros` has a pair for each block: the residual that should be zero, and the size of its terms.
 
-    Absolute: what is left of the equations and outside of the cone.  A residual r with slope -1 still
-    excludes every point of 1-norm below 1/|r|.
-    Backward: the same, relative to the largest entry of the certificate times that of the block's data, which
-    is the relative change of the data that makes the certificate exact.
-    A slope that is within rounding of its terms may be anything.
+    Absolute error: the residual of the equations and the distance from the cone.  A residual r with slope -1
+    still excludes every point of 1-norm below 1/|r|.
+    Backward error: the residual relative to the largest entry of the certificate times the largest entry of the
+    block's data, which is the relative change of the data that makes the certificate exact.
+    A slope that is within rounding of its terms may have any sign.
     """
     if not (slope < -ROUNDING * slope_terms and np.isfinite(slope)):
         return np.inf
@@ -255,7 +255,7 @@ def certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float,
 
 
 def _beyond_rounding(residual: np.ndarray, terms: np.ndarray) -> float:
-    """The largest entry of a residual, less what may be rounding of a sum of such terms."""
+    """Return the largest entry of a residual after subtracting the possible rounding of a sum of `terms`."""
     return _norm(_less_rounding(residual, terms))
 
 
@@ -264,7 +264,7 @@ def _less_rounding(residual: np.ndarray, terms: np.ndarray) -> np.ndarray:
 
 
 def _towards_cones(v: np.ndarray, change: np.ndarray, cones: Any) -> np.ndarray:
-    """v with each entry moved by so much towards the inside of its cone."""
+    """Return v with each entry moved by its `change` towards the inside of its cone."""
     shrunk, start = v + change, 0
     for cone in cones:
         tail = slice(start + 1, start + cone.dim)
@@ -275,33 +275,32 @@ def _towards_cones(v: np.ndarray, change: np.ndarray, cones: Any) -> np.ndarray:
 
 
 def _gap(objective: float, dual_objective: float, lost: float) -> float:
-    """The relative gap of two objectives whose evaluation may lose so much."""
+    """Return the relative gap of two objectives whose evaluation may lose `lost`."""
     gap = abs(objective - dual_objective) - lost
     return _relative(max(0.0, gap) if gap == gap else np.inf, 1.0 + max(abs(objective), abs(dual_objective)))
 
 
 def _relative(part: float, scale: float) -> float:
-    """part / scale; infinite, never NaN, when one of them is not a number."""
+    """Return part / scale, or infinity, never NaN, if one of them is not a number."""
     ratio = part / scale
     return np.inf if np.isnan(ratio) else ratio
 
 
 def _support(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
-    """u'y+ - l'y-, nothing on infinite sides, and the sum of the absolute values of its terms."""
+    """Return u'y+ - l'y- over finite sides, and the sum of the absolute values of its terms."""
     above = np.where(np.isfinite(upper), upper, 0.0) * np.maximum(multipliers, 0.0)
     below = np.where(np.isfinite(lower), lower, 0.0) * np.maximum(-multipliers, 0.0)
     return float(above.sum() - below.sum()), float(np.abs(above).sum() + np.abs(below).sum())
 
 
 def on_infinite_side(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """The largest multiplier that would hold back at a side that is not there."""
+    """Return the largest multiplier of an infinite side."""
     wrong = ((multipliers > 0) & ~np.isfinite(upper)) | ((multipliers < 0) & ~np.isfinite(lower))
     return np.inf if np.isnan(multipliers).any() else _norm(multipliers[wrong])
 
 
 def outside(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, excess: np.ndarray, alone: np.ndarray) -> float:
-    """The largest `excess` of values beyond their sides: of those `alone` beside the side that is violated, of the
-    others beside the largest of all that have a side and of the violated sides."""
+    """Return the largest excess / (1 + size): size of the nearest side if `alone`, else of all rows with sides."""
     nearest = np.clip(value, lower, upper)
     sided = np.isfinite(lower) | np.isfinite(upper) | np.isnan(value)
     size = max(_norm(value[sided]), _norm(nearest[sided]))
@@ -309,13 +308,13 @@ def outside(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, excess: np.
 
 
 def _excess(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, terms: np.ndarray) -> np.ndarray:
-    """How far each value is beyond its side, less what may be rounding of a sum of such terms."""
+    """Return by how much each value violates its side after subtracting the possible rounding of a sum of `terms`."""
     nearest = np.clip(value, lower, upper)
     return _less_rounding(value - nearest, terms + np.abs(nearest))
 
 
 def leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """How far a direction leads out at a finite side; zero for a direction of the box's recession cone."""
+    """Return by how much a direction leads out at a finite side; zero in the recession cone of the box."""
     up, down = np.where(np.isfinite(upper), direction, 0.0), np.where(np.isfinite(lower), -direction, 0.0)
     return np.asarray(np.maximum(0.0, np.maximum(up, down)))
 
@@ -325,7 +324,7 @@ def _times(P: Any, x: np.ndarray) -> np.ndarray:
 
 
 def _times_abs(P: Any, x: np.ndarray) -> np.ndarray:
-    """|P| |x|, or for a low-rank P the sizes of the terms of its factors."""
+    """Return |P| |x|; for a low-rank P the sizes of the terms of its factors."""
     x = np.abs(x)
     if isinstance(P, socp.LowRank):
         F = np.abs(P.F)
@@ -334,7 +333,7 @@ def _times_abs(P: Any, x: np.ndarray) -> np.ndarray:
 
 
 def largest_entry(matrix: Any) -> float:
-    """The largest entry of a matrix, for a low-rank P on its diagonal, where a semidefinite matrix has it."""
+    """Return the largest entry of a matrix in size, for a (semidefinite) low-rank P from its diagonal."""
     if matrix is None:
         return 0.0
     if isinstance(matrix, socp.LowRank):
@@ -347,13 +346,13 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _norm(v: np.ndarray) -> float:
-    """The infinity norm, infinite where there is NaN; 0.0 for no entries."""
+    """Return the infinity norm: infinite if there is NaN, 0.0 for no entries."""
     norm = float(np.max(np.abs(v), initial=0.0))
     return np.inf if np.isnan(norm) else norm
 
 
 def _vector(name: str, value: Any, size: int) -> np.ndarray:
-    """`value` as a vector; NaN throughout when it is missing."""
+    """Return `value` as a vector of `size` entries, all NaN if it is None."""
     if value is None:
         return np.full(size, np.nan)
     vector = np.asarray(value, dtype=float).ravel()

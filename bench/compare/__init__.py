@@ -1,1 +1,1 @@
-"""How solvers are measured, one in a process, and how it is told."""
+"""Measurement of solvers, each in a process of its own, and reports."""

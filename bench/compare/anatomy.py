@@ -1,9 +1,9 @@
 """Where the time of a solve goes, and how far it is from the least that its method allows.
 
 The floor is the flops of one factorization, as the KKT solver counts them before the first one, at the rate that
-dgemm reaches here on one thread, times the factorizations of the run (its iterations and the starting point).  A
-solve, the residuals and everything else would be free; a factorization of a small or very sparse matrix cannot reach
-that rate, which is then what the figure says.
+dgemm reaches here on one thread, times the factorizations of the run (its iterations and the starting point).  Solves,
+residuals and everything else count as free.  The factorization of a small or very sparse matrix cannot reach that
+rate, and the figure shows it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CLASSES: dict[str, Callable[[int, int], Program]] = {**generate.CLASSES, **learn
 
 
 def names(wanted: str | None = None) -> tuple[str, ...]:
-    """The programs to look at: `PROGRAMS`, or those named, with commas between.
+    """Return the names of the programs to look at: `PROGRAMS`, or the comma-separated names in `wanted`.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def names(wanted: str | None = None) -> tuple[str, ...]:
 
 
 def best_seconds(work: Callable[[], object], runs: int = 5) -> float:
-    """The shortest of some runs."""
+    """Return the shortest time of `runs` calls, in seconds."""
     seconds = []
     for _ in range(runs):
         started = time.perf_counter()
@@ -73,13 +73,13 @@ def best_seconds(work: Callable[[], object], runs: int = 5) -> float:
 
 
 def dgemm_rate(order: int = 1000) -> float:
-    """Flops a second of dgemm, the best of five."""
+    """Return the flops per second of dgemm, the best of five."""
     A = np.asfortranarray(np.random.default_rng(0).normal(size=(order, order)))
     return 2.0 * order**3 / best_seconds(lambda: blas.dgemm(1.0, A, A))
 
 
 def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.Solver]:
-    """The solution with the median time of `RUNS`, each with a set-up of its own, and a solver."""
+    """Return the solution with the median time of `RUNS` solves, each with its own set-up, and the last solver."""
     group, size = name.rsplit("_", 1)
     program = CLASSES[group](int(size), 0)
     solutions = []
@@ -91,7 +91,7 @@ def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.S
 
 
 def row(name: str, rate: float) -> list[str]:
-    """One program's line: total, iterations, each part's share, the floor and the distance from it."""
+    """Return one program's row: total ms, iterations, each part's share, the floor, and total / floor."""
     solution, solver = measured(name)
     total = solution.setup_time + solution.solve_time
     shares = [f"{100.0 * solution.timings[part] / total:.0f}" for part in TIMINGS]
@@ -106,7 +106,7 @@ def row(name: str, rate: float) -> list[str]:
 
 
 def table(names: Iterable[str]) -> str:
-    """Return a Markdown table of the programs, in milliseconds and percent, under what it was measured with."""
+    """Return a Markdown table of the programs, in milliseconds and percent, headed by machine and versions."""
     rate, versions, machine = dgemm_rate(), measurement.versions([]), measurement.hardware()
     commit = versions["commit"] or "no commit"
     about = f"{machine['processor']}, Python {machine['python']}, {versions['date']}, {commit}"

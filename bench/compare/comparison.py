@@ -1,8 +1,8 @@
 """Every solver on every program of a set, each solver in a process of its own that can be killed.
 
 A solver's process is kept from program to program, so that nothing is loaded or compiled while the clock runs, and is
-started anew after it crashed, was killed, or grew beyond a gigabyte.  The order is program by program, so that what
-is compared is measured within the same seconds.  Every measurement is saved at once.
+restarted after it crashed, was killed, or grew beyond a gigabyte.  The order is program by program, so that the
+solvers run on a program within a short time.  Every measurement is saved at once.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in LIBRARIES)
 
 @dataclass(frozen=True)
 class Limits:
-    """What every solver gets: its tolerance, and the seconds after which a run is a failure.
+    """Limits of every solver: its tolerance, the seconds after which a run is a failure, and its threads.
 
-    A solver that knows no time limit, or does not keep it, is killed some `grace` after it, which is also for
-    translating the program: that is in nobody's time.
+    A solver that has no time limit, or does not keep it, is killed `grace` seconds after it.  The grace also covers
+    the translation of the program, which is not timed.
     """
 
     tol: float = 1e-8
@@ -53,7 +53,7 @@ class Limits:
 
 
 class WorkerNotStarted(Exception):
-    """The solver's process did not come to its first answer: nothing is known of how it solves."""
+    """The solver's process did not come to its first answer, so that nothing is known of how it solves."""
 
 
 class WorkerDied(Exception):
@@ -89,7 +89,7 @@ class Worker:
             raise WorkerDied(f"{_how_it_ended(died.code)} {last}".strip()) from None
 
     def measure(self, case: Case, form: str, limits: Limits) -> Measurement:
-        """Ask for one measurement; `WorkerDied` and `Late` say that there is none, and no process any more."""
+        """Return one measurement; `WorkerDied` or `Late` means that there is none and that the process has ended."""
         request = {"case": asdict(case), "form": form, "tol": limits.tol, "limit": limits.seconds}
         self.process.ask(request)
         patience = LOAD_SECONDS
@@ -104,9 +104,9 @@ class Worker:
 
 
 def choose(wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """The solvers to compare, ours first, and those that are not installed.
+    """Return the solvers to compare, ours first, and the names of wanted solvers that are not installed.
 
-    `wanted` are names, or module:function; None is every known one.
+    `wanted` holds names, or module:function; None means every known solver.
     """
     known = [OURS, *peers.names(), *peers.BATCHES]
     names = list(dict.fromkeys([OURS, *(known if wanted is None else wanted)]))
@@ -118,7 +118,7 @@ def choose(wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
 
 
 def tasks(cases: Sequence[Case], solvers: Sequence[str]) -> list[tuple[Case, str, str]]:
-    """Who is asked for what in which form, in the order of the run."""
+    """Return (case, solver, form) of every measurement, in the order of the run."""
     return [
         (case, solver, form)
         for case in cases
@@ -136,10 +136,10 @@ def run(
     save: Callable[[], None],
     show: Callable[[int, int, str], None],
 ) -> None:
-    """Measure all that the record does not have yet; `save` is called after each measurement.
+    """Make the measurements that the record does not have yet; call `save` after each one.
 
-    A solver whose process does not start is left out and named in the record.  `show` is told before each measurement,
-    done already or not, how many of how many are done, and what comes.
+    A solver whose process does not start is left out and named in the record.  Before each measurement, done already or
+    not, `show` gets the number done, the number of all, and a text on the next one.
     """
     workers: dict[str, Worker] = {}
     record.broken.clear()
@@ -191,7 +191,7 @@ def _drop(workers: dict[str, Worker], solver: str) -> None:
 
 
 def _gave_up(record: Record, case: Case, solver: str, form: str, limits: Limits) -> int | None:
-    """The size of a smaller program of the same class at which this solver failed after half the limit or more."""
+    """Return the size of a smaller program of the class where this solver failed after half the limit, or None."""
     smaller = (m for m in record.measurements.values() if m.size < case.size and case.group)
     failed = (m for m in smaller if not m.good and m.status not in ("not tried", "crashed"))
     late = (m for m in failed if m.seconds >= 0.5 * limits.seconds)
@@ -199,7 +199,7 @@ def _gave_up(record: Record, case: Case, solver: str, form: str, limits: Limits)
 
 
 def _limit_of_second_form(record: Record, case: Case, solver: str, form: str, limits: Limits) -> Limits:
-    """The better form counts: once one is solved, the other need not take longer than twice as long."""
+    """Return limits with at most twice the time of another form that is solved, but at least one second."""
     others = [record.measurements.get((case.name, solver, other)) for other in case.forms if other != form]
     solved = [m.seconds for m in others if m is not None and m.good]
     if not solved:
@@ -220,7 +220,7 @@ def _how_it_ended(code: int) -> str:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[..., None]]:
-    """A progress bar on stderr, told how many of how many are done; a line now and then where tqdm is not installed."""
+    """Yield a function that shows a progress bar on stderr, or prints a line now and then if tqdm is not installed."""
     try:
         from tqdm import tqdm
     except ImportError:
@@ -229,7 +229,7 @@ def progress() -> Iterator[Callable[..., None]]:
     with tqdm(file=sys.stderr, dynamic_ncols=True, smoothing=0.0, leave=False) as bar:
 
         def show(done: int, of: int, text: str = "") -> None:
-            if bar.total != of:  # what an earlier call has done is no measure of the speed of this one
+            if bar.total != of:  # the work of an earlier call does not measure this one's speed
                 bar.initial = done
                 bar.reset(total=of)
                 bar.n = done

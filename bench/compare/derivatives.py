@@ -1,8 +1,8 @@
-"""The gradient of an answer beside Moreau's, diffcp's and qpth's, as a Markdown table.
+"""The gradient of an answer compared with Moreau's, diffcp's and qpth's, as a Markdown table.
 
-Each solver is asked for the gradient of a random linear number of x, of one program or of each in a batch, once it has
-its answers: the time of the solve is told beside it and not in it.  The gradient by the linear objective is compared
-with central differences of answers at a tolerance of 1e-12; one that differs is WRONG.
+Each solver computes the gradient of a random linear function of x, for one program or for each in a batch, after it has
+its answers: the time of the solve is reported apart.  The gradient by the linear objective is compared with central
+differences of answers at a tolerance of 1e-12; a gradient that differs is WRONG.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ BATCHES = ("box_10", "rows_10", "rows_30", "control_30")
 
 @dataclass(frozen=True)
 class Row:
-    """The gradient of one solver."""
+    """Times and error of one solver's gradient."""
 
     program: str
     # n, count: variables, and programs in the batch
@@ -73,7 +73,7 @@ class Row:
         return self.solver == OURS and self.verdict == "WRONG"
 
     def line(self) -> str:
-        """The row of the table."""
+        """Return the row of the table in Markdown."""
         share = "" if np.isnan(self.share) else f"{self.share:.2f}"
         times = (f"{1e6 * seconds:.3g}" for seconds in (self.solve_seconds, self.seconds))
         numbers = str(self.n), str(self.count), self.solver
@@ -81,7 +81,7 @@ class Row:
 
 
 def run(only: str | None = None) -> Iterator[Row]:
-    """Measure the programs one by one, then the batches."""
+    """Yield the rows of every program, alone and, for `BATCHES`, in a batch."""
     for name in chosen(PROGRAMS, only, "program"):
         for count in (1, BATCH) if name in BATCHES else (1,):
             yield from _rows(name, PROGRAMS[name](), count)
@@ -117,7 +117,7 @@ def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
 def _differences(
     program: Program, objectives: np.ndarray, weights: np.ndarray, direction: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The slopes of the number along a direction of the objective, and of which of some programs it is smooth."""
+    """Return slopes of weights'x along `direction` of the objective, and the indices of programs where it is smooth."""
     found, usable = [], []
     for i in range(min(len(objectives), 50)):
         values = []
@@ -132,7 +132,7 @@ def _differences(
 
 
 def _seconds(call: Callable[[], Any]) -> float:
-    """The median of so many calls as fit."""
+    """Return the median time of up to `RUNS` calls that end after about `LONG_ENOUGH` seconds."""
     times: list[float] = []
     while len(times) < RUNS and sum(times) < LONG_ENOUGH:
         begin = time.perf_counter()
@@ -209,7 +209,7 @@ SOLVERS: dict[str, Callable[[Program, np.ndarray, np.ndarray], Prepared]] = {
 
 
 def summary(rows: list[Row]) -> str:
-    """The geometric mean and the largest of the shares of each solver's time, where its gradient is right."""
+    """Return a line for each solver: the geometric mean and the largest of ours / its over its right gradients."""
     lines = []
     for solver in SOLVERS:
         shares = [row.share for row in rows if row.solver == solver and row.verdict == "verified" and row.share > 0.0]

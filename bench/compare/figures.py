@@ -1,4 +1,4 @@
-"""The figures that the documentation tells: tables over the reports, written from their measurements alone."""
+"""The figures of the documentation: tables over the reports, written from their measurements alone."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ SETS = {
 NAMED = {"clarabel": "Clarabel", "piqp": "PIQP"}  # peers with a column of their own
 OTHERS = {"highspy": "HiGHS", "ecos": "ECOS", "qoco": "QOCO", "libsvm": "LIBSVM", "qtqp": "QTQP", "daqp": "DAQP"}
 PEERS = NAMED | OTHERS
-FASTER = 1.05  # a peer is told where our time is at least so many times its own
+FASTER = 1.05  # a peer is listed if our time is at least so many times its own
 BEGIN, END = "<!-- written by `centralpath figures` -->\n", "<!-- end -->\n"
 
 
 def peer(line: Summary) -> str:
-    """Our time over a peer's, and how many programs it solved of those that it takes."""
+    """Return as text our time over a peer's, and how many of its programs the peer solved."""
     wrong = f", {line.wrong} wrong" if line.wrong else ""
     return f"{ratio(line.ratio)} ({line.solved} of {line.taken}{wrong})"
 
 
 def measured(record: Record) -> str:
-    """When and at which commit; of a record that does not say, the digest of its sources."""
+    """Return date and commit of a record, or the digest of its sources if it has no date."""
     if record.versions.get("date"):
         return f"{record.versions['date']}, {record.versions.get('commit') or 'no commit'}"
     return re.sub(r".*\((.*)\)", r"sources \1", record.versions[OURS] or "-")
 
 
 def row(name: str, record: Record) -> list[str]:
-    """One set: ours, then each peer over the same programs."""
+    """Return the row of one set: ours, then each peer over the programs that it takes."""
     lines = {line.solver: line for line in summaries(report.results_of(record))}
     ours = lines.pop(OURS)
     wrong = f", {ours.wrong} wrong" if ours.wrong else ""
@@ -50,13 +50,13 @@ def row(name: str, record: Record) -> list[str]:
 
 
 def table(records: dict[str, Record]) -> str:
-    """The table in Markdown."""
+    """Return the table in Markdown, one row for each set."""
     head = ["set", "solved", "mean", "memory", *(f"ours / {name}'s" for name in NAMED.values()), "others", "measured"]
     return "\n".join(markdown_lines([head, *(row(name, record) for name, record in records.items())])) + "\n"
 
 
 def commands(root: Path, names: Sequence[str]) -> list[list[str]]:
-    """Return the commands, as words, that measure these sets again with the solvers and settings of their reports."""
+    """Return the commands, as words, that measure the sets `names` again with their reports' solvers and settings."""
     unknown = [name for name in names if name not in SETS]
     if unknown:
         raise DataError(f"there is no report of {unknown[0]!r}; there are {', '.join(SETS)}")
@@ -87,7 +87,7 @@ def faster(records: dict[str, Record]) -> str:
 
 
 def written(root: Path) -> dict[Path, str]:
-    """Return what each file under `root` that has figures of the reports should hold."""
+    """Return the text that each file under `root` with figures of the reports should hold."""
     folder = root / "docs" / "results"
     records = {name: measurement.read(folder / name / "measurements.json") for name in SETS}
     found = {folder / name / "tables.txt": report.terminal(record) + "\n" for name, record in records.items()}

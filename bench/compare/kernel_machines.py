@@ -1,7 +1,7 @@
-"""Kernel machines beside LIBSVM, which is scikit-learn's SVC and SVR: at its own tolerance, and at a tight one.
+"""Kernel machines compared with LIBSVM, which is scikit-learn's SVC and SVR, at its own tolerance and at a tight one.
 
 Ours has one tolerance, its own.  Both dual objectives are evaluated in float64, from the coefficients alone; an answer
-is wrong where it is more than `WORSE` behind the other one.  Times are of the processor for `fit`, the best of some.
+is wrong if it is more than `WORSE` behind the other one.  Times are processor times of `fit`, the best of several.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def share(self) -> float:
-        """Of LIBSVM's time."""
+        """Our time as a share of LIBSVM's."""
         return self.seconds / self.libsvm_seconds
 
     @property
@@ -57,14 +57,14 @@ class Row:
         return self.behind > (FLIPPED if self.machine == "SVCCV" else WORSE)
 
     def line(self) -> str:
-        """The row of the table."""
+        """Return the row of the table in Markdown."""
         behind = f"{self.behind:.0e}" if np.isfinite(self.behind) else "-"
         times = f"{1e3 * self.seconds:.1f}", f"{1e3 * self.libsvm_seconds:.1f}", f"{self.share:.2f}"
         return markdown_row(self.data, self.machine, self.kernel, f"{self.tol:g}", *times, behind, str(self.vectors))
 
 
 def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float]]]]:
-    """By name: how to get the samples, and which kernels at which of LIBSVM's tolerances."""
+    """Return by name a function that loads samples, and the kernels with LIBSVM's tolerances."""
     both = [(kernel, tol) for kernel in ("rbf", "poly") for tol in (LOOSE, TIGHT)]
     sets: dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float]]]] = {}
     for size in (200, 500, 1000, 2000, 5000, 10000):
@@ -82,7 +82,7 @@ def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float
 
 
 def run(only: str | None = None) -> Iterator[Row]:
-    """The rows one after the other, of the data whose names match `only` (see `sets.matches`)."""
+    """Yield the rows of the data whose names match `only` (see `sets.matches`)."""
     known = data_sets()
     wanted = chosen(known, only, "data")
     if not peers.is_installed("libsvm"):
@@ -95,7 +95,7 @@ def run(only: str | None = None) -> Iterator[Row]:
 
 
 def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) -> Row:
-    """One row."""
+    """Return the row of one machine, fitted by us and by LIBSVM."""
     from sklearn import svm
 
     if name.startswith("path"):
@@ -112,7 +112,7 @@ def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) ->
 
 
 def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) -> Row:
-    """C among `CS` by 5 folds, beside LIBSVM fitted to each fold for each C."""
+    """Return the row of choosing C among `CS` by 5 folds, compared with LIBSVM fitted to each fold for each C."""
     from sklearn.model_selection import GridSearchCV, PredefinedSplit
     from sklearn.svm import SVC as LIBSVM
 
@@ -128,7 +128,7 @@ def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: floa
 
 
 def dual_objective(machine: Any, kernel: Any, X: np.ndarray, y: np.ndarray, regression: bool) -> float:
-    """1/2 b'Kb - |b|_1 of a classifier, 1/2 b'Kb + epsilon |b|_1 - y'b of a regression, in float64."""
+    """Return 1/2 b'Kb - |b|_1 of a classifier, 1/2 b'Kb + epsilon |b|_1 - y'b of a regression, in float64."""
     b, at = machine.dual_coef_[0], machine.support_
     blocks = [slice(i, i + AT_ONCE) for i in range(0, at.size, AT_ONCE)]
     quadratic = 0.5 * sum(float(b[part] @ (kernel(X[at[part]], X[at]) @ b)) for part in blocks)
@@ -137,7 +137,7 @@ def dual_objective(machine: Any, kernel: Any, X: np.ndarray, y: np.ndarray, regr
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """The geometric mean and the largest of the shares, and how many answers are behind."""
+    """Return the geometric mean and the largest of the shares, and the number of answers that are behind, as text."""
     if not rows:
         return "nothing was measured"
     shares = np.array([row.share for row in rows])
@@ -149,7 +149,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def many_vectors(size: int) -> Data:
-    """Two noisy classes in 20 features, about half of the samples support vectors."""
+    """Return two noisy classes in 20 features, about half of the samples support vectors."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(size, 20))
     f = X[:, :5].sum(axis=1) + 0.5 * (X[:, 5:8] ** 2).sum(axis=1) - 1.5
@@ -157,7 +157,7 @@ def many_vectors(size: int) -> Data:
 
 
 def few_vectors(size: int) -> Data:
-    """Two classes that are mostly apart."""
+    """Return two classes in 20 features that are mostly separated."""
     rng = np.random.default_rng(2)
     y = np.where(rng.random(size) < 0.5, 1, -1)
     X = rng.normal(size=(size, 20))
@@ -166,7 +166,7 @@ def few_vectors(size: int) -> Data:
 
 
 def rings(size: int) -> Data:
-    """Two noisy rings in the plane."""
+    """Return two noisy rings in the plane."""
     rng = np.random.default_rng(1)
     y = np.where(rng.random(size) < 0.5, 1, -1)
     angle, radius = rng.uniform(0.0, 2.0 * np.pi, size), np.where(y > 0, 1.0, 2.0) + 0.3 * rng.normal(size=size)
@@ -174,7 +174,7 @@ def rings(size: int) -> Data:
 
 
 def curve(size: int) -> Data:
-    """A noisy function of ten features."""
+    """Return samples of a noisy function of ten features."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(size, 10))
     return X, X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.2 * rng.normal(size=size)

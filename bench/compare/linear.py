@@ -1,9 +1,9 @@
-"""Linear machines beside scikit-learn's: LIBLINEAR and the solvers of its logistic regression, as a Markdown table.
+"""Linear machines compared with LIBLINEAR and the solvers of scikit-learn's logistic regression, as a Markdown table.
 
-The objectives are computed here, in float64, from the weights that each returns.  The other is run at its default
-tolerance or at several; ours is asked for a relative gap that is at most the distance of the other's objective from the
-best one known, and so is never given the easier task.  Logistic regressions are compared at equal gradient: beside ours
-stands the fastest run of any of scikit-learn's solvers whose gradient is at most ours, or else their smallest gradient.
+The objectives are computed here, in float64, from the weights that each returns.  The other runs at its default
+tolerance or at several; our target gap is at most the relative distance of the other's objective from the best one
+known, so that ours never has the easier task.  Logistic regressions are compared at equal gradient: ours with the
+fastest run of any of scikit-learn's solvers whose gradient is at most ours, or else with their smallest gradient.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEADER = markdown_heads(
     " | default gap"
 )
 RUNS, LONG_ENOUGH = 10, 1.0  # fits, and seconds, after which a time is not measured again
-MOST_FACTORED = 2000  # features up to which newton-cholesky is asked
+MOST_FACTORED = 2000  # features up to which newton-cholesky runs
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Row:
     is_wrong: ClassVar[bool] = False
 
     def line(self) -> str:
-        """In the table."""
+        """Return the row of the table in Markdown."""
         share, size = f"{self.seconds / self.other_seconds:.2f}", f"{self.samples} x {self.features}"
         ours, its, default = (f"{1e3 * s:.1f}" for s in (self.seconds, self.other_seconds, self.default_seconds))
         errors = (f"{error:.0e}" for error in (self.error, self.other_error))
@@ -67,7 +67,7 @@ class Row:
 
 
 def data_sets() -> dict[str, Callable[[], Data]]:
-    """By name, how to get samples of two or more classes."""
+    """Return by name a function that loads samples of two or more classes."""
     return {
         "texts 1000": lambda: _texts(1000),
         "texts 4000": lambda: _texts(4000),
@@ -83,7 +83,7 @@ def data_sets() -> dict[str, Callable[[], Data]]:
 
 
 def run(only: str | None = None) -> Iterator[Row]:
-    """The rows one after the other, of the data whose names match `only` (see `sets.matches`)."""
+    """Yield the rows of the data whose names match `only` (see `sets.matches`)."""
     wanted = chosen(list(data_sets()), only, "data")
     if not peers.is_installed("libsvm"):
         raise DataError("the comparison needs scikit-learn, for LIBLINEAR and the data: install the extra 'bench'")
@@ -93,13 +93,13 @@ def run(only: str | None = None) -> Iterator[Row]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """The geometric mean and the largest of the shares."""
+    """Return the geometric mean and the largest of the shares of the others' time, as text."""
     shares = np.array([row.seconds / row.other_seconds for row in rows])
     return f"{np.exp(np.log(shares).mean()):.2f} of the others' time in the geometric mean, {shares.max():.2f} at most"
 
 
 def measure(name: str, X: Any, y: np.ndarray) -> Iterator[Row]:
-    """All machines on one set of data: of support vector machines only where there are two classes."""
+    """Yield the rows of all machines on one set of data; support vector machines only if it has two classes."""
     if np.unique(y).size == 2:
         signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
         for loss in ("hinge", "squared_hinge"):
@@ -110,7 +110,7 @@ def measure(name: str, X: Any, y: np.ndarray) -> Iterator[Row]:
 
 
 def shortest(fit: Callable[[], Any], least: int = 1) -> tuple[float, Any]:
-    """Return the shortest processor time of at least `least` fits, as many as fit into a second or so, and a model."""
+    """Return the shortest processor time of at least `least` fits, as many as fit into a second, and the last model."""
     times: list[float] = []
     while len(times) < min(least, RUNS) or (len(times) < RUNS and sum(times) <= LONG_ENOUGH):
         begin = time.process_time()
@@ -122,7 +122,7 @@ def shortest(fit: Callable[[], Any], least: int = 1) -> tuple[float, Any]:
 
 
 def objective(X: Any, y: np.ndarray, loss: str, w: np.ndarray, b: float, epsilon: float) -> float:
-    """1/2 |w|^2 + b^2 / 2 + the sum of the losses."""
+    """Return 1/2 |w|^2 + b^2 / 2 + the sum of the losses."""
     scores = np.asarray(X @ w) + b
     losses = np.maximum(1.0 - y * scores if "hinge" in loss else np.abs(y - scores) - epsilon, 0.0)
     return float(0.5 * (w @ w + b * b) + (losses**2 if "squared" in loss else losses).sum())
@@ -175,7 +175,7 @@ def _logistic(name: str, X: Any, y: np.ndarray) -> Row:
 
 
 def _gradient(model: Any, X: Any, y: np.ndarray) -> float:
-    """The largest entry of the gradient at C = 1."""
+    """Return the largest entry of the gradient at C = 1, in magnitude."""
     R = model.predict_proba(X) - (y[:, None] == model.classes_)
     R = R[:, 1:] if R.shape[1] == 2 else R
     return float(max(np.abs(np.asarray(X.T @ R).T + model.coef_).max(), np.abs(R.sum(axis=0)).max()))
@@ -187,7 +187,7 @@ def _texts(size: int) -> Data:
 
 
 def _plane(samples: int, features: int, density: float = 1.0) -> Data:
-    """Normal features, all or some of them not zero, on the sides of a plane, with noise."""
+    """Return normal features, dense or sparse, with labels by the noisy sides of a plane."""
     rng = np.random.default_rng(1)
     X: Any = rng.standard_normal((samples, features))
     if density < 1.0:
@@ -196,7 +196,7 @@ def _plane(samples: int, features: int, density: float = 1.0) -> Data:
 
 
 def scaled(loader: str) -> Data:
-    """Samples of scikit-learn in units of their own."""
+    """Return samples of scikit-learn, digits divided by 16 and others standardized."""
     import sklearn.datasets
 
     X, y = getattr(sklearn.datasets, loader)(return_X_y=True)

@@ -1,4 +1,4 @@
-"""What a comparison measures, and its record on disk: settings, versions, the machine, and every measurement."""
+"""Measurements of a comparison, and its record on disk: settings, versions, the machine, and every measurement."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Measurement:
-    """One solver on one program in one form."""
+    """Measurement of one solver on one program in one form."""
 
-    # program, group, size, solver, form: what was asked of whom; see `bench.programs.catalogue.Case`
+    # program, group, size, solver, form: the task; see `bench.programs.catalogue.Case`
     program: str
     group: str
     size: int
@@ -66,9 +66,9 @@ class Measurement:
 
 @dataclass
 class Record:
-    """All that one comparison knows; `save` after every measurement, `resume` where a file is already."""
+    """Record of a comparison: `save` it after every measurement, `resume` it if its file exists."""
 
-    settings: dict[str, Any]  # set, sizes, tol, limit, threads, ...: a record is resumed only with the same
+    settings: dict[str, Any]  # set, sizes, tol, limit, threads, ...: a record is resumed only with equal ones
     versions: dict[str, str | None]  # of every solver and of numpy, scipy, numba; our own has a digest of the sources
     machine: dict[str, Any]  # processor, cores, memory, system
     missing: list[str] = field(default_factory=list)  # solvers that are not installed
@@ -80,11 +80,11 @@ class Record:
     measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
 
     def add(self, measurement: Measurement) -> None:
-        """Keep a measurement, in place of an older one of the same."""
+        """Add a measurement; it replaces an older one with its key."""
         self.measurements[measurement.key] = measurement
 
     def save(self, path: Path) -> None:
-        """Write the record as JSON, whole or not at all; what is not finite is null."""
+        """Write the record as JSON, whole or not at all; numbers that are not finite become null."""
         document = {name: getattr(self, name) for name in _DOCUMENT}
         document["measurements"] = [
             {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(m).items()}
@@ -99,7 +99,7 @@ _DOCUMENT = ("settings", "versions", "machine", "missing", "broken", "cold_start
 
 
 def read(path: Path) -> Record:
-    """Read a record."""
+    """Return the record in the file `path`."""
     numbers = {f.name for f in fields(Measurement) if f.type == "float"}
     try:
         document = json.loads(path.read_text())
@@ -113,9 +113,9 @@ def read(path: Path) -> Record:
 
 
 def resume(path: Path, new: Record, fresh: bool = False) -> Record:
-    """The record to go on with: what is at `path` with the same settings and machine, or `new`.
+    """Return `new` with the measurements at `path`; raise DataError if these have other settings or another machine.
 
-    Measurements of a solver whose version has changed since are dropped.
+    Measurements of a solver whose version has changed are dropped; so are all of them if `fresh`.
     """
     if fresh or not path.exists():
         return new
@@ -132,7 +132,7 @@ def resume(path: Path, new: Record, fresh: bool = False) -> Record:
 
 
 def versions(solvers: Iterable[str]) -> dict[str, str | None]:
-    """The version of each solver and of the packages that ours stands on."""
+    """Return the version of each solver and of the packages that ours needs, the date and the commit."""
     known = {name: peer.distribution for name, peer in peers.PEERS.items()}
     found = {solver: version_of(known.get(solver, solver)) for solver in solvers}
     found[OURS] = f"{version_of(OURS) or 'source'} ({source_digest()})"
@@ -141,7 +141,7 @@ def versions(solvers: Iterable[str]) -> dict[str, str | None]:
 
 
 def _commit() -> str | None:
-    """The commit of a checkout, with a plus where sources of the packages were changed; None elsewhere."""
+    """Return the commit of a checkout, with a plus if sources of the packages have changed; None elsewhere."""
     root = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str:
@@ -155,7 +155,7 @@ def _commit() -> str | None:
 
 
 def hardware() -> dict[str, Any]:
-    """Processor, cores, memory and system: what times depend on, and nothing that names the machine."""
+    """Return processor, cores, memory, system and Python version, and nothing that names the machine."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     except (AttributeError, ValueError, OSError):
@@ -172,12 +172,12 @@ def hardware() -> dict[str, Any]:
 
 
 def without_paths(note: str) -> str:
-    """A message in one line, without the folders of this machine."""
+    """Return a message in one line, without the folders of this machine."""
     return re.sub(r"(?:[A-Za-z]:)?(?:[\\/][^\s\\/'\":,]+)+[\\/]", "", " ".join(note.split()))[:300]
 
 
 def version_of(distribution: str) -> str | None:
-    """The version of what is installed under that name, None where nothing is."""
+    """Return the version of an installed distribution, or None if it is not installed."""
     try:
         return version(distribution)
     except PackageNotFoundError:
@@ -185,7 +185,7 @@ def version_of(distribution: str) -> str | None:
 
 
 def source_digest() -> str:
-    """Tells one state of the engine from another: twelve digits over the source text."""
+    """Return twelve digits of a hash of the source text, which tell one state of the engine from another."""
     root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
     for package in ("socp", "qp"):
         for path in sorted((root / package).rglob("*.py")):

@@ -1,6 +1,6 @@
 """A process of Python that answers lines of JSON with lines of JSON, and is killed when it takes too long.
 
-What it prints on the way goes nowhere.
+Its other output is discarded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Late(OSError):
 
 
 class Process(subprocess.Popen):  # type: ignore[type-arg]
-    """``python -m MODULE ARGUMENTS``; Ctrl-C is for whoever asks, not for this child."""
+    """Child process ``python -m MODULE ARGUMENTS``; Ctrl-C reaches the parent only."""
 
     def __init__(self, *command: str, environment: dict[str, str], errors: Any = None) -> None:
         super().__init__(
@@ -46,19 +46,19 @@ class Process(subprocess.Popen):  # type: ignore[type-arg]
         self.replies.put(None)
 
     def ask(self, request: dict[str, Any]) -> None:
-        """Send a request; whether the process is there to read it, `reply` tells."""
+        """Send a request; `reply` raises an error if the process is not there to read it."""
         assert self.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.stdin.write(json.dumps(request).encode() + b"\n")
             self.stdin.flush()
 
     def reply(self, seconds: float) -> dict[str, Any]:
-        """Return the next line.
+        """Return the next reply, waiting at most `seconds`.
 
         Raises
         ------
         Died, Late
-            There is none, and no process any more.
+            There is no reply, and the process has ended.
         """
         try:
             line = self.replies.get(timeout=seconds)
@@ -80,7 +80,7 @@ class Process(subprocess.Popen):  # type: ignore[type-arg]
 
 
 def serve(ready: Callable[[], dict[str, Any]], answer: Callable[[dict[str, Any], Any], dict[str, Any]]) -> None:
-    """Be that process: say that it is `ready`, and `answer` requests, given a function for replies on the way."""
+    """Run the child: send `ready()`, then `answer` each request, given a function that sends replies on the way."""
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 

@@ -28,19 +28,19 @@ img { max-width: 100%; }
 
 
 def results_of(record: Record) -> Results:
-    """The results of a record, with the failures' limit and the shift that belong to its set."""
+    """Return the results of a record, with the limit for failures and the shift of its set."""
     shift = TINY_SHIFT if record.settings["set"] in REPEATED else SHIFT
     return Results(record.measurements.values(), float(record.settings["limit"]), shift)
 
 
 def terminal(record: Record) -> str:
-    """All tables as text."""
+    """Return all tables as text."""
     parts = [_about(record), *(table.text() for table in tables(record, results_of(record)))]
     return "\n\n".join(parts)
 
 
 def write(record: Record, folder: Path) -> list[Path]:
-    """Write profile.png and scatter.png where matplotlib is installed, tables.txt, report.html; what was written."""
+    """Write profile.png and scatter.png (if matplotlib is installed), tables.txt, report.html; return their paths."""
     results = results_of(record)
     pictures = _pictures(results) if find_spec("matplotlib") is not None else {}
     files = {f"{name}.png": picture for name, picture in pictures.items()}
@@ -51,7 +51,7 @@ def write(record: Record, folder: Path) -> list[Path]:
 
 
 def page(record: Record, pictures: dict[str, bytes]) -> str:
-    """The whole report as HTML with its pictures inside."""
+    """Return the whole report as HTML with its pictures inside."""
     results = results_of(record)
     title = f"centralpath compared: {record.settings['set']}"
     images = [html_image(name, picture) for name, picture in pictures.items()]
@@ -67,13 +67,13 @@ def page(record: Record, pictures: dict[str, bytes]) -> str:
 
 
 def document(title: str, body: list[str]) -> str:
-    """A page of HTML."""
+    """Return a page of HTML with this title and body."""
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
 
 
 def html_image(name: str, picture: bytes) -> str:
-    """A picture that is in the page itself."""
+    """Return an image element that holds the picture itself."""
     return f'<p><img alt="{name}" src="data:image/png;base64,{base64.b64encode(picture).decode()}"></p>'
 
 
@@ -93,7 +93,7 @@ def _about(record: Record) -> str:
 
 
 def html_table(table: Table) -> str:
-    """A table as HTML with its title and note."""
+    """Return a table as HTML with its title and note."""
     if not table.rows:
         return f"<h2>{html.escape(table.title)}</h2><p>None.</p>"
 
@@ -126,7 +126,7 @@ def _pictures(results: Results) -> dict[str, bytes]:
 
 
 def _draw_profile(axes: Any, results: Results) -> None:
-    """Steps from factor 1 on, ours thick."""
+    """Draw performance profiles as steps from factor 1 on, ours thick."""
     steps = profile(results)
     last = max([10.0, *(float(factors[-1]) for factors, _ in steps.values() if factors.size)]) * 1.5
     for solver, (factors, shares) in steps.items():
@@ -143,7 +143,7 @@ def _draw_profile(axes: Any, results: Results) -> None:
 
 
 def _draw_scatter(axes: Any, results: Results) -> None:
-    """Below the diagonal we are faster; a failure stands at the limit."""
+    """Draw our times against the fastest peer's: below the diagonal we are faster, a failure is at the limit."""
     points = [
         (line.best.seconds if line.best else results.limit, results.seconds(line.program, OURS), line.ours.group)
         for line in comparisons(results)

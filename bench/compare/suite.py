@@ -26,11 +26,11 @@ ROUNDING = 1.01
 
 
 def verdict(status: Status, verification: Verification, promised: float = VERIFIED_TOL) -> str:
-    """What an answer is worth: "solved", "certified", "failed", or "WRONG" when it claims what is not so.
+    """Return the worth of an answer: "solved", "certified", "failed", or "WRONG" if its claim does not verify.
 
     An "optimal" must pass the stopping test at `promised` (our own promise is tol itself; other solvers
-    have other tests), an infeasibility must come with a certificate that verifies to 1e-6; every other
-    answer is "solved" when it verifies to 1e-6, whatever the solver says.
+    have other tests), an infeasibility must have a certificate that verifies to 1e-6; every other answer
+    is "solved" if it verifies to 1e-6, whatever the solver says.
     """
     if status is Status.OPTIMAL:
         return "solved" if verification.solved(ROUNDING * promised) else "WRONG"
@@ -42,7 +42,7 @@ def verdict(status: Status, verification: Verification, promised: float = VERIFI
 
 
 def nonzeros(program: Program) -> int:
-    """The nonzeros of all matrices; those of its factor and diagonal for a low-rank P."""
+    """Return the nonzeros of all matrices; a low-rank P counts by its factor and diagonal, a kernel matrix as dense."""
     P, count = program.P, int(program.A.nnz) + (int(program.G.nnz) if isinstance(program, socp.ConeProgram) else 0)
     if isinstance(P, qp.KernelMatrix):
         return count + P.shape[0] ** 2
@@ -51,7 +51,7 @@ def nonzeros(program: Program) -> int:
 
 
 def measured(about: dict[str, Any], program: Program, result: Answer, promised: float, runs: int = 1) -> Measurement:
-    """Verify an answer to a program and return it as a measurement; `about` says who was asked for what."""
+    """Verify an answer to a program and return it as a measurement; `about` names program, solver and form."""
     found = verify(program, result.x, result.y, result.z, bounds_alone=False)
     return Measurement(
         **about,
@@ -75,7 +75,7 @@ def measured(about: dict[str, Any], program: Program, result: Answer, promised: 
 
 
 def run(paths: Iterable[Path], tol: float, limit: float) -> Iterator[Measurement]:
-    """Read, solve and verify each file, one after the other; what is refused is a row too."""
+    """Yield the verified measurement of each file; a program that is refused gives a row, too."""
     for path in paths:
         about = {"program": sets.stem(path), "group": "", "size": 0, "solver": OURS, "form": ""}
         try:
@@ -86,7 +86,7 @@ def run(paths: Iterable[Path], tol: float, limit: float) -> Iterator[Measurement
 
 
 def rows(program: Program) -> int:
-    """The rows of all matrices of constraints."""
+    """Return the number of rows of all constraint matrices."""
     return program.p + program.m if isinstance(program, socp.ConeProgram) else program.m
 
 
@@ -97,7 +97,7 @@ HEADER = (
 
 
 def line(row: Measurement) -> str:
-    """One aligned line; the error of a certificate stands in the column of the space that it lives in."""
+    """Return one aligned line; the error of a certificate is in the column of its vector, x or (y, z)."""
     primal, dual, gap = f"{row.primal:8.1e}", f"{row.dual:8.1e}", f"{row.gap:8.1e}"
     if row.status == Status.PRIMAL_INFEASIBLE:
         primal, dual, gap = f"{'-':>8s}", f"{row.certificate:8.1e}", f"{'-':>8s}"
@@ -111,7 +111,7 @@ def line(row: Measurement) -> str:
 
 
 def summary(table: list[Measurement], tol: float) -> str:
-    """The counts of all verdicts and the total time."""
+    """Return the counts of all verdicts and the total time, as text."""
     counts = Counter(row.verdict for row in table)
     full = sum(row.verdict == "solved" and row.status == Status.OPTIMAL for row in table)
     solved = f"{counts['solved']} solved ({full} to {tol:g}, {counts['solved'] - full} to {VERIFIED_TOL:g})"

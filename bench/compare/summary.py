@@ -1,4 +1,4 @@
-"""What many measurements say: solved counts, shifted geometric means, ratios to the best, performance profiles.
+"""Summaries of measurements: solved counts, shifted geometric means, ratios to the best, performance profiles.
 
 shifted geometric mean      exp(mean(log(t_i + s))) - s,  a failure counts as the limit
 performance profile         rho(f) = the share of the programs that a solver solves within f times the fastest
@@ -21,7 +21,7 @@ TINY_SHIFT = 1e-5
 
 
 def shifted_geometric_mean(seconds: Iterable[float], shift: float = SHIFT) -> float:
-    """exp(mean(log(t + shift))) - shift; NaN of nothing.
+    """Return exp(mean(log(t + shift))) - shift of the times t in `seconds`; NaN if there are none.
 
     Examples
     --------
@@ -33,10 +33,10 @@ def shifted_geometric_mean(seconds: Iterable[float], shift: float = SHIFT) -> fl
 
 
 class Results:
-    """Measurements by program and solver, the better form of each; `limit` is what a failure counts.
+    """Measurements by program and solver, the better form of each; a failure counts as `limit` seconds.
 
     An answer that took longer than `limit` seconds is a failure too, whether or not the solver was stopped; `shift` is
-    that of the means.
+    the shift of the means.
     """
 
     def __init__(self, measurements: Iterable[Measurement], limit: float, shift: float = SHIFT) -> None:
@@ -52,28 +52,28 @@ class Results:
         self.solvers = sorted(names, key=lambda solver: solver != OURS)  # ours first, the others as they came
 
     def solved(self, measurement: Measurement | None) -> bool:
-        """Verified, within the limit."""
+        """Return True if the answer is verified and within the limit."""
         return measurement is not None and measurement.good and measurement.seconds <= self.limit
 
     def seconds(self, program: str, solver: str) -> float:
-        """The time that counts: the limit for a failure."""
+        """Return the time of a solved answer, and the limit for a failure."""
         measurement = self.best[program, solver]
         return measurement.seconds if self.solved(measurement) else self.limit
 
     def taken(self, solver: str) -> list[str]:
-        """The programs that this solver was asked."""
+        """Return the programs on which this solver was measured."""
         return [program for program in self.programs if (program, solver) in self.best]
 
     def mean(self, solver: str, programs: Iterable[str]) -> float:
-        """The shifted geometric mean of the times that count."""
+        """Return the shifted geometric mean of `seconds` over the programs."""
         return shifted_geometric_mean((self.seconds(program, solver) for program in programs), self.shift)
 
     def best_peer(self, program: str) -> Measurement | None:
-        """The fastest solved answer that is not ours."""
+        """Return the fastest solved answer of another solver than ours, or None."""
         return self._fastest(program, [solver for solver in self.solvers if solver != OURS])
 
     def least_seconds(self, program: str) -> float:
-        """The time of the fastest solved answer; infinite where there is none."""
+        """Return the time of the fastest solved answer; infinite if there is none."""
         best = self._fastest(program, self.solvers)
         return best.seconds if best else np.inf
 
@@ -84,10 +84,10 @@ class Results:
 
 @dataclass(frozen=True)
 class Summary:
-    """One solver's line: counts and means over the programs that it takes, and ours over the same."""
+    """Counts and means of one solver over the programs that it takes, and our means over these programs."""
 
     solver: str
-    # taken, solved, wrong, failed: programs; wrong are answers that claim what does not verify
+    # taken, solved, wrong, failed: programs; wrong are answers whose claim does not verify
     taken: int
     solved: int
     wrong: int
@@ -102,12 +102,12 @@ class Summary:
 
     @property
     def ratio(self) -> float:
-        """Our mean over theirs."""
+        """Our mean over the solver's mean."""
         return self.our_mean / self.mean if self.mean > 0.0 else float("nan")
 
 
 def summaries(results: Results, programs: Iterable[str] | None = None) -> list[Summary]:
-    """A line for every solver that takes one of the programs at least."""
+    """Return a summary of every solver that takes at least one of the programs."""
     wanted = set(results.programs if programs is None else programs)
     lines = []
     for solver in results.solvers:
@@ -131,7 +131,7 @@ def summaries(results: Results, programs: Iterable[str] | None = None) -> list[S
 
 @dataclass(frozen=True)
 class Comparison:
-    """One program: ours and the fastest peer, None where there is none that solved it."""
+    """Measurements of one program: ours and the fastest peer's, None if no peer solved it."""
 
     program: str
     ours: Measurement
@@ -140,7 +140,7 @@ class Comparison:
 
 
 def comparisons(results: Results) -> list[Comparison]:
-    """Our time over the fastest peer's for each program that we were asked; a failure of ours counts the limit."""
+    """Return our time over the fastest peer's for each of our programs; a failure of ours counts as the limit."""
     lines = []
     for program in results.taken(OURS):
         best = results.best_peer(program)
@@ -150,9 +150,9 @@ def comparisons(results: Results) -> list[Comparison]:
 
 
 def profile(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """The performance profile of each solver as the corners (factor, share) of its steps.
+    """Return the performance profile of each solver as the corners (factor, share) of its steps.
 
-    The shares are of all programs that anyone was asked: a solver that does not take a program
+    The shares are of all programs that any solver takes: a solver that does not take a program
     does not solve it.
     """
     fastest = {program: results.least_seconds(program) for program in results.programs}

@@ -12,9 +12,9 @@ from .summary import Results, Summary, comparisons, summaries
 
 @dataclass(frozen=True)
 class Table:
-    """A title, column heads, rows of text, and a sentence that says how to read it.
+    """Table of text: a title, column heads, rows, and a note that says how to read it.
 
-    The first column is text and stands left; so do those named in `left`.
+    The first column and the columns named in `left` are text, aligned to the left.
     """
 
     title: str
@@ -24,7 +24,7 @@ class Table:
     left: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Aligned columns."""
+        """Return the table as text with aligned columns."""
         if not self.rows:
             return f"{self.title}: none"
         widths = [max(len(row[k]) for row in [self.heads, *self.rows]) for k in range(len(self.heads))]
@@ -39,27 +39,27 @@ class Table:
 
 
 def markdown_row(*cells: str) -> str:
-    """A line of a table in Markdown."""
+    """Return a line of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
 
 
 def markdown_lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table in Markdown; the first row has the heads."""
+    """Return the lines of a table in Markdown; the first row has the heads."""
     return [markdown_row(*cells) for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
 
 
 def markdown_heads(heads: str) -> str:
-    """The first two lines of a table in Markdown, from its heads with bars between."""
+    """Return the first two lines of a table in Markdown, from its heads separated by bars."""
     return "\n".join(markdown_lines([heads.split(" | ")]))
 
 
 def tables(record: Record, results: Results) -> list[Table]:
-    """All tables in the order of the report."""
+    """Return all tables in the order of the report."""
     return [_solvers(record, results), _classes(results), _programs(results), _slower(results), _troubles(results)]
 
 
 def seconds(value: float) -> str:
-    """A time with its unit: 24 us, 3.1 ms, 12 s."""
+    """Return a time with its unit: 24 us, 3.1 ms, 12 s."""
     if not math.isfinite(value):
         return "-"
     for unit, scale in (("us", 1e-6), ("ms", 1e-3), ("s", 1.0)):
@@ -73,7 +73,7 @@ def _count(iterations: int) -> str:
 
 
 def ratio(value: float) -> str:
-    """Two digits."""
+    """Return a number with two digits, or "-" if it is not finite."""
     return f"{value:.2g}" if math.isfinite(value) else "-"
 
 
@@ -101,7 +101,7 @@ def _solver_row(record: Record, line: Summary) -> list[str]:
 
 
 def _classes(results: Results) -> Table:
-    """By class: our mean, and that of the peer with the lowest mean among those that take the whole class."""
+    """Return the table by class: our mean, and the lowest mean of a peer that takes the whole class."""
     groups: dict[str, dict[str, None]] = {}
     for (program, _), measurement in results.best.items():
         groups.setdefault(measurement.group, {})[program] = None
@@ -146,7 +146,7 @@ def _slower(results: Results) -> Table:
 
 
 def _troubles(results: Results) -> Table:
-    """What is wrong, refused or crashed, and what of ours is not solved."""
+    """Return the table of answers that are wrong, refused or crashed, and of programs that we do not solve."""
     rows = [
         [m.program, m.solver, m.status, m.verdict, f"{_worst(m):.1e}" if m.n else "-", m.note[:100]]
         for m in results.best.values()
@@ -161,7 +161,7 @@ def _troubles(results: Results) -> Table:
 
 
 def all_times(results: Results) -> Table:
-    """Every solver on every program."""
+    """Return the table of every solver on every program."""
     rows = []
     for program in results.programs:
         found = [results.best.get((program, solver)) for solver in results.solvers]
@@ -178,7 +178,7 @@ def _worst(m: Measurement) -> float:
 
 
 def outcome(measurement: Measurement | None, results: Results) -> str:
-    """The time of what is solved, else what happened."""
+    """Return the time of a solved answer, else "WRONG" or the status; "" without a measurement."""
     if measurement is None:
         return ""
     if results.solved(measurement):

@@ -30,7 +30,7 @@ SHORT, RUNS = 1.0, 3
 
 
 def main() -> None:
-    """Serve until stdin ends."""
+    """Serve requests until stdin ends."""
     solver, threads = sys.argv[1], int(sys.argv[2])
 
     def ready() -> dict[str, Any]:
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable[[], None]) -> dict[str, Any]:
-    """Load the program, solve it, verify the answer; what goes wrong is a measurement too."""
+    """Load and solve a program and verify the answer; return the measurement, also of a failure."""
     import socp
 
     from ..programs.catalogue import Case, load
@@ -103,7 +103,7 @@ def _measured(
 
 
 def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], Any]:
-    """The function (program, tol, time_limit) that asks this solver."""
+    """Return the function (program, tol, time_limit) that calls this solver."""
     from .. import peers
     from ..answers import answer
 
@@ -123,7 +123,7 @@ def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], 
 
 
 def _first_answer(solver: str, threads: int) -> float:
-    """Seconds from importing the solver to its first answer, two variables; numpy and scipy are there already."""
+    """Return the seconds from importing the solver to its first answer, two variables; numpy and scipy are loaded."""
     if solver != "centralpath":
         from .. import peers
         from ..programs import many
@@ -132,7 +132,7 @@ def _first_answer(solver: str, threads: int) -> float:
 
     if solver == "centralpath":
         qp.solve(np.eye(2), [-1.0, -1.0], A=[[1.0, -1.0]], l=0.0, u=0.0, lb=0.0, ub=0.5)
-    elif ":" not in solver:  # the same, which everyone takes: the dual of a support vector machine
+    elif ":" not in solver:  # this program as the dual of a support vector machine, which everyone takes
         program = qp.QuadraticProgram(np.eye(2), [-1.0, -1.0], [[1.0, -1.0]], 0.0, 0.0, 0.0, 0.5)
         if solver in peers.BATCHES:
             many.measure(solver, program, 1e-8)
@@ -146,7 +146,7 @@ def _first_answer(solver: str, threads: int) -> float:
 
 
 def _warm_up(solver: str, threads: int) -> None:
-    """What is loaded at the first use is loaded before the clock starts."""
+    """Load all that the solver loads at its first use, before the clock starts."""
     import qp
 
     from .. import peers
@@ -161,7 +161,7 @@ def _warm_up(solver: str, threads: int) -> None:
 
 
 def _stay_within_memory() -> None:
-    """Ask for no more address space than the machine has memory: MemoryError here rather than trouble for everyone."""
+    """Limit the address space to the machine's memory, so that MemoryError comes here and not trouble for all."""
     try:
         import resource
 
@@ -172,7 +172,7 @@ def _stay_within_memory() -> None:
 
 
 def reset_peak() -> None:
-    """Linux forgets the peak so far; elsewhere it is that of the whole process."""
+    """Reset the peak of the resident size on Linux; elsewhere it remains the peak of the whole process."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -180,7 +180,7 @@ def reset_peak() -> None:
 
 
 def peak_megabytes() -> float:
-    """The largest resident size since `reset_peak`, from the kernel."""
+    """Return the largest resident size since `reset_peak`, in megabytes, from the kernel."""
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

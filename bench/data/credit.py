@@ -18,7 +18,7 @@ NAMES = ["default", "student", "balance", "income"]
 
 @dataclass(frozen=True)
 class Default:
-    """Customers."""
+    """Customers of the data set "Default"."""
 
     # defaulted, student: shape (customers,)
     defaulted: np.ndarray
@@ -30,7 +30,7 @@ class Default:
 
 
 def default(data: Folder = None) -> Default:
-    """The customers of the ISLR data set "Default"."""
+    """Return the customers of the ISLR data set "Default"."""
     path = locate(SOURCE, data)
     rows = [[part.strip('"') for part in row] for row in read_rows(path)]
     check(len(rows) > 1 and rows[0][-4:] == NAMES, path, f"a table with the columns {NAMES}", str(rows[:1])[:80])

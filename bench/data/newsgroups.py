@@ -26,13 +26,13 @@ class Newsgroups:
     groups: np.ndarray
     # whether it belongs to the earlier part of the split
     is_train: np.ndarray
-    # subjects, bodies: the header's subject line, and what follows the header
+    # subjects, bodies: the header's subject line, and the text after the header
     subjects: list[str]
     bodies: list[str]
 
 
 def newsgroups(data: Folder = None, groups: Collection[str] | None = None) -> Newsgroups:
-    """The posts of some groups, or of all."""
+    """Return the posts of the newsgroups `groups`, or of all."""
     path = locate(SOURCE, data)
     posts = []
     for name, text in read_archive(path, lambda name: groups is None or Path(name).parent.name in groups):
@@ -52,7 +52,7 @@ def newsgroups(data: Folder = None, groups: Collection[str] | None = None) -> Ne
 
 
 def split_post(text: str) -> tuple[str, str]:
-    """The subject and the body of a post.
+    """Return the subject and the body of a post.
 
     Examples
     --------

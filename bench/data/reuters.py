@@ -31,12 +31,12 @@ class Reuters:
     bodies: list[str]
 
     def has(self, topic: str) -> np.ndarray:
-        """Which articles have a topic."""
+        """Return a mask of the articles that have `topic`, shape (articles,)."""
         return np.array([topic in topics for topics in self.topics])
 
 
 def reuters(data: Folder = None) -> Reuters:
-    """The articles of the ModApte split: those with TOPICS="YES" that LEWISSPLIT puts to TRAIN or TEST."""
+    """Return the articles of the ModApte split: TOPICS is "YES", LEWISSPLIT "TRAIN" or "TEST"."""
     path = locate(SOURCE, data)
     topics, is_train, titles, bodies = [], [], [], []
     for _, text in sorted(read_archive(path, lambda name: name.endswith(".sgm"))):

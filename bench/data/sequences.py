@@ -28,19 +28,19 @@ class Sequences:
     labels: np.ndarray
 
     def codes(self) -> np.ndarray:
-        """Integers: 0 to 3 for A, C, G, T, and -1 for a letter that is not known; shape (sequences, length)."""
+        """Return 0 to 3 for A, C, G, T and -1 for a letter that is not known, shape (sequences, length)."""
         table = np.full(256, -1, dtype=np.int64)
         table[[ord(base) for base in BASES]] = np.arange(4)
         return np.array([table[np.frombuffer(string.encode("ascii"), np.uint8)] for string in self.strings])
 
 
 def promoters(data: Folder = None) -> Sequences:
-    """106 sequences of 57 bases, 50 before to 6 behind where transcription starts; labels "+" (promoter) and "-"."""
+    """Return 106 sequences of 57 bases, 50 before to 6 after the start of transcription; labels "+" (promoter), "-"."""
     return _read(PROMOTERS, data, 57, {"+", "-"})
 
 
 def splice_junctions(data: Folder = None) -> Sequences:
-    """3,190 sequences of 60 bases around a possible junction; labels "EI" (donor), "IE" (acceptor) and "N"."""
+    """Return 3,190 sequences of 60 bases around a possible junction; labels "EI" (donor), "IE" (acceptor), "N"."""
     return _read(SPLICE, data, 60, {"EI", "IE", "N"})
 
 

@@ -31,7 +31,7 @@ class Series:
 
 
 def libras(data: Folder = None) -> Series:
-    """360 movements of 15 kinds (labels 1 to 15), each 45 points in the unit square."""
+    """Return 360 movements of 15 kinds (labels 1 to 15), each 45 points in the unit square."""
     path = locate(LIBRAS, data)
     parts = read_rows(path)
     if parts and not _is_number(parts[0][0]):  # some copies have a row of names
@@ -45,14 +45,14 @@ def libras(data: Folder = None) -> Series:
 
 
 def japanese_vowels(data: Folder = None) -> Series:
-    """Utterances of two vowels by nine speakers (labels 1 to 9): 7 to 29 frames of 12 LPC cepstrum coefficients."""
+    """Return utterances of two vowels by nine speakers (labels 1 to 9): 7 to 29 frames of 12 cepstrum coefficients."""
     train, train_labels = _utterances(locate(VOWELS_TRAIN, data), TRAIN_UTTERANCES)
     test, test_labels = _utterances(locate(VOWELS_TEST, data), TEST_UTTERANCES)
     return Series(train + test, np.concatenate([train_labels, test_labels]))
 
 
 def _utterances(path: Path, counts: tuple[int, ...]) -> tuple[list[np.ndarray], np.ndarray]:
-    """The blocks of lines between lines that are blank or, in newer copies, hold nothing but ones."""
+    """Return the blocks between lines that are blank or, in newer copies, hold only ones, and their speakers."""
     blocks: list[list[list[str]]] = [[]]
     for line in path.read_text(encoding="utf-8").splitlines():
         if set(line.split()) - {"1.0", "1.00"}:

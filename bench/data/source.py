@@ -1,4 +1,4 @@
-"""Where data come from: a folder that is given, or else the network, and a clear word when neither has them."""
+"""Access to data: from a given folder, or else from the network, with a clear error if neither has them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Source:
     path: str
     # where it is published
     address: str
-    # what it is, for messages
+    # its name in messages
     what: str
 
 
 def data_folder(data: Folder = None) -> Path:
-    """The folder that is given, else ``$CENTRALPATH_DATA``, else the user's cache."""
+    """Return the given folder, else ``$CENTRALPATH_DATA``, else a folder in the user's cache."""
     given = data if data is not None else os.environ.get(DATA_VARIABLE)
     if given:
         return Path(given)
@@ -38,12 +38,12 @@ def data_folder(data: Folder = None) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where what was downloaded or computed from it is kept: ``$XDG_CACHE_HOME/centralpath`` or its default."""
+    """Return the folder of downloads and of data computed from them: ``$XDG_CACHE_HOME/centralpath`` or its default."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "centralpath"
 
 
 def locate(source: Source, data: Folder = None) -> Path:
-    """The file of a source, downloaded when it is not in the folder.
+    """Return the file of a source, downloaded if it is not in the folder.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def locate(source: Source, data: Folder = None) -> Path:
 
 
 def _download(address: str, path: Path) -> Path:
-    """Fetch a file; it appears at its place when it is complete."""
+    """Download a file and return its path; the file appears there once it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, unfinished = tempfile.mkstemp(dir=path.parent)
     try:
@@ -83,13 +83,13 @@ def _download(address: str, path: Path) -> Path:
 
 
 def check(holds: bool, path: Path, expected: str, came: str) -> None:
-    """Refuse a file that is not what its name says."""
+    """Raise DataError that names `expected` and `came`, unless the file `holds` what it should."""
     if not holds:
         raise DataError(f"{path} is not what it should be: expected {expected}, but {came} came")
 
 
 def read_archive(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """The names and texts of those files of an archive whose names are wanted."""
+    """Yield the names and texts of the files of an archive whose names are wanted."""
     with tarfile.open(path) as archive:
         for member in archive:
             if is_wanted(member.name) and (file := archive.extractfile(member)) is not None:
@@ -97,6 +97,6 @@ def read_archive(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[tuple
 
 
 def read_rows(path: Path) -> list[list[str]]:
-    """The parts between commas of each line of a text file that is not blank."""
+    """Return the comma-separated parts of each line of a text file that is not blank."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [[part.strip() for part in line.split(",")] for line in lines if line.strip()]

@@ -1,4 +1,4 @@
-"""Texts as numbers of words, prepared once and kept on disk."""
+"""Texts as counts of words, prepared once and kept on disk."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TOKEN = re.compile(f"({ADDRESS})|({NUMBER})|({WORD})")
 
 
 def tokenize(text: str, address: str | None = "EMAILADDR", number: str | None = "NUMBER") -> list[str]:
-    """The words of a text in lower case, with one token for all e-mail addresses and one for all numbers.
+    """Return the words of a text in lower case, with one token for all e-mail addresses and one for all numbers.
 
-    Where `address` or `number` is None, these are left out.
+    If `address` or `number` is None, addresses or numbers are left out.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def _stem(word: str) -> str:
 
 
 def stem_words(tokens: Iterable[str]) -> list[str]:
-    """Porter's stems; tokens in capitals, which stand for something, are left as they are.
+    """Return Porter's stems; tokens in capitals, which are placeholders, do not change.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Tokens:
 
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]]) -> Tokens:
-        """The tokens of texts that were split into words.
+        """Return the tokens of texts that were split into words.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class Tokens:
         return cls(vocabulary, words.reshape(-1).astype(np.int32), start)
 
     def counts(self) -> sp.csr_array:
-        """How often each word is in each text, shape (texts, words)."""
+        """Return how often each word is in each text, shape (texts, words)."""
         ones = np.ones(self.words.size)
         shape = (self.start.size - 1, self.vocabulary.size)
         matrix = sp.csr_array((ones, self.words.astype(np.int64), self.start), shape=shape)
@@ -94,7 +94,7 @@ class Tokens:
 
 
 def cached_tokens(name: str, source: Source, data: Folder, texts: Iterable[Sequence[str]]) -> Tokens:
-    """The tokens of texts, which are read once for a source and kept in the user's cache.
+    """Return the tokens of texts, which are read once for a source and kept in the user's cache.
 
     The file's name has the checksum of the source and of this module's text, so that other data or other code
     do not find it.

@@ -28,7 +28,7 @@ MODULES: dict[str, str] = {
 
 
 def find(name: str) -> Experiment:
-    """The experiment of a name."""
+    """Return the experiment of a name; raise DataError if there is none."""
     if name not in MODULES:
         raise DataError(f"there is no experiment {name!r}; there are {', '.join(MODULES)}")
     module, _, kind = MODULES[name].partition(":")

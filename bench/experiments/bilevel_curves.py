@@ -1,7 +1,7 @@
 """Six set-ups of three newsgroups: accuracy against the posts of the test task (Figure 5.2); see `setups`.
 
 The multi-task machine of Evgeniou and Pontil, (5.3)-(5.5), has nine tenths of the training task's posts.  Linear
-discriminant analysis has nine tenths of the *test* task's and is a line, for it does not depend on the size.
+discriminant analysis has nine tenths of the *test* task's posts and is a horizontal line.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ EXCEPTED: tuple[Task, Task] = (("guns", "mideast"), ("atheism", "mideast"))
 
 @dataclass(frozen=True)
 class Prepared:
-    """The posts in both texts, and what was found of draws of the training task, to which twelve runs come back."""
+    """Posts in both texts, and results of `needed_alone` for draws of the training task, each used by twelve runs."""
 
     texts: dict[str, NounPosts]
     needed: dict[tuple[str, Task, int], np.ndarray] = field(default_factory=dict)
 
 
 class Curves(OnNewsgroups):
-    """Figure 5.2."""
+    """Experiment of Figure 5.2 of Epshteyn and DeJong 2006."""
 
     name = "bilevel-curves"
     title = "The bilevel classifier with more and more training posts"
@@ -74,7 +74,7 @@ class Curves(OnNewsgroups):
         return Prepared(super().prepare(data, quick))
 
     def run(self, prepared: Prepared, parameters: Parameters) -> Result:
-        """The accuracies in percent."""
+        """Return the accuracies in percent."""
         posts, seed = prepared.texts[parameters["text"]], parameters["seed"]
         train, test = tuple(parameters["train"]), tuple(parameters["test"])
         drawn = draw(posts, train, test, parameters["share"], seed)
@@ -114,7 +114,7 @@ class Curves(OnNewsgroups):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """On every text for itself; a curve is the points of its sizes, posts first."""
+        """Return the verdict, on every text separately; a curve is a list of points, posts first, one per size."""
         parts = []
         for text, own in grouped(runs, "text").items():
             setups = grouped(own, "train", "test").items()
@@ -147,7 +147,7 @@ class Curves(OnNewsgroups):
 
 
 class MultiTaskConstant(OnNewsgroups):
-    """The choice of C_2 in section 5.3."""
+    """Experiment on the choice of C_2 in section 5.3 of Epshteyn and DeJong 2006."""
 
     name = "multitask-c2"
     title = "The constant C_2 of the multi-task SVM"
@@ -167,7 +167,7 @@ class MultiTaskConstant(OnNewsgroups):
         return range(UNUSED, UNUSED + repeats)
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
-        """The accuracies in percent, one a value of C_2, and that of the plain machine."""
+        """Return the accuracies in percent, one per value of C_2, and the accuracy of the plain machine."""
         posts = prepared[parameters["text"]]
         drawn = draw(posts, *FIRST, SHARES[0], parameters["seed"])
         planes = [fit_multitask(drawn, needed_alone(posts, FIRST[0], drawn.trained, C2), C2) for C2 in C2_VALUES]
@@ -191,7 +191,7 @@ class MultiTaskConstant(OnNewsgroups):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Against the value with the best mean, draw by draw; one of seven others is it, so p is taken seven times."""
+        """Return the verdict by the paired p of the best mean against C_2 = 1000, times seven, the other values."""
         k, parts = C2_VALUES.index(MULTITASK["C2"]), []
         for text, own in grouped(runs, "text").items():
             found = np.array([run["multitask"] for run in own])
@@ -203,10 +203,10 @@ class MultiTaskConstant(OnNewsgroups):
 
 
 def fit_multitask(drawn: Draw, needed: np.ndarray, C2: float = MULTITASK["C2"]) -> Hyperplane:
-    """w and b of the test task, learned together with the training task.
+    """Return w and b of the test task, learned together with the training task.
 
-    Posts that are no support vectors change nothing and are left out, as far as the training task alone tells them
-    (`needed_alone`); those that are on the wrong side of the margin all the same come back, until there are none.
+    Posts that are no support vectors have no effect; the posts that the training task alone does not need are left out
+    (`needed_alone`).  Left-out posts on the wrong side of the margin are added until there are none.
     """
     posts, (fitted, signs) = drawn.posts, drawn.samples
     X = sp.csr_array(sp.vstack([posts.X[drawn.trained], fitted]))
@@ -222,14 +222,14 @@ def fit_multitask(drawn: Draw, needed: np.ndarray, C2: float = MULTITASK["C2"]) 
 
 
 def needed_alone(posts: NounPosts, train: Task, trained: np.ndarray, C2: float = MULTITASK["C2"]) -> np.ndarray:
-    """Which posts the multi-task machine needs of the training task, when that is its only one: those at its margin."""
+    """Return the mask of posts that the training task alone needs: posts at the margin or on its wrong side."""
     y = posts.signs(train, trained)
     machine = MultiTaskSVC(**{**MULTITASK, "C2": C2}).fit(posts.X[trained], y)
     return y * machine.decision_function(posts.X[trained]) < 1.0 + NEAR_MARGIN
 
 
 def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:
-    """The accuracy of the generative classifier of section 2 with nine tenths of the test task, on the last tenth."""
+    """Return the accuracy on a tenth of the test task of section 2's classifier, trained on the other posts."""
     pool = posts.of(test, np.random.default_rng(seed).permutation(posts.label.size))
     most = round(SHARE_OF_TRAINING * pool.size)
     hyperplane = discriminant(class_means(posts.X[pool[:most]], posts.signs(test, pool[:most])))
@@ -237,9 +237,9 @@ def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:
 
 
 def _falls(runs: list[Result]) -> np.ndarray:
-    """Return how much smaller the bilevel classifier's lead is with the most posts than with the fewest, by seed.
+    """Return, by seed, how much smaller the bilevel classifier's lead is with the most posts than with the fewest.
 
-    It is the mean over set-ups and the other classifiers, each lead with the sign of its mean.
+    The result is the mean over set-ups and other classifiers, each lead times the sign of its mean.
     """
     found = []
     for group in grouped(runs, "train", "test").values():

@@ -21,7 +21,7 @@ PHIS = (0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 class ParametersOfPrior(OnNewsgroups):
-    """Figure 5.3."""
+    """Experiment of Figure 5.3 of Epshteyn and DeJong 2006."""
 
     name = "bilevel-parameters"
     title = "The bilevel classifier against beta and phi"
@@ -42,7 +42,7 @@ class ParametersOfPrior(OnNewsgroups):
         return [{"text": text, "varied": varied, "value": value} for text in TEXTS for varied, value in values]
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
-        """The accuracies in percent, and beta and phi themselves."""
+        """Return the accuracies in percent, and beta and phi."""
         drawn = draw(prepared[parameters["text"]], *FIRST, POSTS, parameters["seed"])
         prior = drawn.prior()
         value = parameters["value"] * (prior.largest_beta() if parameters["varied"] == "beta" else 1.0)
@@ -72,7 +72,7 @@ class ParametersOfPrior(OnNewsgroups):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Over all values that are shown: their order, and the largest step against it, in points."""
+        """Return the verdict by the order of all values that are shown and the largest step against it, in points."""
         from scipy.stats import kendalltau
 
         parts = []
@@ -95,5 +95,5 @@ class ParametersOfPrior(OnNewsgroups):
 
 
 def points(runs: list[Result], varied: str) -> list[tuple[float, float, float]]:
-    """Of each value in order: its mean, the mean accuracy, and half its confidence interval."""
+    """Return (mean of the value, mean accuracy, half its confidence interval) for each value in order."""
     return curves(runs, "value", ["bilevel"], varied)["bilevel"]

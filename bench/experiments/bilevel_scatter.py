@@ -20,7 +20,7 @@ MEANS = ("bilevel", "svm", "prior")
 
 
 class Scatter(OnNewsgroups):
-    """Figure 5.1."""
+    """Experiment of Figure 5.1 of Epshteyn and DeJong 2006."""
 
     name = "bilevel-scatter"
     title = "The bilevel classifier against the SVM, thirty set-ups"
@@ -43,7 +43,7 @@ class Scatter(OnNewsgroups):
         return [{"text": text, "train": list(train), "test": list(test)} for text in TEXTS for train, test in pairs]
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
-        """The accuracies in percent: of both classifiers, and of the prior alone."""
+        """Return the accuracies in percent of both classifiers and of the prior alone."""
         tasks = tuple(parameters["train"]), tuple(parameters["test"])
         drawn = draw(prepared[parameters["text"]], *tasks, SHARE, parameters["seed"])
         prior = drawn.prior()
@@ -76,7 +76,7 @@ class Scatter(OnNewsgroups):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """On both texts together."""
+        """Return the verdict on both texts together."""
         points = [point for own in grouped(runs, "text").values() for point in summaries(own)]
         gains = np.array([point["gain"] for point in points])
         parts = [
@@ -93,7 +93,7 @@ class Scatter(OnNewsgroups):
 
 
 def summaries(runs: list[Result]) -> list[dict[str, Any]]:
-    """Of each set-up the mean accuracies, the mean gain, and the probability of such a gain without one."""
+    """Return for each set-up the mean accuracies, the mean gain, and the p-value of the gain."""
     found = []
     for setup, group in grouped(runs, "train", "test").items():
         columns = {name: np.array([run[name] for run in group]) for name in MEANS}

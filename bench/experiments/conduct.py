@@ -1,4 +1,4 @@
-"""All runs of an experiment: in parallel, kept as they come, and gone on with after an interruption."""
+"""All runs of an experiment: in parallel, kept as they end, and resumed after an interruption."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def conduct(
     quick: bool = False,
     show: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[Result]:
-    """Run what is not yet in ``folder/runs.jsonl``, and return all results in the order of `Experiment.runs`.
+    """Perform the runs missing from ``folder/runs.jsonl``; return all results in the order of `Experiment.runs`.
 
-    Runs of another form, or of other code that no check has confirmed (`confirm`), are not gone on with.
-    Every run is written as soon as it ends; the file survives Ctrl-C, and the same call goes on from there.  Runs go to
-    `jobs` processes of this machine, or to the workers of the running scheduler at the address `dask`.  `show` is told
-    how many runs of how many are done.
+    DataError is raised if the file has runs of another form, or of other code that no check has confirmed (`confirm`).
+    Every run is written as soon as it ends; the file survives Ctrl-C, and an equal call resumes from it.  Runs go to
+    `jobs` processes of this machine, or to the workers of the running scheduler at the address `dask`.
+    ``show(done, of)`` is called with the number of runs done.
     """
     wanted = experiment.runs(repeats or experiment.repeats, quick)
     made = {"code": digest.code_of(experiment), "version": __version__, "date": today(), "machine": hardware()}
@@ -64,21 +64,21 @@ def conduct(
 
 
 def confirmation(folder: Path) -> dict[str, Any]:
-    """Return what the last check wrote beside the runs; nothing where there was none."""
+    """Return what the last check wrote next to the runs, or an empty dict if there was none."""
     path = folder / CONFIRMED
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found
 
 
 def today() -> str:
-    """Return the date in UTC."""
+    """Return today's date in UTC."""
     return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
 def kept(experiment: Experiment, folder: Path, repeats: int) -> tuple[dict[str, Any], list[Result]]:
-    """Return the head of the file of a folder, which tells code, date and machine, and all results that it keeps.
+    """Return the head of a folder's file of runs, with code, date and machine, and all results in the file.
 
-    Runs beyond the wanted repeats, as an interrupted conduct of more leaves them, come last where runs stand apart.
+    Runs beyond the wanted repeats, left by an interrupted call with more, come last if `experiment.apart`.
     """
     head, done = read(folder / RUNS)
     wanted = experiment.runs(repeats, head["quick"]) if head else []
@@ -92,7 +92,7 @@ def kept(experiment: Experiment, folder: Path, repeats: int) -> tuple[dict[str, 
 def _performed(
     experiment: Experiment, data: str | None, quick: bool, todo: list[Parameters], jobs: int, dask: str | None
 ) -> Generator[tuple[Parameters, Result], None, None]:
-    """The runs in the order in which they end."""
+    """Yield (parameters, result) of the runs in the order in which they end."""
     if jobs == 1 and dask is None:
         for parameters in todo:
             yield parameters, perform(experiment, data, quick, parameters)
@@ -110,7 +110,7 @@ def _pair(*asked: Any) -> tuple[Parameters, Result]:
 
 @contextlib.contextmanager
 def _backend(dask: str | None) -> Iterator[None]:
-    """The workers: this machine's processes, or those of a dask scheduler."""
+    """Use the workers of a dask scheduler within the context, or this machine's processes if `dask` is None."""
     import joblib
 
     if dask is None:
@@ -125,7 +125,7 @@ def _backend(dask: str | None) -> Iterator[None]:
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Result]]:
-    """The head and the results of a conduct; a last line that was cut off is dropped."""
+    """Return the head and the results of a file of runs; an incomplete last line is dropped."""
     if not path.is_file():
         return {}, {}
     whole, _, rest = path.read_text(encoding="utf-8").rpartition("\n")

@@ -1,11 +1,11 @@
-"""Check pages by their results: a sample of the kept runs is computed again by the present code and compared.
+"""Checks of pages: a sample of the kept runs is computed again by the current code and compared.
 
-A page of the present code needs no run.  What is found is written beside the runs, with the digest of the code that
-found it: the page tells it, and the next check of this code reads where all was equal.
+A page of the current code needs no run.  The result is written next to the runs, with the digest of the code that
+computed it: the page states it, and the next check of this code reads it if all was equal.
 
 Two processors round differently, and a sample on a boundary, a tie between parameters or a search with several minima
-makes a count of the rounding.  Runs that another processor made may differ, therefore, and are told; the page holds if
-every part of its claim is decided as before with the new runs in the places of the kept ones.
+turns rounding into another count.  Runs made on another processor may therefore differ, and are reported; the page
+holds if every part of its claim is decided as before when the new runs replace the kept ones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ VERDICTS = "by which some part is decided otherwise", "by which every part is de
 
 
 class Check(NamedTuple):
-    """Whether a page is confirmed, the sentence that says how, and whether this was found now."""
+    """Result of a check: whether a page is confirmed, a sentence that says how, and whether runs were computed now."""
 
     name: str
     holds: bool
@@ -44,7 +44,7 @@ class Check(NamedTuple):
 
 
 def pages(folder: Path, name: str = "all") -> list[Path]:
-    """Return the files of runs of one experiment, or of all."""
+    """Return the files of runs of one experiment, or of all; raise DataError if there are none."""
     paths = sorted(folder.glob(f"{'*' if name == 'all' else name}/{conduct.RUNS}"))
     if not paths:
         raise DataError(f"no results of experiments in {folder}; give their folder by --out")
@@ -52,9 +52,9 @@ def pages(folder: Path, name: str = "all") -> list[Path]:
 
 
 def check(experiment: Experiment, folder: Path, data: str | None = None, budget: float = BUDGET) -> Check:
-    """Return whether the runs of a folder are those of the present code, and write it down.
+    """Check the runs of a folder against the current code; write the result next to the runs, and return it.
 
-    `budget` are the seconds of runs that are computed again, by the seconds that they took.
+    Runs are computed again up to `budget` seconds, by the seconds that they took.
     """
     head, runs = conduct.read(folder / conduct.RUNS)
     now, made = digest.code_of(experiment), f"of code {head['code']} ({head['date']})"
@@ -89,7 +89,7 @@ def check(experiment: Experiment, folder: Path, data: str | None = None, budget:
 
 
 def in_words(found: dict[str, Any]) -> str:
-    """Return what a check found as words of its page."""
+    """Return the result of a check as words for the page."""
     without = f", none with {', '.join(found['left_out'])}" if found["left_out"] else ""
     runs = f"{found['computed']} of {found['runs']} runs computed again by code {found['code']} on {found['date']}"
     different = found["different"]
@@ -98,7 +98,7 @@ def in_words(found: dict[str, Any]) -> str:
 
 
 def sample(runs: list[Parameters], seconds: list[float], budget: float) -> tuple[list[Parameters], list[str]]:
-    """Return runs that have each value of each parameter some times, within the budget, and values that none has.
+    """Return runs that cover each value of each parameter within the budget, and the values that none has.
 
     Examples
     --------
@@ -125,13 +125,13 @@ def _values(parameters: Parameters) -> list[str]:
 
 
 def _moved(experiment: Experiment, found: Result, kept: Result) -> str:
-    """Return the first number that is another one now, with both; nothing where all are equal."""
+    """Return the first number that differs between two results, with both values; an empty text if all are equal."""
     now, before = ({name: run[name] for name in run if name not in experiment.incidental} for run in (found, kept))
     return next(differences(now, before), "")
 
 
 def _decided(experiment: Experiment, runs: dict[str, Result]) -> list[bool]:
-    """Return which parts of the claim hold by these runs."""
+    """Return for each part of the claim whether it holds by these runs."""
     return [part.holds for part in experiment.verdict([{**json.loads(one), **runs[one]} for one in runs]).parts]
 
 

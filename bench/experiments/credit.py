@@ -24,7 +24,7 @@ LECTURE = [[9644, 252], [23, 81]]
 
 
 def classifiers() -> dict[str, Any]:
-    """The models of the lecture."""
+    """Return the models of the lecture by name."""
     return {
         LDA: LinearDiscriminant(),
         "QDA": QuadraticDiscriminant(),
@@ -125,7 +125,7 @@ def _rates(run: Result, threshold: float) -> dict[str, float]:
 
 
 def _confusion(run: Result, threshold: float) -> np.ndarray:
-    """Rows are predictions, columns the truth."""
+    """Return the confusion matrix: rows are predictions, columns the truth."""
     return np.reshape(run["counts"][THRESHOLDS.index(threshold)], (2, 2))
 
 

@@ -1,4 +1,4 @@
-"""Twelve digits of the code that makes an experiment's runs."""
+"""Digest of twelve digits of the code that makes an experiment's runs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FRAME = {"experiment.py", "conduct.py", "confirm.py", "digest.py", "pages.py", "
 
 
 def code_of(experiment: Experiment) -> str:
-    """Return twelve digits of the code that makes the runs: the experiment, and what it imports of `ROOMS`.
+    """Return a digest of twelve digits of the code that makes the runs: the experiment, and its imports from `ROOMS`.
 
-    Comments, docstrings and what is `TOLD` of the runs are left out.  So is the engine, whose answers are the same to
-    its tolerance: its own tests hold them.
+    Comments, docstrings and the members in `TOLD` are left out.  So is the engine, whose answers do not change beyond
+    its tolerance: its own tests ensure that.
     """
     found, waiting = set(), [PACKAGES.joinpath(*type(experiment).__module__.split(".")).with_suffix(".py")]
     while waiting:
@@ -35,7 +35,7 @@ def code_of(experiment: Experiment) -> str:
 
 
 def _imported(path: Path) -> list[Path]:
-    """The files of `ROOMS` that a file imports from, but for frame and statistics of experiments."""
+    """Return the files of `ROOMS` that a file imports from, except for frame and statistics of experiments."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
@@ -47,7 +47,7 @@ def _imported(path: Path) -> list[Path]:
 
 
 def _file_with(place: Path, name: str) -> list[Path]:
-    """The file of a module, or the one of a package's that has a name which is imported from it."""
+    """Return the file of a module, or the file of a package that defines a name imported from the package."""
     for one in (place.with_suffix(".py"), place / f"{name}.py"):
         if one.is_file():
             return [one]
@@ -59,7 +59,7 @@ def _file_with(place: Path, name: str) -> list[Path]:
 
 
 def _code(path: Path) -> str:
-    """The lines of a file without comments and docstrings, and of classes without what they tell."""
+    """Return the lines of a file without comments and docstrings, and without class members in `TOLD`."""
     lines = path.read_text(encoding="utf-8").split("\n")
     for node in ast.walk(ast.parse("\n".join(lines))):
         for one in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else ():

@@ -1,15 +1,15 @@
 """EA-SVM on handwritten characters: experiments 1 to 3 of Sun and DeJong 2005 (Figures 2 to 4).
 
-The digits of scikit-learn take the place of the paper's images, and ten characters drawn of straight strokes, of which
-the knowledge is true.  What is left open:
+The digits of scikit-learn replace the paper's images, and so do ten drawn characters of straight strokes, for which the
+knowledge is true.  What the paper leaves open, and what is done here:
 
 - The strokes are found in each image near where a prototype has them, see `strokes.stroke_explanations`; an image in
-  which none is found is not explained.  Beside it the mask at the places of the prototype.
-- As in the paper there are three groups, 33 pairs between them (easy) and 12 within (difficult), in both alphabets.
+  which none is found is not explained.  A variant takes the mask at the places of the prototype.
+- As in the paper there are three groups, with 33 pairs between (easy) and 12 within them (difficult), per alphabet.
 - The kernel is (x'x' + 1)^3 with intensities from 0 to 1; training samples are balanced.
-- Random explanations keep as many pixels as the good ones, chosen anew for each image; opposite ones keep the others.
+- Random explanations keep as many pixels as the good ones, drawn for each image; opposite ones keep the others.
 - Kendall's tau is between a measure of difficulty and how much lower the error of EA-SVM is, over the 45 pairs.  The
-  SVM's error of the same runs is in both, which alone makes them agree; so there are three measures: that error, the
+  SVM's error of a run is part of both, which alone makes them agree; so there are three measures: this error, the
   SVM's error in the other half of the repeats, and how many strokes tell the pair apart (few is difficult).
 """
 
@@ -52,7 +52,7 @@ MEASURES = ("SVM's error, same repeats", "SVM's error, other repeats", "strokes 
 
 @dataclass(frozen=True)
 class Characters:
-    """Images as rows of intensities from 0 to 1, what they show, and the pixels of each stroke found in each."""
+    """Images as rows of intensities from 0 to 1, their labels, and the pixels of each stroke found in each image."""
 
     # shape (images, pixels)
     X: np.ndarray
@@ -62,14 +62,14 @@ class Characters:
     found: dict[str, np.ndarray]
 
     def explanations(self, rows: np.ndarray, strokes: list[str]) -> np.ndarray:
-        """The pixels of some images that realize some strokes; all where none is found."""
+        """Return the mask of the pixels that realize some strokes in some images; all pixels where none is found."""
         kept = np.array([self.found[name][rows] for name in strokes]).max(axis=0)
         kept[kept.sum(axis=1) == 0] = True
         return np.asarray(kept)
 
 
 def characters(name: str, X: np.ndarray, label: np.ndarray) -> Characters:
-    """Images of an alphabet with the strokes of their prototypes looked for."""
+    """Return images of an alphabet, after a search for the strokes of their prototypes."""
     alphabet, found = ALPHABETS[name], dict[str, np.ndarray]()
     images = X.reshape(-1, alphabet.side, alphabet.side)
     for stroke, ends in alphabet.strokes.items():
@@ -79,7 +79,7 @@ def characters(name: str, X: np.ndarray, label: np.ndarray) -> Characters:
 
 
 class DigitExplanations(Experiment):
-    """Figures 2 to 4."""
+    """Experiments of Figures 2 to 4 of Sun and DeJong 2005."""
 
     name = "easvm-digits"
     title = "Strokes as explanations: EA-SVM on handwritten digits"
@@ -114,7 +114,7 @@ class DigitExplanations(Experiment):
         return {name: characters(name, *sample) for name, sample in samples.items()}
 
     def run(self, prepared: dict[str, Characters], parameters: Parameters) -> Result:
-        """The error rates of all machines on the images that were not trained on."""
+        """Return the error rates of all machines on the images that were not trained on."""
         images, alphabet = prepared[parameters["data"]], ALPHABETS[parameters["data"]]
         one, other = parameters["pair"]
         rng = np.random.default_rng(parameters["seed"])
@@ -158,7 +158,7 @@ class DigitExplanations(Experiment):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Of each alphabet, at every training size; of "almost never" by the pairs that became worse and better."""
+        """Return the verdict by alphabet, over all sizes; "almost never" by the pairs that became worse and better."""
         parts = []
         for name, own in grouped(runs, "data").items():
             sizes, decided = list(grouped(own, "size").values()), _decided(own)
@@ -195,21 +195,21 @@ class DigitExplanations(Experiment):
 def split(
     label: np.ndarray, pair: tuple[int, int], size: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Half of a sample from each character, and all others of the pair."""
+    """Return indices to train on, half of `size` from each character, and of all other images of the pair."""
     orders = [rng.permutation(np.flatnonzero(label == d)) for d in pair]
     train = np.concatenate([order[: size // 2] for order in orders])
     return train, np.concatenate([order[size // 2 :] for order in orders])
 
 
 def is_difficult(run: Result) -> bool:
-    """Whether both characters are of one group."""
+    """Return True if both characters are in one group."""
     return ALPHABETS[run["data"]].is_difficult(tuple(run["pair"]))
 
 
 def agreement(runs: list[Result]) -> list[tuple[float, float]]:
-    """Kendall's tau of difficulty and improvement over the pairs, and its p-value, of each of `MEASURES`.
+    """Return Kendall's tau of difficulty and improvement over the pairs, and its p-value, for each of `MEASURES`.
 
-    With other repeats tau is the mean of the two ways round and p the larger one; nan where it is not defined.
+    With other repeats tau is the mean over both orders of the halves and p the larger one; nan if undefined.
     """
     from scipy.stats import kendalltau
 
@@ -236,23 +236,23 @@ def _mean(runs: list[Result], kind: str) -> float:
 
 
 def _is_one_sided(pair: list[Result]) -> bool:
-    """Whether one class of the pair was never explained: a machine of explained examples is taught nothing of it."""
+    """Return True if a class of the pair was never explained: explained examples teach a machine nothing of it."""
     return bool(np.mean([run["unexplained"] for run in pair]) >= 0.5)
 
 
 def _decided(runs: list[Result]) -> list[Result]:
-    """The runs of pairs of which both classes were explained."""
+    """Return the runs of pairs in which both classes were explained."""
     pairs = grouped(runs, "pair").values()
     return [run for pair in pairs if not _is_one_sided(pair) for run in pair]
 
 
 def _undecided(runs: list[Result], name: str) -> int:
-    """How many pairs of an alphabet have a class that was never explained."""
+    """Return the number of pairs of an alphabet that have a class which was never explained."""
     return sum(map(_is_one_sided, grouped(grouped(runs, "data").get(name, ()), "pair").values()))
 
 
 def _harm(runs: list[Result], kind: str) -> float:
-    """The one-sided probability of as many pairs with a higher mean error than the SVM's, were harm and help alike."""
+    """Return the one-sided p-value of the sign test that `kind` has a higher mean error than the SVM on more pairs."""
     from scipy.stats import binomtest
 
     changes = [m[kind] - m["svm"] for m in _by_pair(runs)]
@@ -261,7 +261,7 @@ def _harm(runs: list[Result], kind: str) -> float:
 
 
 def _by_pair(runs: list[Result]) -> list[Result]:
-    """The mean errors of each pair."""
+    """Return the mean errors of each pair."""
     return [
         {"pair": list(pair), **{name: _mean(group, name) for name in MACHINES}}
         for pair, group in sorted(grouped(runs, "pair").items())

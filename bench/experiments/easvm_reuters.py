@@ -7,9 +7,9 @@ example is the bag of important words occurring in the training example."  What 
   used, with all links between them: at most three links in the count of `models.WordNet`.
 - Whose label is explained.  The words of a category say nothing of why an article is not in it: only the category's own
   articles are explained, as far as they have an important word ("if we fail to build an explanation, v = x").  That
-  all are explained was the first reading; by it EA-SVM was the worse machine on most samples, and slow.
+  all are explained was the first reading; EA-SVM was then worse on most samples, and slow.
 - Of Q that are equally good the smallest is taken.  Programs are solved to a relative gap of 1e-3 or in 300 passes of
-  descent; the largest gap is told.  With all 9,603 articles one fold of the five chooses Q.
+  descent; the largest gap is reported.  With all 9,603 articles one fold of the five chooses Q.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ GAP, PASSES = 1e-3, 300
 
 @dataclass(frozen=True)
 class Articles:
-    """Bags of words."""
+    """Articles as bags of words."""
 
     # shape (articles, words)
     X: sp.csr_array
@@ -63,7 +63,7 @@ class Articles:
     important: dict[str, np.ndarray]
 
     def sample(self, category: str, size: int, seed: int) -> np.ndarray:
-        """Articles to train on: the category's share of them in it, but at least five."""
+        """Return `size` articles to train on, of which the category has its usual share, but at least five."""
         order = np.random.default_rng(seed).permutation(np.flatnonzero(self.is_train))
         belongs = self.belongs[category][order]
         count = max(FOLDS, round(size * belongs.mean()))
@@ -71,7 +71,7 @@ class Articles:
 
 
 class ReutersExplanations(Experiment):
-    """Figure 5B."""
+    """Experiment of Figure 5B of Sun and DeJong 2005."""
 
     name = "easvm-reuters"
     title = "Explanations from WordNet on Reuters: EA-SVM against SVM"
@@ -97,7 +97,7 @@ class ReutersExplanations(Experiment):
         return grid(size=(50,) if quick else SIZES, words=PRICES, category=CATEGORIES)
 
     def seeds(self, setup: Parameters, repeats: int) -> range:
-        """All articles are one sample."""
+        """Return the seeds of a set-up: all articles are one sample, with one seed."""
         return range(FIRST_SEED, FIRST_SEED + (1 if setup["size"] == max(SIZES) else repeats))
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Articles]:
@@ -113,7 +113,7 @@ class ReutersExplanations(Experiment):
         return {words: Articles(X, articles.is_train, belongs, important) for words, X in forms.items()}
 
     def run(self, prepared: dict[str, Articles], parameters: Parameters) -> Result:
-        """F1 of all machines on the test articles, and the Q that was chosen as a multiple of the mean alpha."""
+        """Return F1 of all machines on the test articles, and the chosen Q as a multiple of the mean alpha."""
         category, articles, prices = parameters["category"], prepared[parameters["words"]], PRICES[parameters["words"]]
         rows = articles.sample(category, parameters["size"], parameters["seed"])
         test = np.flatnonzero(~articles.is_train)
@@ -169,7 +169,7 @@ class ReutersExplanations(Experiment):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Of all weightings and of all that were explained; where the SVM finds next to nothing, nothing is decided."""
+        """Return the verdict on all weightings and explained sets, without cells where the SVM finds nearly nothing."""
         parts, idle = [], 0
         for words in grouped(runs, "words"):
             for kind, title in EXPLAINED.items():
@@ -197,9 +197,9 @@ class ReutersExplanations(Experiment):
 
 
 def unit_length(X: sp.csr_array, is_train: np.ndarray) -> sp.csr_array:
-    """log(1 + count) log(articles / articles with the word), each article scaled to length 1.
+    """Return log(1 + count) log(articles / articles with the word), each article scaled to length 1.
 
-    The articles that are counted are those to train on; a word that none of them has counts as one that one has.
+    Only training articles are counted; a word that none of them has counts as a word that one article has.
     """
     of_training = X[is_train]
     having = np.maximum(1, np.bincount(of_training.indices, minlength=X.shape[1]))
@@ -210,7 +210,7 @@ def unit_length(X: sp.csr_array, is_train: np.ndarray) -> sp.csr_array:
 
 
 def differences(X: sp.csr_array, important: np.ndarray, explained: np.ndarray) -> sp.csr_array:
-    """d = x - v, the words that an explanation leaves out; nothing of the articles that are not explained."""
+    """Return D = X - V, the words that explanations leave out; rows of articles without explanation are empty."""
     D = sp.csr_array(sp.diags_array(explained.astype(np.float64)) @ X @ sp.diags_array((~important).astype(np.float64)))
     D.eliminate_zeros()
     return D
@@ -219,7 +219,7 @@ def differences(X: sp.csr_array, important: np.ndarray, explained: np.ndarray) -
 def path(
     X: sp.csr_array, y: np.ndarray, D: sp.csr_array, C: float, factors: tuple[float, ...]
 ) -> Iterator[ExplanationAugmentedSVC]:
-    """EA-SVM for Q = factor x mean alpha of the plain machine, of which the first factor, 0, must be."""
+    """Yield EA-SVM for Q = factor x mean alpha of the plain machine; the first factor must be 0."""
     alpha = 0.0
     for factor in factors:
         Q = factor * alpha
@@ -234,7 +234,7 @@ def path(
 def best_factor(
     X: sp.csr_array, y: np.ndarray, D: sp.csr_array, C: float, series: tuple[float, ...]
 ) -> tuple[float, float]:
-    """The largest mean F1 of five folds (one where there are many articles), and the first of a series with it."""
+    """Return the largest mean F1 over five folds (one for many articles), and the first factor of `series` with it."""
     folds = stratified_folds(y.astype(np.int64), FOLDS)
     scores = np.zeros((len(folds), len(series)))
     for fold, held_out in enumerate(folds[:1] if y.size >= LARGE else folds):
@@ -246,7 +246,7 @@ def best_factor(
 
 
 def f1(truth: np.ndarray, predicted: np.ndarray) -> float:
-    """2 hits / (true + predicted); 0 where nothing is hit.
+    """Return 2 hits / (true + predicted), or 0 if nothing is hit.
 
     Examples
     --------

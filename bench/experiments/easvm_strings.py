@@ -4,9 +4,9 @@ Promoters have TTGACA near -35 and TATAAT near -10, donor sites GT behind them, 
 kernel is the (5, 1)-mismatch kernel, normalized, as in the paper's reference.  It has no notion of place, so the
 explanations add what it cannot know: where to look.  Decided before any result was seen:
 
-- Every training string is explained: one that is no promoter is none for what stands there.
+- Every training string is explained: a string is no promoter because of the letters at these places.
 - The two motifs of a promoter are searched where they agree best with the string, TATAAT at its usual place or up to 4
-  letters beside, TTGACA with 15 to 19 letters between; among equals nearest to the usual places.
+  letters off, TTGACA with 15 to 19 letters between; among equals nearest to the usual places.
 - An important place comes with the 4 letters on both sides, so that each word of 5 letters over it is counted whole.
 - The control: the explanations of a string are as long, but shifted (cyclically) by a random amount.
 - Training samples have equally many of both classes; junctions are tested on 500 other strings drawn at random.
@@ -78,7 +78,7 @@ class Strings(Experiment):
         return prepared
 
     def run(self, prepared: Any, parameters: Parameters) -> Result:
-        """Accuracy and area under the ROC curve of all machines on the same strings."""
+        """Return accuracy and area under the ROC curve of all machines on one sample of strings."""
         X, y, places = prepared[parameters["task"]]
         rng = np.random.default_rng(parameters["seed"])
         train, test = split(y, parameters["size"], rng)
@@ -130,17 +130,17 @@ class Strings(Experiment):
 
 
 def kernel() -> MismatchKernel:
-    """The mismatch kernel; a letter that stands for several bases takes its words out."""
+    """Return the mismatch kernel; words with a letter that stands for several bases are left out."""
     return MismatchKernel(k=WORD, m=MISMATCHES, normalize=True, unknown="absent")
 
 
 def task(strings: list[str], positive: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Encoded strings, signs, and the important places with what is needed on both sides."""
+    """Return encoded strings, signs, and the important places with the letters that are needed on both sides."""
     return kernel().encode(strings), np.where(positive, 1, -1), widened(places, WORD - 1)
 
 
 def widened(places: np.ndarray, by: int) -> np.ndarray:
-    """The places with `by` letters on both sides.
+    """Return the places with `by` letters on both sides.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def widened(places: np.ndarray, by: int) -> np.ndarray:
 
 
 def promoter_places(strings: list[str]) -> np.ndarray:
-    """Where the two motifs of each string are: those with the most letters in agreement."""
+    """Return the mask of the two motifs in each string, where the most letters agree."""
     places = np.zeros((len(strings), len(strings[0])), dtype=np.bool_)
     (first, usual), (second, start) = PROMOTER
     choices = [(late - gap - len(first), late) for late in range(start - SHIFT, start + SHIFT + 1) for gap in GAPS]
@@ -167,7 +167,7 @@ def promoter_places(strings: list[str]) -> np.ndarray:
 
 
 def agreement(string: str, motif: str, start: int) -> int:
-    """How many letters of a motif stand in the string from `start` on.
+    """Return how many letters of a motif agree with the string from `start` on.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def agreement(string: str, motif: str, start: int) -> int:
 
 
 def split(y: np.ndarray, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Training strings, as many of one class as of the other, and at most `TESTED` others."""
+    """Return indices of training strings, half of them from each class, and of at most `TESTED` others."""
     order = rng.permutation(y.size)
     train = np.concatenate([order[y[order] == sign][: size // 2] for sign in (-1, 1)])
     return np.sort(train), order[~np.isin(order, train)][:TESTED]

@@ -1,4 +1,4 @@
-"""What an experiment of a paper is: many independent runs, each with its seed, and what is made of their results."""
+"""Interface of the papers' experiments: many independent seeded runs, and tables, figure and verdict made of them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operat
 
 
 class Part(NamedTuple):
-    """A part of a claim: a number of the runs, beside a bound that follows from the claim's words.
+    """Part of a claim: a number computed from the runs, and a bound that follows from the claim's words.
 
-    The number is taken over all sizes and settings that the page shows, such as the least gain of all.
+    The number is taken over all sizes and settings on the page; an example is the least gain.
 
     Examples
     --------
@@ -38,16 +38,16 @@ class Part(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the number is on its side of the bound; NaN is on none."""
+        """Whether the number satisfies the bound; NaN satisfies none."""
         return bool(RELATIONS[self.relation](self.value, self.bound))
 
     def __str__(self) -> str:
-        """The words, the number and the bound."""
+        """Return the words, the number and the bound."""
         return f"{self.words} ({self.value:.3g} {self.relation} {self.bound:g})"
 
 
 class Verdict(NamedTuple):
-    """Whether the measurements bear out the claim, why or why not, and the parts that decide it."""
+    """Verdict on a claim: whether the measurements confirm it, the reason, and the parts that decide it."""
 
     kind: Literal["confirmed", "in part", "not"]
     reason: str
@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Protocol:
-    """How the paper measured, how it is measured here, and in what the two differ."""
+    """Protocol of the paper, protocol used here, and their differences."""
 
     paper: str
     ours: str
@@ -64,10 +64,10 @@ class Protocol:
 
 
 class Experiment(abc.ABC):
-    """One experiment of a paper.
+    """Interface of one experiment of a paper.
 
-    A run is a function of its parameters, of which one is ``seed``, and of the data: it gives the same numbers in
-    whatever process, order or place it runs.
+    A run is a function of its parameters, one of which is ``seed``, and of the data: its numbers do not depend on the
+    process, the order or the machine.
     """
 
     # as on the command line, and as on its page
@@ -84,41 +84,41 @@ class Experiment(abc.ABC):
     apart: ClassVar[bool] = False
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
-        """The parameters of all runs: each set-up with its seeds."""
+        """Return the parameters of all runs: each set-up with its seeds."""
         repeats = min(repeats, self.few) if quick else repeats
         return [{**setup, "seed": seed} for setup in self.setups(quick) for seed in self.seeds(setup, repeats)]
 
     def setups(self, quick: bool) -> list[Parameters]:
-        """The set-ups, which JSON can hold; with `quick` so few that all runs take less than a minute."""
+        """Return the set-ups, which JSON can hold; with `quick` so few that all runs take less than a minute."""
         raise NotImplementedError
 
     def seeds(self, setup: Parameters, repeats: int) -> range:
-        """The seeds of a set-up."""
+        """Return the seeds of a set-up."""
         return range(repeats)
 
     @abc.abstractmethod
     def prepare(self, data: str | None, quick: bool) -> Any:
-        """What all runs share, such as vectorized texts; made once a process, from the data folder."""
+        """Return the data that all runs share, such as vectorized texts; called once per process."""
 
     @abc.abstractmethod
     def run(self, prepared: Any, parameters: Parameters) -> Result:
-        """The numbers of one run, which JSON can hold."""
+        """Return the numbers of one run, which JSON can hold."""
 
     @abc.abstractmethod
     def tables(self, runs: list[Result]) -> list[Table]:
-        """The tables; each run has its parameters and its numbers under their names."""
+        """Return the tables; each of `runs` holds its parameters and its numbers by their names."""
 
     @abc.abstractmethod
     def figure(self, runs: list[Result]) -> Any:
-        """The figure with the paper's axes, a `matplotlib.figure.Figure`."""
+        """Return the figure with the paper's axes, a `matplotlib.figure.Figure`."""
 
     @abc.abstractmethod
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Whether the runs bear out the claim, by what the claim's own words say, and the reason."""
+        """Return whether the runs confirm the claim, judged by the claim's own words, and the reason."""
 
 
 def verdict_of(parts: list[Part], reason: str = "") -> Verdict:
-    """Return the verdict that follows from the parts of a claim, with what was found about those that do not hold.
+    """Return the verdict that follows from the parts of a claim, with `reason` if some of them do not hold.
 
     Examples
     --------
@@ -136,12 +136,12 @@ are smaller.
 
 
 def key(parameters: Parameters) -> str:
-    """The parameters as one text, the same for the same parameters."""
+    """Return the parameters as one text, equal for equal parameters."""
     return json.dumps(parameters, sort_keys=True)
 
 
 def perform(experiment: Experiment, data: str | None, quick: bool, parameters: Parameters) -> Result:
-    """One run on one thread: its numbers, and the seconds that it took."""
+    """Perform one run on one thread; return its numbers, and the seconds that it took."""
     prepared = _prepared(type(experiment), data, quick)
     started = time.perf_counter()
     with blas_threads(1):

@@ -3,7 +3,7 @@
 What the paper leaves open:
 
     words               all of the pair's posts: a held-out or a test post may have words that no training post has
-    regions             subject and body, with the same word probabilities (eqs. 5 and 6)
+    regions             subject and body, with shared word probabilities (eqs. 5 and 6)
     logistic regression has the counts of subject and body together for its features
     significant         p < 0.05 in the paired t-test over the splits
     theta               where the leave-one-out likelihood has no maximum, the limit as `models.HybridNaiveBayes` has it
@@ -52,7 +52,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Pair:
-    """The posts of two groups: y is 0 or 1, the others are counts of the same words."""
+    """Posts of two groups: y is 0 or 1, the subjects and bodies are counts of a shared vocabulary."""
 
     y: np.ndarray
     subjects: sp.csr_array
@@ -60,7 +60,7 @@ class Pair:
 
 
 class OnPairs(Experiment):
-    """What both experiments share: the posts of the pairs as counts."""
+    """Base of both experiments: the posts of the pairs as counts."""
 
     repeats = 10
     methods: tuple[str, ...]
@@ -74,7 +74,7 @@ class OnPairs(Experiment):
         return {name: _pair(posts.groups, counts, *PAIRS[name]) for name in names}
 
     def tables_of(self, runs: list[Result], what: str) -> dict[str, np.ndarray]:
-        """Of each method its errors or accuracies, a row for each split."""
+        """Return the errors or accuracies (`what`) of each method, one row per split."""
         return {method: np.array([run[what][method] for run in runs]) for method in self.methods}
 
 
@@ -86,7 +86,7 @@ def _pair(groups: np.ndarray, counts: sp.csr_array, first: str, second: str) -> 
 
 
 def log_odds(method: str, pair: Pair, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, bool]:
-    """log P(1 | x) / P(0 | x) of test posts, and whether the fit had to do without a maximum of its likelihood."""
+    """Return log P(1 | x) / P(0 | x) of test posts, and True if the fit's likelihood had no maximum."""
     y = pair.y[train]
     regions = 2 if method in (HYBRID, PLAIN_HYBRID) else 1
     X = sp.csr_array(pair.subjects + pair.bodies if regions == 1 else sp.hstack([pair.subjects, pair.bodies]))
@@ -104,7 +104,7 @@ def log_odds(method: str, pair: Pair, train: np.ndarray, test: np.ndarray) -> tu
 
 
 class HybridCurves(OnPairs):
-    """Figure 1."""
+    """Experiment of Figure 1 of Raina, Shen, Ng, McCallum 2003."""
 
     name = "hybrid-curves"
     title = "Hybrid of naive Bayes and logistic regression: test error by the size of the training set"
@@ -164,7 +164,7 @@ class HybridCurves(OnPairs):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """A place is a pair and a size."""
+        """Return the verdict over all places; a place is a pair and a size."""
         places = []
         for own in grouped(runs, "pair").values():
             by_method = self.tables_of(own, "errors")
@@ -189,7 +189,7 @@ class HybridCurves(OnPairs):
 
 
 class HybridCoverage(OnPairs):
-    """Figure 2."""
+    """Experiment of Figure 2 of Raina, Shen, Ng, McCallum 2003."""
 
     name = "hybrid-coverage"
     title = "Hybrid of naive Bayes and logistic regression: accuracy by coverage"
@@ -244,7 +244,7 @@ class HybridCoverage(OnPairs):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Coverages where the curve is not below count as higher, for on easy pairs both are at 100 %."""
+        """Return the verdict; equal curves count as higher, because on easy pairs both are at 100 %."""
         pairs = grouped(runs, "pair")
         means = {pair: self._means(own) for pair, own in pairs.items()}
         higher = [float((mean[HYBRID_1] >= mean[BAYES]).mean()) for mean in means.values()]
@@ -267,18 +267,18 @@ class HybridCoverage(OnPairs):
         return {method: rows.mean(axis=0) for method, rows in self.tables_of(runs, "accuracies").items()}
 
     def _against_bayes(self, runs: list[Result], method: str) -> float:
-        """The p-value of equal mean accuracies over all coverages of a method and of naive Bayes, split by split."""
+        """Return the p-value of equal mean accuracies over all coverages of a method and of naive Bayes, by split."""
         means = {name: rows.mean(axis=1) for name, rows in self.tables_of(runs, "accuracies").items()}
         return paired_p(means[method] - means[BAYES], test_to_train=1.0)
 
 
 def _covered(accuracy: np.ndarray, goal: float = 0.95) -> float:
-    """The largest coverage with an accuracy of `goal`."""
+    """Return the largest coverage with an accuracy of at least `goal`, or 0."""
     return max((c for c, a in zip(COVERAGES, accuracy) if a >= goal), default=0.0)
 
 
 def _six(count: int) -> tuple[Any, Any]:
-    """A figure with one field a pair, three in a row."""
+    """Return a figure with one panel per pair, three in a row, and its axes."""
     rows = -(-count // 3)
     figure, places = panels(rows, min(count, 3), (12, 3.6 * rows))
     for axes in places.flat[count:]:

@@ -48,27 +48,27 @@ class NounPosts:
     distances: dict[str, np.ndarray]
 
     def of(self, task: Task, among: np.ndarray) -> np.ndarray:
-        """The posts of a task, among some posts."""
+        """Return the posts of a task among the posts `among`."""
         return among[np.isin(self.label[among], task)]
 
     def only(self, kept: np.ndarray) -> NounPosts:
-        """With some of the nouns, without the posts that have none of them."""
+        """Return the posts with the nouns in the mask `kept` only, without posts that have none of them."""
         distances = {label: row[kept] for label, row in self.distances.items()}
         X = sp.csr_array(self.X[:, np.flatnonzero(kept)])
         some = np.diff(X.indptr) > 0
         return NounPosts(sp.csr_array(X[some]), self.label[some], self.nouns[kept], distances)
 
     def signs(self, task: Task, posts: np.ndarray) -> np.ndarray:
-        """-1 for the first label, 1 for the second."""
+        """Return -1 for posts of the first label, 1 for posts of the second."""
         return np.where(self.label[posts] == task[1], 1, -1)
 
     def distances_of(self, task: Task) -> np.ndarray:
-        """The distances of the nouns to both labels, shape (2, nouns)."""
+        """Return the distances of the nouns to both labels, shape (2, nouns)."""
         return np.array([self.distances[name] for name in task])
 
 
 def noun_posts(data: str | None, labels: Words = tuple(GROUPS), relations: Words | None = None) -> NounPosts:
-    """The posts of all four groups, or of some of them; `relations` as in `models.WordNet`."""
+    """Return the posts of all four groups, or of `labels`; `relations` as in `models.WordNet`."""
     posts = newsgroups(data, list(GROUPS.values()))
     texts = (tokenize(f"{a}\n{b}", None, None) for a, b in zip(posts.subjects, posts.bodies))
     tokens = cached_tokens("newsgroups-words", SOURCE, data, texts)
@@ -78,7 +78,7 @@ def noun_posts(data: str | None, labels: Words = tuple(GROUPS), relations: Words
 
 
 def prepare(counts: Any, label: np.ndarray, words: np.ndarray, wordnet: WordNet, labels: Words) -> NounPosts:
-    """From the counts of all words: the posts of some labels, the nouns in them."""
+    """Return the posts of some labels as sets of nouns, from the counts of all words."""
     X = counts[np.isin(label, labels)]
     label = label[np.isin(label, labels)]
     used = np.asarray(X.sum(axis=0)).ravel() > 0.0
@@ -89,7 +89,7 @@ def prepare(counts: Any, label: np.ndarray, words: np.ndarray, wordnet: WordNet,
 
 
 def find_wordnet(data: str | None, relations: Words | None = None, parts: Words = ("noun",)) -> WordNet:
-    """WordNet from the data folder, else from nltk's own; the rest as in `models.WordNet`."""
+    """Return WordNet from the data folder, else from nltk's own; other arguments as in `models.WordNet`."""
     folder = data_folder(data) / "nltk_data"
     try:
         return WordNet(folder if folder.is_dir() else None, relations, parts)

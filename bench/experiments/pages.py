@@ -1,6 +1,6 @@
-"""The results of experiments as files: tables (CSV, Markdown), the figure (PNG), pages (HTML) beside the runs.
+"""Results of experiments as files next to the runs: tables (CSV, Markdown), the figure (PNG), pages (HTML).
 
-All of it follows from the runs, so `rewrite` makes the pages anew where only words or drawings have changed.
+All files follow from the runs, so `rewrite` updates the pages if only words or drawings have changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SUMMARY = "summary.json"
 
 
 def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
-    """The pages of an experiment beside its runs, which must all be there; what was written."""
+    """Write the pages of an experiment next to its runs, which must be complete; return the files written."""
     head, runs = kept(experiment, folder, repeats)
     tables = experiment.tables(runs)
     picture, verdict = _picture(experiment, runs), experiment.verdict(runs)
@@ -56,7 +56,7 @@ def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
 
 
 def rewrite(folder: Path, find: Callable[[str], Experiment], names: Collection[str] | None = None) -> None:
-    """Write the pages of all experiments in a folder, or of those named, from the runs that are kept."""
+    """Write the pages of all experiments in a folder, or of `names`, from the runs that are kept."""
     for path in sorted(folder.glob(f"*/{SUMMARY}")):
         summary = json.loads(path.read_text(encoding="utf-8"))
         if (path.parent / RUNS).is_file() and (names is None or summary["name"] in names):
@@ -64,7 +64,7 @@ def rewrite(folder: Path, find: Callable[[str], Experiment], names: Collection[s
 
 
 def page(summary: dict[str, Any], tables: list[Table], picture: bytes) -> str:
-    """Claim, protocol and verdict, the figure and the tables, in a page that needs no other file."""
+    """Return claim, protocol and verdict, the figure and the tables as a page that needs no other file."""
     form = "in the short form, " if summary["quick"] else ""
     heads = ["the paper's protocol", "ours", "differences"]
     body = [
@@ -80,7 +80,7 @@ def page(summary: dict[str, Any], tables: list[Table], picture: bytes) -> str:
 
 
 def index(folder: Path) -> Path:
-    """One page over all experiments in a folder, with links to theirs."""
+    """Write one page over all experiments in a folder, with links to their pages; return its path."""
     summaries = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(f"*/{SUMMARY}"))]
     if not summaries:
         raise DataError(f"{folder} has no results of experiments: no file */{SUMMARY}")
@@ -100,7 +100,7 @@ def index(folder: Path) -> Path:
 
 
 def markdown(table: Table) -> str:
-    """A table as Markdown."""
+    """Return a table as Markdown."""
 
     def line(cells: Any) -> str:
         return markdown_row(*(str(cell).replace("|", "\\|").strip() for cell in cells))
@@ -111,20 +111,20 @@ def markdown(table: Table) -> str:
 
 
 def comma_separated(table: Table) -> str:
-    """A table as CSV."""
+    """Return a table as CSV."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([table.heads, *table.rows])
     return out.getvalue()
 
 
 def _made(summary: dict[str, Any]) -> str:
-    """Version, digest of the code and date of the runs, and what the last check found."""
+    """Return version, digest of the code and date of the runs, and the result of the last check."""
     made = f"version {summary['version']}, code {summary['code']}, {summary['date']}"
     return f"{made}; {confirm.in_words(found)}" if (found := summary["confirmed"]) else made
 
 
 def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
-    """A row an experiment: what the paper says, and whether the numbers measured here confirm it."""
+    """Return a table with one row per experiment: the paper's claim, and whether the numbers found here confirm it."""
     rows = []
     for summary in summaries:
         title, claim, verdict, reason = (html.escape(summary[n]) for n in ("title", "claim", "verdict", "reason"))
@@ -140,7 +140,7 @@ def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
 
 
 def _overturned(summary: dict[str, Any]) -> str:
-    """What runs would have to show for another verdict, by the parts of the claim."""
+    """Return the numbers that runs would have to show for another verdict, by the parts of the claim."""
     parts = [Part(**fields) for fields in summary["parts"]]
     lost = [f"{part.words} not {part.relation} {part.bound:.3g}" for part in parts if part.holds]
     won = [f"{part.words} {part.relation} {part.bound:.3g}" for part in parts if not part.holds]
@@ -149,7 +149,7 @@ def _overturned(summary: dict[str, Any]) -> str:
 
 
 def _parts(summaries: list[dict[str, Any]]) -> str:
-    """Each part of each claim: its words, the number found, the bound, and whether it holds."""
+    """Return a table of the parts of each claim: its words, the number found, the bound, and whether it holds."""
     rows = []
     for summary in summaries:
         for part in (Part(**fields) for fields in summary["parts"]):
@@ -159,7 +159,7 @@ def _parts(summaries: list[dict[str, Any]]) -> str:
 
 
 def _words_table(heads: list[str], rows: list[list[str]]) -> str:
-    """A table of cells of HTML, whose words run on."""
+    """Return an HTML table whose cells hold running text in HTML."""
     style = "<style>td.words { text-align: left; white-space: normal; vertical-align: top; }</style>"
     head = "".join(f"<th class=left>{head}</th>" for head in heads)
     lines = ("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in row) + "</tr>" for row in rows)

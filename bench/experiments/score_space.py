@@ -8,8 +8,8 @@ scaled was chosen on three other halves of promoters and of vowels: their signed
 Every score over its own standard deviation was tried first and is as good on promoters, but 12 points worse on the
 vowels, where many symbols are rare; without the roots the Fisher score is 7 points worse on promoters.
 
-Besides the paper's six methods there are those of `BESIDES`.  How MSS does with a model for each class, and how the
-start of EM decides on what it gains, is another experiment, `score_space_tilt`.
+`BESIDES` has methods in addition to the paper's six.  Another experiment, `score_space_tilt`, has MSS with a model for
+each class and shows how its gain depends on the start of EM.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Sample = tuple[list[np.ndarray], np.ndarray]
 
 
 class OnSequences(Experiment):
-    """What the experiments on sequences share: their samples."""
+    """Base of the experiments on sequences: their samples."""
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Sample]:
         promoters = sequences.promoters(data)
@@ -77,7 +77,7 @@ class OnSequences(Experiment):
 
 
 class ScoreSpaces(OnSequences):
-    """Table 2 of Li et al.: six methods on four data sets."""
+    """Experiment of Table 2 of Li et al.: six methods on four data sets."""
 
     name = "score-space"
     title = "Score spaces of hidden Markov models"
@@ -172,9 +172,9 @@ Halves = tuple[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray]
 
 
 def halves_of(sample: Sample, numbers: tuple[int, int], share: float = 0.5, symbols: bool = True) -> tuple[Halves, int]:
-    """A random half (or share) to train on and the rest, of symbols, and how many these are; no class is left out.
+    """Return training and test samples with labels, of a random half (or share) and the rest; and the count of symbols.
 
-    Without `symbols` series of points stay what they are, and there are 0 of them.
+    Every class has a training sample.  Without `symbols`, series of points do not change, and the number is 0.
     """
     X, y = sample
     order = np.random.default_rng(numbers).permutation(len(X))
@@ -191,7 +191,7 @@ def halves_of(sample: Sample, numbers: tuple[int, int], share: float = 0.5, symb
 
 
 def symbols_of(X: list[np.ndarray], train: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """Series of points as series of the nearest centres, which k-means finds among the training points."""
+    """Return series of points as series of the nearest centres, found by k-means on the training points."""
     points = np.concatenate([X[i] for i in train])
     mean, scale = points.mean(axis=0), points.std(axis=0)
     centres = cluster_means((points - mean) / scale, SYMBOLS, rng, rounds=30)
@@ -200,7 +200,7 @@ def symbols_of(X: list[np.ndarray], train: np.ndarray, rng: np.random.Generator)
 
 
 def _of_scores(halves: Halves, K: int, seed: int) -> dict[str, float]:
-    """The score spaces with a model for each class, and the most probable class."""
+    """Return accuracies of the score spaces with a model for each class, and of the most probable class."""
     X, y, new, truth = halves
     found, models = {}, {states: models_of(DiscreteHMM(states, K, random_state=seed), X, y) for states in (MANY, FEW)}
     for name, space in {
@@ -216,7 +216,7 @@ def _of_scores(halves: Halves, K: int, seed: int) -> dict[str, float]:
 
 
 def _of_learners(halves: Halves, K: int, seed: int) -> dict[str, float]:
-    """The methods that learn the generative models by the labels."""
+    """Return accuracies of the methods that train the generative models by the labels."""
     X, y, new, truth = halves
     found = {}
     methods: dict[str, Any] = {"MSS": "sampler", "MSS exact": "exact"}
@@ -235,7 +235,7 @@ def _of_learners(halves: Halves, K: int, seed: int) -> dict[str, float]:
 
 
 def _of_points(halves: Halves, seed: int) -> dict[str, float]:
-    """The methods that take series of points as they are."""
+    """Return accuracies of the methods that take series of points without symbols."""
     X, y, new, truth = halves
     learners = {
         "LM-HMM v": LargeMarginHMM(SOME, observations="vectors", C=MARGIN_PRICE, random_state=seed),
@@ -245,12 +245,12 @@ def _of_points(halves: Halves, seed: int) -> dict[str, float]:
 
 
 def models_of(model: Any, X: Any, y: np.ndarray) -> list[Any]:
-    """A generative model fitted to each class."""
+    """Return a list of generative models, one fitted to each class."""
     return SufficientStatistics(model).fit(X, y).models_
 
 
 def scored(space: Any, halves: Halves, models: Any = None) -> float:
-    """`accuracy_by_svm` on the scores of a space, with these models if they are given."""
+    """Return `accuracy_by_svm` on the scores of a space, with `models` if they are given."""
     X, y, new, truth = halves
     if models is not None:
         space.models_ = models
@@ -258,7 +258,7 @@ def scored(space: Any, halves: Halves, models: Any = None) -> float:
 
 
 def accuracy_by_svm(scores: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> float:
-    """The accuracy of a linear SVM on the scores' signed square roots."""
+    """Return the accuracy in percent of a linear SVM on the signed square roots of the scores."""
     scores, new = (np.sign(table) * np.sqrt(np.abs(table)) for table in (scores, new))
     mean = scores.mean(axis=0)
     size = np.sqrt(((scores - mean) ** 2).sum(axis=1).mean())
@@ -276,7 +276,7 @@ Cells = dict[Any, dict[str, np.ndarray]]
 
 
 def by_setup(runs: list[Result], *names: str) -> Cells:
-    """Of every set-up, the values of these parameters, the accuracies of each method over the seeds."""
+    """Return for every set-up, given by values of `names`, the accuracies of each method over the seeds."""
     found: Cells = {}
     for setup, own in grouped(runs, *names).items():
         methods = dict.fromkeys(method for run in own for method in run["accuracy"])
@@ -285,26 +285,26 @@ def by_setup(runs: list[Result], *names: str) -> Cells:
 
 
 def accuracies(runs: list[Result]) -> Cells:
-    """Of every data set, in the order of `DATA`, the accuracies of each method."""
+    """Return for every data set, in the order of `DATA`, the accuracies of each method."""
     cells = by_setup(runs, "data")
     return {name: cells[name] for name in DATA if name in cells}
 
 
 def gain_part(words: str, gain: np.ndarray) -> Part:
-    """The part of a claim that a gain is above two standard errors; they end its words."""
+    """Return the part of a claim that a gain is above two standard errors, words that end its text."""
     return Part(f"{words} standard errors", standard_errors(gain), ">", 2.0)
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Of the mean; NaN of a single value."""
+    """Return the standard error of the mean, NaN for a single value."""
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
 
 
 def gain_shown(gain: np.ndarray, digits: int = 1) -> str:
-    """The mean and its standard error as text."""
+    """Return the signed mean and its standard error as text."""
     return f"{gain.mean():+.{digits}f} ± {standard_error(gain):.{digits}f}"
 
 
 def shown_accuracy(values: np.ndarray | None) -> str:
-    """The mean and its standard error as text; nothing where there is none."""
+    """Return the mean and its standard error as text, empty for None."""
     return "" if values is None else f"{values.mean():.1f} ± {standard_error(values):.1f}"

@@ -35,7 +35,7 @@ EM_STEPS = 10
 
 
 class StatesAndShares(OnSequences):
-    """Figure 1."""
+    """Experiment of Figure 1 of Li et al. 2013."""
 
     name = "score-space-states"
     title = "Score spaces by the number of states and the share of training samples"

@@ -1,13 +1,13 @@
-"""score-space-tilt: what tilting a model for each class gains over the plain score space, and from where it starts.
+"""score-space-tilt: gain of tilting a model for each class over the plain score space, by the start of EM.
 
 Li et al. (2013) do not print how their hidden Markov models start, nor how many EM steps they take before the rounds of
 MSS.  Ours, in `score_space`, start with states that differ and take up to 100 steps; SS is then 18 points better on
 promoters than printed, and MSS with one model of all classes is no better than SS.  From a near-uniform start with 10
 steps SS is as printed.  Written before these halves were drawn: all EM steps and rounds are taken (tol = 0), the
-features are the same for SS and MSS, the whole phi under the models of the classes, with no sample tilted by its label;
-promoters with 10 steps and near-uniform start also as not to be done, test samples tilted by their own label.
+features of SS and MSS are equal, the whole phi under the models of the classes, with no sample tilted by its label;
+for promoters with 10 steps and near-uniform start there is also a wrong way, test samples tilted by their own label.
 
-The probe from which this follows has other halves, on promoters only (numbers 28, k; these are 2028, k).
+These choices follow from a probe on other halves, of promoters only (numbers 28, k; here they are 2028, k).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ METHODS = ("SS", "SS +10", "SS +40", "MSS 10", "MSS 40")
 
 
 class MarginScoreSpaces(OnSequences):
-    """MSS with a model for each class beside SS, by start, EM steps and states."""
+    """Comparison of SS and MSS with a model for each class, by start, EM steps and states."""
 
     name = "score-space-tilt"
     title = "Max-margin score space with a model for each class"
@@ -153,7 +153,7 @@ class MarginScoreSpaces(OnSequences):
 
 
 def _plain(model: DiscreteHMM, halves: Halves, more: tuple[int, ...]) -> dict[str, float]:
-    """SS, and SS after more EM steps of the same models."""
+    """Return the accuracies of SS, and of SS after more EM steps of its models."""
     X, y, _, _ = halves
     space = SufficientStatistics(model).fit(X, y)
     found, taken = {"SS": scored(space, halves)}, 0
@@ -167,7 +167,7 @@ def _plain(model: DiscreteHMM, halves: Halves, more: tuple[int, ...]) -> dict[st
 
 
 def _tilted(model: DiscreteHMM, halves: Halves, rounds: int, multi_class: Any = "ovr") -> float:
-    """The accuracy of the whole phi under the models that MSS has learned."""
+    """Return the accuracy of the whole phi under the models that MSS has learned."""
     settings: dict[str, Any] = {"multi_class": multi_class, "max_iter": rounds, "tol": 0.0, "n_init": 1}
     learned = MaxMarginScoreSpace(model, per_class=True, **settings).fit(*halves[:2])
     return scored(SufficientStatistics(model), halves, learned.models_)

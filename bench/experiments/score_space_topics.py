@@ -1,7 +1,7 @@
 """score-space-topics: score spaces of topic models on text (Li et al. 2013, Table 3 and Figure 2).
 
-Written before the posts were drawn.  The words are the most frequent in the training posts of those that at most a
-quarter of these posts have.  Beside the paper's methods stand max-margin topics (MedLDA) and the SVM on the words.
+Written before the posts were drawn.  The words are the most frequent of those that at most a quarter of the training
+posts have.  Max-margin topics (MedLDA) and the SVM on the words are compared with the paper's methods.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Posts = tuple[sp.csr_array, np.ndarray]
 
 
 class TopicScores(Experiment):
-    """Table 3 and Figure 2, on text."""
+    """Experiment of Table 3 and Figure 2 of Li et al. 2013, on text."""
 
     name = "score-space-topics"
     title = "Score spaces of topic models"
@@ -126,7 +126,7 @@ class TopicScores(Experiment):
 
 
 def drawn(posts: Posts, seed: int, size: int) -> tuple[sp.csr_array, np.ndarray, sp.csr_array, np.ndarray]:
-    """Training posts, so many a group, and test posts, as counts of the chosen words; smaller sets lie in larger."""
+    """Return counts and groups of `size` training posts a group and of test posts; smaller sets lie in larger ones."""
     counts, groups = posts
     rng = np.random.default_rng((2033, seed))
     order = [rng.permutation(np.flatnonzero(groups == group)) for group in GROUPS]

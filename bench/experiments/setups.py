@@ -1,13 +1,13 @@
-"""The set-ups of the bilevel classifier's experiments (Epshteyn and DeJong 2006, section 5) and what a run draws.
+"""Set-ups of the bilevel classifier's experiments (Epshteyn and DeJong 2006, section 5) and the posts that a run draws.
 
 A set-up is a training task, from which the prior is learned through WordNet, and a test task, of which a few posts are
 given.  What the paper leaves open, and what is done here:
 
 - The labels of a task stand in the order in which the paper lists the newsgroups; class 1 of the training task lends
   its chi_1 to class 1 of the test task, and class 2 to class 2.
-- Posts are drawn at random from both parts of the by-date split.  Where a sample has posts of one class only, its last
-  gives place to the first of the other class.  A post that belongs to both tasks may be used for the prior and tested
-  on: the prior keeps of it what averages over classes of words do.
+- Posts are drawn at random from both parts of the by-date split.  If a sample has posts of one class only, the first
+  post of the other class replaces its last.  A post that belongs to both tasks may be used for the prior and tested
+  on: the prior keeps only averages over classes of words.
 
 The text "with Newsgroups:" was added after results on the by-date text were seen, to find out why they differ from the
 paper: the by-date copy has no header line that names the newsgroup.  No constant was chosen on either text.
@@ -45,7 +45,7 @@ C_OF_MACHINE = 0.5
 
 @dataclass(frozen=True)
 class Draw:
-    """The posts of one run: those of the training task, and the fitted and the tested ones of the test task."""
+    """Posts of one run: posts of the training task, and fitted and held-out posts of the test task."""
 
     posts: NounPosts
     train: Task
@@ -56,32 +56,32 @@ class Draw:
 
     @property
     def samples(self) -> tuple[Any, np.ndarray]:
-        """The fitted posts and their signs."""
+        """Fitted posts and their signs."""
         return self.posts.X[self.fitted], self.posts.signs(self.test, self.fitted)
 
     def prior(self) -> GenerativePrior:
-        """t_i = chi_i, Omega_i = diag(sigma_i) and Sigma_i = I, carried from the training task to the test task."""
+        """Return t_i = chi_i, Omega_i = diag(sigma_i) and Sigma_i = I, carried from the training to the test task."""
         X, y = self.posts.X[self.trained], self.posts.signs(self.train, self.trained)
         transfer = GenerativeTransfer.from_samples(X, y, self.posts.distances_of(self.train))
         return transfer.prior(self.posts.distances_of(self.test))
 
     def fit_bilevel(self, prior: GenerativePrior, **constants: float) -> Hyperplane:
-        """w and b of the bilevel classifier, with the paper's constants where none are given."""
+        """Return w and b of the bilevel classifier, with the paper's constants where none are given."""
         model = BilevelClassifier(prior, **{**CONSTANTS, **constants}).fit(*self.samples)
         return model.coef_[0], float(model.intercept_[0])
 
     def fit_machine(self) -> Hyperplane:
-        """w and b of the support vector machine (5.1)."""
+        """Return w and b of the support vector machine (5.1)."""
         machine = SVC(C=C_OF_MACHINE, kernel="linear").fit(*self.samples)
         return machine.coef_[0], float(machine.intercept_[0])
 
     def accuracy(self, hyperplane: Hyperplane) -> float:
-        """`accuracy` on the posts that were not fitted."""
+        """Return `accuracy` on the posts that were not fitted."""
         return accuracy(self.posts, self.test, self.held_out, hyperplane)
 
 
 class OnNewsgroups(Experiment):
-    """What the experiments of the bilevel classifier share: the posts of some labels in both texts."""
+    """Base of the bilevel classifier's experiments: the posts of some labels in both texts."""
 
     repeats = 100
     labels: tuple[str, ...] = ("atheism", "guns", "mideast")
@@ -92,7 +92,7 @@ class OnNewsgroups(Experiment):
 
 
 def setups(labels: tuple[str, ...]) -> list[tuple[Task, Task]]:
-    """All pairs of different tasks: thirty of four labels, six of three.
+    """Return all pairs of different tasks: thirty for four labels, six for three.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def setups(labels: tuple[str, ...]) -> list[tuple[Task, Task]]:
 
 
 def with_newsgroups_line(posts: NounPosts) -> NounPosts:
-    """The posts with the words of their newsgroup's name, as far as these are nouns of the vocabulary."""
+    """Return the posts with the words of their newsgroup's name added, if they are nouns of the vocabulary."""
     place = {word: k for k, word in enumerate(posts.nouns.tolist())}
     pairs = [
         (row, place[word])
@@ -119,7 +119,7 @@ def with_newsgroups_line(posts: NounPosts) -> NounPosts:
 
 
 def draw(posts: NounPosts, train: Task, test: Task, size: int | float, seed: int) -> Draw:
-    """A share or a number of the test task's posts to fit, the rest to test; nine tenths of the training task's.
+    """Draw a share or number of the test task's posts to fit, the rest to test, and 90 % of the training task's posts.
 
     The samples of one seed are nested.
     """
@@ -137,13 +137,13 @@ def draw(posts: NounPosts, train: Task, test: Task, size: int | float, seed: int
 
 
 def accuracy(posts: NounPosts, test: Task, tested: np.ndarray, hyperplane: Hyperplane) -> float:
-    """The share of posts on their side, in percent."""
+    """Return the share of posts on their side of the hyperplane, in percent."""
     w, b = hyperplane
     return 100.0 * float(np.mean((posts.X[tested] @ w + b > 0.0) == (posts.signs(test, tested) > 0)))
 
 
 def in_words(train: Task, test: Task) -> str:
-    """A set-up as a title.
+    """Return a set-up as a title.
 
     Examples
     --------

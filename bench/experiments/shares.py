@@ -1,4 +1,4 @@
-"""Runs in groups, and the means of repeated measurements with their confidence intervals."""
+"""Groups of runs, and the means of repeated measurements with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEVEL = 0.05
 
 
 def grid(**values: Iterable[Any]) -> list[Parameters]:
-    """Parameters with each value of each name, the last ones in turn.
+    """Return parameters with all combinations of values, the last name varying fastest.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def grid(**values: Iterable[Any]) -> list[Parameters]:
 
 
 def grouped(runs: Iterable[Result], *names: str) -> dict[Any, list[Result]]:
-    """The runs of each value of a name, or of values of several, both in the order in which they come.
+    """Return the runs by the value of a name, or by the values of several names, in the order of appearance.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def grouped(runs: Iterable[Result], *names: str) -> dict[Any, list[Result]]:
 
 
 def rows_of(runs: Iterable[Result], *names: str, cells: Callable[[list[Result]], Iterable[str]]) -> list[list[str]]:
-    """The rows of a table: the values of `names`, and the cells of the runs that have them.
+    """Return the rows of a table: the values of `names`, and the cells of the runs that have these values.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def rows_of(runs: Iterable[Result], *names: str, cells: Callable[[list[Result]],
 
 
 def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "", **shared: Any) -> tuple[Any, Any]:
-    """A figure of a size in inches, and its axes in rows and columns, of which the first has the label."""
+    """Return a figure of `size` in inches, and its axes in rows and columns; the first column has the label."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
@@ -68,7 +68,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], ylabel: str = "",
 def draw_lines(
     axes: Any, lines: Mapping[str, Points], formats: Iterable[Any] = (), marker: float = 4.0, **settings: Any
 ) -> None:
-    """Draw points (x, y), or (x, y, error), as lines with their labels, a format each, and `settings` of the axes."""
+    """Draw points (x, y), or (x, y, error), as labeled lines, one format each, and apply `settings` to the axes."""
     for (label, points), form in zip(lines.items(), chain(formats, repeat("o-"))):
         x, y, *error = np.array(points).T if len(points) else ([], [])
         style = form if isinstance(form, dict) else {"fmt": form}
@@ -77,7 +77,7 @@ def draw_lines(
 
 
 def standard_errors(gain: Any) -> float:
-    """The mean, in standard errors of it: what is above 2 counts as a gain. Of a single value, its sign without end.
+    """Return the mean / its standard error, or its sign times inf if the error is 0; above 2 counts as a gain.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def standard_errors(gain: Any) -> float:
 
 
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
-    """The mean, and the half width of its 95 % confidence interval by Student's t (0 of a single value).
+    """Return the mean, and the half width of its 95 % confidence interval by Student's t (0 for a single value).
 
     Examples
     --------
@@ -108,14 +108,14 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
 def curves(
     runs: Iterable[Result], by: str, kinds: Iterable[str], x: str | None = None, times: float = 1.0
 ) -> dict[str, list[tuple[float, float, float]]]:
-    """The points of a line for each kind: for each value of `by` its mean `x` (else the value), mean and error."""
+    """Return for each kind the points (mean of `x` or else of `by`, mean, error), one for each value of `by`."""
     groups = [(float(np.mean([run[x or by] for run in group])), group) for group in grouped(runs, by).values()]
     groups.sort(key=lambda one: one[0])
     return {kind: [(at, *mean_and_error(times * run[kind] for run in group)) for at, group in groups] for kind in kinds}
 
 
 def shown(values: Iterable[float], digits: int = 1) -> str:
-    """The mean and its error as text.
+    """Return the mean and its error as text.
 
     Examples
     --------
@@ -127,5 +127,5 @@ def shown(values: Iterable[float], digits: int = 1) -> str:
 
 
 def means_shown(runs: list[Result], names: Iterable[str], times: float = 1.0, digits: int = 1) -> list[str]:
-    """`shown` of several numbers of the runs, each times a factor."""
+    """Return `shown` of several numbers of the runs, each multiplied by `times`."""
     return [shown((times * run[name] for run in runs), digits) for name in names]

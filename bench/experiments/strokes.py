@@ -1,7 +1,7 @@
-"""The strokes that tell two characters apart, for `easvm_digits`: of the digits, and of drawn characters.
+"""Strokes that distinguish two characters, for `easvm_digits`: of the digits, and of drawn characters.
 
-A prototype says which strokes a character has; essential to tell two apart are the strokes that one of them has and the
-other has not.  A Hough transform finds the strokes of a prototype in an image (Sun and DeJong 2005, section 4).
+A prototype lists the strokes of a character; the strokes that exactly one of two characters has are essential to tell
+them apart.  A Hough transform finds the strokes of a prototype in an image (Sun and DeJong 2005, section 4).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ DRAWN: tuple[frozenset[str], ...] = (
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Characters by their strokes, in groups of similar ones."""
+    """Characters given by their strokes, in groups of similar characters."""
 
     # rows and columns of an image
     side: int
@@ -88,15 +88,15 @@ class Alphabet:
     groups: tuple[tuple[int, ...], ...]
 
     def essential(self, one: int, other: int) -> list[str]:
-        """The strokes that one character has and the other has not."""
+        """Return the names of the strokes that exactly one of two characters has."""
         return sorted(self.prototypes[one] ^ self.prototypes[other])
 
     def is_difficult(self, pair: tuple[int, int]) -> bool:
-        """Whether both characters are of one group."""
+        """Return True if both characters are in one group."""
         return any(set(pair) <= set(group) for group in self.groups)
 
     def mask(self, names: list[str]) -> np.ndarray:
-        """Which pixels are near one of some strokes where the prototypes have them, row after row."""
+        """Return the mask of the pixels near one of some strokes of the prototypes, row after row."""
         near = np.zeros(self.side * self.side, dtype=bool)
         for name in names:
             near |= distance(self.strokes[name], self.side).ravel() <= WIDTH
@@ -110,7 +110,7 @@ ALPHABETS = {
 
 
 def distance(stroke: Stroke, side: int) -> np.ndarray:
-    """How far each pixel is from a stroke.
+    """Return the distance of each pixel from a stroke.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def distance(stroke: Stroke, side: int) -> np.ndarray:
 
 
 def drawn_characters(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """`count` images of each drawn character, with moved and shaken strokes, stray strokes and noise; and their codes.
+    """Return `count` images of each drawn character, with moved and shaken strokes, strays and noise, and their codes.
 
     Each end of a stroke is off by some 0.7 pixels, the whole character by up to one; two short strays cross it.
     """
@@ -150,7 +150,7 @@ def drawn_characters(count: int, rng: np.random.Generator) -> tuple[np.ndarray, 
 
 
 def hough_line(image: np.ndarray, width: float = 1.0, angles: Any = None) -> tuple[float, float, float] | None:
-    """(theta, rho, votes) of the strongest line of an image of ink at least 0, by the votes of its pixels, if any.
+    """Return (theta, rho, votes) of the strongest line of an image of ink >= 0, or None if there is no ink.
 
     The line at the distance rho from the origin with the normal at the angle theta to the axis of columns is
     x cos theta + y sin theta = rho.  Every pixel votes with its ink for all lines at most `width` from its centre.  The
@@ -185,12 +185,12 @@ def hough_line(image: np.ndarray, width: float = 1.0, angles: Any = None) -> tup
 def stroke_explanations(
     images: np.ndarray, prototypes: Sequence[Sequence[Stroke]], radius: float = WIDTH, share: float = 0.5
 ) -> np.ndarray:
-    """Which pixels of each image realize the strokes that explain it, for `ExplanationAugmentedSVC.fit`.
+    """Return the mask of the pixels that realize the strokes in each image, for `ExplanationAugmentedSVC.fit`.
 
-    A stroke of a prototype is looked for among the ink at most two pixels from where the prototype has it: the
-    strongest of the lines whose angle is at most pi / 8 off.  The pixels at most `radius` from this line, between its
-    ends, realize the stroke; a line with less ink than a share of the stroke's length, times the darkest ink of the
-    image, is none.  An image in which no stroke is found is not explained: all its pixels are important.
+    A stroke of a prototype is searched in the ink at most two pixels from its place in the prototype: it is the
+    strongest line whose angle is at most pi / 8 off.  The pixels at most `radius` from this line, between its ends,
+    realize the stroke; a line with less ink than `share` times the stroke's length times the darkest ink of the image
+    is rejected.  An image in which no stroke is found is not explained: all its pixels are important.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def stroke_explanations(
 
 
 def _realized(ink: np.ndarray, stroke: np.ndarray, radius: float, share: float) -> np.ndarray:
-    """The pixels of an image that realize a stroke; none where it is not found."""
+    """Return the mask of the pixels of an image that realize a stroke; empty if the stroke is not found."""
     y, x = np.indices(ink.shape, dtype=np.float64)
     (y0, x0), along = stroke[:2], stroke[2:] - stroke[:2]
     length = float(np.hypot(*along))

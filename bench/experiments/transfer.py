@@ -9,7 +9,7 @@ another pair, of which it has seen no post.  What the paper leaves open, and wha
 - The test set is a random tenth of all posts, as far as they are of the test task; the training sample is drawn from
   the other nine tenths, up to all of them, with both groups present.
 - What words and links there are was decided before any result was seen (see `nouns`).  Because the accuracies came out
-  low, three variants were tried, and are shown in a table of their own, none of them chosen.
+  low, three variants were tried; a separate table shows them, and none of them was chosen.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ LABELS = ("atheism", "guns", "mideast")
 
 
 class Transfer(Experiment):
-    """Figure 2.1."""
+    """Experiment of Figure 2.1 of Epshteyn and DeJong 2006."""
 
     name = "transfer"
     title = "Transfer through WordNet: generative against discriminative"
@@ -86,7 +86,7 @@ class Transfer(Experiment):
         return variants(noun_posts(data, LABELS), noun_posts(data, LABELS, IS_A))
 
     def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
-        """The accuracies of both classifiers on the other task."""
+        """Return the accuracies of both classifiers on the other task."""
         posts = prepared[parameters["variant"]]
         train, test = tuple(parameters["train"]), tuple(parameters["test"])
         fitted, held_out = split(posts, train, test, parameters["size"], parameters["seed"])
@@ -162,7 +162,7 @@ class Transfer(Experiment):
 
 
 def variants(posts: NounPosts, by_is_a: NounPosts) -> dict[str, NounPosts]:
-    """The posts as they are, and in the variants that were tried."""
+    """Return the posts as they are, and in the variants that were tried, by name."""
     shares = np.asarray(posts.X.mean(axis=0)).ravel()
     lengths = np.sqrt(np.asarray(posts.X.sum(axis=1)).ravel())
     scaled = sp.csr_array(sp.diags_array(1.0 / lengths) @ posts.X)
@@ -175,7 +175,7 @@ def variants(posts: NounPosts, by_is_a: NounPosts) -> dict[str, NounPosts]:
 
 
 def split(posts: NounPosts, train: Task, test: Task, size: int | str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The training sample and the test set; samples of one seed are nested."""
+    """Return indices of the training sample and of the test set; samples of one seed are nested."""
     order = np.random.default_rng(seed).permutation(posts.label.size)
     tenth = posts.label.size // 10
     held_out = posts.of(test, order[:tenth])
@@ -187,7 +187,7 @@ def split(posts: NounPosts, train: Task, test: Task, size: int | str, seed: int)
 
 
 def best_accuracy(values: np.ndarray, signs: np.ndarray) -> float:
-    """The highest accuracy of values > threshold, over all thresholds.
+    """Return the highest accuracy of values > threshold, over all thresholds.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def best_accuracy(values: np.ndarray, signs: np.ndarray) -> float:
 
 
 def _by_pair(runs: list[Result]) -> dict[tuple[Task, Task], list[Result]]:
-    """The runs as in the paper, of each pair of tasks."""
+    """Return the runs of the variant "paper" by pair of tasks."""
     return grouped([run for run in runs if run["variant"] == "paper"], "train", "test")
 
 

@@ -1,7 +1,7 @@
 """Batches of programs: each answer is judged on its own data, and no bit depends on neighbours, order or threads.
 
-A batch is solved as it comes by one thread, then by two, reversed, in a random order, in part, and a program by itself.
-All must give the bits of the first, answers of the lanes and of solvers alike.
+A batch is solved in its order by one thread, then by two threads, reversed, shuffled, in part, and one program alone.
+All answers of a program must be equal to the bit, whether they come from lanes or from solvers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IN_LANES = 128  # variables that fit into lanes; programs of more are solved one
 
 
 def quadratic(rng: Generator, k: int, n: int, m: int) -> Drawn:
-    """Draw quadratic programs with the same P and A, or each with its own, and what they share."""
+    """Draw k quadratic programs with one P and A or each with its own; return them and the names of shared matrices."""
     style, own = any_style(rng, 0.1), rng.random() < 0.5
     P, A = points.any_hessian(rng, n, style), matrix(rng, m, n, style)
     cases = []
@@ -54,7 +54,7 @@ def quadratic(rng: Generator, k: int, n: int, m: int) -> Drawn:
 
 
 def conic(rng: Generator, k: int, n: int, m: int) -> Drawn:
-    """Draw cone programs likewise; where they share their matrices, rows of orthants may be bounds, or absent."""
+    """Draw k cone programs as in `quadratic`; with one G, rows of orthants may be bounds or absent (infinite h)."""
     style, own, p = any_style(rng, 0.1), rng.random() < 0.5, int(rng.integers(0, max(1, n // 3)))
     cones = [*points.some_cones(rng, m), NonNeg(n)]
     P, A, G = points.any_hessian(rng, n, style), matrix(rng, p, n, style), matrix(rng, m + n, n, style)
@@ -77,7 +77,7 @@ def conic(rng: Generator, k: int, n: int, m: int) -> Drawn:
 
 
 def draw(rng: Generator) -> tuple[str, list[Case], tuple[str, ...]]:
-    """Draw a batch: what it is, its programs, and which matrices they share."""
+    """Draw a batch; return what it is, its programs, and the names of the matrices that they share."""
     is_large, is_long = rng.random() < 0.3, rng.random() < 0.1
     n = int(rng.integers(IN_LANES + 1, IN_LANES + 12) if is_large else rng.integers(1, 4 if is_long else 13))
     k = int(rng.integers(2, 6) if is_large else rng.integers(130, 200) if is_long else rng.integers(2, 40))
@@ -100,13 +100,13 @@ def solve(cases: Sequence[Case], shared: tuple[str, ...], threads: int, start: A
 
 
 def bits(many: Any, i: int) -> tuple[Any, ...]:
-    """Return all that is told of program `i`, as bytes."""
+    """Return status, iterations, vectors and numbers of answer `i` for a comparison of their bits."""
     fields = (np.asarray(getattr(many, name)[i]).tobytes() for name in (*many.vectors, *many.numbers))
     return (many.status[i].value, int(many.iterations[i]), i in many.alone, *fields)
 
 
 def differences(rng: Generator, cases: list[Case], shared: tuple[str, ...], first: Any) -> list[str]:
-    """Solve a batch in other ways; tell which programs have other bits then."""
+    """Solve a batch in other ways; return a message for each way that changes bits of answers."""
     k, found, warm = len(cases), [], None
     some, shuffled = np.flatnonzero(rng.random(k) < 0.5), rng.permutation(k)
     ways: dict[str, tuple[np.ndarray, int]] = {
@@ -132,7 +132,7 @@ def differences(rng: Generator, cases: list[Case], shared: tuple[str, ...], firs
 def run(
     seed: int, seconds: float, programs: int | None, only: int | None = None, tell: Callable[[str], Any] = print
 ) -> tuple[Campaign, int]:
-    """Try batches until there were so many programs, or the time is over; verdicts, and how many batches differ."""
+    """Try batches until `programs` or `seconds` are reached; return the verdicts and how many batches differ."""
     campaign, differing, number, until = Campaign(), 0, only or 0, time.monotonic() + seconds
     while time.monotonic() < until and (programs is None or campaign.programs < programs):
         rng = np.random.default_rng([seed, number])
@@ -145,7 +145,7 @@ def run(
             formed = [replace(case, program=multiplied_out(case.program)) for case in cases]
             verdicts = [judge(case, from_solution(found, 0.0)) for case, found in zip(formed, many)]
             found = differences(rng, cases, shared, many)
-        except Exception as error:  # whatever it is, it is what this looks for
+        except Exception as error:  # any exception is a failure to report
             verdicts, found = [Verdict(EXCEPTION, f"{type(error).__name__}: {error}")], []
         differing += bool(found)
         counts.update(verdict.name for verdict in verdicts)

@@ -1,4 +1,4 @@
-"""Families that try the solver's settings at their limits."""
+"""Families of programs that are solved with settings at their limits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .points import Generator
 
 
 def settings_of_cone_programs(rng: Generator) -> Case:
-    """One to three settings at their limits."""
+    """Draw a cone program and one to three settings at their limits."""
     return _with_settings(rng, cone_families.any_planted(rng))
 
 
 def settings_of_quadratic_programs(rng: Generator) -> Case:
-    """The same, those of presolve and of the active set among them."""
+    """Draw a quadratic program and one to three settings at their limits, also of presolve and of the active set."""
     case = quadratic_families.boxed(rng) if rng.random() < 0.1 else quadratic_families.any_planted(rng)
     return _with_settings(rng, case)
 
@@ -51,6 +51,6 @@ def _log_uniform(rng: Generator, low: float, high: float) -> float:
 
 
 def _stop_at(number: int) -> Callable[[Any], bool]:
-    """A callback that stops the solve when it was called so often."""
+    """Return a callback that stops the solve at its call `number`, counted from 0."""
     calls = count()
     return lambda iterate: next(calls) >= number

@@ -25,7 +25,7 @@ READY = 600.0
 
 @dataclass(frozen=True)
 class Failure:
-    """A program that failed, why, and the file in which it is kept, if it can be."""
+    """A program that failed, the reason, and the file in which it is saved, if any."""
 
     family: str
     seed: int
@@ -34,7 +34,7 @@ class Failure:
     path: Path | None
 
     def text(self) -> str:
-        """A few lines; the first says how to try it again."""
+        """Return a few lines about the failure; the first one is the command that repeats it."""
         again = f"python -m bench fuzz --family {self.family} --seed {self.seed} --only {self.number}"
         kept = [f"    kept in {self.path}"] if self.path else []
         return "\n".join([f"{self.verdict.name.upper()}  {again}", f"    {self.verdict.why}", *kept])
@@ -42,7 +42,7 @@ class Failure:
 
 @dataclass
 class Campaign:
-    """What was counted: verdicts and exact residuals by family, programs of which an answer was expected, failures."""
+    """Results of a campaign: verdicts and exact residuals by family, number of expected answers, and failures."""
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     truths: dict[str, list[Truth]] = field(default_factory=dict)
@@ -51,23 +51,23 @@ class Campaign:
 
     @property
     def programs(self) -> int:
-        """How many were tried."""
+        """Number of programs that were tried."""
         return sum(counter.total() for counter in self.counts.values())
 
     @property
     def failed(self) -> bool:
-        """Whether anything was wrong, raised, or crashed."""
+        """Whether any answer was wrong, any trial raised an exception, or any crashed."""
         return any(counter[verdict] for counter in self.counts.values() for verdict in FATAL)
 
     def table(self) -> Table:
-        """The counts by family, and of all together."""
+        """Return a table of the verdicts by family and in total."""
         total: Counter[str] = sum(self.counts.values(), Counter())
         rows = [[family, str(c.total()), *_cells(c)] for family, c in [*self.counts.items(), ("all", total)]]
         note = f"{total[MISSED]} missed of {self.expected} in which an answer is planted and within reach"
         return Table("Verdicts by family", ["family", "programs", *VERDICTS], rows, note)
 
     def exact_table(self) -> Table:
-        """Answers in exact arithmetic: by family the worst of their residuals, and what was told of them."""
+        """Return a table of the worst exact residuals and the lowest ratio of reported to exact ones, by family."""
         everything = [truth for truths in self.truths.values() for truth in truths]
         rows = [_exact_row(family, found) for family, found in [*self.truths.items(), ("all", everything)] if found]
         header = ["family", "answers", "worst residual / tol", "lowest told / true", "excused by rounding"]
@@ -94,9 +94,9 @@ def run(
     programs: int | None = None,
     on_failure: Callable[[Failure], None] = lambda failure: None,
 ) -> Campaign:
-    """Try the programs 0, 1, 2, ... of the families in turn until the time, or the number of programs, is over.
+    """Try the programs 0, 1, 2, ... of all families in turn until `seconds` or `programs` are reached.
 
-    After Ctrl-C, too, the campaign so far is returned.
+    Return the campaign, also after Ctrl-C.
     """
     campaign = Campaign({family: Counter() for family in families}, {family: [] for family in families})
     worker, until = Worker(seed), time.monotonic() + seconds
@@ -121,7 +121,7 @@ def run(
 
 
 def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
-    """Write the program to a file that ``bench solve`` reads; None where it failed in the making."""
+    """Write the program to a file that ``bench solve`` reads; return its path, or None if it cannot be generated."""
     try:
         case = catalogue.case(family, seed, number)
     except Exception:
@@ -133,14 +133,14 @@ def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
 
 
 class Worker:
-    """A process for trials, started anew when one has ended it or takes too long."""
+    """Process for trials, restarted after a crash or a timeout."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._process: Process | None = None
 
     def trial(self, family: str, number: int) -> Verdict:
-        """The verdict on a program."""
+        """Try program `number` of a family in the process; return the verdict."""
         if self._process is None:
             environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
             self._process = Process("bench.fuzz.trial", str(self.seed), environment=environment)

@@ -1,4 +1,4 @@
-"""One program to be solved, with what is known of its answer."""
+"""One program to be solved, and the known facts about its answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OPTIMAL, INFEASIBLE, UNBOUNDED, UNKNOWN = "optimal", "infeasible", "unbounded", 
 
 @dataclass(frozen=True)
 class Planted:
-    """What a program was built around: an optimal pair, a certificate, or nothing."""
+    """Known answer around which a program was built: an optimal pair, a certificate, or nothing."""
 
     kind: str = UNKNOWN  # "optimal", "infeasible", "unbounded" (and feasible) or "unknown"
     # x, y, z: the optimal pair, or the part of it that is the certificate; z is ``z_bounds`` for a quadratic program
@@ -21,7 +21,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class Case:
-    """A program, what is planted in it, and how it is solved."""
+    """A program, the answer planted in it, and how it is solved."""
 
     program: Any  # of either kind
     planted: Planted
@@ -35,10 +35,10 @@ class Case:
 
     @property
     def chain(self) -> list[Case]:
-        """The cases from the one that a solver is set up for to this one, each an update of the one before."""
+        """Cases from the one that the solver is set up for to this one, each an update of the previous case."""
         return [*(self.before.chain if self.before else ()), self]
 
     @property
     def expected(self) -> bool:
-        """Whether an answer is expected: something is planted in data within 1e4 of one."""
+        """Whether an answer is expected: one is planted, and the case is not `hard`."""
         return not self.hard and self.planted.kind != UNKNOWN

@@ -24,12 +24,12 @@ FAMILIES: dict[str, Family] = {
 
 
 def names(only: str | None = None) -> list[str]:
-    """The names of the families, of those that match when something is given; see `sets.matches`."""
+    """Return the names of all families, or the names that match `only`; see `sets.matches`."""
     return chosen(FAMILIES, only, "family")
 
 
 def case(family: str, seed: int, number: int) -> Case:
-    """Program `number` of a family under a seed, made without those before it.
+    """Make program `number` of a family under a seed, independently of its other programs.
 
     Examples
     --------

@@ -16,13 +16,13 @@ from .points import Generator, Style, any_style, matrix, vector
 
 
 def tiny(rng: Generator) -> Case:
-    """Whole numbers from -3 to 3, a few variables, degenerate now and then."""
+    """Draw a program of few variables from whole numbers between -3 and 3, sometimes degenerate."""
     cones = points.some_cones(rng, int(rng.integers(0, 7)))
     return planting.any_cone_optimal(rng, int(rng.integers(1, 5)), int(rng.integers(0, 3)), cones, Style(True, 0.2))
 
 
 def unknown(rng: Generator) -> Case:
-    """Whole numbers with nothing planted: optimal, infeasible, unbounded, and what lies between."""
+    """Draw a program from whole numbers with no planted answer: optimal, infeasible, unbounded, or between these."""
     n, p, m = int(rng.integers(1, 4)), int(rng.integers(0, 3)), int(rng.integers(0, 7))
     style = Style(True, density=float(rng.choice([1.0, 0.5])))
     program = socp.ConeProgram(
@@ -38,21 +38,21 @@ def unknown(rng: Generator) -> Case:
 
 
 def degenerate(rng: Generator) -> Case:
-    """More rows hold than are needed, with and without multipliers."""
+    """Draw a program with more active rows than needed, with and without multipliers."""
     n = int(rng.integers(1, 9))
     cones = points.some_cones(rng, int(rng.integers(1, 4 * n)))
     return planting.any_cone_optimal(rng, n, int(rng.integers(0, n + 1)), cones, any_style(rng, float(rng.random())))
 
 
 def dependent(rng: Generator) -> Case:
-    """Rows that come again, and multiples and sums of others."""
+    """Draw a program with repeated rows, and with multiples and sums of other rows."""
     n = int(rng.integers(1, 7))
     cones = points.some_cones(rng, int(rng.integers(1, 2 * n + 1)))
     return shapes.with_copies(rng, planting.any_cone_optimal(rng, n, int(rng.integers(0, n)), cones, any_style(rng)))
 
 
 def deficient(rng: Generator) -> Case:
-    """All matrices see x through a map of lower rank: a subspace of solutions; and rows of A that depend."""
+    """Draw a program whose matrices see x through a map of lower rank: solutions form a subspace, rows of A depend."""
     n, style = int(rng.integers(2, 9)), any_style(rng, 0.2)
     rank = int(rng.integers(1, n))
     seen = matrix(rng, rank, n, style)
@@ -63,7 +63,7 @@ def deficient(rng: Generator) -> Case:
 
 
 def curved(rng: Generator) -> Case:
-    """Every form and rank of P, rank one and zero among them, and few constraints or none."""
+    """Draw a program with a P of any form and rank, often 0 or 1, and few constraints or none."""
     n, style = int(rng.integers(1, 16)), any_style(rng)
     rank = int(rng.integers(0, n + 1)) if rng.random() < 0.5 else int(rng.integers(0, 2))
     d = points.positive(rng, n, style) * (rng.random(n) < rng.choice([0.0, 0.0, 0.5, 1.0]))
@@ -74,7 +74,7 @@ def curved(rng: Generator) -> Case:
 
 
 def empty_parts(rng: Generator) -> Case:
-    """Cones of dimension zero and one, rows and columns of zeros, rows that always hold, no rows at all."""
+    """Draw a program with cones of dimension 0 to 2, zero rows and columns, rows that always hold, or no rows."""
     n, style = int(rng.integers(1, 5)), any_style(rng, 0.2)
     dims = rng.integers(0, 3, int(rng.integers(0, 6))).tolist()
     cones = [NonNeg(dim) if rng.random() < 0.5 else SecondOrder(dim) for dim in dims]
@@ -92,7 +92,7 @@ def empty_parts(rng: Generator) -> Case:
 
 
 def many_cones(rng: Generator) -> Case:
-    """Ten to sixty small cones."""
+    """Draw a program with ten to sixty small cones."""
     n, count = int(rng.integers(5, 40)), int(rng.integers(10, 60))
     cones = [SecondOrder(int(rng.integers(1, 6))) if rng.random() < 0.8 else NonNeg(1) for _ in range(count)]
     style = Style(False, float(rng.choice([0.0, 0.2])), float(rng.choice([1.0, 0.2])))
@@ -100,14 +100,14 @@ def many_cones(rng: Generator) -> Case:
 
 
 def large_cone(rng: Generator) -> Case:
-    """One cone of up to two hundred rows."""
+    """Draw a program with one second-order cone of up to two hundred rows."""
     n, dim = int(rng.integers(2, 40)), int(rng.integers(20, 200))
     style = Style(False, 0.0, float(rng.choice([1.0, 0.1])))
     return planting.any_cone_optimal(rng, n, int(rng.integers(0, n // 3 + 1)), [SecondOrder(dim), NonNeg(3)], style)
 
 
 def large_sparse(rng: Generator) -> Case:
-    """Some hundred variables, for the sparse factorization."""
+    """Draw a program of 200 to 400 variables, for the sparse factorization."""
     n = int(rng.integers(200, 400))
     style = Style(False, 0.0, 3.0 / n)
     cones: list[NonNeg | SecondOrder] = [NonNeg(n), *(SecondOrder(int(k)) for k in rng.integers(2, 12, 10))]
@@ -118,7 +118,7 @@ def large_sparse(rng: Generator) -> Case:
 
 
 def infeasible(rng: Generator) -> Case:
-    """A planted certificate of infeasibility."""
+    """Draw an infeasible program with a planted certificate."""
     n, p = int(rng.integers(1, 9)), int(rng.integers(0, 4))
     cones = points.some_cones(rng, int(rng.integers(1, 2 * n + 2)))
     case = planting.cone_infeasible(rng, n, p, cones, any_style(rng, 0.2))
@@ -126,14 +126,14 @@ def infeasible(rng: Generator) -> Case:
 
 
 def unbounded(rng: Generator) -> Case:
-    """A feasible program and a planted ray."""
+    """Draw a feasible program with a planted ray."""
     n = int(rng.integers(1, 9))
     cones = points.some_cones(rng, int(rng.integers(0, 2 * n + 1)))
     return planting.cone_unbounded(rng, n, int(rng.integers(0, n)), cones, any_style(rng, 0.2))
 
 
 def neither(rng: Generator) -> Case:
-    """An infeasible program with a ray beside: either certificate is right."""
+    """Draw an infeasible program that has a ray, too: either certificate is right."""
     style = any_style(rng)
     cones = points.some_cones(rng, int(rng.integers(1, 6)))
     case = planting.cone_infeasible(rng, int(rng.integers(1, 5)), int(rng.integers(0, 3)), cones, style)
@@ -144,7 +144,7 @@ def neither(rng: Generator) -> Case:
 
 
 def nearly_infeasible(rng: Generator) -> Case:
-    """A certificate of slope -1e-4 to -1e-13, and programs that are feasible by as little."""
+    """Draw a program with a certificate of slope -1e-4 to -1e-13, or one that is feasible by such a margin or none."""
     n, style = int(rng.integers(1, 6)), any_style(rng)
     cones = points.some_cones(rng, int(rng.integers(1, 8)))
     margin = float(10.0 ** rng.uniform(-13.0, -4.0)) * float(rng.choice([-1.0, 0.0, 1.0]))
@@ -159,7 +159,7 @@ def nearly_infeasible(rng: Generator) -> Case:
 
 
 def inconsistent(rng: Generator) -> Case:
-    """Equalities and sums of them that miss each other by about the tolerance."""
+    """Draw a program with equalities and sums of them that contradict each other by about the tolerance."""
     n = int(rng.integers(2, 40))
     cones = points.some_cones(rng, int(rng.integers(1, 2 * n)))
     program = planting.any_cone_optimal(rng, n, int(rng.integers(1, n // 2 + 2)), cones, any_style(rng)).program
@@ -168,7 +168,7 @@ def inconsistent(rng: Generator) -> Case:
 
 
 def heavy(rng: Generator) -> Case:
-    """Equalities, or rows of the cones, of which a part is near 1e12."""
+    """Draw a program whose equalities, or rows of cones, have a part near 1e12."""
     n, style = int(rng.integers(2, 40)), any_style(rng)
     cones = points.some_cones(rng, int(rng.integers(1, 2 * n)))
     A, G = matrix(rng, int(rng.integers(1, n // 2 + 2)), n, style), matrix(rng, sum(c.dim for c in cones), n, style)
@@ -180,7 +180,7 @@ def heavy(rng: Generator) -> Case:
 
 
 def pinched(rng: Generator) -> Case:
-    """Equalities written as two inequalities each, one of them multiplied: feasible, with no interior."""
+    """Draw a program with each equality written as two inequalities, one of them scaled: feasible, without interior."""
     n, style = int(rng.integers(1, 6)), any_style(rng)
     cones = points.some_cones(rng, int(rng.integers(0, n + 1)))
     case = planting.any_cone_optimal(rng, n, int(rng.integers(1, n + 1)), cones, style)
@@ -199,7 +199,7 @@ def pinched(rng: Generator) -> Case:
 
 
 def weakly(rng: Generator) -> Case:
-    """Weakly infeasible, solved by no point, or with a gap that no multipliers close, behind a change of variables."""
+    """Draw a program, in mixed variables, that is weakly infeasible, has no minimizer, or no optimal multipliers."""
     which, n = int(rng.integers(3)), int(rng.integers(2, 5))
     G, h = np.zeros((3, n)), np.zeros(3)
     c = np.zeros(n)
@@ -218,7 +218,7 @@ def weakly(rng: Generator) -> Case:
 
 
 def ill_conditioned(rng: Generator) -> Case:
-    """A P of which doubles hold no inverse, times up to 1e8, and a few rows."""
+    """Draw a program of few rows with a P whose inverse is lost to rounding, scaled by up to 1e8."""
     n, scale, style = int(rng.integers(4, 14)), 10.0 ** rng.uniform(0.0, 8.0), Style()
     P = scale * points.ill_conditioned(rng, n)
     cones = points.some_cones(rng, int(rng.integers(0, n)))
@@ -227,7 +227,7 @@ def ill_conditioned(rng: Generator) -> Case:
 
 
 def uneven(rng: Generator) -> Case:
-    """Variables up to 1e7 beside bounds near one, in rows and cones of both."""
+    """Draw a program whose solution has entries up to 1e7 among entries near one, in bounds, rows and cones."""
     n, style = int(rng.integers(2, 9)), Style(False, 0.1, float(rng.choice([1.0, 0.5])))
     decades = float(rng.choice([3.0, 7.0]))
     cones = [NonNeg(n), *points.some_cones(rng, int(rng.integers(0, n)))]
@@ -238,7 +238,7 @@ def uneven(rng: Generator) -> Case:
 
 
 def bound_rows(rng: Generator) -> Case:
-    """Rows of one entry in orthants, in cones and among the equalities, beside zeros that are stored."""
+    """Draw a program with rows of one entry in orthants, cones and equalities, and with zeros that are stored."""
     n, style = int(rng.integers(1, 6)), any_style(rng, 0.2)
     cones = points.some_cones(rng, int(rng.integers(1, 3 * n + 1)))
     m, p = sum(c.dim for c in cones), int(rng.integers(0, n + 1))
@@ -250,7 +250,7 @@ def bound_rows(rng: Generator) -> Case:
 
 
 def any_planted(rng: Generator) -> Case:
-    """An optimum, a certificate or a ray in a program of a few variables."""
+    """Draw a program of few variables with a planted optimum, certificate or ray."""
     n, style = int(rng.integers(1, 7)), any_style(rng)
     cones, p = points.some_cones(rng, int(rng.integers(1, 2 * n + 1))), int(rng.integers(0, n))
     which = rng.random()

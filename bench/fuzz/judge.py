@@ -1,4 +1,4 @@
-"""What an answer to a program with a planted fact is worth."""
+"""Verdicts on answers to programs with a planted answer."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ FATAL = (WRONG, EXCEPTION, CRASH)
 
 @dataclass(frozen=True)
 class Truth:
-    """Residuals of an answer, or the error of a certificate, in exact arithmetic, and what the answer tells of them."""
+    """Exact residuals of an answer, or the exact error of a certificate, compared with the reported numbers."""
 
     over_tol: float  # the largest over the tolerance that the status promises; 0 where it promises none
-    # the smallest ratio of what is told to what is true, of those that are not rounding; infinite where all are
+    # the smallest ratio of reported to true residuals above rounding; infinite if there are none
     told: float
     excused: bool  # whether the message says that double precision has no more digits
     residuals: tuple[float, ...]  # the primal residual, the dual residual and the gap; the error alone of a certificate
-    faults: tuple[str, ...] = ()  # what the answer states that is not so
+    faults: tuple[str, ...] = ()  # false statements of the answer
 
     def text(self) -> str:
         """Return the residuals with their names."""
@@ -60,7 +60,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One of `VERDICTS`, for a failure the reason in words, whether an answer was expected, and the exact residuals."""
+    """One of `VERDICTS`, the reason of a failure in words, whether an answer was expected, and the exact residuals."""
 
     name: str
     why: str = ""
@@ -69,12 +69,12 @@ class Verdict:
 
 
 def judge(case: Case, answer: Answer) -> Verdict:
-    """Hold an answer against what it claims, and then against what is planted.
+    """Compare an answer with its own claims and with the planted answer; return the verdict.
 
-    An "optimal" must pass the stopping test at tol, an "inaccurate" at 1e-5, a certificate must be one to 1e-6, or to
-    what it was asked for where that is more.  Exact arithmetic allows twice what the status promises (`truth`), and
-    what an answer tells of itself must be so.  In a program whose data are within 1e4 of one, a claim must not
-    contradict the planted fact, and there must be one.
+    An "optimal" must pass the stopping test at tol, an "inaccurate" at 1e-5, and a certificate at 1e-6, or at its
+    own tolerance if that is larger.  Exact arithmetic allows twice what the status promises (see `truth`), and the
+    numbers that an answer reports must be right.  If an answer is expected (data within 1e4 of one), it must make a
+    claim, and the claim must not contradict the planted answer.
     """
     exactly = truth(case, answer)
     name, why = _name_and_reason(case, answer, exactly)
@@ -82,12 +82,12 @@ def judge(case: Case, answer: Answer) -> Verdict:
 
 
 def truth(case: Case, answer: Answer) -> Truth | None:
-    """Measure an answer in exact arithmetic; return None if it tells nothing of itself.
+    """Measure an answer in exact arithmetic; return None if the answer reports no residuals.
 
-    An "optimal" may leave twice tol and twice `tol_abs`.  Where its message excuses it, only bounds may not leave more
-    than that, and nothing twice the larger of tol and 1e-6.  An "inaccurate" may leave twice 1e-5, a certificate twice
-    `tol_infeasible`, and its slope is -1.  Whatever the status, residuals are told within a factor of two, objectives
-    to rounding.
+    An "optimal" may leave twice tol and twice `tol_abs`.  If its message excuses it, bounds still must hold to twice
+    tol, and everything else to twice the larger of tol and 1e-6.  An "inaccurate" may leave twice 1e-5, a certificate
+    twice `tol_infeasible`, and its slope is -1.  For every status, reported residuals are right within a factor of two
+    and reported objectives up to rounding.
     """
     if answer.told is None:
         return None
@@ -139,7 +139,7 @@ def _rounding_of_slope(program: Program, ray: Sequence[np.ndarray | None]) -> fl
 
 
 def _told(told: Sequence[float], true: Sequence[float]) -> tuple[float, list[str]]:
-    """Return the smallest ratio of told to true residuals that are not rounding, and what is told wrongly."""
+    """Return the smallest ratio of reported to true residuals above rounding, and a message if reports are wrong."""
     shares = [0.0 if value != value else value / exactly for value, exactly in zip(told, true) if exactly > LEAST]
     so = all(0.5 * exactly - LEAST <= value <= 2.0 * exactly + LEAST for value, exactly in zip(told, true))
     return min(shares, default=np.inf), [] if so else ["told are " + ", ".join(f"{value:.1e}" for value in told)]
@@ -168,13 +168,13 @@ def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple
 
 
 def parts(found: Verification) -> str:
-    """The residuals of an answer by their names."""
+    """Return the residuals of an answer and their names as text."""
     names = ("primal", "primal_cone", "dual", "dual_cone", "gap", "primal_infeasible", "dual_infeasible")
     return ", ".join(f"{name} {getattr(found, name):.1e}" for name in names)
 
 
 def _untrue(status: Status, found: Verification, tol: float, tol_infeasible: float) -> str:
-    """What is not so of what the status says."""
+    """Return why the claim of the status is not true, or an empty string."""
     certified = max(VERIFIED_TOL, ROUNDING * tol_infeasible)
     claims = {
         Status.OPTIMAL: (found.solved(ROUNDING * tol), f"optimal to {tol:.1e} is not so"),
@@ -187,7 +187,7 @@ def _untrue(status: Status, found: Verification, tol: float, tol_infeasible: flo
 
 
 def _contradiction(case: Case, answer: Answer, found: Verification) -> str:
-    """How a claim contradicts what is planted; that an infeasible program has a ray beside is none."""
+    """Return how a claim contradicts the planted answer, or an empty string; an infeasible program may have a ray."""
     status, kind = answer.status, case.planted.kind
     if status.has_solution and kind in (INFEASIBLE, UNBOUNDED):
         return f"{status.value}, but planted {kind}: {parts(found)}"
@@ -204,15 +204,15 @@ def _contradiction(case: Case, answer: Answer, found: Verification) -> str:
 
 
 def _explained(case: Case, answer: Answer, found: Verification) -> float:
-    r"""How far the objective of an answer may be from the planted optimum, by its own residuals.
+    r"""Return how far the objective of an answer may be from the planted optimum, given its own residuals.
 
     With the planted pair (x*, y*, z*), s* = h - Gx*, and convexity, for any x and (y, z), s = h - Gx,
 
         f(x)       >=  f(x*) - |y*|_1 |Ax - b| - |z*|_1 dist(s, K)
         g(x, y, z) <=  f(x*) + |x*|_1 |Px + c + A'y + G'z| + |s*|_1 dist(z, K)
 
-    with the norms of residuals and distances in infinity norm, f and g the primal and the dual objective, and what
-    evaluating these may lose.
+    with residuals and distances in the infinity norm and the primal and dual objectives f and g, whose rounding
+    errors are added.
     """
     program, planted = case.program, case.planted
     point, optimum = (tuple(np.asarray(part, dtype=float) for part in (of.x, of.y, of.z)) for of in (answer, planted))
@@ -232,7 +232,7 @@ def _by_residuals_of_cones(program: socp.ConeProgram, point: Point, optimum: Poi
 
 
 def _by_residuals_of_sides(program: qp.QuadraticProgram, point: Point, optimum: Point) -> float:
-    """The same with each row and variable between its sides; a multiplier of an infinite side is a residual."""
+    """Return the bound of `_explained` for rows and bounds with two sides; multipliers of infinite sides count, too."""
     (x, y, z), (x_, y_, z_) = point, optimum
     total = _one(x_) * _largest(times(program.P, x) + program.q + program.A.T @ y + z)
     for v, v_, w, w_, l, u in (

@@ -4,9 +4,9 @@ An optimal pair of a cone program is drawn complementary, s'z = 0, and with any 
 
     b = A x,   h = G x + s,   c = -(P x + A'y + G'z).
 
-A certificate (y, z) asks for A'y + G'z = 0 and b'y + h'z = -1: one row with a multiplier is changed so that
-the first holds, one entry of b or h for the second.  A ray x asks for Px = 0, Ax = 0, -Gx in K, c'x = -1: one
-column.  A quadratic program is treated alike; each of its rows and variables is a value with a lower and an
+A certificate (y, z) must satisfy A'y + G'z = 0 and b'y + h'z = -1: a row with a multiplier is changed for the
+first equation, an entry of b or h for the second.  A ray x must satisfy Px = 0, Ax = 0, -Gx in K, c'x = -1: a
+column is changed.  Quadratic programs are treated alike; each row and variable is a value with a lower and an
 upper side (`sides`).
 """
 
@@ -28,7 +28,7 @@ LOWER, UPPER, EQUAL, BETWEEN, ABOVE, BELOW, FREE = range(7)
 
 
 def cone_optimal(rng: Generator, P: Any, A: Any, G: Any, cones: Cones, style: Style, x: Any = None) -> Case:
-    """A cone program on given matrices with a planted optimal pair; x is drawn where it is not given."""
+    """Draw a cone program with the given matrices and a planted optimal pair; x is drawn unless it is given."""
     x = vector(rng, A.shape[1], style) if x is None else x
     y = vector(rng, A.shape[0], style)
     s, z = points.pair(rng, cones, style)
@@ -38,14 +38,14 @@ def cone_optimal(rng: Generator, P: Any, A: Any, G: Any, cones: Cones, style: St
 
 
 def any_cone_optimal(rng: Generator, n: int, p: int, cones: Cones, style: Style) -> Case:
-    """The same with random matrices and any P."""
+    """Draw a cone program with random matrices, any P, and a planted optimal pair."""
     P = points.any_hessian(rng, n, style)
     A, G = matrix(rng, p, n, style), matrix(rng, sum(c.dim for c in cones), n, style)
     return cone_optimal(rng, P, A, G, cones, style)
 
 
 def cone_infeasible(rng: Generator, n: int, p: int, cones: Cones, style: Style, margin: float = 1.0) -> Case:
-    """A cone program with a certificate (y, z) of slope -margin, its entries near one, or none if it has no rows."""
+    """Draw a cone program, of at least one row, with a certificate (y, z) of slope -margin and entries near one."""
     P, m = points.any_hessian(rng, n, style), sum(c.dim for c in cones)
     A, G, b, h = matrix(rng, p, n, style), matrix(rng, m, n, style), vector(rng, p, style), vector(rng, m, style)
     y, z = vector(rng, p, style), points.member(rng, cones, style)
@@ -64,7 +64,7 @@ def cone_infeasible(rng: Generator, n: int, p: int, cones: Cones, style: Style, 
 
 
 def cone_unbounded(rng: Generator, n: int, p: int, cones: Cones, style: Style, margin: float = 1.0) -> Case:
-    """A feasible cone program with a ray x of slope -margin."""
+    """Draw a feasible cone program with a ray x of slope -margin."""
     m = sum(c.dim for c in cones)
     x, j = _ray(rng, n, style)
     A, G, start = matrix(rng, p, n, style), matrix(rng, m, n, style), vector(rng, n, style)
@@ -79,7 +79,7 @@ def cone_unbounded(rng: Generator, n: int, p: int, cones: Cones, style: Style, m
 
 
 def quadratic_optimal(rng: Generator, P: Any, A: Any, style: Style, x: np.ndarray | None = None) -> Case:
-    """A quadratic program on given matrices with a planted optimal pair; x is drawn where it is not given."""
+    """Draw a quadratic program with the given matrices and a planted optimal pair; x is drawn unless it is given."""
     x = vector(rng, A.shape[1], style) if x is None else x
     l, u, y = sides(rng, A @ x, style)
     lb, ub, z = sides(rng, x, style)
@@ -88,12 +88,12 @@ def quadratic_optimal(rng: Generator, P: Any, A: Any, style: Style, x: np.ndarra
 
 
 def any_quadratic_optimal(rng: Generator, n: int, m: int, style: Style) -> Case:
-    """The same with random matrices and any P."""
+    """Draw a quadratic program with random A, any P, and a planted optimal pair."""
     return quadratic_optimal(rng, points.any_hessian(rng, n, style), matrix(rng, m, n, style), style)
 
 
 def quadratic_infeasible(rng: Generator, n: int, m: int, style: Style, margin: float = 1.0) -> Case:
-    """A quadratic program of at least one row with a certificate (y, z_bounds) of slope -margin."""
+    """Draw a quadratic program, of at least one row, with a certificate (y, z_bounds) of slope -margin."""
     A, y = matrix(rng, m, n, style), vector(rng, m, style) * (rng.random(m) < 0.7)
     i = int(rng.integers(m))
     y[i] = rng.choice([-1.0, 1.0])
@@ -110,7 +110,7 @@ def quadratic_infeasible(rng: Generator, n: int, m: int, style: Style, margin: f
 
 
 def quadratic_unbounded(rng: Generator, n: int, m: int, style: Style, margin: float = 1.0) -> Case:
-    """A feasible quadratic program with a ray x of slope -margin."""
+    """Draw a feasible quadratic program with a ray x of slope -margin."""
     x, j = _ray(rng, n, style)
     A, start = matrix(rng, m, n, style), vector(rng, n, style)
     below, above = rng.random(m) < 0.5, rng.random(m) < 0.5  # the rows with lower and with upper sides
@@ -127,7 +127,7 @@ def quadratic_unbounded(rng: Generator, n: int, m: int, style: Style, margin: fl
 
 
 def sides(rng: Generator, v: np.ndarray, style: Style) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lower and upper sides around values, and multipliers for which the values are optimal."""
+    """Draw lower and upper sides around the values v, and multipliers for which v is optimal; return (l, u, y)."""
     where = rng.integers(0, 7, v.size)
     below, above = (np.isin(where, (LOWER, UPPER, BETWEEN, one)) for one in (ABOVE, BELOW))
     l, u = _around(rng, v, below, above, style)
@@ -141,31 +141,31 @@ def sides(rng: Generator, v: np.ndarray, style: Style) -> tuple[np.ndarray, np.n
 
 
 def _around(rng: Generator, v: np.ndarray, below: np.ndarray, above: np.ndarray, style: Style) -> Sides:
-    """Sides off the values, lower ones where `below` and upper ones where `above`."""
+    """Draw sides away from the values v: lower ones where `below`, upper ones where `above`, otherwise infinite."""
     under, over = positive(rng, v.size, style), positive(rng, v.size, style)
     return np.where(below, v - under, -np.inf), np.where(above, v + over, np.inf)
 
 
 def _sides_for(rng: Generator, y: np.ndarray, style: Style) -> Sides:
-    """Sides of which those are there that the multipliers lean on."""
+    """Draw sides, finite at least where the multipliers y need them."""
     middle, half = vector(rng, y.size, style), rng.random(y.size) < 0.5
     return _around(rng, middle, (y < 0) | half, (y > 0) | (rng.random(y.size) < 0.5), style)
 
 
 def _support(y: np.ndarray, l: np.ndarray, u: np.ndarray) -> float:
-    """u'y+ - l'y-, with sides that are there."""
+    """Return u'y+ - l'y-; the sides of nonzero multipliers are finite."""
     return float(u[y > 0] @ y[y > 0] + l[y < 0] @ y[y < 0])
 
 
 def _ray(rng: Generator, n: int, style: Style) -> tuple[np.ndarray, int]:
-    """A direction, and one of its entries, which is 1 or -1."""
+    """Draw a direction x, and the index of one of its entries, which is 1 or -1."""
     x, j = vector(rng, n, style), int(rng.integers(n))
     x[j] = rng.choice([-1.0, 1.0])
     return x, j
 
 
 def _flat_along(rng: Generator, x: np.ndarray, j: int, style: Style) -> Any:
-    """A P with P x = 0, where x_j is 1 or -1."""
+    """Draw a P with P x = 0; x_j is 1 or -1."""
     factor = matrix(rng, x.size, int(rng.integers(0, x.size)), style)
     factor[j] = 0.0
     factor[j] = -(x @ factor) * x[j]

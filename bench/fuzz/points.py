@@ -20,7 +20,7 @@ TRIPLES = ((5, 3, 4), (5, -4, 3), (13, 5, -12), (1, 0, 1), (1, -1, 0), (2, 0, -2
 
 @dataclass(frozen=True)
 class Style:
-    """How data are drawn."""
+    """Distribution from which data are drawn."""
 
     whole: bool = False  # small whole numbers, with which everything planted is exact, in place of normal ones
     degenerate: float = 0.0  # the probability that neither side of a complementary pair is positive
@@ -28,28 +28,28 @@ class Style:
 
 
 def any_style(rng: Generator, degenerate: float = 0.0) -> Style:
-    """Normal or whole numbers, dense or sparse."""
+    """Draw a style: normal or whole numbers, dense or sparse matrices."""
     return Style(bool(rng.random() < 0.3), degenerate, float(rng.choice([1.0, 0.6, 0.3])))
 
 
 def vector(rng: Generator, size: int, style: Style) -> np.ndarray:
-    """Normal numbers, or whole ones from -3 to 3."""
+    """Draw normal numbers, or whole numbers from -3 to 3."""
     return rng.integers(-3, 4, size).astype(float) if style.whole else rng.normal(size=size)
 
 
 def matrix(rng: Generator, rows: int, columns: int, style: Style) -> np.ndarray:
-    """The same of a matrix, with zeros where its density says so."""
+    """Draw a matrix with entries as in `vector`, some of them zero if the density is below 1."""
     entries = vector(rng, rows * columns, style).reshape(rows, columns)
     return entries * (rng.random((rows, columns)) < style.density) if style.density < 1.0 else entries
 
 
 def positive(rng: Generator, size: int, style: Style) -> np.ndarray:
-    """Numbers well above zero."""
+    """Draw numbers well above zero."""
     return rng.integers(1, 5, size).astype(float) if style.whole else 0.1 + rng.exponential(size=size)
 
 
 def some_cones(rng: Generator, rows: int) -> list[NonNeg | SecondOrder]:
-    """A few cones of both kinds in any order, `rows` rows together."""
+    """Draw cones of both kinds in any order with `rows` rows in total."""
     cones: list[NonNeg | SecondOrder] = []
     while rows:
         dim = int(rng.integers(1, rows + 1))
@@ -59,18 +59,18 @@ def some_cones(rng: Generator, rows: int) -> list[NonNeg | SecondOrder]:
 
 
 def pair(rng: Generator, cones: Cones, style: Style) -> Sides:
-    """s and z in the product of the cones with s'z = 0, block by block."""
+    """Draw s and z in the product of the cones with s'z = 0, block by block."""
     blocks = [_orthant(rng, c.dim, style) if isinstance(c, NonNeg) else _second(rng, c.dim, style) for c in cones]
     return _stacked([s for s, _ in blocks]), _stacked([z for _, z in blocks])
 
 
 def inside(rng: Generator, cones: Cones, style: Style) -> np.ndarray:
-    """A point inside of every cone."""
+    """Draw a point in the interior of every cone."""
     return _stacked([positive(rng, c.dim, style) if isinstance(c, NonNeg) else _ball(rng, c.dim, style) for c in cones])
 
 
 def member(rng: Generator, cones: Cones, style: Style) -> np.ndarray:
-    """A point of the cones: in some inside, in others on the boundary or zero."""
+    """Draw a point of the cones, with blocks in the interior, on the boundary, or zero."""
     return pair(rng, cones, style)[0]
 
 
@@ -101,7 +101,7 @@ def _ball(rng: Generator, dim: int, style: Style) -> np.ndarray:
 
 
 def _boundary(rng: Generator, dim: int, style: Style) -> np.ndarray:
-    """A point with v_0 = ||v_1|| > 0, of at least two rows; of whole numbers a Pythagorean triple."""
+    """Draw a point of at least two rows with v_0 = ||v_1|| > 0; if whole, a Pythagorean triple."""
     if not style.whole:
         u = rng.normal(size=dim - 1)
         return np.concatenate([[np.linalg.norm(u)], u])
@@ -118,7 +118,7 @@ def _stacked(blocks: list[np.ndarray]) -> np.ndarray:
 
 
 def hessian(rng: Generator, factor: np.ndarray, diagonal: np.ndarray | None = None) -> Any:
-    """FF' + diag(d) in one of the forms in which P comes, or None where it is zero."""
+    """Return FF' + diag(d) in a random one of the forms of P; if it is zero, often return None."""
     d = np.zeros(factor.shape[0]) if diagonal is None else diagonal
     if not factor.any() and not d.any() and rng.random() < 0.7:
         return None
@@ -131,7 +131,7 @@ def hessian(rng: Generator, factor: np.ndarray, diagonal: np.ndarray | None = No
 
 
 def any_hessian(rng: Generator, n: int, style: Style) -> Any:
-    """No P, or one of any rank, with or without a diagonal, in any form."""
+    """Draw a P of any rank and form, with or without a diagonal, or None."""
     if rng.random() < 0.3:
         return None
     rank = int(rng.integers(0, n + 1))
@@ -140,7 +140,7 @@ def any_hessian(rng: Generator, n: int, style: Style) -> Any:
 
 
 def ill_conditioned(rng: Generator, n: int) -> np.ndarray:
-    """A positive semidefinite matrix with entries near one whose least eigenvalues are lost to rounding."""
+    """Draw a positive semidefinite matrix with entries near one whose smallest eigenvalues are lost to rounding."""
     i, kind = np.arange(n), rng.integers(0, 3)
     if kind == 0:  # Hilbert's
         return np.asarray(1.0 / (i[:, None] + i + 1.0))
@@ -151,31 +151,31 @@ def ill_conditioned(rng: Generator, n: int) -> np.ndarray:
 
 
 def uneven(rng: Generator, size: int, decades: float) -> np.ndarray:
-    """Normal numbers, some of which are up to so many decades larger than the others."""
+    """Draw normal numbers, some of them up to `decades` decades larger than the others."""
     return vector(rng, size, Style()) * np.where(rng.random(size) < 0.3, 10.0 ** rng.uniform(0.0, decades, size), 1.0)
 
 
 def single_entries(rng: Generator, rows: int, columns: int) -> np.ndarray:
-    """Rows with one entry each, of any sign and three decades either way."""
+    """Draw rows with one entry each, of either sign and scaled by 1e-3 to 1e3."""
     entries = np.zeros((rows, columns))
     entries[np.arange(rows), rng.integers(0, columns, rows)] = rng.normal(size=rows) * 10.0 ** rng.uniform(-3, 3, rows)
     return entries
 
 
 def with_stored_zeros(rng: Generator, matrix: np.ndarray) -> sp.csc_array:
-    """A sparse matrix that stores some of its zeros, or all."""
+    """Return a sparse matrix that stores some or all of its zeros."""
     stored = (matrix != 0.0) | (rng.random(matrix.shape) < rng.choice([0.1, 0.5, 1.0]))
     rows, columns = np.nonzero(stored)
     return sp.csc_array((matrix[rows, columns], (rows, columns)), matrix.shape)
 
 
 def times(P: Any, x: np.ndarray) -> np.ndarray:
-    """P x, zero when P is absent."""
+    """Return P x, or zeros if P is None."""
     return np.zeros_like(x) if P is None else P @ x  # type: ignore[operator,no-any-return]
 
 
 def scaled_hessian(P: Any, columns: np.ndarray, factor: float) -> Any:
-    """factor * diag(columns) P diag(columns), in the form of P."""
+    """Return factor * diag(columns) P diag(columns) in the form of P."""
     if P is None:
         return None
     if isinstance(P, socp.LowRank):

@@ -15,12 +15,12 @@ from .points import Generator, Sides, Style, any_style, matrix, positive, vector
 
 
 def tiny(rng: Generator) -> Case:
-    """Whole numbers from -3 to 3, a few variables, degenerate now and then."""
+    """Draw a program of few variables from whole numbers between -3 and 3, sometimes degenerate."""
     return planting.any_quadratic_optimal(rng, int(rng.integers(1, 5)), int(rng.integers(0, 5)), Style(True, 0.2))
 
 
 def unknown(rng: Generator) -> Case:
-    """Whole numbers with nothing planted: optimal, infeasible, unbounded, and what lies between."""
+    """Draw a program from whole numbers with no planted answer: optimal, infeasible, unbounded, or between these."""
     n, m = int(rng.integers(1, 5)), int(rng.integers(0, 6))
     style = Style(True, density=float(rng.choice([1.0, 0.5])))
     ends = [np.sort(rng.integers(-3, 4, (2, size)), axis=0).astype(float) for size in (m, n)]
@@ -34,19 +34,19 @@ def unknown(rng: Generator) -> Case:
 
 
 def degenerate(rng: Generator) -> Case:
-    """More rows and bounds hold than are needed, with and without multipliers."""
+    """Draw a program with more active rows and bounds than needed, with and without multipliers."""
     n, style = int(rng.integers(1, 9)), any_style(rng, float(rng.random()))
     return planting.any_quadratic_optimal(rng, n, int(rng.integers(1, 4 * n)), style)
 
 
 def dependent(rng: Generator) -> Case:
-    """Rows that come again, turned round or multiplied, fixed variables."""
+    """Draw a program with repeated rows, multiplied by positive or negative numbers, and with fixed variables."""
     n, style = int(rng.integers(1, 7)), any_style(rng)
     return shapes.with_copies(rng, planting.any_quadratic_optimal(rng, n, int(rng.integers(1, 2 * n + 1)), style))
 
 
 def deficient(rng: Generator) -> Case:
-    """Rows and P see x through a map of lower rank."""
+    """Draw a program whose A and P see x through a map of lower rank."""
     n, style = int(rng.integers(2, 9)), any_style(rng, 0.2)
     rank = int(rng.integers(1, n))
     seen = matrix(rng, rank, n, style)
@@ -56,7 +56,7 @@ def deficient(rng: Generator) -> Case:
 
 
 def curved(rng: Generator) -> Case:
-    """Every form and rank of P, few rows."""
+    """Draw a program with a P of any form and rank, and few rows."""
     n, style = int(rng.integers(1, 30)), any_style(rng)
     rank = int(rng.integers(0, n + 1)) if rng.random() < 0.5 else int(rng.integers(0, 3))
     d = positive(rng, n, style) * (rng.random(n) < rng.choice([0.0, 0.0, 0.5, 1.0]))
@@ -65,7 +65,7 @@ def curved(rng: Generator) -> Case:
 
 
 def empty_parts(rng: Generator) -> Case:
-    """Rows and columns of zeros, rows of a single entry, no rows or no sides at all."""
+    """Draw a program with zero rows and columns, rows of one entry, or no rows or sides."""
     n, m, style = int(rng.integers(1, 6)), int(rng.integers(0, 6)), any_style(rng, 0.2)
     A = matrix(rng, m, n, style)
     A[rng.random(m) < 0.3] = 0.0
@@ -76,7 +76,7 @@ def empty_parts(rng: Generator) -> Case:
 
 
 def huge_bounds(rng: Generator) -> Case:
-    """Sides that do not hold are moved to 1e5 to 1e19, and to where they count as infinite."""
+    """Draw a program whose inactive sides are moved to 1e5 or more, even to where they count as infinite."""
     n, style = int(rng.integers(1, 9)), any_style(rng)
     case = planting.any_quadratic_optimal(rng, n, int(rng.integers(0, n + 1)), style)
     program, planted = case.program, case.planted
@@ -87,14 +87,14 @@ def huge_bounds(rng: Generator) -> Case:
 
 
 def _moved_out(rng: Generator, y: np.ndarray, l: np.ndarray, u: np.ndarray, low: float, high: float) -> Sides:
-    """Sides without multipliers moved far out, here and there; those of equalities stay."""
+    """Return the sides with some of those that have no multiplier moved far out; equal sides stay."""
     far = 10.0 ** rng.uniform(low, high, (2, y.size))
     moved = (rng.random((2, y.size)) < 0.5) & (l < u)
     return np.where(moved[0] & (y >= 0), -far[0], l), np.where(moved[1] & (y <= 0), far[1], u)
 
 
 def boxed(rng: Generator) -> Case:
-    """Bounds on all variables, a dense P and at most one row, as an active set takes it."""
+    """Draw a program with bounds on all variables, a dense P and at most one row, for the active set."""
     n, style = int(rng.integers(60, 140)), Style(False, float(rng.choice([0.0, 0.3])))
     x = vector(rng, n, style)
     where = rng.integers(0, 3, n)  # at the lower bound, at the upper bound, between
@@ -110,7 +110,7 @@ def boxed(rng: Generator) -> Case:
 
 
 def large_sparse(rng: Generator) -> Case:
-    """Some hundred variables, for the sparse factorization."""
+    """Draw a program of 200 to 400 variables, for the sparse factorization."""
     n = int(rng.integers(200, 400))
     style = Style(False, 0.0, 3.0 / n)
     P = points.hessian(rng, np.zeros((n, 0)), positive(rng, n, style) * (rng.random(n) < 0.5))
@@ -118,27 +118,27 @@ def large_sparse(rng: Generator) -> Case:
 
 
 def infeasible(rng: Generator) -> Case:
-    """A planted certificate of infeasibility."""
+    """Draw an infeasible program with a planted certificate."""
     n, m = int(rng.integers(1, 9)), int(rng.integers(1, 9))
     case = planting.quadratic_infeasible(rng, n, m, any_style(rng))
     return shapes.with_copies(rng, case) if rng.random() < 0.2 else case
 
 
 def unbounded(rng: Generator) -> Case:
-    """A feasible program and a planted ray."""
+    """Draw a feasible program with a planted ray."""
     n = int(rng.integers(1, 9))
     return planting.quadratic_unbounded(rng, n, int(rng.integers(0, 2 * n + 1)), any_style(rng))
 
 
 def nearly_infeasible(rng: Generator) -> Case:
-    """A certificate of slope -1e-4 to -1e-13."""
+    """Draw a program with a certificate of slope -1e-4 to -1e-13."""
     margin = float(10.0 ** rng.uniform(-13.0, -4.0))
     case = planting.quadratic_infeasible(rng, int(rng.integers(1, 6)), int(rng.integers(1, 6)), any_style(rng), margin)
     return replace(case, hard=True)
 
 
 def inconsistent(rng: Generator) -> Case:
-    """Equalities and sums of them that miss each other by about the tolerance."""
+    """Draw a program with equalities and sums of them that contradict each other by about the tolerance."""
     n, style = int(rng.integers(2, 40)), any_style(rng)
     case = planting.any_quadratic_optimal(rng, n, int(rng.integers(0, n)), style)
     program, planted = case.program, case.planted
@@ -150,14 +150,14 @@ def inconsistent(rng: Generator) -> Case:
 
 
 def heavy(rng: Generator) -> Case:
-    """Rows of which a part is near 1e12."""
+    """Draw a program whose rows have a part near 1e12."""
     n, style = int(rng.integers(1, 40)), any_style(rng)
     A = shapes.with_a_heavy_part(rng, matrix(rng, int(rng.integers(1, n + 2)), n, style))
     return replace(planting.quadratic_optimal(rng, points.any_hessian(rng, n, style), A, style), hard=True)
 
 
 def narrow(rng: Generator) -> Case:
-    """Sides that are 1e-4 to 1e-13 apart, in rows and bounds."""
+    """Draw a program with sides that are 1e-4 to 1e-13 apart, in rows and bounds."""
     n, style = int(rng.integers(1, 7)), any_style(rng)
     case = planting.any_quadratic_optimal(rng, n, int(rng.integers(1, n + 2)), style)
     program, planted = case.program, case.planted
@@ -167,7 +167,7 @@ def narrow(rng: Generator) -> Case:
 
 
 def _narrowed(rng: Generator, v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray) -> Sides:
-    """Around values, sides with multipliers stay and others come near."""
+    """Return the sides with some of those that have no multiplier moved near the values v."""
     width = 10.0 ** rng.uniform(-13.0, -4.0, (2, y.size))
     near = rng.random((2, y.size)) < 0.5
     l = np.where(near[0] & (y >= 0) & (l < v), v - width[0], l)
@@ -175,7 +175,7 @@ def _narrowed(rng: Generator, v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np
 
 
 def ill_conditioned(rng: Generator) -> Case:
-    """A P of which doubles hold no inverse, times up to 1e8, around an optimum or with bounds far from it."""
+    """Draw a program with a P whose inverse is lost to rounding, times up to 1e8, and an optimum or far bounds."""
     n, scale, style = int(rng.integers(4, 14)), 10.0 ** rng.uniform(0.0, 8.0), Style()
     P = scale * points.ill_conditioned(rng, n)
     if rng.random() < 0.5:
@@ -187,7 +187,7 @@ def ill_conditioned(rng: Generator) -> Case:
 
 
 def uneven(rng: Generator) -> Case:
-    """Variables up to 1e7 beside bounds near one, in rows of both."""
+    """Draw a program whose solution has entries up to 1e7 among entries near one, in rows and bounds."""
     n, style = int(rng.integers(2, 12)), Style(False, 0.1, float(rng.choice([1.0, 0.5])))
     decades = float(rng.choice([3.0, 7.0]))
     A = matrix(rng, int(rng.integers(1, n + 1)), n, style)
@@ -197,7 +197,7 @@ def uneven(rng: Generator) -> Case:
 
 
 def bound_rows(rng: Generator) -> Case:
-    """Bounds written as rows of one entry, again and again, beside zeros that are stored."""
+    """Draw a program with bounds written as rows of one entry, often repeated, and with zeros that are stored."""
     n, style = int(rng.integers(1, 7)), any_style(rng, 0.2)
     single = points.single_entries(rng, int(rng.integers(1, 3 * n + 1)), n)
     A = np.vstack([matrix(rng, int(rng.integers(0, n + 1)), n, style), single])
@@ -206,7 +206,7 @@ def bound_rows(rng: Generator) -> Case:
 
 
 def one_hot(rng: Generator) -> Case:
-    """A dense P in blocks, more than half of it zeros, with bounds on all variables and at most one row."""
+    """Draw a program with a dense P in blocks, mostly zeros, bounds on all variables and at most one row."""
     n = int(rng.integers(2, 100))
     group, sign = rng.integers(0, int(rng.integers(2, 8)), n), rng.choice([-1.0, 1.0], n)
     P = np.equal.outer(group, group) * np.outer(sign, sign) + np.diag(rng.choice([0.0, 1e-3], n))
@@ -217,7 +217,7 @@ def one_hot(rng: Generator) -> Case:
 
 
 def any_planted(rng: Generator) -> Case:
-    """An optimum, a certificate or a ray in a program of a few variables."""
+    """Draw a program of few variables with a planted optimum, certificate or ray."""
     n, m, style = int(rng.integers(1, 7)), int(rng.integers(1, 7)), any_style(rng)
     which = rng.random()
     if which < 0.6:

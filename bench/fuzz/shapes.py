@@ -1,4 +1,4 @@
-"""What is done to a planted program so that it stays planted: rows repeated, rows and columns scaled."""
+"""Changes of a program after which its planted answer is known: repeated rows, scaled rows and columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Family = Callable[[np.random.Generator], Case]
 
 
 def with_copies(rng: np.random.Generator, case: Case) -> Case:
-    """Some rows come again, multiplied by whole numbers; as much of their multipliers goes over as is drawn."""
+    """Append whole multiples and sums of rows; of a cone program, move a part of the multipliers to them, too."""
     program = case.program
     if not isinstance(program, socp.ConeProgram):
         return _quadratic_with_copies(rng, program, case)
@@ -66,7 +66,7 @@ def _quadratic_with_copies(rng: np.random.Generator, program: qp.QuadraticProgra
 
 
 def equalities_again(rng: np.random.Generator, A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A x = b and sums of these rows, whose right-hand sides are 1e-10 to 2e-8 beside those of the sums."""
+    """Append sums of the rows of A x = b whose right-hand sides are off by up to 1e-10 to 2e-8, relatively."""
     sums = rng.integers(-2, 3, (int(rng.integers(1, b.size + 1)), b.size)).astype(float)
     rhs = sums @ b
     miss = 10.0 ** rng.uniform(-10.0, -7.7) * rng.uniform(-1.0, 1.0, rhs.size) * (1.0 + np.abs(rhs))
@@ -74,7 +74,7 @@ def equalities_again(rng: np.random.Generator, A: np.ndarray, b: np.ndarray) -> 
 
 
 def with_a_heavy_part(rng: np.random.Generator, A: np.ndarray) -> np.ndarray:
-    """A with a row, a column, an entry, or all of it, times 1e11 to 1e13."""
+    """Return A with a row, a column, an entry, or all of it, multiplied by 1e11 to 1e13."""
     m, n = A.shape
     which = int(rng.integers(4))
     rows = np.arange(m) == rng.integers(max(m, 1)) if which in (0, 2) else np.ones(m, dtype=bool)
@@ -83,7 +83,7 @@ def with_a_heavy_part(rng: np.random.Generator, A: np.ndarray) -> np.ndarray:
 
 
 def scaled(rng: np.random.Generator, case: Case, decades: float) -> Case:
-    """Rows (cones as wholes), columns and the objective times powers of ten up to `decades`, either way."""
+    """Multiply rows (whole cones), columns and the objective by powers of ten of at most `decades`, either way."""
     program: Any = case.program
     is_conic = isinstance(program, socp.ConeProgram)
     rows = _powers(rng, program.p if is_conic else program.m, decades)
@@ -107,7 +107,7 @@ def scaled(rng: np.random.Generator, case: Case, decades: float) -> Case:
 
 
 def scaled_families(any_planted: Family) -> dict[str, Family]:
-    """Families of which rows, columns and objective are each multiplied: by 1/30 to 30, or by up to 1e-8 to 1e8."""
+    """Return families with rows, columns and objective multiplied: by 1/30 to 30, or by up to 1e-8 to 1e8."""
 
     def far(rng: np.random.Generator) -> Case:
         return replace(scaled(rng, any_planted(rng), float(rng.choice([4.0, 8.0]))), hard=True)
@@ -116,7 +116,7 @@ def scaled_families(any_planted: Family) -> dict[str, Family]:
 
 
 def _scaled(planted: Planted, columns: np.ndarray, y: np.ndarray, z: np.ndarray, objective: float) -> Planted:
-    """The planted answer; a ray keeps slope -1, and so do multipliers that are a certificate."""
+    """Return the planted answer of a scaled program; rays and certificates keep their slope -1."""
     factor = 1.0 if planted.kind == "infeasible" else objective
     ray = objective if planted.kind == "unbounded" else 1.0
     return replace(
@@ -128,7 +128,7 @@ def _scaled(planted: Planted, columns: np.ndarray, y: np.ndarray, z: np.ndarray,
 
 
 def _powers(rng: np.random.Generator, size: int, decades: float) -> np.ndarray:
-    """Powers of ten; in half of the draws one for all."""
+    """Draw powers of ten; in half of the draws all are equal."""
     exponents = rng.uniform(-decades, decades, size)
     return np.asarray(10.0 ** (exponents if rng.random() < 0.5 else np.full(size, rng.uniform(-decades, decades))))
 

@@ -19,7 +19,7 @@ from .judge import EXCEPTION, FAILURES, Verdict, judge
 
 
 def trial(family: str, seed: int, number: int) -> Verdict:
-    """The verdict on a program of a family.
+    """Solve and judge program `number` of a family; return the verdict.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def trial(family: str, seed: int, number: int) -> Verdict:
             fresh = judge(replace(case, before=None), answer.solve(case.program, **case.settings))
             verdict = replace(verdict, why=f"{verdict.why}; solved afresh: {fresh.name}")
         return verdict
-    except Exception as error:  # whatever it is, it is what this looks for
+    except Exception as error:  # any exception is a failure to report
         return Verdict(EXCEPTION, f"{type(error).__name__}: {error}")
 
 
 def solve(case: Case) -> Answer:
-    """The answer to a case, of a solver that was updated to it where the case says so."""
+    """Return the answer to a case, from a solver that was updated to it if the case has a predecessor."""
     if case.before is None:
         return answer.solve(case.program, **case.settings)
     first, *steps = case.chain

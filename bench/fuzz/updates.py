@@ -16,12 +16,12 @@ from .points import Generator, Style
 
 
 def of_cone_programs(rng: Generator) -> Case:
-    """Other c, b, h, and other values in P, A and G, with and without a certificate on the way."""
+    """Draw a cone program, reached by updates of c, b, h and of values in P, A and G, some through a certificate."""
     return _updated(rng, cone_families.any_planted(rng), ("c", "b", "h"), ("A", "G", "P"))
 
 
 def of_quadratic_programs(rng: Generator) -> Case:
-    """Other q, sides and bounds, and other values in P and A; sides come and go, rows become equalities."""
+    """Draw a quadratic program, reached by updates of q, sides, bounds and values in P and A; sides come and go."""
     return _updated(rng, quadratic_families.any_planted(rng), ("q", "l", "u", "lb", "ub"), ("P", "A"))
 
 
@@ -44,14 +44,14 @@ def _like(rng: Generator, program: Any, matrices: tuple[str, ...]) -> Case:
 
 
 def _other_vectors(rng: Generator, program: Any) -> Case:
-    """On the same matrices another planted optimum."""
+    """Plant another optimum with the matrices of the program."""
     if isinstance(program, socp.ConeProgram):
         return planting.cone_optimal(rng, program.P, program.A, program.G, program.cones, Style())
     return planting.quadratic_optimal(rng, program.P, program.A, Style())
 
 
 def _other_values(rng: Generator, matrix: Any, is_hessian: bool) -> Any:
-    """Other numbers in the same places; P times a positive number, but a `LowRank` P, which takes no update, stays."""
+    """Draw other values on the pattern; multiply P by a positive number, but keep a `LowRank` P (it has no update)."""
     if is_hessian:
         fixed = matrix is None or isinstance(matrix, socp.LowRank)
         return matrix if fixed else float(rng.uniform(0.1, 3.0)) * matrix
@@ -61,7 +61,7 @@ def _other_values(rng: Generator, matrix: Any, is_hessian: bool) -> Any:
 
 
 def _changed(before: Any, after: Any, vectors: tuple[str, ...], matrices: tuple[str, ...]) -> dict[str, Any]:
-    """The arguments of ``update`` that lead from one program to the other."""
+    """Return the arguments of ``update`` that lead from one program to the other."""
     change: dict[str, Any] = {}
     for name in vectors:
         if not np.array_equal(getattr(before, name), getattr(after, name)):

@@ -1,6 +1,6 @@
-"""Reference solvers behind one door: a program in, an `Answer` in the signs of the project out.
+"""Reference solvers with one interface: a program in, an `Answer` in the signs of the project out.
 
-None of them is needed to use the project; those that are not installed are skipped and named.
+None of them is needed to use the project; solvers that are not installed are skipped and named.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BATCHES = ("moreau", "daqp")
 
 
 def peers_for(program: Program) -> list[str]:
-    """The names of the solvers that take this kind of program, installed or not."""
+    """Return the names of the solvers that take this kind of program, installed or not."""
     kinds = {CONE} if isinstance(program, socp.ConeProgram) else {QUADRATIC}
     if svm.is_svm_dual(program):
         kinds.add(SVM_DUAL)
@@ -30,12 +30,12 @@ def peers_for(program: Program) -> list[str]:
 
 
 def names() -> list[str]:
-    """The names of all solvers, installed or not, but for `BATCHES`."""
+    """Return the names of all solvers, installed or not, except `BATCHES`."""
     return [name for name, peer in PEERS.items() if peer.takes]
 
 
 def is_installed(solver: str) -> bool:
-    """Whether the solver's package can be imported."""
+    """Return True if the solver's package can be imported."""
     return find_spec(PEERS[solver].package if solver in PEERS else solver) is not None
 
 
@@ -44,9 +44,9 @@ def solve(
 ) -> Answer:
     """Solve a program with the engine, "centralpath", or with one of `peers_for(program)`, which must be installed.
 
-    Every solver gets `tol` for each of its own relative and absolute tests; those that know them keep `time_limit`, in
-    seconds, and `threads` (the others obey OMP_NUM_THREADS and the like).  One that refuses or fails has the status
-    "numerical_error", with its words as the note.
+    Every solver gets `tol` for each of its own relative and absolute tests, and `time_limit`, in seconds, and `threads`
+    if it has such settings (the others obey OMP_NUM_THREADS and the like).  A solver that refuses or fails has the
+    status "numerical_error", with its message as the note.
     """
     if solver == "centralpath":
         return answer.solve(program, tol=tol, time_limit=time_limit, threads=threads)

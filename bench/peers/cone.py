@@ -16,7 +16,7 @@ from .peer import CONE, FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, QUADR
     time_limit="time_limit", threads="max_threads", max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
 )  # fmt: skip
 def clarabel(program: Any, settings: dict[str, Any]) -> Asked:
-    """Clarabel: A x + s = b with the zero cone first, z of all rows."""
+    """Translate a program for Clarabel: A x + s = b with the zero cone first, z of all rows."""
     import clarabel as package
 
     form = one_sided(program)
@@ -43,10 +43,10 @@ def clarabel(program: Any, settings: dict[str, Any]) -> Asked:
 
 @peer(CONE, QUADRATIC, tolerances="abstol reltol feastol", max_iters=INTERIOR_POINT_ITERATIONS, verbose=False)
 def ecos(program: Any, settings: dict[str, Any]) -> Asked:
-    """ECOS: the project's own cone form, without P; it is set up and solves in one call.
+    """Translate a program for ECOS: the project's own cone form without P; one call sets up and solves.
 
-    A quadratic objective goes in as a cone, whose multipliers give Px only to the square root of the tolerance.
-    So that most such answers pass the common verification, ECOS is then asked for tol^(5/4), which costs it
+    A quadratic objective becomes a cone, whose multipliers give Px only to the square root of the tolerance.
+    So that most such answers pass the common verification, the tolerance is then tol^(5/4), which costs ECOS
     one to three iterations.
     """
     import ecos as package
@@ -68,10 +68,10 @@ def ecos(program: Any, settings: dict[str, Any]) -> Asked:
 
 @peer(CONE, QUADRATIC, tolerances="abstol reltol feastol", maxiters=INTERIOR_POINT_ITERATIONS, show_progress=False)
 def cvxopt(program: Any, settings: dict[str, Any]) -> Asked:
-    """CVXOPT: conelp without P, which knows certificates; coneqp with P, which does not.
+    """Translate a program for CVXOPT: conelp without P, which returns certificates; coneqp with P, which does not.
 
-    Without inequalities and with a singular P version 1.3 calls points optimal that do not hold the equalities; it
-    solves the same with 0'x <= 1, which is given to it then.
+    Without inequalities and with a singular P, version 1.3 reports points as optimal that violate the equalities, but
+    solves the program with a row 0'x <= 1.  A program without inequalities therefore gets this row.
     """
     from cvxopt import matrix, solvers, spmatrix
 
@@ -107,7 +107,7 @@ def cvxopt(program: Any, settings: dict[str, Any]) -> Asked:
     max_iters=FIRST_ORDER_ITERATIONS, verbose=False,
 )  # fmt: skip
 def scs(program: Any, settings: dict[str, Any]) -> Asked:
-    """SCS: A x + s = b, zero cone first; y of all rows.  It says "inaccurate" where a limit ends the run."""
+    """Translate a program for SCS: A x + s = b, zero cone first; y of all rows; "inaccurate" at a limit."""
     import scs as package
 
     form = one_sided(program)
@@ -134,7 +134,7 @@ def scs(program: Any, settings: dict[str, Any]) -> Asked:
 
 @peer(CONE, QUADRATIC, tolerances="abstol reltol", max_iters=INTERIOR_POINT_ITERATIONS, verbose=0)
 def qoco(program: Any, settings: dict[str, Any]) -> Asked:
-    """QOCO: the project's own cone form with P; it has no certificates."""
+    """Translate a program for QOCO: the project's own cone form with P; it has no certificates."""
     import qoco as package
 
     form = one_sided(program)
@@ -160,7 +160,7 @@ def qoco(program: Any, settings: dict[str, Any]) -> Asked:
     max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
 )  # fmt: skip
 def qtqp(program: Any, settings: dict[str, Any]) -> Asked:
-    """QTQP: a x + s = b, equalities first, no second-order cones; y of all rows."""
+    """Translate a program for QTQP: a x + s = b, equalities first, no second-order cones; y of all rows."""
     import qtqp as package
 
     form = one_sided(program)

@@ -25,7 +25,7 @@ Point = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
 
 @dataclass(frozen=True)
 class OneSided:
-    """Equalities and cones, nonnegative rows first; `recover` leads a point (x, y, z) back to the program."""
+    """One-sided form, nonnegative rows first; `recover` maps a point (x, y, z) back to the program."""
 
     P: Any
     c: np.ndarray
@@ -38,12 +38,12 @@ class OneSided:
     recover: Callable[[Any, Any, Any], Point]
 
     def stacked(self) -> tuple[sp.csc_matrix, np.ndarray]:
-        """[A; G] and (b, h), as solvers of A x + s = b take them."""
+        """Return [A; G] and (b, h), for solvers of A x + s = b."""
         return sp.vstack([self.A, self.G], format="csc"), np.concatenate([self.b, self.h])
 
 
 def one_sided(program: socp.ConeProgram | qp.QuadraticProgram) -> OneSided:
-    """The one-sided form of either kind of program."""
+    """Return the one-sided form of a cone or quadratic program."""
     if isinstance(program, socp.ConeProgram):
         return _from_cone_program(program)
     lifted, back = _lifted(program)
@@ -52,7 +52,7 @@ def one_sided(program: socp.ConeProgram | qp.QuadraticProgram) -> OneSided:
 
 
 def _lifted(program: qp.QuadraticProgram) -> tuple[qp.QuadraticProgram, Callable[..., Point]]:
-    """A program without a low-rank P, and the way back: w = F'x are further variables where F has few columns."""
+    """Return the program without a low-rank P and the map back; if F has few columns, w = F'x are variables."""
     P, n, m = program.P, program.n, program.m
     if not isinstance(P, socp.LowRank):
         return program, lambda *point: point
@@ -71,7 +71,7 @@ def _lifted(program: qp.QuadraticProgram) -> tuple[qp.QuadraticProgram, Callable
 
 
 def _from_cone_program(program: socp.ConeProgram) -> OneSided:
-    """Rows that always hold are left out, cones of dimension one are nonnegative rows."""
+    """Return the one-sided form without rows that always hold; cones of dimension one are nonnegative rows."""
     nonneg, second_order, dims, start = [], [], [], 0
     for cone in program.cones:
         rows = np.arange(start, start + cone.dim)
@@ -95,7 +95,7 @@ def _from_cone_program(program: socp.ConeProgram) -> OneSided:
 
 
 def _from_quadratic_program(program: qp.QuadraticProgram) -> OneSided:
-    r"""Equal sides give equalities, every other finite side one row:
+    r"""Return the one-sided form: equal sides give equalities, every other finite side one row.
 
     l_i = u_i: A_i x = u_i;   u_i finite: A_i x + s = u_i;   l_i finite: -A_i x + s = -l_i;   bounds likewise.
     """
@@ -125,7 +125,7 @@ def _sparse(P: Any) -> sp.csc_matrix | None:
 
 
 def with_linear_objective(form: OneSided) -> OneSided:
-    r"""The same without P, for solvers that take none: 1/2 x'Px <= t with P = R'R as a cone row block.
+    r"""Return the form without P, for solvers that take none: 1/2 x'Px <= t with P = R'R as a cone row block.
 
     2t >= ||R x||^2  is  (t + 1/2, t - 1/2, R x) in a second-order cone.
     """
@@ -145,7 +145,7 @@ def with_linear_objective(form: OneSided) -> OneSided:
 
 
 def _root(P: sp.csc_matrix) -> sp.csc_array:
-    """R with R'R = P: of the diagonal when there is nothing else, else from the eigenvalues of the nonzero block."""
+    """Return R with R'R = P, from the diagonal if P has no other entry, else from eigenvalues of the nonzero block."""
     used = np.flatnonzero(np.diff(P.indptr))
     block = sp.csc_array(P)[used][:, used]
     if block.nnz == used.size and (block.diagonal() != 0).all():
@@ -160,7 +160,7 @@ def _root(P: sp.csc_matrix) -> sp.csc_array:
 
 @dataclass(frozen=True)
 class TwoSided:
-    """Equalities apart from two-sided rows and bounds; `recover(x, y, z, z_bounds)` leads back."""
+    """Two-sided form with separate equalities; `recover(x, y, z, z_bounds)` maps a point back to the program."""
 
     P: Any
     q: np.ndarray
@@ -175,7 +175,7 @@ class TwoSided:
 
 
 def two_sided(program: qp.QuadraticProgram) -> TwoSided:
-    """Equalities apart, fixed variables among them; rows without a side left out."""
+    """Return the two-sided form; equalities include fixed variables, rows without a finite side are left out."""
     program, back = _lifted(program)
     n, m, P = program.n, program.m, program.P
     equal = np.flatnonzero(program.l == program.u)
@@ -203,7 +203,7 @@ def two_sided(program: qp.QuadraticProgram) -> TwoSided:
 
 
 def csc32(matrix: Any) -> sp.csc_matrix:
-    """The old matrix class with 32-bit indices: what the reference solvers' bindings expect."""
+    """Return a `csc_matrix` with sorted 32-bit indices, as the reference solvers' bindings expect."""
     result = sp.csc_matrix(matrix)
     result.sort_indices()
     result.indices, result.indptr = result.indices.astype(np.int32), result.indptr.astype(np.int32)
@@ -211,7 +211,7 @@ def csc32(matrix: Any) -> sp.csc_matrix:
 
 
 def _flat(v: Any) -> np.ndarray:
-    """A vector of native floats: arrays read from files may say their byte order, which some bindings refuse."""
+    """Return a vector of native floats: arrays from files may have a byte order that some bindings refuse."""
     return np.asarray(v).astype(np.float64).ravel()
 
 

@@ -1,4 +1,4 @@
-"""What a reference solver is: its adapter, the programs that it takes, and tables of its settings and statuses.
+"""Reference solvers: their adapters, the programs that they take, and tables of their settings and statuses.
 
 All get the same tolerance and number of threads, and print nothing.
 """
@@ -39,11 +39,11 @@ BY_WORD = {word: status for status, words in STATUSES.items() for word in words.
 
 
 class Asked(NamedTuple):
-    """A program in the solver's own form, translated in nobody's time."""
+    """Program in the solver's own form; the translation is not timed."""
 
     setup: Callable[[], Any]  # returns the solver, set up
-    solve: Callable[[Any], Any]  # of the solver; what it returns is for `read`
-    # of the solver and what `solve` returned: the solver's word, which `STATUSES` translates, its iterations, and the
+    solve: Callable[[Any], Any]  # of the solver; its result is for `read`
+    # of the solver and the result of `solve`: the solver's word, which `STATUSES` translates, its iterations, and the
     # point in the project's signs
     read: Callable[[Any, Any], tuple[str, int, Point]]
     # gives the solver another linear objective c, or sides b of rows that are all equalities
@@ -57,12 +57,12 @@ Adapter = Callable[[Any, dict[str, Any]], Any]
 class Peer:
     """A reference solver."""
 
-    ask: Adapter  # the adapter: of a program and the settings what is `Asked`, or already the `Answer`
-    # name, package, distribution: of the adapter, of what is imported, and of what is installed
+    ask: Adapter  # the adapter: maps a program and the settings to `Asked`, or already to the `Answer`
+    # name, package, distribution: names of the adapter, of the import and of the installed distribution
     name: str
     package: str
     distribution: str
-    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that is asked for small programs and batches alone
+    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that runs on small programs and batches alone
     takes: tuple[str, ...]
     tolerances: dict[str, float]  # the solver's tolerances and the least value of each
     # time_limit, threads: the names of these settings; those that know no time limit (ecos, cvxopt, qoco, piqp, qtqp,
@@ -72,14 +72,14 @@ class Peer:
     fixed: dict[str, Any]  # its other settings
 
     def settings(self, tol: float, time_limit: float | None = None, threads: int = 1) -> dict[str, Any]:
-        """The keyword settings under the names that the solver has for them."""
+        """Return the keyword settings under the solver's own names."""
         found: dict[str, Any] = {name: max(tol, least) for name, least in self.tolerances.items()}
         found |= {self.time_limit: NO_LIMIT if time_limit is None else float(time_limit)} if self.time_limit else {}
         found |= {self.threads: threads} if self.threads else {}
         return found | self.fixed
 
     def solve(self, program: Any, settings: dict[str, Any]) -> Answer:
-        """Set the solver up and solve, both timed."""
+        """Set up and solve, both timed; return the answer in the project's signs."""
         asked = self.ask(program, settings)
         if isinstance(asked, Answer):
             return asked
@@ -106,9 +106,9 @@ def peer(
     distribution: str | None = None,
     **fixed: Any,
 ) -> Callable[[Adapter], Adapter]:
-    """Make an adapter one of `PEERS`, under its own name, which is that of its package unless another one is given.
+    """Register an adapter in `PEERS` under its own name, which is also its package's unless `package` is given.
 
-    The names of its tolerances stand with spaces between; those with a least value come in a dictionary.
+    `tolerances` holds the solver's names of its tolerances, separated by spaces, or a dictionary of their least values.
     """
     least = dict.fromkeys(tolerances.split(), 0.0) if isinstance(tolerances, str) else tolerances
 
@@ -122,5 +122,5 @@ def peer(
 
 
 def peer_settings(solver: str, tol: float, time_limit: float | None = None, threads: int = 1) -> dict[str, Any]:
-    """The keyword settings of one solver, under the names that it has for them."""
+    """Return the keyword settings of one solver under its own names."""
     return PEERS[solver].settings(tol, time_limit, threads)

@@ -18,7 +18,7 @@ from .peer import FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, PROXIMAL_IT
     max_iter=INTERIOR_POINT_ITERATIONS, verbose=False,
 )  # fmt: skip
 def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
-    """PIQP: equalities, two-sided rows, bounds; one nonnegative multiplier a side.  Dense when P is dense."""
+    """Translate a program for PIQP: equalities, two-sided rows, bounds; a multiplier >= 0 for each side."""
     import piqp as package
 
     form = two_sided(program)
@@ -45,7 +45,7 @@ def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     max_iter=FIRST_ORDER_ITERATIONS, verbose=False,
 )  # fmt: skip
 def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
-    """OSQP: l <= A x <= u with the bounds as further rows; y has the project's signs."""
+    """Translate a program for OSQP: l <= A x <= u with the bounds as further rows; y has the project's signs."""
     import osqp as package
 
     form = two_sided(program)
@@ -70,7 +70,7 @@ def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
 @peer(QUADRATIC, tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf", time_limit="time_limit",
       max_iter=PROXIMAL_ITERATIONS, verbose=False)  # fmt: skip
 def qpalm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
-    """QPALM: l <= A x <= u with the bounds as further rows; y has the project's signs."""
+    """Translate a program for QPALM: l <= A x <= u with the bounds as further rows; y has the project's signs."""
     import qpalm as package
 
     form, own = two_sided(program), package.Settings()
@@ -94,7 +94,7 @@ def qpalm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     check_duality_gap=True, max_iter=PROXIMAL_ITERATIONS, verbose=False,
 )  # fmt: skip
 def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
-    """ProxQP: equalities, and two-sided rows with the bounds among them."""
+    """Translate a program for ProxQP: equalities, and two-sided rows that include the bounds."""
     from proxsuite import proxqp
 
     form = two_sided(program)
@@ -131,10 +131,10 @@ def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     output_flag=False,
 )
 def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
-    """HiGHS: two-sided rows and bounds as they are; its row and column duals have the opposite sign.
+    """Translate a program for HiGHS: two-sided rows and bounds; its row and column duals have the opposite sign.
 
-    Version 1.15 calls x = 0 optimal for some programs without rows whose P is singular, and solves the same
-    with a row that holds nothing back: a program without rows gets 1'x free.
+    Version 1.15 reports x = 0 as optimal for some programs with a singular P and without rows, but solves them
+    with a free row: a program without rows gets the free row 1'x.
     """
     import highspy as package
 
@@ -167,14 +167,14 @@ def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     def read(solver: Any, _: Any) -> Any:
         word, info = solver.getModelStatus().name, solver.getInfo()
         counts = (info.qp_iteration_count, info.simplex_iteration_count, info.ipm_iteration_count)
-        iterations = sum(max(count, 0) for count in counts)  # -1 is what did not run
+        iterations = sum(max(count, 0) for count in counts)  # -1: did not run
         return word, iterations, _highs_point(solver, word, form, rows, split)
 
     return Asked(setup, lambda solver: solver.run(), read)
 
 
 def _highs_point(solver: Any, word: str, form: TwoSided, rows: sp.csc_matrix, split: Any) -> Any:
-    """The solution, or for an infeasible program the ray when HiGHS has one."""
+    """Return the solution, or for an infeasible or unbounded program the ray if HiGHS has one."""
     solution = solver.getSolution()
     x: np.ndarray | None = np.array(solution.col_value)
     multipliers = -np.array(solution.row_dual)
@@ -197,7 +197,7 @@ def _highs_point(solver: Any, word: str, form: TwoSided, rows: sp.csc_matrix, sp
 
 @peer(tolerances="primal_tol")
 def daqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
-    """DAQP: bounds and two-sided rows, equalities marked; asked for small programs and batches alone."""
+    """Translate a program for DAQP: bounds and two-sided rows, equalities marked; for small programs and batches."""
     import daqp as package
 
     n, A = program.n, np.ascontiguousarray(program.A.toarray())
@@ -227,8 +227,7 @@ def _bounded(form: TwoSided) -> np.ndarray:
 
 
 def stacked(form: TwoSided, equalities: bool = True, bounds: bool = True) -> Any:
-    """The rows [A; C; I] with their sides, without the parts not asked for, and a function which
-    splits the multipliers of all three parts into (y, z, z_bounds)."""
+    """Return the wanted rows of [A; C; I], their sides, and a function to split multipliers into (y, z, z_bounds)."""
     n, bounded = form.q.size, _bounded(form)
     parts = [(form.C, form.l, form.u)]
     if equalities:

@@ -2,7 +2,7 @@
 
 LIBSVM stops by the largest violation of a multiplier, not by the gap.  Its tolerance is tightened tenfold until the
 relative duality gap of its answer is at most 1e-6, and the time of that last run alone counts.  A dense P is
-given as a precomputed kernel, whose making is in nobody's time; a low-rank P as its points with the linear kernel.
+given as a precomputed kernel, whose computation is not timed; a low-rank P as its points with the linear kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CACHE_MEGABYTES = 1000.0
 
 
 def is_svm_dual(program: Any) -> bool:
-    """Whether the program is min 1/2 a'Qa - 1'a with y'a = 0, 0 <= a <= C, y of -1 and 1."""
+    """Return True if the program is min 1/2 a'Qa - 1'a with y'a = 0, 0 <= a <= C, where y holds -1 and 1."""
     if not isinstance(program, qp.QuadraticProgram) or program.m != 1 or program.P is None:
         return False
     labels = program.A.toarray().ravel()
@@ -43,7 +43,7 @@ def is_svm_dual(program: Any) -> bool:
 
 @peer(SVM_DUAL, time_limit="time_limit", package="sklearn", distribution="scikit-learn")
 def libsvm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
-    """LIBSVM's sequential minimal optimization (`sklearn.svm.SVC`)."""
+    """Solve by LIBSVM's sequential minimal optimization (`sklearn.svm.SVC`)."""
     from sklearn.svm import SVC
 
     if not is_svm_dual(program):

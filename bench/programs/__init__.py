@@ -1,1 +1,1 @@
-"""What is solved: generated programs, those of learning, sets of files."""
+"""Programs to be solved: generated programs, programs of machine learning, and sets of files."""

@@ -1,4 +1,4 @@
-"""The programs of a comparison by name: what a process needs to load or generate one, and nothing of its data."""
+"""The programs of a comparison by name: enough for a process to load or generate one, without its data."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ class Case:
 
 
 def names() -> list[str]:
-    """The names of all sets."""
+    """Return the names of all sets."""
     return [*sets.SETS, *SIZES]
 
 
 def cases(name: str, sizes: str = "medium", data: sets.Folder = None, only: str | None = None) -> list[Case]:
-    """The programs of a set, classes by class and in each by size.
+    """Return the programs of a set, grouped by class and sorted by size.
 
-    `sizes` is "small", "medium" or "large", or sizes as "10,500"; nothing for files.  `data` and `only` are those of
-    `sets.files`.
+    `sizes` is "small", "medium" or "large", or sizes as "10,500"; files ignore it.  See `sets.files` for `data` and
+    `only`.
     """
     if name in sets.SETS:
         return [_file_case(path) for path in sets.files(name, data, only)]
@@ -116,7 +116,7 @@ def load(case: Case, form: str = "") -> Program:
 
 
 def multiplied_out(p: Any) -> Any:
-    """Return the program with a low-rank P as an array; any other as it is."""
+    """Return the program with a low-rank P formed as an array; return any other program unchanged."""
     return changed(p, P=p.P.toarray()) if isinstance(p.P, socp.LowRank) else p
 
 

@@ -189,7 +189,7 @@ def unbounded(size: int, seed: int = 0) -> socp.ConeProgram:
 
 
 def by_name(*functions: Callable[[int, int], Program]) -> dict[str, Callable[[int, int], Program]]:
-    """Functions of size and seed by their names."""
+    """Return the functions of size and seed in a dictionary by their names."""
     return {function.__name__: function for function in functions}
 
 
@@ -200,21 +200,21 @@ CLASSES = by_name(
 
 
 def _regression(rng: np.random.Generator, samples: int, features: int) -> tuple[sp.csc_array, np.ndarray]:
-    """A design with 15 % nonzeros, and targets of a half-empty weight vector with noise."""
+    """Draw a sparse design matrix with 15 % nonzeros, and noisy targets of a half-empty weight vector."""
     entries = np.where(rng.random((samples, features)) < 0.15, rng.normal(size=(samples, features)), 0.0)
     weights = np.where(rng.random(features) < 0.5, rng.normal(size=features), 0.0)
     return sp.csc_array(entries), entries @ weights + 0.1 * rng.normal(size=samples)
 
 
 def two_classes(rng: np.random.Generator, samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two overlapping normal classes in samples / 10 (2 to 50) dimensions, labels -1 and 1, both there."""
+    """Draw two overlapping normal classes in samples / 10 (2 to 50) dimensions, and their labels -1 and 1."""
     features = min(50, max(2, samples // 10))
     labels = np.where(np.arange(samples) % 2 == 0, 1.0, -1.0)
     return rng.normal(size=(samples, features)) + labels[:, None] / np.sqrt(features), labels
 
 
 def _vehicle(step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Position and velocity in the plane with friction, pushed by two forces, seen by position."""
+    """Return F, B, H of a vehicle in the plane with friction, pushed by two forces; its position is observed."""
     damping = 1.0 - 0.5 * step * 0.05
     F = np.eye(4)
     F[0, 2] = F[1, 3] = damping * step
@@ -230,7 +230,7 @@ def _mixed_cones(size: int) -> list[socp.NonNeg | socp.SecondOrder]:
 
 
 def _interior_point(rng: np.random.Generator, cones: list[socp.NonNeg | socp.SecondOrder]) -> np.ndarray:
-    """A point well inside a product of cones."""
+    """Draw a point well inside a product of cones."""
     parts = []
     for cone in cones:
         if isinstance(cone, socp.NonNeg):

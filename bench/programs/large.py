@@ -14,7 +14,7 @@ import socp
 from .generate import by_name
 
 ENTRIES = 5  # a row
-COLUMNS = 200  # of the tall program, where it has so many rows
+COLUMNS = 200  # of the tall program, for 200,000 rows
 
 
 def tridiagonal(size: int, seed: int = 0) -> qp.QuadraticProgram:
@@ -64,7 +64,7 @@ def random_cones(size: int, seed: int = 0) -> socp.ConeProgram:
 
 
 def tall_cone(size: int, seed: int = 0) -> socp.ConeProgram:
-    """min t with ||D x - d|| <= t: one cone of `size` rows, over a thousandth as many columns, all entries."""
+    """min t with ||D x - d|| <= t: one cone of size + 1 rows; D is dense with a thousandth as many columns."""
     rng = np.random.default_rng(seed)
     columns = max(1, size * COLUMNS // 200_000)
     D = rng.normal(size=(size, columns))
@@ -76,7 +76,7 @@ def tall_cone(size: int, seed: int = 0) -> socp.ConeProgram:
 
 
 def _rows(rng: np.random.Generator, columns: np.ndarray, size: int) -> sp.csc_array:
-    """A row a row of `columns`; where a column comes twice, the sum counts."""
+    """Return a sparse matrix with random entries in the given columns of each row; repeated columns are summed."""
     rows, each = columns.shape
     places = (np.repeat(np.arange(rows), each), columns.ravel())
     return sp.csc_array((rng.normal(size=columns.size), places), shape=(rows, size))

@@ -1,7 +1,7 @@
-"""Programs that learning makes, as generated data: the same bits for the same size and seed.
+"""Generated programs of machine learning: the same bits for the same size and seed.
 
-The size is the number of points or documents.  The programs are those that `models` states and solves, the data are
-made here; the support vector machines' on points are in `bench.programs.generate`.
+The size is the number of points or documents.  `models` states and solves such programs, and their data are made
+here; the support vector machines on points are in `bench.programs.generate`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONSTANTS = Constants(beta=0.2, phi=0.01, C1=1.0, C2=1.0, C3=math.inf)
 
 
 def ea_svm_cubic(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """The dual of the explanation-augmented SVM with the kernel (1 + u'v / d)^3; 2 size variables, P dense.
+    """Return the dual of the explanation-augmented SVM with the kernel (1 + u'v / d)^3; 2 size variables, P dense.
 
     An explained point v_i keeps the important features of x_i; the others are zero.
     """
@@ -37,15 +37,15 @@ def ea_svm_cubic(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 
 def ea_svm_linear(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """The same with phi(x) = x: P of low rank, its factor (diag(y) X; X - V)."""
+    """Return the dual of the explanation-augmented SVM with phi(x) = x: P is LowRank with F = (diag(y) X; X - V)."""
     points, explained, labels = _explained_points(size, seed)
     return _ea_svm_dual(qp.LowRank(np.vstack([points * labels[:, None], points - explained])), labels)
 
 
 def bilevel(size: int, seed: int = 0) -> socp.ConeProgram:
-    """Step 1 of the bilevel classifier on `size` sparse binary documents, prior means fixed, covariances identity.
+    """Return step 1 of the bilevel classifier on `size` sparse binary documents: fixed prior means, unit covariances.
 
-    One second-order cone of one row more than there are words: 3,000 words for 10 documents, 8,000 for 1,000.
+    It has one second-order cone with one row more than words; 10 documents have 3,000 words, 1,000 have 8,000.
     """
     texts, labels, means = documents(np.random.default_rng(seed), size)
     samples = Samples(texts, labels, np.ones(size))
@@ -53,7 +53,7 @@ def bilevel(size: int, seed: int = 0) -> socp.ConeProgram:
 
 
 def med_dual(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """The dual of maximum entropy discrimination, E[gamma] held: P of low rank.
+    """Return the dual of maximum entropy discrimination for fixed E[gamma]: P of low rank.
 
     E[phi] are the expected sufficient statistics (r_k, r_k x) of a mixture of four normals in eight
     dimensions, E[gamma] = 1 - 1 / (c - l_before) the expected margins of the round before, with c = 5.
@@ -73,7 +73,7 @@ def med_dual(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 
 def svm_primal_documents(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """The primal of `models.SVC` with C = 1 on the documents of `bilevel`."""
+    """Return the primal of `models.SVC` with C = 1 on the documents of `bilevel`."""
     texts, labels, _ = documents(np.random.default_rng(seed), size)
     return primal_program(texts, labels, np.ones(size), bias=True)
 
@@ -85,7 +85,7 @@ CLASSES = generate.by_name(
 
 
 def _explained_points(size: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two classes that differ in the first half of the features, and the points with that half alone."""
+    """Draw two classes that differ in the first half of the features; return points, that half alone, and labels."""
     rng = np.random.default_rng(seed)
     points, labels = generate.two_classes(rng, size)
     important = np.arange(points.shape[1]) < max(1, points.shape[1] // 2)
@@ -99,7 +99,7 @@ def _ea_svm_dual(P: np.ndarray | qp.LowRank, labels: np.ndarray) -> qp.Quadratic
 
 
 def documents(rng: np.random.Generator, size: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """Binary documents of about eighty words, their labels, and prior means of the two classes, -1 first.
+    """Draw binary documents of about eighty words, their labels, and prior means of the two classes, -1 first.
 
     The vocabulary grows with the documents (Heaps), words are as frequent as 1 / (rank + 10) (Zipf), each class
     prefers some of them, and the prior knows the frequencies up to a factor.

@@ -1,7 +1,7 @@
 """Batches: many programs of one shape with other linear objectives, and the time of one of them.
 
-The engine and Moreau take a batch in one call; the other solvers are set up once and asked for each objective in a loop
-of Python.  What the set-up takes counts for the engine, and for nobody else.
+The engine and Moreau take a batch in one call; the other solvers are set up once and solve each objective in a loop
+of Python.  The time of the set-up counts for the engine, and for no other solver.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OURS, BATCHED = "centralpath", "moreau"
 
 
 def thrust(size: int, seed: int = 0) -> socp.ConeProgram:
-    """`small.control` with a thrust of bounded norm, ||u_t|| <= 0.1, in place of bounds."""
+    """Return `small.control` with thrusts of bounded norm, ||u_t|| <= 0.1, in place of bounds."""
     program = small.control(size, seed)
     states, inputs = program.m, program.n - program.m
     p = socp.Blocks(x=program.n)
@@ -55,15 +55,15 @@ CLASSES: dict[str, Callable[[int, int], Program]] = {
 
 
 def peers_for(sample: Program) -> tuple[str, ...]:
-    """The solvers that take a batch, in one call or in a loop."""
+    """Return the solvers that take a batch, in one call or in a loop."""
     loops = ("osqp",) if isinstance(sample, qp.QuadraticProgram) else ()
     return (*repeated.peers_for(repeated.UPDATE, sample), BATCHED, *loops)
 
 
 def measure(solver: str, program: Program, tol: float, own: repeated.Call | None = None) -> tuple[Answer, Program, int]:
-    """The worst answer of a batch with the median time of one program, the program, and the size of the batch.
+    """Return the worst answer of a batch with the median time of one program, the program, and the batch size.
 
-    A function of somebody's `own` is called with one program after the other.
+    If a user's function `own` is given, it is called with one program after another.
     """
     objectives, k, rng = drawn(getattr(program, linear_name(program)))
     if solver not in (OURS, BATCHED):
@@ -87,7 +87,7 @@ def measure(solver: str, program: Program, tol: float, own: repeated.Call | None
 
 
 def drawn(objective: np.ndarray) -> tuple[np.ndarray, int, np.random.Generator]:
-    """(linear objectives around one, their number, the generator that drew them)."""
+    """Draw linear objectives around `objective`; return them, their number, and the random generator."""
     rng, k = np.random.default_rng(0), int(np.clip(WORK / objective.size**2, LEAST, MOST))
     size = np.abs(objective).max() or 1.0
     return objective + size * rng.normal(size=(k, objective.size)), k, rng
@@ -105,7 +105,7 @@ def _centralpath(program: Any, objectives: np.ndarray, tol: float) -> Batch:
 
 
 def moreau(form: OneSided, k: int, **settings: Any) -> Any:
-    """A batch of Moreau's, set up with the matrices of a program k times, and the sides of all rows."""
+    """Set up a Moreau batch with the matrices of a program k times; return it and the sides of all rows."""
     import moreau as package
 
     (A, sides), n = form.stacked(), form.c.size
@@ -136,7 +136,7 @@ def _moreau(program: Program, objectives: np.ndarray, tol: float) -> Batch:
 
 
 def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
-    """A loop of Python over the updates of a solver."""
+    """Return a function that makes a batch from a Python loop over the updates of a solver."""
 
     def batch(program: Program, objectives: np.ndarray, tol: float) -> Batch:
         again, name = repeated.updates(solver, program, tol), linear_name(program)

@@ -4,9 +4,9 @@ Ways of asking, each timed as the median of many calls:
 
     construct    from matrices to the answer: set-up and solve
     update       a solver set up before gets another linear objective: update, and solve from the last answer on
-    loop         the same, and what a controller gets is the next first state, as sides of its equalities
+    loop         an update of the sides of equalities, by which a controller gets its next first state
 
-Of the peers DAQP, OSQP and SCS go on from their last answers by themselves, the others begin anew.
+DAQP, OSQP and SCS start from their last answers by themselves, the other peers from no answer.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ class Again:
 
 
 def in_both_ways(classes: dict[str, Callable[[int, int], Program]]) -> dict[str, Callable[[int, int], Program]]:
-    """Every class twice, by name: to be set up, and to be updated."""
+    """Return every class under two names: one to be set up for each solve, and one to be updated."""
     return {f"{name}_{way}": made for name, made in classes.items() for way in (CONSTRUCT, UPDATE)}
 
 
 def peers_for(group: str, sample: Program) -> tuple[str, ...]:
-    """The solvers that can be asked in this way."""
+    """Return the solvers that support the way of asking that the name of `group` ends with."""
     names = [*peers.peers_for(sample), *(["daqp"] if isinstance(sample, qp.QuadraticProgram) else [])]
     return tuple(name for name in names if name in ASKED.get(group.rpartition("_")[2], names))
 
 
 def measure(solver: str, group: str, program: Program, tol: float, own: Call | None = None) -> Measured:
-    """The answer with the median time of many calls, the program that it answers, and the number of calls.
+    """Return the answer with the median time of many calls, the program that it answers, and the number of calls.
 
-    A function of somebody's `own` knows no update: it is called with each program anew.
+    A user's function `own` knows no update: it is called with each program separately.
     """
     if group.endswith(CONSTRUCT):
         ours = _our_call(program, tol) if solver == "centralpath" else lambda asked: peers.solve(solver, asked, tol)
@@ -78,7 +78,7 @@ def measure(solver: str, group: str, program: Program, tol: float, own: Call | N
 
 
 def by_calls(call: Call, programs: Sequence[Program]) -> Measured:
-    """The worst of the last answers to each program, with the median of the times that all calls tell."""
+    """Return the worst of the last answers to each program, with the median time of all calls; see `measure`."""
     call(programs[0])  # not counted: the first call may load something
     answers = [(call(programs[k % len(programs)]), programs[k % len(programs)]) for k in _enough()]
     worst, asked = max(answers[-len(programs) :], key=lambda one: verify(one[1], one[0].x, one[0].y, one[0].z).worst)
@@ -87,7 +87,7 @@ def by_calls(call: Call, programs: Sequence[Program]) -> Measured:
 
 
 def _enough() -> Iterator[int]:
-    """0, 1, ... as long and as often as one measurement calls."""
+    """Yield 0, 1, ... as long and as often as one measurement calls."""
     start, k = time.perf_counter(), 0
     while k < LEAST or (time.perf_counter() - start < SECONDS and k < MOST):
         yield k
@@ -95,7 +95,7 @@ def _enough() -> Iterator[int]:
 
 
 def _our_call(program: Program, tol: float) -> Call:
-    """From matrices, as users call: the checks of the program are in our time."""
+    """Return a call that starts from matrices, as users call: its time includes the checks of the program."""
     solve, parts = engine_of(program).solve, parts_of(program)
 
     def call(_: Program) -> Answer:
@@ -107,7 +107,7 @@ def _our_call(program: Program, tol: float) -> Call:
 
 
 def _objectives(program: Program) -> list[Change]:
-    """Linear objectives drawn around the program's own, the same for every solver."""
+    """Draw linear objectives around the program's own; every solver gets equal ones."""
     name, rng = linear_name(program), np.random.default_rng(0)
     objective = getattr(program, name)
     drawn = [objective + 0.1 * np.abs(objective) * rng.normal(size=objective.size) for _ in range(16)]
@@ -115,7 +115,7 @@ def _objectives(program: Program) -> list[Change]:
 
 
 def _first_states(program: Program) -> list[Change]:
-    """Sides of the equalities of a controller whose first state goes round its own, in sixteen steps."""
+    """Return sides of a controller's equalities whose first state circles half its own, in sixteen steps."""
     own, rng = parts_of(program)["u"], np.random.default_rng(0)
     one, other = 0.3 * np.abs(own) * rng.normal(size=(2, own.size))
     turns = 2.0 * np.pi * np.arange(16) / 16
@@ -137,7 +137,7 @@ def _update(solver: str, program: Program, tol: float, changes: list[Change]) ->
 
 
 def held(call: Callable[..., Any]) -> tuple[Callable[..., None], list[Any]]:
-    """A call that keeps what it returns as the one entry of a list."""
+    """Return a function that runs `call`, and the list whose one entry is its last result."""
     last: list[Any] = []
 
     def asked(*given: Any) -> None:
@@ -147,7 +147,7 @@ def held(call: Callable[..., Any]) -> tuple[Callable[..., None], list[Any]]:
 
 
 def updates(solver: str, program: Program, tol: float) -> Again:
-    """The solver, set up for the program."""
+    """Return the solver, set up for the program."""
     return _centralpath(program, tol) if solver == "centralpath" else _peer(solver, program, tol)
 
 

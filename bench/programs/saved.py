@@ -65,7 +65,7 @@ def _program(fields: dict[str, np.ndarray]) -> Program:
 
 
 def _parts(name: str, matrix: Any) -> dict[str, Any]:
-    """A matrix as arrays, under names that say what it was; nothing for None."""
+    """Return a matrix as arrays under names that tell its form; an empty dictionary for None."""
     if matrix is None:
         return {}
     if isinstance(matrix, np.ndarray):

@@ -18,7 +18,7 @@ Folder = str | os.PathLike[str] | None
 
 
 class DataError(FileNotFoundError):
-    """A set or a file is not there, or is not of a kind that can be read; the message says what to do."""
+    """Missing set or file, or a file of an unknown kind; the message says what to do."""
 
 
 SETS = {
@@ -43,11 +43,10 @@ SAVED_ENDINGS = (".npz",)
 
 
 def files(name: str, data: Folder = None, only: str | None = None) -> list[Path]:
-    """The files of a set, by name.
+    """Return the files of a set, sorted by name.
 
     `data` is the folder that holds the set's folder, or the set's folder itself; by default the environment variable
-    ``CENTRALPATH_DATA``.  `only` is a shell pattern of names (``CVXQP*``), or a part of a name; upper and lower case
-    are one.
+    ``CENTRALPATH_DATA``.  `only` is a shell pattern of names (``CVXQP*``), or a part of a name; case is ignored.
     """
     if name not in SETS:
         raise DataError(f"there is no set {name!r}; the sets are {', '.join(SETS)}")
@@ -84,18 +83,18 @@ def read(path: str | os.PathLike[str]) -> Program:
 
 
 def stem(path: Path) -> str:
-    """The file's name without its endings."""
+    """Return the file's name without its endings."""
     return path.name.split(".")[0]
 
 
 def matches(name: str, only: str) -> bool:
-    """Whether a shell pattern fits a name, or a text without its signs is a part of it; case does not matter."""
+    """Return True if the shell pattern `only` fits a name, or is a part of it if it has no wildcard; ignore case."""
     name, only = name.lower(), only.lower()
     return fnmatchcase(name, only) if any(sign in only for sign in "*?[") else only in name
 
 
 def chosen(names: Iterable[str], only: str | None, what: str) -> list[str]:
-    """The names that match `only`, all of them when it is None.
+    """Return the names that match `only`, or all names if it is None.
 
     Examples
     --------

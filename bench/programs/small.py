@@ -18,7 +18,7 @@ DENSITY = 0.15
 
 
 def random(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """min 1/2 x'Px + q'x with l <= Ax <= u: P = M M' + I / 100 and A of 2 size rows, 15 % of M and A are entries."""
+    """min 1/2 x'Px + q'x with l <= Ax <= u: P = M M' + I / 100, A has 2 size rows, 15 % nonzeros in M and A."""
     rng = np.random.default_rng(seed)
     A, middle = _entries(rng, 2 * size, size), rng.normal(size=size)
     half = rng.uniform(0.0, 1.0, 2 * size)
@@ -68,7 +68,7 @@ def portfolio(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 
 def _entries(rng: np.random.Generator, rows: int, columns: int) -> sp.csc_array:
-    """Normal entries at 15 % of the places, and one in each row at least."""
+    """Draw normal entries at 15 % of the places, and at least one in each row."""
     filled = rng.random((rows, columns)) < DENSITY
     filled[np.arange(rows), rng.integers(columns, size=rows)] = True
     return sp.csc_array(rng.normal(size=(rows, columns)) * filled)

@@ -20,7 +20,7 @@ def box(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 
 def rows(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """The same with 1'x = 1 and `size` two-sided rows l <= A x <= l + 1."""
+    """min 1/2 x'Px + q'x with -1 <= x <= 1, 1'x = 1 and `size` rows l <= A x <= l + 1, P dense."""
     rng = np.random.default_rng(seed)
     program = box(size, seed)
     A = np.vstack([np.ones(size), rng.normal(size=(size, size))])

@@ -1,1 +1,1 @@
-"""What estimators of every kind share: the protocol, checks, several classes, starting points, a minimizer."""
+"""Bases of all estimators: scikit-learn's protocol, checks, several classes, starting points."""

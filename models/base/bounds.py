@@ -1,6 +1,6 @@
-"""Bounds of the error of classifiers with a margin, by their fat-shattering dimension.
+"""Bounds on the error of classifiers with a margin, by their fat-shattering dimension.
 
-That is the size of the largest set of points that a class of functions labels in every way with the margin gamma.
+This dimension is the size of the largest set of points that a class of functions labels in every way with margin gamma.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .validation import check_number
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound, and which of its theorem's assumptions fail."""
+    """Bound of a theorem, with the assumptions that fail."""
 
     value: float  # infinite where an assumption fails; a bound of an error that is one or more says nothing
     dimension: float  # the bound of the fat-shattering dimension that is in it
@@ -31,11 +31,11 @@ class Bound:
 
 
 def large_margin_dimension(gamma: float, radius: float, norm: float = 1.0) -> float:
-    """(B R / gamma)^2 for x -> w'x with ||w|| <= B and ||x|| <= R.
+    """Return (B R / gamma)^2, the dimension of x -> w'x with ||w|| <= B = `norm` and ||x|| <= R = `radius`.
 
-    Theorem 2 of Sun and DeJong is the same with R_V, the radius of the *explained* examples, for functions that give
-    every x of the domain the value of its explained v.  The theorem asks this of the sample only; its proof, which
-    replaces each x by v, needs it of every point that is shattered.
+    Theorem 2 of Sun and DeJong has in place of R the radius R_V of the *explained* examples, for functions with equal
+    values at every x of the domain and at its explained v.  The theorem assumes this for the sample only; its proof,
+    which replaces each x by v, needs it for every point that is shattered.
     """
     for name, value in (("gamma", gamma), ("radius", radius), ("norm", norm)):
         check_number(name, value, low=0.0, open_low=True)
@@ -43,7 +43,7 @@ def large_margin_dimension(gamma: float, radius: float, norm: float = 1.0) -> fl
 
 
 def margin_error(m: int, dimension: float, delta: float) -> Bound:
-    r"""The error of a classifier without training errors at its margin, with probability 1 - delta.
+    r"""Return a bound on the error of a classifier without training errors at its margin, with probability 1 - delta.
 
     .. math:: \epsilon(m, h, \delta) = \frac{2}{m} \Bigl(h \log_2 \frac{8 e m}{h} \log_2 (32 m)
               + \log_2 \frac{8 m}{\delta}\Bigr), \qquad h \le e m
@@ -51,8 +51,8 @@ def margin_error(m: int, dimension: float, delta: float) -> Bound:
     Corollary 6.3 of Epshteyn and DeJong (whose logarithms, without a base, are of base 2 in the theorem that it quotes)
     and Theorems 3 and 4 of Sun and DeJong.
 
-    The m examples are drawn independently, and all on their side by the margin; h is the `dimension`, at the margin's
-    fraction that the theorem names.
+    The m examples are independent, and all on their side by the margin; h is the `dimension` at the fraction of the
+    margin that the theorem names.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Copies of one sample made one sample of their weights' sum, in an order that depends on no order of the samples.
+"""Copies of a sample merged into one with the sum of their weights, in an order independent of the samples' order.
 
-What is random in an algorithm then falls the same way for a sample of weight two and for that sample twice.
+A random algorithm then gives equal results for a sample of weight two and for two copies of it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ MULTIPLIERS = np.array([6364136223846793005, 3935559000370003845])
 
 
 def merge_copies(X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which samples are the first of their copies, with what weights, and of every sample which of these it is.
+    """Return the index of one sample per group of copies, the weight of each group, and the group of every sample.
 
-    Samples of different classes are no copies.
+    Copies are equal samples of one class.
     """
     rows = sp.csr_array(X, dtype=np.float64, copy=True)
     rows.sum_duplicates()
@@ -34,7 +34,7 @@ def merge_copies(X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[np.nda
 
 
 def _numbers(size: int, f: int) -> np.ndarray:
-    """Random numbers of 32 bits, one a column."""
+    """Return `size` fixed pseudorandom numbers of 32 bits, one per column; `f` is 0 or 1."""
     mixed = np.arange(1, size + 1, dtype=np.int64) * MULTIPLIERS[f] & 0x7FFFFFFFFFFFFFFF
     mixed = (mixed ^ (mixed >> 29)) * MULTIPLIERS[1 - f]
     return ((mixed ^ (mixed >> 32)) & 0xFFFFFFFF).astype(np.float64) + 1.0

@@ -1,7 +1,7 @@
-"""What every estimator shares: parameters, features seen in fit, the tags that scikit-learn asks for.
+"""Bases of estimators: parameters, checks of features, and the tags for scikit-learn.
 
-The protocol is scikit-learn's; it is imported inside `__sklearn_tags__` and `get_metadata_routing` alone, which only
-scikit-learn's callers need.
+The protocol is scikit-learn's, which is imported only inside `__sklearn_tags__` and `get_metadata_routing`: only its
+own callers need them.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ UNCHANGED = "$UNCHANGED$"  # scikit-learn's default of what `set_fit_request` an
 
 
 class _NotFittedError(ValueError, AttributeError):
-    """The estimator was asked for what only `fit` can give."""
+    """Error of an estimator that is used before `fit`."""
 
 
 def not_fitted_error() -> type[Exception]:
-    """The error of an estimator that was not fitted."""
+    """Return the class of the error of an estimator that was not fitted, scikit-learn's if that is loaded."""
     return of_sklearn("NotFittedError", _NotFittedError)
 
 
 class ConvergenceWarning(UserWarning):
-    """The engine ended short of "optimal"; the estimator holds its best iterate."""
+    """Warning that a fit did not converge; the estimator holds its best iterate."""
 
 
 def uninterrupted(solution: Answer) -> Answer:
-    """An answer of the engine; raises KeyboardInterrupt where Ctrl-C has ended the solve.
+    """Return `solution`; raise KeyboardInterrupt if Ctrl-C ended the solve.
 
-    The engine answers Ctrl-C with its best iterate, of which a fit would make a model, or an iteration go on.
+    On Ctrl-C the engine returns its best iterate, from which a fit would otherwise make a model or iterate on.
     """
     if solution.status == "interrupted":
         raise KeyboardInterrupt(solution.message)
@@ -73,19 +73,19 @@ def uninterrupted(solution: Answer) -> Answer:
 
 
 def is_good(solution: qp.Solution | socp.Solution) -> bool:
-    """Whether an answer is what was asked for, or as good as the engine promises by default."""
+    """Return True if the solution is optimal, or its residuals and gap are at most `GOOD`, the engine's promise."""
     errors = (solution.primal_residual, solution.dual_residual, solution.gap)
     return solution.status == "optimal" or all(error <= GOOD for error in errors)
 
 
 def warn_unless_good(who: str, solution: qp.Solution | socp.Solution) -> None:
-    """Warn of an answer that is not `is_good`."""
+    """Warn if the solution is not `is_good`."""
     if not is_good(solution):
         warn_unless_optimal(who, solution)
 
 
 def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy: str = "") -> None:
-    """Warn, with what can be done about it, when the program of an estimator was not solved to its tolerance."""
+    """Warn, with a remedy, if the program of an estimator was not solved to its tolerance."""
     if solution.status == "optimal":
         return
     gap = abs(solution.objective - solution.dual_objective)
@@ -98,12 +98,12 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
 
 
 def warn_unconverged(message: str) -> None:
-    """Warn of a fit that did not converge."""
+    """Warn that a fit did not converge."""
     warn(message, of_sklearn("ConvergenceWarning", ConvergenceWarning))
 
 
 def _metadata_of(method: Any) -> list[str]:
-    """The arguments of a method beside its samples and their targets."""
+    """Return the names of a method's arguments other than samples and targets."""
     if not inspect.isfunction(method):
         return []
     kinds = inspect.Parameter
@@ -112,7 +112,7 @@ def _metadata_of(method: Any) -> list[str]:
 
 
 def _requester(method: str, metadata: list[str]) -> Callable[..., Any]:
-    """The method `set_fit_request` or its like."""
+    """Return `set_fit_request`, or its like for another method."""
 
     def request(self: Any, **requests: Any) -> Any:
         found = self.get_metadata_routing()
@@ -140,10 +140,10 @@ def _requester(method: str, metadata: list[str]) -> Callable[..., Any]:
 
 
 class Estimator:
-    """Parameters by name: `__init__` keeps each under its own name, unchanged and unchecked; `fit` checks them.
+    """Base of estimators: `__init__` keeps each parameter under its name, unchanged and unchecked; `fit` checks them.
 
-    A subclass says what it is by class attributes: its `_kind`, whether X is a list of sequences, whether it takes
-    sparse X, whether NaN is to it a missing value, whether X holds counts, and whether it takes more than two classes.
+    A subclass describes itself by class attributes: its `_kind`, whether X is a list of sequences, whether X may be
+    sparse, whether NaN is a missing value, whether X holds counts, and whether there may be more than two classes.
     """
 
     _kind: ClassVar[Kind]
@@ -168,7 +168,7 @@ class Estimator:
         def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Give the class `set_fit_request` and the like, for each of its methods that takes more than X and y."""
+        """Add `set_fit_request` and its like for methods with more than X and y; complete the docstring of `fit`."""
         super().__init_subclass__(**named)
         for method in ROUTED:
             metadata = _metadata_of(vars(cls).get(method))
@@ -187,7 +187,7 @@ class Estimator:
         return parameter_names(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; with `deep` those of nested estimators too, as ``outer__inner``."""
+        """Return the parameters by name; with `deep` also the parameters of nested estimators, as ``outer__inner``."""
         found: dict[str, Any] = {}
         for name in self._parameter_names():
             value = found[name] = getattr(self, name)
@@ -196,7 +196,7 @@ class Estimator:
         return found
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Set parameters by name; ``outer__inner`` reaches into a nested estimator. Returns the estimator itself."""
+        """Set parameters by name, ``outer__inner`` in a nested estimator, and return the estimator itself."""
         nested: dict[str, dict[str, Any]] = {}
         known = self._parameter_names()
         for name, value in params.items():
@@ -218,7 +218,7 @@ class Estimator:
         return {name: value for name, value in self.__dict__.items() if name not in self._left_behind}
 
     def _changed(self) -> dict[str, str]:
-        """The parameters that differ from their defaults, as they are printed."""
+        """Return the parameters that differ from their defaults, as printed."""
         defaults = inspect.signature(type(self)).parameters
         shown = {name: repr(getattr(self, name, None)) for name in defaults}
         return {name: value for name, value in shown.items() if value != repr(defaults[name].default)}
@@ -227,7 +227,7 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self._changed().items())})"
 
     def _repr_html_(self) -> str:
-        """A table of the parameters that differ from their defaults, for notebooks."""
+        """Return a table of the parameters that differ from their defaults, for notebooks."""
         rows = "".join(
             f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in self._changed().items()
         )
@@ -235,7 +235,7 @@ class Estimator:
         return f"<div><strong>{type(self).__name__}</strong> ({state})<table>{rows}</table></div>"
 
     def get_metadata_routing(self) -> Any:
-        """Return what scikit-learn's routers ask for: which metadata each method requests, a `MetadataRequest`."""
+        """Return the `MetadataRequest` that scikit-learn's routers read: the metadata that each method requests."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         if hasattr(self, "_metadata_request"):
@@ -247,7 +247,7 @@ class Estimator:
         return found
 
     def _check_fields(self) -> None:
-        """Refuse parameters that are not what their fields declare."""
+        """Raise ValueError unless every parameter has a value that its field allows."""
         self._verbosity()
         kind: Any = type(self)
         for name, field in fields_of(kind).items():
@@ -255,20 +255,20 @@ class Estimator:
                 field.check(getattr(self, name))
 
     def _verbosity(self) -> int:
-        """`verbose` as a whole number, of which True is one."""
+        """Return `verbose` as a whole number, 1 for True; raise ValueError if it is negative or no number."""
         value: Any = self.verbose
         return int(value) if isinstance(value, (bool, np.bool_)) else check_number("verbose", value, 0, whole=True)
 
     def _engine_settings(self) -> dict[str, Any]:
-        """The settings of the engine that solves the estimator's programs, once the parameters are checked."""
+        """Return the engine's settings for the estimator's programs, from checked parameters."""
         return {**self._limits(), "tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
 
     def _limits(self) -> dict[str, Any]:
-        """`time_limit` and `threads`: what the engine takes from every estimator."""
+        """Return `time_limit` and `threads`, the engine's settings that every estimator has."""
         return {"time_limit": self.time_limit, "threads": int(self.threads)}
 
     def _solved(self, program: Any, infeasible: str, settings: dict[str, Any] | None = None) -> Any:
-        """The engine's answer to a program, kept beside it; with what an infeasible one means, in words for the caller.
+        """Solve `program`, keep it with its solution, and return this; `infeasible` is the message of the error.
 
         Raises
         ------
@@ -282,7 +282,7 @@ class Estimator:
         return self._keep_answer(program, solution)
 
     def _keep_answer(self, program: Any, solution: Any) -> Any:
-        """Keep a program, its answer and its iterations, with a warning of an answer that is not good; returns it."""
+        """Keep a program, its solution and its iterations; warn if the solution is not good, and return it."""
         warn_unless_good(type(self).__name__, solution)
         self.program_, self.solution_, self.n_iter_ = program, solution, solution.iterations
         return solution
@@ -293,16 +293,16 @@ class Estimator:
         return self.__dict__[name]
 
     def _inner_verbosity(self) -> int:
-        """That of the models and programs inside of this one's iterations, which are seen from verbose = 2 on."""
+        """Return the `verbose` of models and programs inside this fit's iterations, which print from verbose = 2 on."""
         return max(self._verbosity() - 1, 0)
 
     def _history(self, objective: str, of: str = "", first: int = 0, inner: bool = False) -> History:
-        """Of the objectives to come; `of` says to which part of the fit they belong, `inner` that it is inside."""
+        """Return an empty `History` of this fit; `of` names a part of the fit, and `inner` lowers the verbosity."""
         level = self._inner_verbosity() if inner else self._verbosity()
         return History(f"{type(self).__name__}{of}", objective, level, first)
 
     def _is_pairwise(self) -> bool:
-        """Whether X is a matrix of the kernel between samples instead of samples."""
+        """Return True if X is a kernel matrix between samples instead of samples."""
         return False
 
     def __sklearn_tags__(self) -> Any:
@@ -331,7 +331,7 @@ class Estimator:
             raise not_fitted_error()(f"This {type(self).__name__} instance is not fitted yet: call fit first.")
 
     def _matrix_to_fit(self, X: Any, fewest: int = 1) -> Any:
-        """X checked, as float64; how many features it has and their names are kept for the checks of `predict`."""
+        """Check parameters and X; keep the number and the names of the features, and return X as float64."""
         self._check_fields()  # refused before any work
         matrix = as_matrix(X, type(self).__name__, self._takes_sparse, self._takes_nan, fewest)
         self.n_features_in_ = matrix.shape[1]
@@ -343,7 +343,7 @@ class Estimator:
         return matrix
 
     def _matrix_to_predict(self, X: Any) -> Any:
-        """X checked against what `fit` saw, as float64."""
+        """Return X as float64, after checks against the features that `fit` saw."""
         self._check_fitted()
         self._check_feature_names(feature_names(X))
         matrix = as_matrix(X, type(self).__name__, self._takes_sparse, self._takes_nan)
@@ -366,14 +366,14 @@ class Estimator:
 
 
 class Classifier(Estimator):
-    """An estimator of labels: `classes_`, and the share of right answers as `score`.
+    """Base of classifiers, with `classes_` and the share of correct predictions as `score`.
 
-    `class_weight` is a parameter of those that weigh the errors of one class against those of another.  It is not one
-    of those that model each class by itself: a factor common to all samples of a class cancels out of its means,
-    covariances and probabilities, and what is left of it is the class's prior, the parameter `priors`.  Nor of
-    `MinimaxProbabilityClassifier`, which bounds the error of either class alike; `HybridNaiveBayes` and `MedLDA`, where
-    a weight is so many copies of a document, whose words count too; `NuSVC`, whose nu is feasible up to the share of
-    the smaller class only; and those of sequences, which take no weights.
+    `class_weight` is a parameter of classifiers that weigh the errors of one class against the errors of another.
+    Models of each class by itself lack it: a factor common to all samples of a class cancels from its means,
+    covariances and probabilities, and changes only its prior, the parameter `priors`.  It is also absent from
+    `MinimaxProbabilityClassifier`, which bounds the error of both classes alike; from `HybridNaiveBayes` and `MedLDA`,
+    in which a weight counts copies of a document, with its words; from `NuSVC`, whose nu is limited by the share of the
+    smaller class; and from classifiers of sequences, which take no weights.
 
     Attributes
     ----------
@@ -386,7 +386,7 @@ class Classifier(Estimator):
     classes_: np.ndarray
 
     def _labels_to_fit(self, y: Any, samples: int) -> np.ndarray:
-        """The class of every sample as its index in `classes_`, which is set here."""
+        """Set `classes_`; return the class of every sample as an index into it."""
         self.classes_, codes = as_labels(y, samples, type(self).__name__)
         if self.classes_.size > 2 and not self._multiclass:
             raise ValueError(
@@ -396,28 +396,28 @@ class Classifier(Estimator):
         return codes
 
     def _weights_to_fit(self, sample_weight: Any, codes: np.ndarray) -> np.ndarray:
-        """The samples' weights times those of their classes, refused when they leave a class without any."""
+        """Return the sample weights times class weights; raise ValueError if a class has no weight."""
         weights = as_weights(sample_weight, codes.size)
         check_classes_left(self.classes_, codes, weights)
         return weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
 
     def _samples_and_weights(self, X: Any, y: Any, sample_weight: Any, fewest: int = 1) -> tuple[Any, Any, np.ndarray]:
-        """The samples, the codes of their classes, and their weights times those of the classes, checked."""
+        """Return X, the class codes, and the sample weights times class weights, all checked."""
         X = self._matrix_to_fit(X, fewest)
         codes = self._labels_to_fit(y, X.shape[0])
         return X, codes, self._weights_to_fit(sample_weight, codes)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of every sample, which the values of `decision_function` speak for."""
+        """Return the class of every sample, by the values of `decision_function`."""
         codes = predicted(self.decision_function(X))
         return self.classes_[codes]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The (weighted) share of samples whose label is predicted rightly."""
+        """Return the (weighted) share of samples whose label is predicted correctly."""
         return self._share_right(self.predict(X), y, sample_weight)
 
     def _share_right(self, found: np.ndarray, y: Any, sample_weight: Any) -> float:
-        """The (weighted) share of the labels y that were found."""
+        """Return the (weighted) share of the labels `y` that equal `found`."""
         classes, codes = as_labels(y, found.size, type(self).__name__, fewest=1, warns=False)
         known, came = found.tolist()[0], classes.tolist()[0]
         if isinstance(came, str) != isinstance(known, str):
@@ -426,7 +426,7 @@ class Classifier(Estimator):
 
 
 class Regressor(Estimator):
-    """An estimator of real targets, with the coefficient of determination as `score`."""
+    """Base of regressors, with the coefficient of determination as `score`."""
 
     _kind = "regressor"
 
@@ -434,7 +434,7 @@ class Regressor(Estimator):
         raise NotImplementedError
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R^2 = 1 - sum (y - prediction)^2 / sum (y - mean y)^2, weighted; of a constant y, 1 if exact and 0 if not."""
+        """Return R^2 = 1 - sum (y - prediction)^2 / sum (y - mean y)^2, weighted; for constant y 1 if exact, else 0."""
         found = self.predict(X)
         y, weights = as_targets(y, found.size, type(self).__name__, warns=False), as_weights(sample_weight, found.size)
         residual = float(weights @ (y - found) ** 2)
@@ -443,7 +443,7 @@ class Regressor(Estimator):
 
 
 def _names_that_differ(fitted: np.ndarray, names: np.ndarray) -> str:
-    """What scikit-learn says when the columns of a table are not those of fit."""
+    """Return scikit-learn's message for a table whose columns are not the columns of `fit`."""
     unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
     lines = ["The feature names should match those that were passed during fit."]
     if unseen:

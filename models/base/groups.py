@@ -1,4 +1,4 @@
-"""Parameters that estimators share, in groups: an estimator names those that it takes among its base classes."""
+"""Groups of parameters; an estimator takes a group by naming it among its base classes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class EngineParameters:
     Parameters
     ----------
     tol
-        Of the engine, see `socp.Settings`.
+        Tolerance of the engine, see `socp.Settings`.
     max_iter
-        Of the engine, for each program.
+        Largest number of iterations of the engine for each program.
     time_limit
         Seconds for each program that is solved; the best answer found by then is kept, with a warning.
     threads
@@ -45,9 +45,9 @@ class EngineParameters:
     Attributes
     ----------
     n_iter_ : int
-        Iterations of the engine, the most of any program.
+        Largest number of iterations of the engine for any program.
     program_, solution_ : qp.QuadraticProgram or socp.ConeProgram, and its solution
-        The program that was solved, of several the last, and the engine's answer.
+        The last program that was solved, and its solution.
     """
 
     _: KW_ONLY
@@ -60,12 +60,12 @@ class EngineParameters:
 
 @parameters
 class WeightParameters:
-    """Parameter of classifiers that weigh the errors of one class against those of another.
+    """Parameter of classifiers that weigh the errors of one class against the errors of another.
 
     Parameters
     ----------
     class_weight
-        The weight of every class, a factor of its samples' weights; "balanced": samples / (classes * samples of it).
+        Weight of every class, a factor of sample weights; "balanced": samples / (classes * samples of the class).
     """
 
     _: KW_ONLY
@@ -88,12 +88,12 @@ class InterceptParameters:
 
 @parameters
 class SeedParameters:
-    """Parameter of estimators in which something is random.
+    """Parameter of estimators that use random numbers.
 
     Parameters
     ----------
     random_state : None, int or generator
-        The seed of what is random.
+        Seed of the random numbers.
     """
 
     _: KW_ONLY

@@ -1,4 +1,4 @@
-"""What linear classifiers share: samples checked, w and b of every machine, the classes."""
+"""Base of linear classifiers: checks of samples, w and b of every machine, choice of classes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .multiclass import scores, two_class_problems
 
 
 class LinearClassifier(Classifier):
-    """A classifier with f(x) = w'x + b; more than two classes one against the rest.
+    """Classifier with f(x) = w'x + b; more than two classes are separated one against the rest.
 
-    A subclass's `_find_machines` finds w and b of every machine.
+    The `_find_machines` of a subclass finds w and b of every machine.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class LinearClassifier(Classifier):
     intercept_: np.ndarray
 
     def _fit_machines(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
-        """Find all machines; returns which samples have a weight, which are those that `_find_machines` sees."""
+        """Fit all machines to the samples of positive weight; return the mask of these samples."""
         X, codes, weights = self._samples_and_weights(X, y, sample_weight, 2)
         used = weights > 0.0
         if not used.all():
@@ -39,21 +39,21 @@ class LinearClassifier(Classifier):
         return used
 
     def _signs(self, codes: np.ndarray) -> list[np.ndarray]:
-        """The signs of the samples to every machine."""
+        """Return the signs of the samples for every machine."""
         return [signs for _, signs in two_class_problems(codes, self.classes_.size, "ovr")]
 
     def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
-        """w of every machine, and b in the end."""
+        """Return (w, b) of every machine, one array each."""
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The decision values w'x + b: positive for ``classes_[1]``, or a column a class."""
+        """Return the decision values w'x + b: positive for ``classes_[1]``, or one column per class."""
         return self._values(self._matrix_to_predict(X))
 
     def _values(self, X: Any) -> np.ndarray:
         return scores(np.asarray(X @ self.coef_.T) + self.intercept_, self.classes_.size, "ovr")
 
     def signed_distance(self, X: Any) -> np.ndarray:
-        """(w'x + b) / |w|: how far a sample is from the hyperplane, positive on the side of the class."""
+        """Return (w'x + b) / |w|, the distance to the hyperplane, positive on the side of the class."""
         values, lengths = self.decision_function(X), np.linalg.norm(self.coef_, axis=1)
         return values / np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane

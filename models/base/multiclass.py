@@ -1,7 +1,7 @@
 """More than two classes by machines for two: one against the rest, or one against one with votes.
 
-One against one has a machine for every pair (i, j), i < j, positive for class i; each gives one vote, and
-the class with the most votes wins, of several the first or, if ties are to be broken, the one with the largest sum of
+One against one has a machine for every pair (i, j), i < j, positive for class i; each machine gives one vote, and the
+class with the most votes wins.  A tie goes to the first class or, if ties are broken, to the largest sum of
 decision values.  One against the rest has a machine for each class; the largest decision value wins.
 """
 
@@ -17,9 +17,9 @@ Scheme = Literal["ovo", "ovr"]
 
 
 def two_class_problems(codes: np.ndarray, classes: int, scheme: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The rows of every two-class problem and their signs, +1 and -1; with two classes there is one, +1 for the second.
+    """Yield (rows, signs) of every two-class problem; for two classes it is one, with sign +1 for the second class.
 
-    `codes` are the classes of all samples, from 0.
+    `codes` are the class numbers of all samples, from 0.
     """
     if classes == 2:
         yield np.arange(codes.size), np.where(codes == 1, 1.0, -1.0)
@@ -33,14 +33,14 @@ def two_class_problems(codes: np.ndarray, classes: int, scheme: str) -> Iterator
 
 
 def spread(values: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
-    """`values` at the places `at` of a vector that is zero elsewhere: of a machine's samples among all of them."""
+    """Return a vector of length `size` with `values` at the indices `at` and zeros elsewhere."""
     found = np.zeros(size, dtype=values.dtype)
     found[at] = values
     return found
 
 
 def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:
-    """The places of each fold; every class is dealt out in turn, fewer when a class has not so many samples."""
+    """Return the indices of each stratified fold, at most `folds` and at most as many as samples of any class."""
     folds = min(folds, int(np.bincount(codes).min()))
     if folds < 2:
         raise ValueError("cross-validation needs at least two samples of every class")
@@ -52,13 +52,13 @@ def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:
 
 
 def votes(decisions: np.ndarray, classes: int) -> np.ndarray:
-    """One column a class: its votes in its pairs, plus the sum of its decision values mapped into (-1/3, 1/3)."""
+    """Return, one column per class, its votes plus the sum of its decision values mapped into (-1/3, 1/3)."""
     sums = pair_sums(decisions, classes)
     return pair_sums(decisions >= 0.0, classes, ~(decisions >= 0.0)) + sums / (3.0 * (np.abs(sums) + 1.0))
 
 
 def pair_sums(for_first: np.ndarray, classes: int, for_second: np.ndarray | None = None) -> np.ndarray:
-    """One column a class: the sum over its pairs of what they give to the first, and (less that) to the second."""
+    """Return, one column per class k, `for_first` summed over pairs (k, j) plus `for_second` over pairs (i, k)."""
     for_second = -for_first if for_second is None else for_second
     sums = np.zeros((for_first.shape[0], classes))
     for k, (i, j) in enumerate(combinations(range(classes), 2)):
@@ -68,31 +68,31 @@ def pair_sums(for_first: np.ndarray, classes: int, for_second: np.ndarray | None
 
 
 def scores(decisions: np.ndarray, classes: int, scheme: str, shape: str = "ovr") -> np.ndarray:
-    """What `decision_function` gives: a vector for two classes, else one column a class (or, if asked, a pair)."""
+    """Return the decision function: a vector for two classes, else one column per class or, by `shape`, per pair."""
     if classes == 2:
         return decisions[:, 0]
     return votes(decisions, classes) if scheme == "ovo" and shape == "ovr" else decisions
 
 
 def winners(decisions: np.ndarray, classes: int, scheme: str, break_ties: bool = False) -> np.ndarray:
-    """The class of every sample, as its code, from the decision values of all machines, a column each."""
+    """Return the class code of every sample, given the decision values of all machines, one column each."""
     if classes > 2 and scheme == "ovo" and not break_ties:
         return pair_sums(decisions > 0.0, classes, ~(decisions > 0.0)).argmax(axis=1)
     return predicted(scores(decisions, classes, scheme))
 
 
 def class_scores(values: np.ndarray) -> np.ndarray:
-    """What `decision_function` gives of one column a class: of two classes the second's less the first's."""
+    """Return the decision function of `values`, one column per class: for two classes, the second minus the first."""
     return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
 
 def predicted(values: np.ndarray) -> np.ndarray:
-    """The code of the class of every sample by what `scores` gives: by the sign, or the column of the largest value."""
+    """Return the class code of every sample, given `scores`: by the sign, or the column of the largest value."""
     return (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
 
 
 def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The weight of every class: ones for None, the given ones, or for "balanced" samples / (classes * samples of it).
+    """Return the weight of every class: 1 for None, as given, or if "balanced" samples / (classes * class's samples).
 
     A sample of weight w counts as w samples.
     """
@@ -118,7 +118,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, wei
 
 
 def check_classes_left(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
-    """Refuse weights that leave no sample of a class."""
+    """Raise ValueError if the weights leave no sample of a class."""
     gone = np.bincount(codes, weights, classes.size) == 0.0
     if gone.any():
         raise ValueError(f"sample_weight is zero for every sample of the classes {classes[gone].tolist()}")

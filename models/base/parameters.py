@@ -46,7 +46,7 @@ RANGES: dict[str, dict[str, Any]] = {
 
 
 class Field(NamedTuple):
-    """A parameter, with its type as the docstring writes it, and what refuses the values that the type excludes."""
+    """Parameter, its type as docstrings write it, and a function that raises on values that the type excludes."""
 
     parameter: inspect.Parameter
     kind: str
@@ -54,7 +54,7 @@ class Field(NamedTuple):
 
 
 def fitted(*, init: Literal[False] = False) -> Any:
-    """Declare what `fit` sets, with its type for type checkers: no parameter, and no attribute before `fit`."""
+    """Declare an attribute that `fit` sets, with its type; it is no parameter and does not exist before `fit`."""
     return FITTED
 
 
@@ -86,7 +86,7 @@ def parameter_names(cls: type) -> list[str]:
 
 
 def instead(who: type, name: str) -> str:
-    """Return the end of a message on an unknown parameter: what serves in its place."""
+    """Return the end of the error message on an unknown parameter: an alternative or a similar name."""
     if name == "probability" and not hasattr(who, "predict_proba"):
         return f"; for predict_proba use sklearn.calibration.CalibratedClassifierCV({who.__name__}(...))"
     known = parameter_names(who)
@@ -126,11 +126,11 @@ if TYPE_CHECKING:
     def parameters(cls: Class) -> Class:
         """Decorate an estimator, or a group of parameters that estimators share.
 
-        Each annotated name of the class body is a parameter, as in a dataclass: those before ``_: KW_ONLY`` may be
-        given by position, the value is the default, and those of decorated base classes are inherited.  An annotation
-        of `RANGES`, or a Literal of words, is what `Estimator._check_fields` asks of the value.  `fitted()` declares
-        what is none.  `__init__` is made of them, and the docstring completed: its sections "Parameters" and
-        "Attributes" take what they do not tell from those of the base classes, and the types and defaults from here.
+        Each annotated name of the class body is a parameter, as in a dataclass: names before ``_: KW_ONLY`` may be
+        given by position, the value is the default, and parameters of decorated base classes are inherited.
+        `Estimator._check_fields` checks the value against an annotation of `RANGES` or a Literal of words.  `fitted()`
+        declares an attribute.  The decorator makes `__init__` and completes the docstring: the sections "Parameters"
+        and "Attributes" get missing items from the base classes, types and defaults from the annotations.
         """
         return cls
 
@@ -140,7 +140,7 @@ else:
 
 @functools.cache
 def fields_of(cls: type) -> dict[str, Field]:
-    """The parameters of a class and its bases in the order of `__init__`: the class's own before inherited ones."""
+    """Return the parameters in the order of `__init__`: by position, bases first; then by keyword, own ones first."""
     nearest: dict[str, Field] = {}
     for base in cls.__mro__:
         for name, field in vars(base).get("_fields", {}).items():
@@ -158,7 +158,7 @@ def fields_of(cls: type) -> dict[str, Field]:
 
 
 class Item(NamedTuple):
-    """An item of a section: its names, the type that follows them, and the indented lines."""
+    """Item of a section: its names, the type that follows them, and the indented lines."""
 
     names: list[str]
     kind: str
@@ -176,7 +176,7 @@ def sections(doc: str) -> tuple[str, dict[str, str]]:
 
 
 def complete_method(method: Any, told: str) -> None:
-    """Complete a docstring by the items of the text `told` that are arguments of the method, and what it raises."""
+    """Add to a method's docstring the items of `told` that are its arguments, and the section "Raises"."""
     summary, own = sections(method.__doc__)
     items = _gather([own.pop("Parameters", ""), told])
     parameters = _listed(items, inspect.signature(method).parameters)
@@ -185,7 +185,7 @@ def complete_method(method: Any, told: str) -> None:
 
 
 def _completed(cls: type, found: dict[str, Field]) -> str:
-    """Return the docstring with an item for each parameter, and each attribute that the class or a base tells of."""
+    """Return the docstring with an item for each parameter, and each attribute that the class or a base documents."""
     summary, own = sections(vars(cls)["_told"])
     bases = [sections(vars(base).get("_told", base.__doc__) or "")[1] for base in cls.__mro__[1:-1]]
     parameters, attributes = (
@@ -203,7 +203,7 @@ def _completed(cls: type, found: dict[str, Field]) -> str:
 
 
 def _gather(bodies: Iterable[str]) -> dict[str, Item]:
-    """Return the items by each of their names; the first body that tells of a name holds."""
+    """Return the items of all bodies by name; of a name in several bodies, the first item."""
     gathered: dict[str, Item] = {}
     for body in bodies:
         for header, text in ITEM.findall(body):
@@ -214,25 +214,25 @@ def _gather(bodies: Iterable[str]) -> dict[str, Item]:
 
 
 def _listed(items: dict[str, Item], names: Iterable[str]) -> str:
-    """Return the items of these names, each once."""
+    """Return the text of the items of these names, each item once."""
     return "".join(map(str, {id(items[name].names): items[name] for name in names if name in items}.values()))
 
 
 def _joined(summary: str, bodies: dict[str, str]) -> str:
-    """Return a docstring of its summary and those of its sections that are not empty."""
+    """Return a docstring of `summary` and the sections whose bodies are not empty."""
     parts = [f"{title}\n{'-' * len(title)}\n{body.rstrip()}" for title, body in bodies.items() if body]
     return "\n\n".join([summary, *parts]) + "\n"
 
 
 def _words_of(annotation: str, cls: type) -> tuple[str, ...]:
-    """Return the words of a Literal, or of a name that stands for one."""
+    """Return the words of a Literal, or of a name that stands for one; otherwise an empty tuple."""
     if annotation.startswith("Literal["):
         return tuple(re.findall(r"[\"']([^\"']*)[\"']", annotation))
     return () if annotation in TYPES else get_args(vars(sys.modules[cls.__module__]).get(annotation))
 
 
 def _check_of(name: str, text: str, words: tuple[str, ...], is_optional: bool) -> Callable[[Any], Any] | None:
-    """Return what refuses a number out of range or another word, None for a type that says nothing of values."""
+    """Return a function that raises on a value outside the range or the words of a type; None if it has none."""
     asked = RANGES.get(text)
     if words:
         return lambda value: check_choice(name, value, words)
@@ -242,7 +242,7 @@ def _check_of(name: str, text: str, words: tuple[str, ...], is_optional: bool) -
 
 
 def _with_default(kind: str, fields: list[Field]) -> str:
-    """Return the type of an item, or those of its fields where it has none, with the defaults if they are missing."""
+    """Return the type of an item, if empty the types of its fields, with their defaults unless it has them."""
     defaults = [field.parameter.default for field in fields]
     kind = kind or ", ".join(dict.fromkeys(field.kind for field in fields if field.kind))
     if "default" in kind or "optional" in kind or inspect.Parameter.empty in defaults:

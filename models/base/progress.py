@@ -1,8 +1,8 @@
-"""Fits that iterate: what `verbose` prints, and the loop of expectation maximization.
+"""Progress of iterative fits as `verbose` prints it, and the loop of expectation maximization.
 
-`verbose` prints a line an iteration, in a notebook one table that changes in place.  The columns are the iteration (0
-is the start), the objective or log-likelihood, by how much it changed, and the seconds since the fit's iterations
-began.  A line below says whether they converged.
+`verbose` prints one line per iteration, in a notebook one table that changes in place.  The columns are the iteration
+(0 is the start), the objective or log-likelihood, its change, and the seconds since the iterations began.  A last line
+says whether they converged.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ PAUSE = 0.1  # seconds between two pictures of it
 
 
 class History(list[float]):
-    """The objective after each iteration, from the start on; every value is printed as it is appended, but at level 0.
+    """Objective after each iteration, including the start; every value is printed when appended unless level is 0.
 
-    `title` says whose iterations they are, `objective` what the values are, `first` the iteration of the first one.
+    `title` names the fit, `objective` the values; `first` is the number of the first iteration.
     """
 
     def __init__(self, title: str = "", objective: str = "", level: int = 0, first: int = 0) -> None:
@@ -32,7 +32,7 @@ class History(list[float]):
         self.sheet: notebook.Sheet | None = None
 
     def append(self, value: float) -> None:
-        """Keep the value, and print the iteration."""
+        """Append `value`, and print the iteration."""
         super().append(value)
         if not self.level:
             return
@@ -44,7 +44,7 @@ class History(list[float]):
         self.sheet.add(text)
 
     def end(self, converged: bool) -> None:
-        """Say how it ended, once something was printed."""
+        """Print whether the iterations converged, if anything was printed."""
         if self.sheet is None:
             return
         number = len(self) - 1 + self.first
@@ -60,11 +60,11 @@ def ascend(
     max_iter: int,
     unit: float | None = None,
 ) -> bool:
-    """Expectation maximization; returns whether it converged.
+    """Run expectation maximization; return True if it converged.
 
-    `expect` returns the expected statistics at the present parameters, and the objective there; it gets the statistics
-    of the step before, None at first, from which a variational method can go on.  `maximize` sets the parameters from
-    them.  EM ends when the objective rises by at most `tol` times `unit` (1 + its size without one), or after
+    `expect` returns the expected statistics and the objective at the current parameters; its argument is the statistics
+    of the last step, at first None, from which a variational method can start.  `maximize` sets the parameters from the
+    statistics.  EM ends when the objective rises by at most `tol` times `unit` (if None, 1 + |objective|), or after
     `max_iter` M steps.
 
     Examples

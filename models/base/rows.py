@@ -1,4 +1,4 @@
-"""Samples as compiled code reads them, row by row, and random orders of them."""
+"""Rows of samples in the form that compiled code reads, and random orders of samples."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from socp.linalg.vectors import dot_within
 
 
 class Rows(Structure):
-    """A matrix by rows, dense (then `indices` is empty) or CSR, with one more feature that is `bias` in every row."""
+    """Matrix by rows, dense (`indices` is empty) or CSR, with one more feature that is `bias` in every row."""
 
     indptr, indices, values = integers(), integers(), floats()
     bias = number()
 
 
 def rows_of(X: Any, bias: float) -> Rows:
-    """The rows of a matrix, dense or CSR."""
+    """Return the rows of X, dense or CSR, with the last feature `bias`."""
     rows = Rows()
     rows.bias = float(bias)
     if sp.issparse(X):
@@ -34,7 +34,7 @@ def rows_of(X: Any, bias: float) -> Rows:
 
 @leaf
 def row_times(rows: Rows, i: int, w: Floats) -> float:
-    """x_i'w, with the last feature."""
+    """Return x_i'w, including the last feature."""
     indices, values, start, stop = rows.indices, rows.values, rows.indptr[i], rows.indptr[i + 1]
     a, b = rows.bias * w[w.size - 1], 0.0
     if indices.size == 0:
@@ -52,7 +52,7 @@ def row_times(rows: Rows, i: int, w: Floats) -> float:
 
 @leaf
 def add_row(rows: Rows, i: int, step: float, w: Floats) -> None:
-    """w := w + step x_i."""
+    """Add step x_i to w in place, including the last feature."""
     indices, values, start, stop = rows.indices, rows.values, rows.indptr[i], rows.indptr[i + 1]
     w[w.size - 1] += step * rows.bias
     if indices.size == 0:
@@ -65,7 +65,7 @@ def add_row(rows: Rows, i: int, step: float, w: Floats) -> None:
 
 @leaf
 def draw(order: Ints, place: int, end: int, random: int) -> int:
-    """Exchange order[place] for one of order[place:end], at random; returns the next state of the random numbers."""
+    """Exchange order[place] with a random entry of order[place:end]; return the next random state."""
     random = (random * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
     other = place + (random >> 32) % (end - place)
     order[place], order[other] = order[other], order[place]

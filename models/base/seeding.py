@@ -1,4 +1,4 @@
-"""Starting points far from each other, for models whose learning finds only a local optimum."""
+"""Starting points far from each other, for models whose training finds only a local optimum."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .validation import as_dense
 
 
 def spread_rows(x: Any, number: int, rng: np.random.Generator, sample_weight: np.ndarray | None = None) -> np.ndarray:
-    """Indices of rows of x, each drawn with its squared distance to the nearest one before as a factor of its weight.
+    """Return indices of rows of x, drawn by weight times squared distance to the nearest row drawn before.
 
-    That is k-means++ (Arthur and Vassilvitskii 2007).  Where all rows are taken, any may come again.
+    This is k-means++ (Arthur and Vassilvitskii 2007).  Once all distances are zero, rows may be drawn again.
     """
     squares = np.asarray((x * x).sum(axis=1)).ravel()
     plain = np.ones(squares.size) if sample_weight is None else sample_weight
@@ -30,7 +30,7 @@ def spread_rows(x: Any, number: int, rng: np.random.Generator, sample_weight: np
 
 
 def cluster_means(x: np.ndarray, number: int, rng: np.random.Generator, rounds: int = 10) -> np.ndarray:
-    """Means of clusters after some rounds of k-means from spread rows."""
+    """Return the means of clusters after `rounds` rounds of k-means from spread rows."""
     means = x[spread_rows(x, number, rng)]
     for _ in range(rounds):
         owner = ((means**2).sum(axis=1) - 2.0 * x @ means.T).argmin(axis=1)

@@ -1,4 +1,4 @@
-"""What every estimator that has `transform` shares: names of its features, and tables of pandas or polars."""
+"""Base of estimators with `transform`: names of output features, and tables of pandas or polars."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ CONTAINERS = ("default", "pandas", "polars")
 
 
 class Transformer(Estimator):
-    """An estimator of features: a subclass passes what its `transform` computes through `_in_container`.
+    """Base of transformers: the `transform` of a subclass passes its result through `_in_container`.
 
-    A classifier that has `transform`, too, names this class after `Classifier`.
+    A classifier that has `transform`, too, has this class after `Classifier` among its bases.
     """
 
     _kind: ClassVar[Kind] = "transformer"
@@ -26,23 +26,23 @@ class Transformer(Estimator):
 
     @property
     def _n_features_out(self) -> int:
-        """How many features `transform` gives."""
+        """Number of features that `transform` returns."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
         raise NotImplementedError
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """`fit`, then `transform` of the same X."""
+        """Fit to X and y, and return ``transform(X)``."""
         return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the features that `transform` gives: the estimator's own, in small letters, and a number.
+        """Return the names of the features of `transform`: the class name in lower case and a number.
 
         Parameters
         ----------
         input_features : array_like of str, optional
-            Not used, but there must be one for each feature that `fit` saw.
+            Not used, but there must be one name for each feature that `fit` saw.
         """
         self._check_fitted()
         features = getattr(self, "n_features_in_", None)
@@ -54,13 +54,13 @@ class Transformer(Estimator):
         return np.array([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
 
     def set_output(self: Self, *, transform: str | None = None) -> Self:
-        """Choose what `transform` and `fit_transform` return.
+        """Choose the container of features that `transform` and `fit_transform` return.
 
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            An array, or a table with the names of `get_feature_names_out`; None changes nothing.  Where nothing was
-            chosen, scikit-learn's own setting holds, if that is loaded.
+            An array, or a table with the names of `get_feature_names_out`; None changes nothing.  Without a choice,
+            scikit-learn's own setting holds, if that is loaded.
         """
         if transform is not None:
             check_choice("transform", transform, CONTAINERS)
@@ -68,7 +68,7 @@ class Transformer(Estimator):
         return self
 
     def _in_container(self, table: np.ndarray, X: Any) -> Any:
-        """The features of X in the container that was asked for."""
+        """Return `table`, the features of X, in the container chosen by `set_output`."""
         container = getattr(self, "_sklearn_output_config", {}).get("transform")
         if container is None:
             sklearn = sys.modules.get("sklearn")

@@ -1,4 +1,4 @@
-"""Samples, labels, weights and parameters, checked before any work.
+"""Checks of samples, labels, weights and parameters, made before any work.
 
 The messages name the argument, and use scikit-learn's words where its users look for them.
 """
@@ -21,12 +21,12 @@ ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 
 
 def as_dense(A: Any) -> Any:
-    """A as a dense array, where it is sparse."""
+    """Return A as a dense array if it is sparse, otherwise A itself."""
     return A.toarray() if sp.issparse(A) else A
 
 
 def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest: int = 1) -> Any:
-    """X as a C-contiguous float64 array, or as canonical CSR when it is sparse and `sparse` allows it.
+    """Return X as a C-contiguous float64 array, or as canonical CSR if it is sparse and `sparse` allows it.
 
     NaN (a missing value) is taken if `nan`; `fewest` is the least number of samples; messages name the estimator `who`.
     """
@@ -63,9 +63,9 @@ def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest:
 
 
 def as_labels(y: Any, samples: int, who: str, fewest: int = 2, warns: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted distinct labels, and of every sample the index of its label among them.
+    """Return the sorted distinct labels, and the index of every sample's label among them.
 
-    Of y with shape (samples, 1) its column is taken, with a warning if `warns`.
+    A y of shape (samples, 1) is flattened, with a warning if `warns`.
     """
     y = _as_column(y, who, warns)
     if y.dtype.kind == "O" and y.size and not isinstance(y.flat[0], str):
@@ -90,7 +90,7 @@ def as_labels(y: Any, samples: int, who: str, fewest: int = 2, warns: bool = Tru
 
 
 def as_targets(y: Any, samples: int, who: str, warns: bool = True) -> np.ndarray:
-    """Return y as a float64 vector of finite real targets; a column as in `as_labels`."""
+    """Return y as a float64 vector of finite real targets; a column is flattened as in `as_labels`."""
     y = _as_float(_as_column(y, who, warns), "y")
     check_same_length("y", y, samples)
     if not np.isfinite(y).all():
@@ -99,7 +99,7 @@ def as_targets(y: Any, samples: int, who: str, warns: bool = True) -> np.ndarray
 
 
 def as_weights(sample_weight: Any, samples: int) -> np.ndarray:
-    """The samples' weights: all ones for None, else finite, nonnegative and not all zero."""
+    """Return the sample weights, ones for None; raise ValueError unless finite, nonnegative and not all zero."""
     if sample_weight is None:
         return np.ones(samples)
     weights = _as_float(sample_weight, "sample_weight")
@@ -117,7 +117,7 @@ def as_weights(sample_weight: Any, samples: int) -> np.ndarray:
 
 
 def check_same_length(name: str, values: np.ndarray, samples: int) -> None:
-    """Refuse an argument that has not one entry for every sample."""
+    """Raise ValueError unless `values` has one entry for every sample."""
     if values.shape[0] != samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {samples}, {name} has {values.shape[0]}"
@@ -127,7 +127,7 @@ def check_same_length(name: str, values: np.ndarray, samples: int) -> None:
 def check_number(
     name: str, value: Any, low: float = -math.inf, high: float = math.inf, open_low: bool = False, whole: bool = False
 ) -> Any:
-    """A parameter that must be a number in [low, high] (above `low` when `open_low`), a whole one when `whole`."""
+    """Return `value`; raise ValueError unless it is in [low, high] (above low if `open_low`) and whole if `whole`."""
     good = isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
     if good and whole:
         good = value == math.inf or value == int(value)
@@ -140,14 +140,14 @@ def check_number(
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """A parameter that must be one of some words."""
+    """Return `value`; raise ValueError unless it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, but {value!r} came")
     return value
 
 
 def feature_names(X: Any) -> np.ndarray | None:
-    """The columns' names of a table when all of them are strings; otherwise None."""
+    """Return the column names of a table if all of them are strings, otherwise None; raise TypeError if some are."""
     columns = getattr(X, "columns", None)
     if columns is None:
         return None
@@ -159,12 +159,12 @@ def feature_names(X: Any) -> np.ndarray | None:
 
 
 def of_sklearn(name: str, otherwise: Any) -> Any:
-    """The exception or warning of scikit-learn when that is loaded, for its users catch it, or filter by it."""
+    """Return the exception or warning `name` of scikit-learn, for its users to catch, or `otherwise` if not loaded."""
     return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, and name the line that called the package."""
+    """Warn, with the line that called the package as the location."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("models."):
         frame, level = frame.f_back, level + 1
@@ -172,7 +172,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _as_column(y: Any, who: str, warns: bool) -> np.ndarray:
-    """Return y as a vector; of a matrix with one column, that column, with a warning if `warns`."""
+    """Return y as a vector; a matrix of one column is flattened, with a warning if `warns`."""
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None.")
     if sp.issparse(y):
@@ -212,7 +212,7 @@ def _check_real(array: Any, name: str) -> None:
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """The random numbers of a seed: None, a whole number, a Generator, or a RandomState, which gives the seed."""
+    """Return the generator of a seed: None, a whole number, a Generator, or a RandomState, which draws a seed."""
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
     try:

@@ -1,1 +1,1 @@
-"""The bilevel classifier under what is known of the classes: its prior, its programs, its bounds."""
+"""The bilevel classifier with prior knowledge of the classes: its prior, its programs, its bounds."""

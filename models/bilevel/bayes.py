@@ -31,9 +31,9 @@ FARTHEST = 1e8  # |tau - 1/2| up to which they are
 
 
 class BayesHyperplane(NamedTuple):
-    """A hyperplane of least error: w, b, and the probability of the wrong side.
+    """Hyperplane of least error: w, b, and the probability of the wrong side.
 
-    `tau` is its place on the curve, NaN where w is zero, for the answer is then always the likelier class; `roots` are
+    `tau` is its parameter on the curve, NaN if w is zero: the answer is then always the likelier class.  `roots` holds
     tau and error of all stationary points that were found.
     """
 
@@ -52,7 +52,7 @@ def bayes_hyperplane(
     Parameters
     ----------
     prior : GenerativePrior
-        Of which Sigma is used, and t where no means are given.  Sigma_1 + Sigma_2 must be positive definite.
+        Prior whose Sigma is used, and t if `means` is None.  Sigma_1 + Sigma_2 must be positive definite.
     means : array_like, shape (2, n), optional
         mu_1 and mu_2.
     weights : pair of float, default (0.5, 0.5)
@@ -93,7 +93,7 @@ def bayes_hyperplane(
 def bilevel_objective(
     X: Any, y: Any, prior: GenerativePrior, means: Any, weights: Any = (0.5, 0.5), g: str | Elliptical = "gaussian"
 ) -> float:
-    """Return (4.1) at some means: |w| of the hyperplane of (4.4), scaled to y_i (w'x_i + b) >= 1, or infinity.
+    """Return (4.1) at `means`: |w| of the hyperplane of (4.4), scaled to y_i (w'x_i + b) >= 1; inf if that fails.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def bilevel_objective(
 
 
 class _Curve:
-    """w(tau), in coordinates where Sigma_1 + Sigma_2 is the identity and Sigma_1 - Sigma_2 the diagonal of e."""
+    """Curve w(tau) in coordinates where Sigma_1 + Sigma_2 is the identity and Sigma_1 - Sigma_2 the diagonal of e."""
 
     def __init__(self, prior: GenerativePrior, d: np.ndarray, share: np.ndarray, kind: Elliptical) -> None:
         self.share, self.kind = share, kind
@@ -121,7 +121,7 @@ class _Curve:
         self.c = self.V.T @ d
 
     def at(self, tau: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return w(tau), and sigma_1 and sigma_2."""
+        """Return w(tau) and the array (sigma_1, sigma_2)."""
         a = self.c / (0.5 + (tau - 0.5) * self.e)
         squares = np.array([0.5 * a**2 @ (1.0 + self.e), 0.5 * a**2 @ (1.0 - self.e)])
         return self.V @ a, np.sqrt(np.maximum(squares, 0.0))
@@ -131,7 +131,7 @@ class _Curve:
         return float(self.share @ [self.kind.tail(length) for length in lengths])
 
     def slope(self, tau: float) -> float:
-        """Return the logarithm of the left side of the condition over the right one."""
+        """Return log(pi_1 density(tau sigma_1) / sigma_1) - log(pi_2 density((1 - tau) sigma_2) / sigma_2)."""
         sigmas = self.at(tau)[1]
         if sigmas.min() <= 0.0:
             return math.nan

@@ -58,7 +58,7 @@ class Round:
 
 @dataclass(frozen=True)
 class _Run:
-    """The alternation from one start: its answer, its rounds, and its last step 1."""
+    """Result of the alternation from one start: its answer, its rounds, and its last step 1."""
 
     point: Point
     trace: list[Round]
@@ -70,9 +70,9 @@ class _Run:
 
 @parameters
 class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedParameters):
-    r"""A linear classifier of wide margin that also parts two generative classes whose means are uncertain.
+    r"""Linear classifier with a wide margin that also separates two generative classes with uncertain means.
 
-    With x | class i ~ E(mu_i, Sigma_i) and mu_i ~ E(t_i, Omega_i), class 1 that of the smaller label (y = -1):
+    With x | class i ~ E(mu_i, Sigma_i) and mu_i ~ E(t_i, Omega_i), class 1 having the smaller label (y = -1):
 
     .. math::
         \min_{\mu, w, b, \xi, \zeta, \nu} \; & \|w\| + C_1 \sum_i \xi_i + C_2 (\zeta_1 + \zeta_2)
@@ -88,40 +88,40 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     fixed, step 2 moves the means as far from the hyperplane as (4.19) allows, and the objective never increases
     (Theorem 4.1).  In the paper the radii phi + nu are given in both.  Here step 2 chooses nu at least cost, and with a
     finite C_3 step 1 chooses it, too: the means go on in their directions, a product of nu and w whose convex part is
-    linearized (`models.programs.bilevel`), so that the answer is stationary in nu as well.  Where Omega has a zero
+    linearized (`models.bilevel.radii`), so that the answer is stationary in nu as well.  Where Omega has a zero
     variance, mu = t.
 
     Parameters
     ----------
     prior : GenerativePrior, optional
-        t_i, Omega_i and Sigma_i. Without one, `GenerativePrior.from_samples` of the training data: then the same
-        data speak twice, and the classifier lies between a support vector machine and the linear discriminant.
+        t_i, Omega_i and Sigma_i. By default `GenerativePrior.from_samples` of the training data, which are then used
+        twice, and the classifier lies between a support vector machine and the linear discriminant.
         A prior is in the units of X: Sigma = I says that every feature varies by 1 within a class.
     beta : float or pair of float, optional
-        How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.  A pair, the class of
-        the smaller label first, where the classes' errors weigh differently.  By default 0.9 of
-        `GenerativePrior.largest_beta` of the prior, but 0.2 without one and where that is zero or infinite; a small
-        beta leaves the prior without effect.  `models.bilevel.elliptical` gives beta and phi from probabilities.
+        Number of standard deviations between the means and the hyperplane; zero only with C2 = inf.  A pair, the class
+        of the smaller label first, weighs the classes' errors differently.  By default 0.9 times
+        `GenerativePrior.largest_beta` of `prior`, but 0.2 without a prior and if that is zero or infinite; a small
+        beta leaves the prior without effect.  `models.bilevel.elliptical` computes beta and phi from probabilities.
     phi
-        How far the means may be from t, in units of Omega^(1/2).
+        Largest distance of the means from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 3.0, inf
         Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
     kernel : Kernel, callable or {"rbf", "poly"}, optional
         Then w is in the features of the kernel, with a `models.bilevel.kernel.KernelPrior`; `coef_`, `means_` and
         `prior_` are in an orthonormal basis of the span of the samples' features and t.
     max_iter
-        At most so many rounds.
+        Maximum number of rounds.
     tol
-        The alternation ends when step 2 moves the means by less, relatively, or step 1 would not notice.
+        The alternation ends if step 2 moves the means by less, relatively, or their new values cannot change step 1.
     solver_tol
         Tolerance of the cone programs.
     verbose
-        1 prints a line a round, 2 also the iterations of its cone programs.
+        1 prints a line for each round, 2 also the iterations of its cone programs.
     n_init
-        So many starts of the alternation, the first from the means t, the others from means at the distance phi from t
-        that are farthest from a hyperplane of random direction.  The best answer is kept.
+        Number of starts of the alternation: the first from the means t, the others from means at the distance phi from
+        t that are farthest from a hyperplane of random direction.  The best answer is kept.
     random_state : None, int or generator
-        Of the directions.
+        Seed of the directions.
 
     Attributes
     ----------
@@ -132,19 +132,19 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     xi_, zeta_, nu_ : ndarray, shape (n_samples,), (2,), (2,)
         Slacks of the samples, of the prior's constraints and of the means' distance.
     objective_ : float
-        (4.17).
+        The value of (4.17).
     objectives_ : ndarray, shape (n_init,)
-        (4.17) from every start, NaN where step 1 was infeasible there.
+        The value of (4.17) from every start, NaN if step 1 was infeasible there.
     trace_ : list of Round
-        Of the best start.
+        The rounds of the best start.
     n_iter_ : int
-        Its rounds.
+        Number of rounds of the best start.
     prior_, beta_ : GenerativePrior and float or pair of float
-        Those that the fit used.
+        The prior and beta that `fit` used.
     gamma_ : ndarray, shape (2,)
-        Multipliers of (4.20) and (4.21).  Where one is zero, its class of the prior does not bind.
+        Multipliers of (4.20) and (4.21).  If one is zero, the prior of its class does not bind.
     binding_ : str
-        A sentence that says whether the prior binds, and if not what would make it.
+        A sentence that says whether the prior binds, and if not, how to make it bind.
     program_, solution_ : socp.ConeProgram and socp.Solution
         The last step 1 of the best start, in the coordinates of `models.bilevel.span`.
 
@@ -196,39 +196,39 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """w'x + b, positive on the side of the second class."""
+        """Return w'x + b of every sample, positive on the side of the second class."""
         return self._decide(self._matrix_to_predict(X))
 
     def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
-        """Theorem 4.2 at the answer: multipliers, and by how much they miss the conditions of a stationary point.
+        """Return the multipliers of Theorem 4.2 at the answer, and the residuals of its stationarity conditions.
 
         Parameters
         ----------
         X, y, sample_weight
-            Those of `fit`.
+            The arguments of `fit`.
         """
         samples = self._samples_again(X, y, sample_weight)
         w, b = self.coef_[0], float(self.intercept_[0])
         return certify(samples, self.prior_, self._constants(self.beta_), w, b, self.means_, self.nu_)
 
     def error_bound(self, X: Any, y: Any, delta: float = 0.05) -> Bound:
-        """Corollary 6.3 for this classifier: `bounds.prior_error` with the margin and the radius of the samples.
+        """Return the bound of Corollary 6.3: `bounds.prior_error` with the margin and the radius of the samples.
 
         The theorem needs a prior that was fixed before the samples were seen: t, Omega, Sigma, beta and phi.  It does
-        not hold for one that is made of them, as without `prior`.  Found out is whether any of the samples went into
-        `GenerativePrior.from_samples`, and whether t are their means; not what else they were used for.
+        not hold for a prior made of the samples, as without `prior`.  The bound fails if a sample went into
+        `GenerativePrior.from_samples`, or if t are the samples' means; other uses of the samples are not detected.
 
         Parameters
         ----------
         X, y
-            Those of `fit`.
+            The arguments of `fit`.
         delta : float, default 0.05
             The probability with which the bound may fail.
 
         Returns
         -------
         Bound
-            gamma and R in its details.  Its `failing` says what the theorem asks and does not find.
+            Its `details` hold gamma and R; its `failing` lists the assumptions of the theorem that do not hold.
         """
         samples, constants = self._samples_again(X, y, None), self._constants(self.beta_)
         w, b = self.coef_[0], float(self.intercept_[0])
@@ -236,7 +236,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         return fitted_error(samples, self.prior_, constants, point, delta, self._matrix_to_predict(X))
 
     def _samples_again(self, X: Any, y: Any, sample_weight: Any) -> Samples:
-        """The samples of `fit` once more."""
+        """Return the samples of `fit`, rebuilt from its arguments; raise ProgramError if the labels differ."""
         X = self._matrix_to_predict(X)
         classes, codes = as_labels(y, X.shape[0], type(self).__name__)
         if classes.tolist() != self.classes_.tolist():
@@ -284,7 +284,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         return self.prior
 
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
-        """The best answer of all starts, of which the attributes tell."""
+        """Return the best answer of all starts, and set the attributes that describe it."""
         settings = {**self._limits(), "tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
         coordinates = choose_coordinates(samples.X, self.prior_, 4 if math.isfinite(constants.C3) else 2)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
@@ -295,7 +295,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if run is None:
                 continue
             if step.free and (run.point.zeta[run.point.nu == 0.0] > NO_SLACK).any():
-                # zeta and nu are two ways to the same end, and from here the other one may be the better
+                # zeta and nu can replace each other, and from here the other one may be better
                 w, b, hard = run.point.w, run.point.b, replace(constants, C2=math.inf)
                 mu, nu = farthest_means(self.prior_, hard, w, b, np.full(2, math.inf))
                 other = self._alternate_from(mu, Directions.of(self.prior_, w, nu), step, samples, constants, True)
@@ -317,7 +317,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         return best.point
 
     def _starts(self, coordinates: Features | Span, constants: Constants) -> Iterator[np.ndarray]:
-        """Means to start from: t, and then those that are farthest from hyperplanes of random directions."""
+        """Yield the means to start from: t, then means that are farthest from hyperplanes of random directions."""
         yield self.prior_.t
         rng = as_generator(self.random_state)
         for _ in range(1, int(self.n_init)):
@@ -328,7 +328,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         self, mu: np.ndarray, move: Directions | None, step: HyperplaneStep, samples: Samples, constants: Constants,
         may_fail: bool,
     ) -> _Run | None:  # fmt: skip
-        """The alternation from some means; None where it `may_fail` and step 1 is infeasible at these."""
+        """Alternate from the means `mu`; return None if `may_fail` and step 1 is infeasible there."""
         prior, nu = self.prior_, np.zeros(2)
         trace: list[Round] = []
         best: Point | None = None
@@ -354,7 +354,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if best is not None and move is not None and not point.objective < best.objective:
                 kappa = step.multipliers(solution) * move.reach
                 settled = radii_missed(constants, kappa, best.nu) <= MISSED * constants.C3
-                break  # the same hyperplane again, to the engine's tolerance
+                break  # the hyperplane is unchanged up to the engine's tolerance
             way = np.linalg.norm(moved - mu, axis=1)
             if step.free:  # where the cone of gain_i is tight moves with w, too
                 way += np.linalg.norm(w - best.w if best is not None else w)
@@ -364,7 +364,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             trace.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
             idle = step.multipliers(solution) * way <= self.solver_tol
             mu, move = moved, Directions.of(prior, w, nu)
-            # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
+            # if no multiplier holds the means, the answer of step 1 does not change (Lemma A.3)
             settled = change <= self.tol or bool(idle.all())
             if settled:
                 break
@@ -374,7 +374,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         return _Run(point, trace, rounds, settled, step.program, solution)
 
     def _sharpen(self, step: HyperplaneStep, samples: Samples, constants: Constants, best: Point) -> Point:
-        """The last hyperplane to more digits, where the engine finds them."""
+        """Return the last hyperplane to more digits if the engine finds them, else `best`."""
         found = step.sharpen(float(np.linalg.norm(best.w)))
         if found is None or found[2].status is not socp.Status.OPTIMAL:
             return best
@@ -385,7 +385,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         return point if close else best
 
     def _binding(self, constants: Constants) -> str:
-        """Set gamma_ to zero where it is so but for rounding, and say what that means."""
+        """Set `gamma_` to zero where it is zero up to rounding; return a sentence that says whether the prior binds."""
         pull = self.gamma_ * (1.0 + np.linalg.norm(self.means_, axis=1))
         self.gamma_ = np.where(pull > NO_PULL, self.gamma_, 0.0)
         if self.gamma_.any():
@@ -395,7 +395,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
 
 
 def _checked_beta(beta: Any) -> float | tuple[float, float]:
-    """beta of both classes, or a pair, one for each."""
+    """Return beta, checked, as a number for both classes or as a pair."""
     if isinstance(beta, (tuple, list, np.ndarray)):
         if len(beta) != 2:
             raise ProgramError(f"beta must be a number or a pair, one for each class, but {beta!r} came")

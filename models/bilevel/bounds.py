@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .steps import Point
 
 HALF = 1.0 / math.sqrt(2.0)
-NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
-SAME = 1e-9  # of their length, by which t differ from the samples' means if they are the same
+NO_BIAS = 1e-9  # a smaller b, relative to |w|, and a smaller zeta count as zero
+SAME = 1e-9  # t within this relative distance of the samples' means count as equal to them
 
 
 def prior_dimension(prior: Any, beta: float, phi: float, gamma: float, radius: float, means: Any = None) -> Bound:
-    r"""Theorem 6.2 of Epshteyn and DeJong: the fat-shattering dimension under a generative prior.
+    r"""Return the fat-shattering dimension under a generative prior, Theorem 6.2 of Epshteyn and DeJong.
 
     For the functions x -> w'x with ||w|| = 1, ||x|| <= R (there is no b), and for both classes, with the sides
     s_1 = -1 and s_2 = 1, s_i w'mu_i >= beta ||Sigma_i^(1/2) w|| and ||Omega_i^(-1/2) (mu_i - t_i)|| <= phi:
@@ -42,10 +42,10 @@ def prior_dimension(prior: Any, beta: float, phi: float, gamma: float, radius: f
     - mu_i is not given but free within phi, so ||mu_i|| is at most ||t_i|| + tau_i, which stands in its place unless
       `means` fixes it.
     - The assumption is tau_i <= ||t_i|| (appendix), not ||t_i|| >= ||mu_i|| (section 6); and alpha_i >= 1/sqrt(2) is
-      needed of that class only whose bound is used.
+      needed only for the class whose bound is used.
 
-    `gamma` is the margin for ||w|| = 1, `radius` is R, and `means`, shape (2, n), are those that are fixed, such as
-    ``means_``.  The details have alpha_i and tau_i.  Without the prior the bound is (R / gamma)^2.
+    `gamma` is the margin for ||w|| = 1, `radius` is R, and `means`, shape (2, n), fixes mu_i, for example to
+    ``means_``.  The details hold alpha_i and tau_i.  Without the prior the bound is (R / gamma)^2.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def prior_dimension(prior: Any, beta: float, phi: float, gamma: float, radius: f
         too_little = f"the prior binds too little to beat (R / gamma)^2 = {plain:g}"
         failing.append(f"alpha = {alpha:.3g} must be at least 1/sqrt(2): {too_little}")
     elif not any("no w" in text for text in failing):
-        failing.clear()  # the class whose alpha is used has what the proof needs of it
+        failing.clear()  # the class whose alpha is used satisfies the proof's assumptions
     dimension = plain * 4.0 * alpha**2 * (1.0 - alpha**2) if not failing else plain
     return Bound(math.inf if failing else dimension, dimension, tuple(failing), details)
 
@@ -94,10 +94,10 @@ def prior_error(
     delta: float,
     means: Any = None,
 ) -> Bound:
-    """Corollary 6.3 of Epshteyn and DeJong: `margin_error` with the dimension of `prior_dimension` at gamma / 16.
+    """Return the bound of Corollary 6.3 (Epshteyn and DeJong): `margin_error` with `prior_dimension` at gamma / 16.
 
-    The printed 265 R^2 / gamma^2 is 16^2 = 256.  Where the prior binds too little for Theorem 6.2, `failing` says so,
-    and `dimension` is that without the prior.
+    The printed 265 R^2 / gamma^2 is 16^2 = 256.  If the prior binds too little for Theorem 6.2, `failing` says so, and
+    `dimension` is the dimension without the prior.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def prior_error(
 def fitted_error(
     samples: Samples, prior: GenerativePrior, constants: Constants, point: Point, delta: float, X: Any
 ) -> Bound:
-    """`prior_error` of a fitted classifier, with its margin and the radius of its samples; X are those as they came."""
+    """Return `prior_error` for the margin of a fitted classifier and its samples' radius; X holds the given samples."""
     w, b = point.w, point.b
     length = float(np.linalg.norm(w))
     if length == 0.0:
@@ -137,7 +137,7 @@ def fitted_error(
 
 
 def _made_of(prior: GenerativePrior, samples: Samples, X: Any) -> list[str]:
-    """What says that the prior was made of the samples, where it was."""
+    """Return one sentence that says how the prior was made of the samples, or [] if it was not."""
     before = "the prior must be fixed before the samples are seen, but"
     shared = sum(digest in prior.samples for digest in digests(X)) if prior.samples else 0
     if shared:

@@ -10,8 +10,7 @@ s_i (w'mu_i + b) - beta |Sigma_i^(1/2) w| >= 0 and kappa_i of |Omega_i^(-1/2) (m
 (theorem A.4 prints lambda_(A.6) for the last one's multiplier, which is lambda'_(A.9) lambda_(A.6)).  With slacks
 alpha_i <= C_1 and gamma_i <= C_2 / beta, attained where a slack is positive.
 
-The theorem has no nu.  Where C_3 is finite, that no other nu_i is better asks for kappa_i <= C_3, with equality where
-nu_i > 0.
+The theorem has no nu.  If C_3 is finite, optimality in nu_i requires kappa_i <= C_3, with equality where nu_i > 0.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ ACTIVE = 1e-6  # a constraint that is nearer to its side, in units of the margin
 
 @dataclass(frozen=True)
 class Certificate:
-    """Multipliers of the bilevel classifier's answer, and by how much they miss the conditions."""
+    """Multipliers of the bilevel classifier's answer, and the residuals of the stationarity conditions."""
 
     alpha: np.ndarray  # shape (samples,): of the samples
     # gamma, kappa: shape (2,): of (4.8) and (4.9), and of (4.7)
     gamma: np.ndarray
     kappa: np.ndarray
-    stationarity: float  # length of w / |w| less what the multipliers make of it
+    stationarity: float  # norm of w / |w| minus its combination by the multipliers
     balance: float  # |sum alpha_i y_i + sum gamma_i s_i|
     means: float  # the greater length of gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i)
     infeasibility: float  # by how much the worst hard constraint is missed
@@ -58,13 +57,13 @@ def certify(
     samples: Samples, prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, mu: np.ndarray,
     nu: np.ndarray,
 ) -> Certificate:  # fmt: skip
-    """The certificate of a point: its multipliers are those within their bounds that miss the conditions least."""
+    """Return the certificate of a point; its multipliers, within their bounds, minimize the conditions' residuals."""
     if np.linalg.norm(w) <= NIL:
         raise ProgramError("w is zero, where the constraints (4.8) and (4.9) have no gradient: nothing is certified")
     y, s, reach = samples.y, np.array(SIDES), np.array([Omega.length(w) for Omega in prior.Omega])
     length, betas = float(np.linalg.norm(w)), constants.betas
-    grown = nu > ACTIVE  # C_3 = kappa_i is asked for as well; elsewhere kappa_i may not be above it
-    # the surplus of every constraint, and the gradients by (w, b) and those nu_i
+    grown = nu > ACTIVE  # here C_3 = kappa_i is required, elsewhere kappa_i <= C_3
+    # the surplus of every constraint, and the gradients in (w, b) and in grown nu_i
     margins = y * (samples.X @ w + b) - 1.0
     gradients, surplus = np.zeros((2, w.size + 3)), np.zeros(2)
     for i, Sigma in enumerate(prior.Sigma):
@@ -109,7 +108,7 @@ def certify(
 
 
 def radii_missed(constants: Constants, kappa: np.ndarray, nu: np.ndarray) -> float:
-    """By how much kappa_i is above C_3, or below where nu_i > 0; nothing where C_3 is infinite."""
+    """Return the largest of kappa_i - C_3 (its absolute value where nu_i > 0) and 0; 0 if C_3 is infinite."""
     if math.isinf(constants.C3):
         return 0.0
     slope = constants.C3 - kappa  # of the objective in nu_i
@@ -117,7 +116,7 @@ def radii_missed(constants: Constants, kappa: np.ndarray, nu: np.ndarray) -> flo
 
 
 def _bounded(A: np.ndarray, target: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The v in [low, high] with the least |A v - target|."""
+    """Return the v in [low, high] that minimizes |A v - target|."""
     found = low.copy()
     free = high > low
     if free.any():

@@ -25,7 +25,7 @@ class Covariance:
     n : int
         The order.
     name : str
-        What the matrix is called in messages.
+        The name of the matrix in messages.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Covariance:
         self.root: Any = self._root()
 
     def _root(self) -> Any:
-        """R with R'R = S: a number, a diagonal as a vector, or a matrix with n columns."""
+        """Return R with R'R = S: a number, a diagonal as a vector, or a matrix with n columns."""
         if self.kind != "full":
             return np.sqrt(self.value)
         S = self.value
@@ -72,26 +72,26 @@ class Covariance:
         return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
 
     def times(self, w: np.ndarray) -> np.ndarray:
-        """S w."""
+        """Return S w."""
         return self.value @ w if self.kind == "full" else self.value * w
 
     def length(self, w: np.ndarray) -> float:
-        """||S^(1/2) w||."""
+        """Return ||S^(1/2) w||."""
         return float(np.linalg.norm(self.root @ w if self.kind == "full" else self.root * w))
 
     def root_matrix(self) -> sp.csr_array:
-        """R with R'R = S as a sparse matrix."""
+        """Return R with R'R = S as a sparse matrix."""
         if self.kind == "full":
             return sp.csr_array(self.root)
         return sp.csr_array(sp.diags_array(np.broadcast_to(self.root, (self.n,))))
 
     def extreme_eigenvalues(self) -> tuple[float, float]:
-        """The least and the greatest eigenvalue."""
+        """Return the least eigenvalue, clipped at 0, and the greatest."""
         values = np.linalg.eigvalsh(self.value) if self.kind == "full" else np.atleast_1d(self.value)
         return max(float(values.min()), 0.0), float(values.max())
 
     def support(self) -> tuple[int, float]:
-        """The rank, and the logarithm of the product of the positive eigenvalues."""
+        """Return the rank, and the logarithm of the product of the positive eigenvalues."""
         if self.kind == "full":
             values = np.linalg.eigvalsh(self.value)
             values = values[values > SEMIDEFINITE * values[-1]]

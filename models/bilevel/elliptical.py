@@ -1,9 +1,9 @@
 """The constants beta and phi of the bilevel classifier from probabilities (Epshteyn and DeJong 2006, section 3).
 
 In all functions `g` is the name of a family or the family itself, see `family`.  Sigma and Omega are the scales of
-E(mu, Sigma, g); where they are covariances, alpha_g (`variance_factor`) times that, beta and phi are smaller by
-sqrt(alpha_g).  Where the classes ask for different phi, the smaller one serves.  Omega is ``prior.Omega[i]``, a
-diagonal or a matrix; where it has zero variances, densities are those on its support, of the dimension of its rank.
+E(mu, Sigma, g); for covariances, alpha_g (`variance_factor`) times the scales, beta and phi are smaller by the factor
+sqrt(alpha_g).  If the classes need different phi, the smaller one serves.  Omega is ``prior.Omega[i]``, a diagonal or
+a matrix; with zero variances, densities are on its support, whose dimension is its rank.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def family(g: str | Elliptical) -> Elliptical:
 
 
 def beta(g: str | Elliptical, eta: float) -> float:
-    r"""Return the beta with which Prob(w'x + b >= 0) <= eta is -(w'mu + b) >= beta ||Sigma^(1/2) w|| (Prop. 3.1).
+    r"""Return the beta for which Prob(w'x + b >= 0) <= eta means -(w'mu + b) >= beta ||Sigma^(1/2) w|| (Prop. 3.1).
 
     For x ~ E(mu, Sigma, g) the standardized (w'x - w'mu) / ||Sigma^(1/2) w|| is U ~ E(0, 1, g), so that
 
@@ -63,7 +63,7 @@ def beta(g: str | Elliptical, eta: float) -> float:
 
 
 def phi(g: str | Elliptical, delta: float, Omega: Any, log: bool = False) -> float:
-    r"""Return the phi with which density(mu) >= delta is ||Omega^(-1/2) (mu - t)|| <= phi (Prop. 3.2).
+    r"""Return the phi for which density(mu) >= delta means ||Omega^(-1/2) (mu - t)|| <= phi (Prop. 3.2).
 
     For mu ~ E(t, Omega, g) in n dimensions, with the density c |Omega|^(-1/2) g(||Omega^(-1/2) (mu - t)||^2),
 
@@ -104,7 +104,7 @@ def phi(g: str | Elliptical, delta: float, Omega: Any, log: bool = False) -> flo
 def radius(g: str | Elliptical, probability: float, Omega: Any) -> float:
     r"""Return the phi with Prob(||Omega^(-1/2) (mu - t)|| <= phi) = probability.
 
-    What Proposition 3.2 asks of a density, asked of a probability.  It depends on Omega by its rank only.
+    This is Proposition 3.2 with a probability in place of a density.  It depends on Omega only through its rank.
 
     Examples
     --------

@@ -24,9 +24,9 @@ def feasible_means(
     coordinates: Features | Span, samples: Samples, prior: GenerativePrior, constants: Constants,
     names: tuple[Any, ...], max_iter: int, **settings: Any,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """The means and their nu, found by the alternation with a price on zeta in place of the hard (4.8) and (4.9).
+    """Return means and their nu, found by the alternation with a price on zeta in place of the hard (4.8) and (4.9).
 
-    The hard problem is not convex in (w, mu): where nothing is found, the message says at which means its claim holds.
+    The hard problem is not convex in (w, mu): if no means are found, the error says at which means its claim holds.
     """
     margins = HyperplaneStep(coordinates, samples, constants, (False, False), **settings)
     if _infeasible(margins, prior.t):
@@ -70,7 +70,7 @@ def _which_cannot_hold(
 
 
 def told_beta(constants: Constants) -> str:
-    """beta, or both."""
+    """Return beta as text, or both if the classes have different ones."""
     return " and ".join(f"{beta:g}" for beta in dict.fromkeys(constants.betas))
 
 

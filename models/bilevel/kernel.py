@@ -28,9 +28,9 @@ class KernelPrior:
     points : array_like or sparse, shape (m, n)
         Samples of a related task, or invented ones.
     y : array_like, shape (m,)
-        Their labels, of which there are two.
+        The labels of the points, two different ones.
     Omega, Sigma : pair of float, default (1.0, 1.0)
-        Variances of the means and of the samples around them, the same in every direction of the features.
+        Variances of the means and of the samples around them, equal in every direction of the features.
     sample_weight : array_like, shape (m,), optional
 
     Examples
@@ -58,7 +58,7 @@ class KernelPrior:
 
 
 class KernelSpace:
-    """Coordinates of samples in the span of some samples' features and a prior's means; `prior` is in them."""
+    """Coordinates in the span of samples' features and of the prior's means; `prior` is expressed in them."""
 
     def __init__(self, kernel: Any, X: Any, weights: np.ndarray, prior: Any) -> None:
         n = prior.points.shape[1] if isinstance(prior, KernelPrior) else type(prior).__name__
@@ -75,9 +75,9 @@ class KernelSpace:
         self.prior.samples = frozenset(digests(prior.points[prior.shares.any(axis=0)]))
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the coordinates of samples."""
+        """Return the coordinates of the samples X, shape (samples, rank)."""
         return np.asarray(self._products(X) @ self.basis)
 
     def _products(self, X: Any) -> np.ndarray:
-        """Return the inner products with the samples and both t."""
+        """Return the inner products of the features of X with the samples' features and with both t."""
         return np.hstack([self.kernel(X, self.samples), self.kernel(X, self.source.points) @ self.source.shares.T])

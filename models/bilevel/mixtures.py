@@ -24,7 +24,7 @@ SMALL = 0.8  # below it Kolmogorov's law by one series, above by the other: thre
 class Elliptical:
     """A family of elliptical distributions, consistent in all dimensions; its standard member has mu = 0, Sigma = I.
 
-    A subclass gives the law of U as `projection`, and either the logarithm of the density of log V or formulas for
+    A subclass defines the law of U as `projection`, and either the logarithm of the density of log V or formulas for
     density and radius.
     """
 
@@ -36,7 +36,7 @@ class Elliptical:
 
     @property
     def variance_factor(self) -> float:
-        """alpha_g: the covariance is alpha_g Sigma; infinite where there is none."""
+        """Factor alpha_g of the covariance alpha_g Sigma; infinite if there is no covariance."""
         variance = float(self.projection.var())
         return variance if math.isfinite(variance) else math.inf
 
@@ -49,7 +49,7 @@ class Elliptical:
         return float(self.projection.sf(u))
 
     def log_density(self, square: float, n: int) -> float:
-        """Return the logarithm of the standard density in n dimensions at ||x||^2 = square; decreasing."""
+        """Return the log density of the standard member in n dimensions where ||x||^2 = `square`; it decreases."""
         if n == 1:
             return float(self.projection.logpdf(math.sqrt(square)))
 
@@ -167,7 +167,7 @@ def log_kolmogorov(k: np.ndarray) -> np.ndarray:
 
 
 def _around_the_bell(log_integrand: Any) -> np.ndarray:
-    """Return equidistant points over where the integrand is not negligible, found by halving a grid's spacing."""
+    """Return equidistant points that cover where the integrand is not negligible, found by narrowing a grid."""
     low, high = -FARTHEST, FARTHEST
     for _ in range(60):
         logs = np.linspace(low, high, POINTS)

@@ -24,15 +24,15 @@ from .covariance import Covariance
 
 
 class GenerativePrior:
-    r"""The prior that `BilevelClassifier` respects: t_i, Omega_i and Sigma_i of the two classes.
+    r"""Prior of `BilevelClassifier`: t_i, Omega_i and Sigma_i of the two classes.
 
     Parameters
     ----------
     t : pair of array_like, shape (n,)
-        Where the means of the classes are believed to be, the class of the smaller label first.
+        Centres of the uncertain class means, the class of the smaller label first.
     Omega : pair of float, array_like of shape (n,) or (n, n)
         The confidence in t_i: the covariance of the mean, as a multiple of the identity, a diagonal or a full
-        matrix. Where a variance is zero the mean is known: mu = t in that coordinate.
+        matrix. In a coordinate with variance zero the mean is known: mu = t.
     Sigma : pair of float, array_like of shape (n,) or (n, n), default (1.0, 1.0)
         The covariances of the samples around their means.
 
@@ -68,11 +68,11 @@ class GenerativePrior:
 
     @classmethod
     def from_samples(cls, X: Any, y: Any, sample_weight: Any = None) -> GenerativePrior:
-        r"""The prior that samples of a related task suggest.
+        r"""Return the prior that samples of a related task suggest.
 
-        t_i is the mean of class i, Omega_i the diagonal of its estimated variances (those of the samples over their
-        number), and both Sigma are the diagonal of the features' variances within the classes: each feature has its own
-        unit.
+        t_i is the mean of class i, Omega_i the diagonal of the mean's estimated variances (sample variances divided by
+        the number of samples), and both Sigma are the diagonal of the features' variances within the classes, so that
+        each feature has its own unit.
 
         Parameters
         ----------
@@ -102,10 +102,10 @@ class GenerativePrior:
         return prior
 
     def largest_beta(self) -> float:
-        r"""The largest beta for which (4.8) and (4.9) can hold with w != 0 at the means t.
+        r"""Return the largest beta for which (4.8) and (4.9) can hold with w != 0 at the means t.
 
         It is ``max_w w'(t_2 - t_1) / (||Sigma_1^(1/2) w|| + ||Sigma_2^(1/2) w||)``, one over the least denominator with
-        w'(t_2 - t_1) = 1; infinite when that is zero.  `models.MinimaxProbabilityClassifier` gives w and b too.
+        w'(t_2 - t_1) = 1; infinite if the latter is zero.  `models.MinimaxProbabilityClassifier` gives w and b, too.
         """
         d = self.t[1] - self.t[0]
         if not d.any():
@@ -129,7 +129,7 @@ class GenerativePrior:
 
 
 def digests(X: Any) -> list[bytes]:
-    """Return a digest of every sample, the same for dense and canonical sparse ones."""
+    """Return a digest of every sample; dense samples and canonical sparse ones have equal digests."""
     rows = sp.csr_array(X, copy=True)
     rows.eliminate_zeros()
     bounds = zip(rows.indptr, rows.indptr[1:])
@@ -143,7 +143,7 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
 
 
 def as_vector(name: str, value: Any) -> np.ndarray:
-    """Return a finite vector with at least one entry."""
+    """Return `value` as a finite vector; raise ProgramError if it is not finite or has no entry."""
     vector = np.asarray(value, dtype=np.float64)
     if vector.ndim != 1 or vector.size == 0 or not np.isfinite(vector).all():
         raise ProgramError(f"{name} must be a finite vector, but shape {vector.shape} came: {value!r}")
@@ -151,7 +151,7 @@ def as_vector(name: str, value: Any) -> np.ndarray:
 
 
 def _moments(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weighted mean and variance of every feature."""
+    """Return the weighted mean and variance of every feature."""
     total = weights.sum()
     mean = np.asarray(weights @ X).ravel() / total
     if not sp.issparse(X):

@@ -23,7 +23,7 @@ from .prior import GenerativePrior
 
 @dataclass(frozen=True)
 class Directions:
-    """The directions g_i in which step 2 moves the means, with g_i'w and nu_i of the last round."""
+    """Directions g_i in which step 2 moves the means, with g_i'w and nu_i of the last round."""
 
     g: np.ndarray
     reach: np.ndarray
@@ -33,7 +33,7 @@ class Directions:
 
     @classmethod
     def of(cls, prior: GenerativePrior, w: np.ndarray, nu: np.ndarray) -> Directions:
-        """Return the directions for a hyperplane; zero where Omega_i w is."""
+        """Return the directions for the hyperplane `w`; g_i is zero if Omega_i w is zero."""
         reach = np.array([Omega.length(w) for Omega in prior.Omega])
         g = [Omega.times(w) / r if r > 0.0 else np.zeros_like(w) for Omega, r in zip(prior.Omega, reach)]
         apart = prior.t[1] - prior.t[0]
@@ -41,7 +41,7 @@ class Directions:
         return cls(np.array(g), reach, nu, np.array(usual))
 
     def cone(self, i: int, g: np.ndarray, place: int, classes: int) -> dict[str, Any]:
-        """Return the cone of gain_i as `Blocks.cone` takes it, with `g` the coordinates of g_i."""
+        """Return the cone of gain_i as arguments of `Blocks.cone`; `g` holds the coordinates of g_i."""
         # best is a nu = u / a where the bound is tight; near zero the usual u, and its inverse for nu, leave room
         size = max(self.reach[i], self.usual[i])
         a = math.sqrt(size / max(self.nu[i], 1.0 / size))

@@ -3,7 +3,7 @@
 Let G be a group of coordinates on which Sigma_1 and Sigma_2 are multiples of the identity (all coordinates when both
 are scalar). A part of w_G that is orthogonal to all documents and means lengthens ||w|| and ||Sigma_i^(1/2) w|| and
 moves no document, so the solution has w_G in their span: with an orthonormal basis Q_G of it, w_G = Q_G u_G, and all
-norms are those of u.  A group has at most (documents + 2) such coordinates; (documents + 4) where step 1 chooses radii.
+norms are norms of u.  A group has at most (documents + 2) such coordinates; (documents + 4) if step 1 chooses radii.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_DENSE = 2e7  # numbers in the basis of sparse documents, which is dense
 
 
 class Features:
-    """All n features as they are: u = w."""
+    """Coordinates u = w of all n features."""
 
     def __init__(self, X: Any, prior: GenerativePrior, vectors: int = 2) -> None:
         self.documents, self.vectors = X, vectors
@@ -30,11 +30,11 @@ class Features:
         self.roots = [S.root if S.kind == "scalar" else S.root_matrix() for S in prior.Sigma]
 
     def means(self, mu: np.ndarray) -> np.ndarray:
-        """The coordinates of the two means."""
+        """Return the coordinates of the means `mu`, which are the means themselves."""
         return mu
 
     def weights(self, u: np.ndarray) -> np.ndarray:
-        """w of the coordinates u."""
+        """Return w with the coordinates u."""
         return u
 
 
@@ -72,7 +72,7 @@ class Span:
         return sp.csr_array(sp.diags_array(np.repeat([S.root[group[0]] for group in self.groups], sizes)))
 
     def means(self, mu: np.ndarray) -> np.ndarray:
-        """The coordinates of the vectors, whose directions outside the documents' span become the last of a basis."""
+        """Return the coordinates of the vectors `mu`; their components outside the documents' span extend the bases."""
         found = np.zeros((len(mu), self.size))
         for group, Q, start, end in zip(self.groups, self.bases, self.starts, self.starts[1:]):
             if Q is None:
@@ -90,7 +90,7 @@ class Span:
         return found
 
     def weights(self, u: np.ndarray) -> np.ndarray:
-        """w of the coordinates u."""
+        """Return w with the coordinates u."""
         w = np.empty(self.n)
         for group, Q, start, end in zip(self.groups, self.bases, self.starts, self.starts[1:]):
             w[group] = u[start:end] if Q is None else Q @ u[start:end]
@@ -98,9 +98,9 @@ class Span:
 
 
 def choose_coordinates(X: Any, prior: GenerativePrior, vectors: int = 2) -> Features | Span:
-    """The span when it is much smaller than the features and the engine would gain by it.
+    """Return the span if it is much smaller than the features and makes the engine faster, else the features.
 
-    The `vectors` are the two means, and where step 1 chooses their radii the two directions.
+    `vectors` counts the two means and, if step 1 chooses their radii, the two directions.
 
     A full Sigma that is no multiple of the identity has no such groups: w = (a I + b_1 Sigma_1 + b_2 Sigma_2)^(-1) v
     with v in the span and multipliers a, b that are not known before.
@@ -115,7 +115,7 @@ def choose_coordinates(X: Any, prior: GenerativePrior, vectors: int = 2) -> Feat
 
 
 def _groups(prior: GenerativePrior) -> list[np.ndarray]:
-    """The features by their pair of variances."""
+    """Return the indices of the features, grouped by their pair of variances."""
     if all(S.kind == "scalar" for S in prior.Sigma):
         return [np.arange(prior.n)]
     pairs = np.stack([np.broadcast_to(S.value, (prior.n,)) for S in prior.Sigma], axis=1)

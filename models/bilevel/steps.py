@@ -27,7 +27,7 @@ SHARPER = 0.1  # the tolerance of the program with curvature, in the tolerance o
 
 @dataclass
 class Point:
-    """A hyperplane, the means, and the slacks that they need; the objective (4.17) of all of it."""
+    """Hyperplane, means, the slacks that they need, and the objective (4.17)."""
 
     w: np.ndarray
     b: float
@@ -41,7 +41,7 @@ class Point:
 def evaluate(
     samples: Samples, prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, mu: np.ndarray, nu: Any
 ) -> Point:
-    """(4.17) with the least slacks xi and zeta; those of an infinite C count nothing, for step 1 keeps them zero."""
+    """Return the point with the least slacks xi and zeta, and (4.17) without the terms of an infinite C."""
     xi = np.maximum(0.0, 1.0 - samples.y * (samples.X @ w + b))
     zeta = np.zeros(2)
     for i, beta in enumerate(constants.betas):
@@ -72,7 +72,7 @@ class HyperplaneStep:
         self.program: socp.ConeProgram | None = None
 
     def solve(self, mu: np.ndarray, move: Directions | None = None) -> tuple[np.ndarray, float, socp.Solution]:
-        """The hyperplane (w, b) for the means mu, which may `move` on, and the engine's answer; NaN without one."""
+        """Return (w, b) for the means `mu`, which may `move` on, and the engine's answer; w is NaN if there is none."""
         if self.free:
             move = move or Directions(np.zeros_like(mu), NONE, NONE, NONE + 1.0)
             mu = np.vstack([mu - (np.array(SIDES) * move.nu)[:, None] * move.g, move.g])
@@ -99,11 +99,11 @@ class HyperplaneStep:
         return self.coordinates.weights(x[p.w]), float(x[p.b][0]), solution
 
     def multipliers(self, solution: socp.Solution) -> np.ndarray:
-        """Those of (4.20) and (4.21)."""
+        """Return the multipliers of (4.20) and (4.21)."""
         return solution.z[self.prior.rows]
 
     def sharpen(self, length: float) -> tuple[np.ndarray, float, socp.Solution] | None:
-        """The hyperplane again, from `curved_program`, which has the same minimizer; None where w is zero."""
+        """Return the hyperplane from `curved_program`, which has the minimizer of step 1; None if w is zero."""
         if self.program is None or length <= 0.0:
             return None
         curved = curved_program(self.program, self.blocks, length)
@@ -114,11 +114,11 @@ class HyperplaneStep:
 def farthest_means(
     prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Step 2 in closed form: mu_i = t_i + s_i (phi + nu_i) Omega_i w / ||Omega_i^(1/2) w||, and nu.
+    r"""Return mu_i = t_i + s_i (phi + nu_i) Omega_i w / ||Omega_i^(1/2) w|| and nu: step 2 in closed form.
 
-    With a finite C_3 the radius grows, at the cost C_3 a unit, as long as it lowers C_2 zeta_i by more: by
-    C_2 ||Omega_i^(1/2) w|| / beta a unit, until zeta_i is zero.  With C_2 infinite step 1 held zeta at zero with the nu
-    of `before`, so that nu can only fall.  Without a direction (Omega^(1/2) w = 0), mu = t.
+    With a finite C_3 the radius grows, at the cost C_3 per unit, as long as it lowers C_2 zeta_i by more: by
+    C_2 ||Omega_i^(1/2) w|| / beta per unit, until zeta_i is zero.  With C_2 infinite, step 1 kept zeta at zero with
+    nu = `before`, so that nu can only decrease.  Without a direction (Omega^(1/2) w = 0), mu = t.
     """
     nu = np.zeros(2)
     move = Directions.of(prior, w, nu)
@@ -134,7 +134,7 @@ def farthest_means(
 def farthest_means_by_cones(
     prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE, **settings: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Step 2 as cone programs; with a finite C_3 the radii come first."""
+    """Return the means and nu of step 2, solved as cone programs; with a finite C_3 the radii come first."""
     nu, mu = np.zeros(2), prior.t.copy()
     for i, (side, Omega) in enumerate(zip(SIDES, prior.Omega)):
         R = Omega.root_matrix()
@@ -151,10 +151,10 @@ def farthest_means_by_cones(
 
 
 def curved_program(program: socp.ConeProgram, blocks: socp.Blocks, length: float) -> socp.ConeProgram:
-    """Return step 1 with ||w||^2 / (2 length) in place of ||w||, of which `length` is the value at the minimizer.
+    """Return step 1 with ||w||^2 / (2 length) in place of ||w||; `length` is ||w|| at the minimizer.
 
-    A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradient of ||w|| is that of
-    ||w||^2 / (2 ||w*||), and ||w*|| is known to eps: with that objective w is the more certain.
+    A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradients of ||w|| and of
+    ||w||^2 / (2 ||w*||) are equal, and ||w*|| is known to eps, so this objective determines w more accurately.
     """
     c, curvature = program.c.copy(), np.zeros(program.n)
     c[blocks.rho] = BOUNDING

@@ -15,10 +15,10 @@ from .given import explained_examples
 
 
 def parallel_error(m: int, gamma: float, explained_radius: float, delta: float) -> Bound:
-    r"""Theorem 3 of Sun and DeJong: the error of a hyperplane with ||u|| = 1 that obeys its explanations.
+    r"""Return the bound of Theorem 3 of Sun and DeJong: the error of a hyperplane that obeys its explanations.
 
     h = floor(64.5 R_V^2 / gamma^2) in `margin_error`, with R_V the radius of a ball around zero that holds all
-    explained examples.  The parallel constraints f(x) = f(v) must hold, see `large_margin_dimension`.
+    explained examples; ||u|| = 1.  The parallel constraints f(x) = f(v) must hold; see `large_margin_dimension`.
 
     Examples
     --------
@@ -29,10 +29,10 @@ def parallel_error(m: int, gamma: float, explained_radius: float, delta: float) 
 
 
 def best_embedding(explained_radius: float, deviation: float) -> float:
-    """The Delta that minimizes (R_V^2 + Delta^2) (1 + D^2 / Delta^2), which is then (R_V + D)^2: sqrt(R_V D).
+    """Return sqrt(R_V D), the Delta that minimizes (R_V^2 + Delta^2) (1 + D^2 / Delta^2), to (R_V + D)^2.
 
-    Section 3.4 of Sun and DeJong prints R for R_V.  The confidence that belongs to it is Q = 1 / (2 Delta^2), printed
-    once as C.
+    Section 3.4 of Sun and DeJong prints R for R_V.  The corresponding confidence is Q = 1 / (2 Delta^2), printed once
+    as C.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def best_embedding(explained_radius: float, deviation: float) -> float:
 def explained_error(
     m: int, gamma: float, explained_radius: float, deviation: float, delta: float, Delta: Any = None
 ) -> Bound:
-    r"""Theorem 4 of Sun and DeJong: the error of a hyperplane with ||u|| = 1 that obeys its explanations nearly.
+    r"""Return the bound of Theorem 4 of Sun and DeJong: the error of a hyperplane that nearly obeys its explanations.
 
     .. math:: h = \Bigl\lfloor \frac{64.5\, (R_V^2 + \Delta^2) (1 + D^2 / \Delta^2)}{\gamma^2} \Bigr\rfloor,
               \qquad D = \sqrt{\sum_i (u^\top (x_i - v_i))^2}
@@ -58,9 +58,9 @@ def explained_error(
     deviation : float
         D, for ||u|| = 1.
     Delta : float or array_like, optional
-        The theorem fixes Delta before the sample is drawn.  Of several values, fixed before, the best is taken and each
-        bears its share of delta.  By default the best of all, `best_embedding`, which D, and so the sample, decides:
-        the number that section 3.4 reasons with, and no bound that the theorem proves; `details` says which.
+        The theorem fixes Delta before the sample is drawn.  Several values, fixed before, share delta equally, and the
+        best is taken.  The default is `best_embedding`, which depends on D and so on the sample: the number of
+        section 3.4, but not a bound that the theorem proves; `details` says which.
 
     Examples
     --------
@@ -88,13 +88,13 @@ def explained_error(
 def error_bound(
     machine: ExplanationAugmentedSVC, X: Any, y: Any, explanations: Any = None, delta: float = 0.05, Delta: Any = None
 ) -> Bound:
-    """Theorem 4 for a fitted machine of two classes: `explained_error` with what is measured on its samples.
+    """Return Theorem 4 for a fitted machine of two classes: `explained_error` with quantities of its samples.
 
     With u = w / |w|: gamma is the smallest y_i (u'phi(x_i) + b / |w|), R_V the largest |phi(v)| over all explained
-    examples, of samples without explanation over themselves, D the root of the sum of all (u'(phi(x_i) - phi(v_j)))^2.
+    examples and all samples without explanation, D the root of the sum of all (u'(phi(x_i) - phi(v_j)))^2.
 
-    X, y and `explanations` are those of `fit`, with weights of one; `delta` and `Delta` as in `explained_error`.  The
-    details have gamma, R_V, D and R, the largest |phi(x)|; the bound is infinite where a sample is not on its side.
+    X, y and `explanations` are the arguments of `fit`, with unit weights; `delta` and `Delta` as in `explained_error`.
+    The details hold gamma, R_V, D and R, the largest |phi(x)|; the bound is infinite if a sample is on the wrong side.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 r"""Coordinate descent for explanations of sparse samples: no matrix of inner products is formed.
 
-With u = (alpha_i y_i, lambda_j) and the rows F = (x_i, d_j), the dual of `program` is that of `svm.coordinate_descent`
-with one row more,
+With u = (alpha_i y_i, lambda_j) and the rows F = (x_i, d_j), the dual of `program` is the one of
+`svm.coordinate_descent` with one row more,
 
     minimize  1/2 |F'u|^2 - sum_i y_i u_i (+ sum_j lambda_j^2 / (4 Q_j)),   low <= u <= high,   sum_i u_i = 0
 
-The multiplier of the row is b, found by the method of multipliers: with B^2 / 2 (sum_i u_i)^2 in the objective, which
-is a feature of value B of every sample and of no d_j, descent at y - b ends, and b rises by B^2 sum_i u_i.
+The multiplier of the row is b, found by the method of multipliers: the objective gets B^2 / 2 (sum_i u_i)^2, which is
+a feature of value B of every sample and of no d_j; after a descent with y - b for y, b rises by B^2 sum_i u_i.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NEWTON_EVERY = 100  # passes, a multiple of the other: Newton steps on the multi
 
 
 class Descent:
-    """The dual of one machine, and where the last descent left it: the rows of F are x_i, then d_j; C is finite."""
+    """Dual of one machine with finite C, and the state of its last descent; the rows of F are x_i, then d_j."""
 
     def __init__(self, F: Any, y: np.ndarray, C: np.ndarray, bias: bool) -> None:
         self.y, self.C, self.bias, self.b = y, C, bias, 0.0
@@ -37,7 +37,7 @@ class Descent:
         self.u = np.zeros(self.q.size)
 
     def solve(self, Q: np.ndarray, is_squared: bool, tol: float, passes: int) -> Answer:
-        """Descend to a relative gap of `tol`, in at most so many passes; `dual` is then the program without its row."""
+        """Descend to a relative gap of `tol` in at most `passes` passes; set `dual`, the program without its row."""
         most = np.where(Q > 0.0, np.inf, 0.0) if is_squared else Q
         damping = np.divide(0.5, Q, out=np.zeros(Q.size), where=(Q > 0.0) & is_squared)
         damping = np.concatenate([0.0 * self.C, damping])
@@ -69,7 +69,7 @@ class Descent:
                 goal = max(LEAST_VIOLATION, 0.3 * goal)
 
     def certified(self, u: np.ndarray, passes: int, tol: float) -> Answer:
-        """The answer at u once its row holds, its gap that of the machine's own program: both sides are feasible."""
+        """Return the answer at `u` once its row holds; its gap is between feasible points of the machine's program."""
         if not self.bias:
             return self.dual.measured(u, passes, tol)
         answer = self.dual.measured(self.with_row(u), passes)
@@ -80,7 +80,7 @@ class Descent:
         return answer
 
     def with_row(self, u: np.ndarray) -> np.ndarray:
-        """u with sum_i u_i = 0: what is too much is taken where the sample is nearest to the margin."""
+        """Return u corrected to sum_i u_i = 0, starting with the samples nearest to the margin."""
         n, u = self.y.size, u.copy()
         excess = float(u[:n].sum())
         ends = (self.dual.low if excess > 0.0 else self.dual.high)[:n]
@@ -91,7 +91,7 @@ class Descent:
         return u
 
     def intercept(self, left: np.ndarray) -> float:
-        """The b of least sum_i C_i max(0, y_i (left_i - b)): where the price of samples below left_i is that above."""
+        """Return the b that minimizes sum_i C_i max(0, y_i (left_i - b)), a weighted quantile; 0 without a bias."""
         if not self.bias:
             return 0.0
         order = np.argsort(left)
@@ -99,7 +99,7 @@ class Descent:
         return float(left[order][np.argmax(reached)])
 
     def kinds(self, answer: Answer) -> np.ndarray:
-        """As in `multipliers.tell_apart`; what is at a bound is there exactly."""
+        """Return the kinds of the samples as in `multipliers.tell_apart`; multipliers at bounds are there exactly."""
         n = self.y.size
         alpha, left = np.abs(answer.beta[:n]), self.q[:n] - self.F[:n] @ answer.w[:-1]
         violation = self.y * (left - self.intercept(left))
@@ -107,7 +107,7 @@ class Descent:
         return np.where(alpha == 0.0, NOT_SUPPORT, np.where(alpha < self.C, ON_MARGIN, at_bound))
 
     def program(self) -> qp.QuadraticProgram:
-        """The program in (F'u, u)."""
+        """Return the quadratic program in (F'u, u)."""
         free = self.dual.program()
         if not self.bias:
             return free

@@ -1,8 +1,8 @@
 """The dual of two classes with explanations: its inner products, its solver, and the machine that its answer is.
 
-Perfect explanations of a linear kernel confine w to the complement of the span of all d_j.  Where the features are few,
-the program is that of the plain machine on the samples projected there, in alpha alone, and lambda is what takes the
-rest of sum_i alpha_i y_i x_i away.
+Perfect explanations of a linear kernel confine w to the complement of the span of all d_j.  If the features are few,
+the program is the plain machine's on the samples projected there, in alpha alone, and lambda removes the component of
+sum_i alpha_i y_i x_i in the span.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ NOT_SEPARABLE = (
 
 
 class Products:
-    """The inner products of phi(x_i) and d_j, in this order: of the features of a linear kernel, or one matrix.
+    """Inner products of phi(x_i) and d_j, in this order: the features of a linear kernel, or one matrix.
 
-    The rows of `X` are x_i, those of `V` are v_j, `owner` says whose explanation v_j is.
+    The rows of `X` are x_i, the rows of `V` are v_j; v_j explains sample `owner[j]`.
     """
 
     def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
@@ -60,7 +60,7 @@ class Products:
 
     @property
     def are_many_sparse(self) -> bool:
-        """Whether samples are left as they are, for descent."""
+        """Whether the data are sparse and so many that descent solves the dual."""
         if not sp.issparse(self.features):
             return False
         rows, features = self.features.shape
@@ -68,22 +68,22 @@ class Products:
 
     @cached_property
     def matrix(self) -> np.ndarray | None:
-        """Of all inner products; None where the features are fewer."""
+        """Matrix of all inner products; None if the features are fewer."""
         few = low_rank_pays(*self.features.shape)
         return None if few else inner_products(self.features, self.features)
 
     def places(self, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """Where the samples `rows` and the explanations `at` are among all."""
+        """Return the indices of the samples `rows` and the explanations `at` among all."""
         return np.concatenate([rows, self.samples + at])
 
     def _part(self, where: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Rows and columns of the matrix; itself where they are all."""
+        """Return rows `where` and columns `which` of the matrix; the matrix itself if they are all."""
         assert self.matrix is not None
         is_whole = where.size == which.size == self.matrix.shape[0]  # both ascend
         return self.matrix if is_whole else self.matrix[np.ix_(where, which)]
 
     def hessian(self, rows: np.ndarray, at: np.ndarray, y: np.ndarray) -> np.ndarray | qp.LowRank:
-        """P with (alpha, lambda)'P (alpha, lambda) = |w|^2, for the samples `rows`, signs y, the explanations `at`."""
+        """Return P with (alpha, lambda)'P (alpha, lambda) = |w|^2 for samples `rows`, signs `y`, explanations `at`."""
         places, signs = self.places(rows, at), np.concatenate([y, np.ones(at.size)])
         if self.matrix is None:
             return qp.LowRank(as_dense(self.features[places]) * signs[:, None])
@@ -92,19 +92,19 @@ class Products:
         return P
 
     def values(self, where: np.ndarray, places: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """w'phi(x_i) and w'd_j at the places `where`, of the w with the coefficients v at `places`."""
+        """Return w'phi(x_i) and w'd_j at the places `where`, for the w with the coefficients `v` at `places`."""
         if self.features is not None:
             return np.asarray(self.features[where] @ (self.features[places].T @ v))
         return self._part(where, places) @ v
 
     def directions(self, at: np.ndarray) -> np.ndarray:
-        """Orthonormal columns that span the d_j `at` of the linear kernel."""
+        """Return orthonormal columns that span the d_j `at` of the linear kernel."""
         Q, R, _ = qr(as_dense(self.features[self.samples + at]).T, mode="economic", pivoting=True)
         sizes = np.abs(R.diagonal())
         return Q[:, : int((sizes > SPAN_TOL * sizes[0]).sum())]
 
     def balance(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray) -> np.ndarray:
-        """The smallest lambda with which w is orthogonal to the d_j `at` of the linear kernel."""
+        """Return the lambda of least norm with which w is orthogonal to the d_j `at` of the linear kernel."""
         N, D = self.directions(at), as_dense(self.features[self.samples + at])
         return np.linalg.lstsq(D.T, -N @ (N.T @ (self.features[rows].T @ signed)), rcond=SPAN_TOL)[0]
 
@@ -128,11 +128,11 @@ class ExplainedMachine:
     width: float
     # of the engine, or passes of descent
     iterations: int
-    # the engine's answer, or that of descent
+    # the answer of the engine or of descent
     solution: qp.Solution | Answer
 
     def program(self) -> qp.QuadraticProgram:
-        """What was solved last."""
+        """Return the program that was solved last."""
         margin = self.margin
         if margin.descent is not None:
             return margin.descent.program()
@@ -140,7 +140,7 @@ class ExplainedMachine:
         return margin.dual.program
 
     def decisions(self, where: np.ndarray) -> np.ndarray:
-        """The decision values at samples of X."""
+        """Return the decision values at the samples `where` of X."""
         margin = self.margin
         v = np.concatenate([self.signed, self.multipliers])
         return margin.products.values(where, margin.products.places(margin.rows, margin.at), v) + self.intercept
@@ -150,7 +150,7 @@ class ExplainedMargin:
     """The dual of one two-class machine, solved for one Q after another.
 
     `rows` and `at` are its samples and explanations among all, `y` and `C` signs and box sizes of the samples, `share`
-    the weight of every explanation, a factor of Q; `penalty`, "l1" or "l2", is that of delta.
+    the weight of every explanation, a factor of Q; `penalty`, "l1" or "l2", is the penalty of delta.
     """
 
     def __init__(
@@ -165,22 +165,22 @@ class ExplainedMargin:
 
     @cached_property
     def P(self) -> np.ndarray | qp.LowRank:
-        """Of `Products.hessian`."""
+        """Quadratic term, from `Products.hessian`."""
         return self.products.hessian(self.rows, self.at, self.y)
 
     def is_projected(self, Q: float) -> bool:
-        """Whether the program for this Q is the one in alpha alone."""
+        """Return True if the program for `Q` is the one in alpha alone."""
         return Q == np.inf and isinstance(self.P, qp.LowRank) and self.at.size > 0
 
     def program(self, Q: float) -> qp.QuadraticProgram:
-        """The program for one Q."""
+        """Return the program for `Q`."""
         if self.is_projected(Q):
             X, N = as_dense(self.products.features[self.rows]), self.products.directions(self.at)
             return dual_program(qp.LowRank(self.y[:, None] * (X - (X @ N) @ N.T)), self.y, self.C, self.bias)
         return explained_dual(self.P, self.y, self.C, Q * self.share, self.penalty, self.bias)
 
     def solve(self, Q: float) -> qp.Solution:
-        """The answer for Q; after a first one from there, with what can be kept of the solver."""
+        """Return the solution for `Q`, warm-started from the last one if its solver can be updated."""
         low_rank, program = isinstance(self.P, qp.LowRank), self.program(Q)
         dual, is_fixed = self.dual, Q in (0.0, np.inf)
         if dual is None or dual.program.n != program.n or is_fixed or (self.penalty == "l2" and low_rank):
@@ -190,7 +190,7 @@ class ExplainedMargin:
         return dual.solve(warm_start=True)
 
     def descend(self, Q: float) -> Answer:
-        """The answer of descent, from the one before."""
+        """Return the answer of descent for `Q`, started at the last one."""
         if self.descent is None:
             F = sp.csr_array(self.products.features[self.products.places(self.rows, self.at)])
             self.descent = Descent(F, self.y, self.C, self.bias)
@@ -204,7 +204,7 @@ class ExplainedMargin:
         return answer
 
     def machine(self, Q: float) -> ExplainedMachine:
-        """The machine for Q; what is no answer is an error, and what is a poor one a warning."""
+        """Return the machine for `Q`; raise an error if there is no answer, warn if it is poor."""
         products, rows, at, y = self.products, self.rows, self.at, self.y
         by_descent = products.are_many_sparse and np.isfinite(self.C).all() and Q < np.inf
         self.descent = self.descent if by_descent else None
@@ -231,7 +231,7 @@ class ExplainedMargin:
 
 
 def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The kinds of the samples, alpha and lambda, as `svm.margin.MarginDual.sort_out` does it with alpha alone."""
+    """Return the kinds of the samples, alpha and lambda, as `svm.margin.MarginDual.sort_out` does for alpha alone."""
     program, alpha, multipliers = dual.program, solution.x[:samples], solution.x[samples:]
     C, most = program.ub[:samples], program.ub[samples:]
     kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])

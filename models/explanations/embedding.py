@@ -5,8 +5,8 @@ A sample x goes to (phi(x), 0) and the explained example v_j to (phi(v_j), Delta
 .. math:: \hat k(x, x') = k(x, x'), \quad \hat k(x, v) = k(x, v), \quad
     \hat k(v_i, v_j) = k(v_i, v_j) + \Delta^2 \delta_{ij} .
 
-The machine that gives x and v the same value there deviates by w'(x - v) = Delta g_j here, for which it pays with
-|g|^2 / 2: it is the machine with the penalty Q sum_j delta_j^2 at Q = 1 / (2 Delta^2).
+A machine that gives x and v equal values in this space deviates by w'(x - v) = Delta g_j in the original one, at the
+price |g|^2 / 2: it is the machine with the penalty Q sum_j delta_j^2 at Q = 1 / (2 Delta^2).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..svm.kernels import inner_products
 
 
 class EmbeddedKernel:
-    """The kernel of the embedding, between rows whose last entry says which explained example they are.
+    """Kernel of the embedding, between rows whose last entry is the number of the explained example, or 0.
 
     Parameters
     ----------
     Delta : float
-        Positive.
+        Positive length of the coordinate that each explained example has of its own.
     kernel : callable, optional
         k, of two matrices of samples; the inner product by default.
 
@@ -46,13 +46,13 @@ class EmbeddedKernel:
 
     @staticmethod
     def samples(X: Any) -> np.ndarray:
-        """Samples as rows of the embedding, with 0 in the end."""
+        """Return samples as rows of the embedding, with 0 as their last entry."""
         X = np.asarray(as_dense(X), dtype=np.float64)
         return np.hstack([X, np.zeros((X.shape[0], 1))])
 
     @staticmethod
     def explained(V: Any) -> np.ndarray:
-        """Explained examples as rows of the embedding, with 1, 2, ... in the end."""
+        """Return explained examples as rows of the embedding, with 1, 2, ... as their last entries."""
         V = np.asarray(as_dense(V), dtype=np.float64)
         return np.hstack([V, np.arange(1.0, V.shape[0] + 1.0)[:, None]])
 

@@ -27,7 +27,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     r"""Support vector classifier that should treat an example and its explanation alike.
 
     An explained example v_j keeps the important features of an example x_i and leaves out the others.  The machine is
-    to give both the same value, w'x_i = w'v_j; a deviation has the price Q:
+    to give both one value, w'x_i = w'v_j; a deviation has the price Q:
 
     .. math::
         \min_{w, b, \xi, \delta}\; \tfrac12 \|w\|^2 + C \sum_i \xi_i + Q \sum_j \delta_j
@@ -40,10 +40,10 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     The paper prints the cross term of its -1/2 ||w||^2 with a plus, which does not follow from its Lagrangian; it is
     the same program in -lambda.
 
-    Many sparse samples of more than 500 features, together with their explanations more than 2,000, a linear kernel, C
-    and Q finite: no matrix is formed, but the dual solved by coordinate descent, to a relative gap of `tol` or for
-    `max_iter` passes; of 10,000 texts tol=1e-3 is soon reached.  ``solution_.gap`` is the gap between this primal
-    objective and this dual one at feasible points; a warning comes where it is above `tol` (and 1e-8).
+    With a linear kernel, C and Q finite, sparse samples of more than 500 features, and more than 2,000 samples and
+    explanations together, no matrix is formed: coordinate descent solves the dual, to a relative gap of `tol` or for
+    `max_iter` passes; for 10,000 texts tol=1e-3 is soon reached.  ``solution_.gap`` is the gap between this primal
+    objective and this dual one at feasible points; a gap above `tol` (and 1e-8) causes a warning.
 
     Parameters
     ----------
@@ -52,25 +52,25 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     Q : float or "cv"
         The confidence in the explanations: 0 is the plain support vector machine, ``inf`` perfect explanations.
         "cv" is the paper's rule: as |lambda| <= Q, a geometric series around the mean alpha of the plain machine, by
-        five-fold cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.  Where a
-        class has one distinct sample, there is nothing to compare on, and Q is the middle of the series.
+        five-fold cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.  If a
+        class has one distinct sample, no comparison is possible, and Q is the middle of the series.
     penalty
-        Of delta: its sum, or its sum of squares.
+        Penalty of delta: its sum, or its sum of squares.
     kernel
-        As in `models.SVC`, without "precomputed".  A feature is left out by zero; of a callable with an attribute
-        `absent`, as `models.MismatchKernel`, by that.
+        As in `models.SVC`, without "precomputed".  A feature that is left out is 0, or the attribute `absent` of a
+        callable that has one, as `models.MismatchKernel`.
     explain : callable, optional
-        Gives the explanations, from X and y, where `fit` gets none: inside pipelines and searches.
+        Returns the explanations from X and y if `fit` gets none, as inside pipelines and searches.
     Q_series : array_like, optional
         For "cv", factors of the mean alpha; 4^-4, ..., 4^4 by default.  With 0 among them the plain machine is a
         candidate, and the choice where no other does better.
     cv : int or iterable of (train, test)
-        For "cv", how many folds of distinct samples: those that are equal, with equal explanations, are in one fold, as
-        a copy among the training samples would tell of the one held out.  Neither copies in place of weights nor the
-        order of the samples change them.  Or the places of each fold's samples.
+        For "cv", the number of folds of distinct samples: equal samples with equal explanations are in one fold, since
+        a copy among the training samples would reveal the one held out.  Neither copies in place of weights nor the
+        order of the samples change the folds.  Or the indices of each fold's samples.
     scoring
-        What "cv" compares: the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), which is 0 where that is 0 / 0,
-        of the second of two classes, the mean of all classes where there are more.
+        Score for "cv": the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), with 0 for 0 / 0, of the second
+        class if there are two, else the mean over all classes.
 
     Attributes
     ----------
@@ -85,13 +85,13 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     deviation_ : array, shape (machines, explanations)
         w'(x_o(j) - v_j), in size delta_j; zero where the explanation is not of the machine's classes.
     owner_ : array of int, shape (explanations,)
-        Whose explanation j is; one that leaves nothing out is not counted.
+        Index of the sample that explanation j belongs to; an explanation that leaves nothing out is not counted.
     support_vectors_, dual_coef_ : arrays, shapes (vectors, features), (machines, vectors)
         The expansion of f over samples and explained examples.
     Q_ : float
-        Q, or what cross-validation chose; 0 where there is no explanation to choose it by.
+        Q, or the choice of cross-validation; 0 if there is no explanation to choose it by.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
-        For "cv" and explanations: what was tried, and its `scoring` on each fold.
+        For "cv" with explanations: the values of Q that were tried, and their `scoring` on each fold.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     cv: Any = 5
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, explanations: Any = None) -> ExplanationAugmentedSVC:
-        """Solve the programs of all machines.
+        """Fit the two-class machines to samples X, their classes y and explanations.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         return self
 
     def _margins(self, samples: _Samples, used: np.ndarray) -> list[ExplainedMargin]:
-        """The two-class machines of the samples `used`, none solved yet."""
+        """Return the two-class machines of the samples `used`, none solved yet."""
         found = []
         for rows, signs in two_class_problems(samples.codes[used], self.classes_.size, self.multi_class):
             rows = used[rows]
@@ -168,7 +168,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         return distinct_folds(X, V, self.owner_, codes, used, count)
 
     def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray, folds: list[Any]) -> float:
-        """Return Q by cross-validation, and set the attributes that show it."""
+        """Return the Q that cross-validation chooses, and set `Q_candidates_` and `Q_scores_`."""
         margins = self._margins(samples, used)
         total = sum(margin.machine(0.0).alpha.sum() for margin in margins)
         self.Q_candidates_ = total / sum(samples.weights[margin.rows].sum() for margin in margins) * np.sort(factors)
@@ -183,7 +183,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         return float(self.Q_candidates_[best])
 
     def _scored(self, codes: np.ndarray, found: np.ndarray, weights: np.ndarray) -> float:
-        """`scoring` of the classes `found` for samples of these classes."""
+        """Return `scoring` of the predicted classes `found` for samples of the classes `codes`."""
         if self.scoring == "accuracy":
             return float(np.average(found == codes, weights=weights))
         both, answered, there = (
@@ -196,7 +196,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
 
     def _keep(self, X: Any, V: Any, codes: np.ndarray, found: list[ExplainedMachine]) -> None:
         def of_all(name: str, places: str, size: int) -> np.ndarray:
-            """An attribute of every machine, at all samples or explanations."""
+            """Return the attribute `name` of every machine, spread over all samples or explanations."""
             return np.array([spread(getattr(one, name), getattr(one.margin, places), size) for one in found])
 
         self.alpha_ = of_all("alpha", "rows", codes.size)
@@ -220,7 +220,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
 
 
 class _Samples(NamedTuple):
-    """What the machines of one `fit` have in common."""
+    """Data that the machines of one `fit` share."""
 
     products: Products
     codes: np.ndarray

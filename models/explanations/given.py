@@ -1,4 +1,4 @@
-"""Explanations of examples in all the ways they are given, as rows v_j and whose they are."""
+"""Explanations of examples in all accepted forms, as rows v_j and the indices of the samples they explain."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..base.validation import as_dense
 
 
 def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -> tuple[Any, np.ndarray]:
-    """All explained examples, one a row, and the row of X that each explains.
+    """Return all explained examples as rows, and the row of X that each explains.
 
-    An explained example v keeps the important features of its x; the others are left out.  One that is equal to its x
-    says nothing and is dropped.
+    An explained example v keeps the important features of its x; the others are left out.  An explained example that
+    is equal to its x is dropped.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
     y : array
         Labels, for a callable.
     absent : float
-        What stands for a feature that is left out.
+        Value of a feature that is left out.
 
     Returns
     -------
@@ -66,10 +66,10 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
 def distinct_folds(
     X: Any, V: Any, owner: np.ndarray, codes: np.ndarray, used: np.ndarray, count: int = 5
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return (train, test) of folds of the samples `used`: equal ones of a class, equally explained, are in one fold.
+    """Return (train, test) of folds of the samples `used`; equal samples, equally explained, are in one fold.
 
-    Copies in the training part would tell of what is held out.  The order of the samples makes no difference.  There
-    is no fold where a class has one distinct sample.
+    A copy in the training part would reveal a sample that is held out.  The order of the samples makes no difference.
+    The list is empty if a class has one distinct sample.
     """
     which = merge_copies(V, np.zeros(owner.size, dtype=np.int64), np.ones(owner.size))[2]
     told = sp.csr_array((np.ones(which.size), (owner, which)), (codes.size, V.shape[0]))
@@ -129,7 +129,7 @@ def _of_arrays(explanations: Any, X: Any, absent: float) -> tuple[Any, np.ndarra
 
 
 def _explained(X: Any, given: np.ndarray, absent: float, name: str) -> np.ndarray:
-    """Explained examples as they came, or from masks of the rows of X."""
+    """Return explained examples as given, or made from masks of the rows of X."""
     if given.dtype == np.bool_:
         return np.where(given, as_dense(X), absent)
     try:

@@ -22,7 +22,7 @@ class Features:
     """Columns of X with one kind of distribution."""
 
     def check(self, X: Any, who: str) -> None:
-        """Refuse samples that the distribution cannot have."""
+        """Raise ValueError if X has values outside the distribution's support."""
 
     def fit(self, X: Any, responsibilities: np.ndarray) -> None:
         """Estimate the parameters from samples, r_ik in `responsibilities`."""
@@ -37,7 +37,7 @@ class Features:
         raise NotImplementedError
 
     def training_log_likelihood(self, X: Any) -> np.ndarray:
-        """Return the term of a sample in what `fit` maximizes, beside `log_prior`."""
+        """Return each sample's term of the objective of `fit` without `log_prior`, shape (samples, classes)."""
         return self.log_likelihood(X)
 
     def log_prior(self) -> float:
@@ -62,7 +62,7 @@ class GaussianFeatures(Features):
         seen = ~np.isnan(X)
         known = np.where(seen, X, 0.0)
         weight = responsibilities.T @ seen
-        own = weight > 0.0  # a class of which a feature was never seen has the distribution of all classes
+        own = weight > 0.0  # without samples of a feature, a class has the distribution of all classes
         mean = np.divide(responsibilities.T @ known, weight, out=np.zeros_like(weight), where=own)
         square = np.array([r @ np.where(seen, X - m, 0.0) ** 2 for r, m in zip(responsibilities.T, mean)])
         total = weight.sum(axis=0)
@@ -83,7 +83,7 @@ class GaussianFeatures(Features):
         return np.stack(list(self._terms(X)), axis=1)
 
     def _terms(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield those of one class after the other, shape (samples, features)."""
+        """Yield log p(x_j | k) of one class after the other, shape (samples, features)."""
         seen = ~np.isnan(X)
         for m, s in zip(self.means, self.variances):
             yield np.where(seen, -0.5 * ((X - m) ** 2 / s + np.log(2.0 * np.pi * s)), 0.0)
@@ -105,7 +105,7 @@ class BernoulliFeatures(Features):
             raise ValueError(f"{who} with binarize=None needs entries 0 and 1 in X; binarize may be a threshold")
 
     def _split(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which entries are ones and which are zeros, as matrices of 0 and 1; neither are the missing ones."""
+        """Return 0-1 matrices that mark the ones and the zeros of X; missing entries are 0 in both."""
         with np.errstate(invalid="ignore"):
             ones = (X > (0.0 if self.threshold is None else self.threshold)).astype(np.float64)
         return ones, ~np.isnan(X) - ones
@@ -130,7 +130,7 @@ class BernoulliFeatures(Features):
 class MultinomialFeatures(Features):
     """A sample is counts of words drawn with P(j | k) = (sum_i r_ik x_ij + alpha) / (sum_ij r_ik x_ij + alpha p).
 
-    log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which is the same in every class.  With
+    log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which does not depend on k.  With
     `integrates` the probabilities are integrated out over their Dirichlet posterior, as `MultinomialNaiveBayes` says.
     """
 
@@ -179,7 +179,7 @@ def _log_rising(a: Any, x: np.ndarray) -> np.ndarray:
 
 
 class FeatureByFeature(Features):
-    """Distributions that are estimated from the entries of one feature after the other, without the missing ones."""
+    """Distributions that are estimated feature by feature, without the missing entries."""
 
     columns: list[Any]
 
@@ -191,7 +191,7 @@ class FeatureByFeature(Features):
         self.columns = [self._column(x[on], responsibilities[on]) if on.any() else None for x, on in zip(X.T, seen.T)]
 
     def _column(self, x: np.ndarray, weights: np.ndarray) -> Any:
-        """Return what `_terms_of` needs of one feature's samples, of which none is missing."""
+        """Return the parameters that `_terms_of` takes, estimated from one feature's samples, none of them missing."""
         raise NotImplementedError
 
     def _terms_of(self, x: np.ndarray, column: Any) -> np.ndarray:
@@ -205,7 +205,7 @@ class FeatureByFeature(Features):
         return np.stack(list(self._terms(X)), axis=2)
 
     def _terms(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield those of one feature after the other, shape (samples, classes)."""
+        """Yield log p(x_j | k) of one feature after the other, shape (samples, classes)."""
         for x, column in zip(X.T, self.columns):
             terms, seen = np.zeros((x.size, self.classes)), ~np.isnan(x)
             if column is not None and seen.any():
@@ -239,7 +239,7 @@ class HistogramFeatures(FeatureByFeature):
     """p(x_j | k) = (N_kjb + alpha) / (N_kj + alpha B_j) / h_j of the bin b that holds x_j; N_kjb = sum_i r_ik there.
 
     The B_j bins of one width h_j cover the range of the samples; h_j is near 3.49 s_j n^(-1/3) (Scott), s_j the
-    standard deviation and n the number of all samples.  Beyond the range the density is that of an empty bin.
+    standard deviation and n the number of all samples.  Beyond the range the density is an empty bin's.
     """
 
     def _column(self, x: np.ndarray, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
@@ -247,7 +247,7 @@ class HistogramFeatures(FeatureByFeature):
         wanted = 3.49 * _spread(x, weights.sum(axis=1)) * max(weights.sum(), 1.0) ** (-1.0 / 3.0)
         bins = int(np.clip(np.ceil((high - low) / wanted), 1, MOST_BINS)) if wanted > 0.0 else 1
         width = (high - low) / bins if high > low else 1.0
-        counts = np.zeros((bins + 1, weights.shape[1]))  # the last stands for what is beyond the range
+        counts = np.zeros((bins + 1, weights.shape[1]))  # the last bin is beyond the range
         np.add.at(counts, self._bins(x, low, width, bins), weights)
         smoothed = counts + self.alpha
         return low, width, np.log(smoothed) - np.log((smoothed[:-1].sum(axis=0)) * width)
@@ -266,7 +266,7 @@ class KernelFeatures(FeatureByFeature):
     """p(x_j | k) = sum_i r_ik N(x_j; x_ij, h_kj^2) / sum_i r_ik, a normal density around every sample of the class.
 
     h_kj = 1.06 s_kj N_kj^(-1/5), which is best where the density is normal (Silverman); s_kj is the standard deviation
-    of the class.  A class of which a feature was never seen has the density of all classes.
+    of the class.  If a feature was never seen in a class, the class has the density of all classes.
     """
 
     def _column(self, x: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]]:
@@ -289,6 +289,6 @@ class KernelFeatures(FeatureByFeature):
 
 
 def _spread(x: np.ndarray, weights: np.ndarray) -> float:
-    """Return the standard deviation."""
+    """Return the weighted standard deviation of `x`."""
     mean = np.average(x, weights=weights)
     return float(np.sqrt(np.average((x - mean) ** 2, weights=weights)))

@@ -18,25 +18,25 @@ SMOOTHING = 1e-6  # imaginary samples with covariance I, as a share of the sampl
 
 @parameters
 class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParameters):
-    r"""Normal classes with one covariance whose parameters are learned twice, and held together.
+    r"""Normal classes with one covariance: discriminative and generative parameters, coupled by a prior.
 
     theta tells the classes apart, theta~ describes the samples, labelled or not, and a normal prior couples them:
 
     .. math:: \max_{\theta, \tilde\theta}\; \sum_i \log p(y_i | x_i, \theta) + \sum_i \log p(x_i | \tilde\theta)
         - \frac{\|\theta - \tilde\theta\|^2}{2 \sigma^2}
 
-    With sigma = 0 both are one, the sum is the joint log-likelihood, and this is linear discriminant analysis; with
-    sigma = infinity nothing holds theta, and it is logistic regression without a penalty.  The coordinates of theta are
-    the logarithms of the class priors, the means, and the Cholesky factor of the precision matrix, its diagonal by
-    logarithms, all of features with mean 0 and standard deviation 1, so that sigma has no unit.  The maximum that is
-    found is the one near linear discriminant analysis, where the ascent (L-BFGS) begins.
+    With sigma = 0 they are equal, the sum is the joint log-likelihood, and this is linear discriminant analysis; with
+    sigma = infinity they are independent, and this is logistic regression without a penalty.  The coordinates of theta
+    are the logarithms of the class priors, the means, and the Cholesky factor of the precision matrix with logarithms
+    of its diagonal, all for features with mean 0 and standard deviation 1, so that sigma has no unit.  L-BFGS starts at
+    linear discriminant analysis and finds the local maximum near it.
 
     Parameters
     ----------
     coupling
         sigma, 0 to infinity.
     tol
-        The ascent ends when the gradient, a sample, is at most this large.
+        L-BFGS ends when no entry of the gradient of the mean objective exceeds this in magnitude.
 
     Attributes
     ----------
@@ -45,17 +45,17 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
     means_ : array, shape (classes, features)
         The class means of theta.
     covariance_ : array, shape (features, features)
-        Of theta, in the samples' units.
+        The covariance of theta, in the samples' units.
     density_priors_, density_means_, density_covariance_ : arrays
-        The same of theta~.
+        Class priors, means and covariance of theta~.
     log_likelihoods_ : array
-        The objective in each step, of features with standard deviation 1.
+        The objective at the start and after each step, for features with standard deviation 1.
     n_iter_ : int
-        Steps of L-BFGS.
+        Number of L-BFGS steps.
 
     See Also
     --------
-    LinearDiscriminant, LogisticRegression : its ends.
+    LinearDiscriminant, LogisticRegression : the limits sigma = 0 and sigma = infinity.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
 
 
 class CoupledLikelihood:
-    """Minus the objective, a sample, as a function of (theta, theta~), or of theta alone where sigma = 0.
+    """Negative mean objective as a function of (theta, theta~), or of theta alone if sigma = 0.
 
     `target` (samples, classes) has the samples' weights in the column of their class; `coupling` is sigma.
     """
@@ -128,7 +128,7 @@ class CoupledLikelihood:
         self.last = np.inf  # value
 
     def unpack(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """log pi_k, not normalized; mu_k; and L, of which LL' is the precision."""
+        """Return log pi_k (not normalized), mu_k, and L, where LL' is the precision matrix."""
         K, p = self.classes, self.features
         L = np.zeros((p, p))
         entries = v[K + K * p :].copy()
@@ -137,11 +137,11 @@ class CoupledLikelihood:
         return v[:K], v[K : K + K * p].reshape(K, p), L
 
     def split(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """theta and theta~."""
+        """Return the parts theta and theta~ of `v`; both are `v` if sigma = 0."""
         return (v, v) if self.coupling == 0.0 else (v[: v.size // 2], v[v.size // 2 :])
 
     def start(self) -> np.ndarray:
-        """Linear discriminant analysis."""
+        """Return theta and theta~ of linear discriminant analysis."""
         counts = self.target.sum(axis=0)
         means = (self.target.T @ self.X) / counts[:, None]
         centred = self.X - means[self.target.argmax(axis=1)]
@@ -153,9 +153,9 @@ class CoupledLikelihood:
         return v if self.coupling == 0.0 else np.tile(v, 2)
 
     def value_and_gradient(self, v: np.ndarray) -> tuple[float, np.ndarray]:
-        """With J_k(x) = log pi_k + log N(x; mu_k, (LL')^-1): the gradients of log p(y | x) = J_y - log sum_k exp J_k.
+        """Return the negative mean objective and its gradient; J_k(x) = log pi_k + log N(x; mu_k, (LL')^-1).
 
-        That of log p(x) = log sum_k exp J_k is sum_k P(k | x) grad J_k, so both are `gradient` with other weights.
+        The gradients of J_y - log p(x) and of log p(x) = log sum_k exp J_k are sum_k r_k grad J_k; see `gradient`.
         """
         theta, density = self.split(v)
         parts, of_density = self.unpack(theta), self.unpack(density)
@@ -180,7 +180,7 @@ class CoupledLikelihood:
         return self.last, -whole / self.size
 
     def gradient(self, X: np.ndarray, r: np.ndarray, parts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
-        """That of sum_ik r_ik J_k(x_i)."""
+        """Return the gradient of sum_ik r_ik J_k(x_i), as a flat vector."""
         eta, means, L = parts
         count = r.sum(axis=0)
         of_eta = count - count.sum() * np.exp(log_softmax(eta))
@@ -193,14 +193,14 @@ class CoupledLikelihood:
         return np.concatenate([of_eta, (shift @ L @ L.T).ravel(), self._of_factor(of_L, L)])
 
     def _of_factor(self, of_L: np.ndarray, L: np.ndarray) -> np.ndarray:
-        """The gradient by the coordinates of L from that by its entries."""
+        """Return the gradient in the coordinates of L, whose diagonal is in logarithms, from `of_L` in its entries."""
         entries = of_L[self.lower]
         entries[self.diagonal] *= np.diag(L)
         return np.asarray(entries)
 
 
 def log_joint(X: np.ndarray, eta: np.ndarray, means: np.ndarray, L: np.ndarray) -> np.ndarray:
-    """log pi_k + log N(x; mu_k, (LL')^-1), shape (samples, classes)."""
+    """Return log pi_k + log N(x; mu_k, (LL')^-1), shape (samples, classes)."""
     squares = np.stack([(((X - mean) @ L) ** 2).sum(axis=1) for mean in means], axis=1)
     constant = float(np.log(np.diag(L)).sum()) - 0.5 * L.shape[0] * np.log(2.0 * np.pi)
     return np.asarray(log_softmax(eta) + constant - 0.5 * squares)
@@ -209,7 +209,7 @@ def log_joint(X: np.ndarray, eta: np.ndarray, means: np.ndarray, L: np.ndarray) 
 def _in_units(
     parts: tuple[np.ndarray, np.ndarray, np.ndarray], centre: np.ndarray, scale: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """pi, mu and Sigma of the features as they came."""
+    """Return pi, mu and Sigma in the units of the features before centring and scaling."""
     eta, means, L = parts
     covariance = np.linalg.inv(L @ L.T)
     return np.exp(log_softmax(eta)), means * scale + centre, covariance * np.outer(scale, scale)

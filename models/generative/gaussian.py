@@ -34,22 +34,22 @@ class DiscriminantParameters(PriorParameters):
     Parameters
     ----------
     covariance
-        The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S what "full" estimates, the maximum
-        of the likelihood among the multiples of I.
+        The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S the estimate of "full", which
+        maximizes the likelihood among the multiples of I.
     divisor
         The scatter is divided by n, or by n - K; only without `mean_prior` and `covariance_prior`.
     shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
         (1 - s) Sigma + s m D, with D the diagonal of the features' total variances and m the mean of Sigma_jj / D_jj.
         "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear features), with s at
-        least 1 / (n + 1), and takes s = 0 elsewhere.  "spherical" stays what it is whatever s.
+        least 1 / (n + 1), and takes s = 0 elsewhere.  Shrinkage does not change "spherical".
     mean_prior : None or pair (mean, strength)
         mu_k ~ N(mean, Sigma / strength): MAP in place of MLE.
     covariance_prior : None or pair (degrees, scale)
         Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.  For
-        "spherical" the density is that of "diagonal" on the multiples of I.
+        "spherical" the density is the one of "diagonal", restricted to the multiples of I.
     predictive
         The density of a class: normal with the estimated mean and covariance, or with both integrated out over their
-        posterior.  `covariance_` is the estimate all the same.
+        posterior.  `covariance_` is the estimate in either case.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class NormalDiscriminant(GenerativeClassifier):
             raise ValueError("predictive must be 'plug-in' when entries or labels are missing, but 'bayes' came")
 
     def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
-        """The fitted attributes."""
+        """Set the fitted attributes from `model`, regularized by `shrinkage`."""
         self._integrates = self.predictive == "bayes"
         if self._integrates:
             model.predictive()  # refused here when there is none
@@ -129,21 +129,21 @@ class NormalDiscriminant(GenerativeClassifier):
             self.covariances_ = _as_matrices(model.covariances)
 
     def add_class(self: Self, X: Any, label: Any, sample_weight: Any = None, prior: float | None = None) -> Self:
-        """Take in a new class from its samples alone; nothing else is refitted.
+        """Add a new class from its samples alone, without refitting the other classes.
 
         The other classes keep their means (and, unless it is shared, their covariances); a shared covariance takes
-        the new scatter in, so that the result is what `fit` on all samples gives when none has missing entries.
-        Class priors that were estimated are counted anew.
+        the new scatter in, so that the result equals `fit` on all samples if none has missing entries.
+        Estimated class priors are computed from the new counts.
 
         Parameters
         ----------
         X : array_like, shape (samples, features)
             Samples of the new class; NaN where an entry is missing.
         label : int or str
-            Its label, not yet in `classes_`.
+            The label of the new class, not yet in `classes_`.
         sample_weight : array_like, shape (samples,), optional
         prior : float, optional
-            Its prior probability, needed when the priors were given as numbers; the others are scaled by 1 - prior.
+            Prior of the new class, needed if priors were given as numbers; the others are scaled by 1 - prior.
         """
         X = self._matrix_to_predict(X)
         self._check_fields()
@@ -166,7 +166,7 @@ class NormalDiscriminant(GenerativeClassifier):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The log-odds log P(classes_[1] | x) / P(classes_[0] | x) of two classes; of more, log pi_k + log p(x | k)."""
+        """Return log P(classes_[1] | x) / P(classes_[0] | x) for two classes; for more, log pi_k + log p(x | k)."""
         joint = self._log_joint(self._matrix_to_predict(X))
         if self.classes_.size > 2:
             return joint
@@ -174,7 +174,7 @@ class NormalDiscriminant(GenerativeClassifier):
         return posteriors[:, 1] - posteriors[:, 0]
 
     def log_odds_terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r"""a, b and C of log P(k | x) / P(K | x) = a_k + b_k'x + x'C_k x, with K the last class.
+        r"""Return a, b and C of log P(k | x) / P(K | x) = a_k + b_k'x + x'C_k x, with K the last class.
 
         With the precisions P_k = Sigma_k^-1
 
@@ -210,7 +210,7 @@ class NormalDiscriminant(GenerativeClassifier):
 
 
 def _as_matrices(covariances: np.ndarray) -> np.ndarray:
-    """Diagonals as matrices; full ones as they are."""
+    """Return diagonal covariances as matrices, and full ones unchanged."""
     return covariances if covariances.ndim == 3 else np.array([np.diag(diagonal) for diagonal in covariances])
 
 
@@ -231,21 +231,21 @@ class LinearDiscriminant(NormalDiscriminant, DiscriminantParameters):
     covariance_ : array, shape (features, features)
         The covariance that all classes share.
     coef_, intercept_ : arrays, shapes (1, features) and (1,) of two classes, otherwise (classes, features), (classes,)
-        Of the log-odds w_2 - w_1 and b_2 - b_1, or w_k and b_k; of "plug-in".
+        w_2 - w_1 and b_2 - b_1 for two classes, otherwise w_k and b_k; always of the "plug-in" density.
 
     Notes
     -----
     scikit-learn 1.9 divides by n; before, its solver "svd" divided by n - K.  With "unbiased" the weights of the
-    samples are their counts, and a scatter of K or fewer samples is divided by n all the same.  After expectation
+    samples are their counts, and a scatter of K or fewer samples is still divided by n.  After expectation
     maximization the factor n / (n - K) and shrinkage are applied to its result.
     With predictive "bayes", covariance "full" or "diagonal" and nothing missing in `fit`, the posterior of the mean
     and Sigma is normal-inverse-Wishart; x | k has a t distribution about mu_k with :math:`\nu_n - p + 1` degrees of
     freedom and the scale :math:`S_n (\kappa_n + 1) / (\kappa_n (\nu_n - p + 1))`; "diagonal": a t a feature
     with :math:`\nu_n` degrees.  Here :math:`\kappa_n` is N_k plus the strength of `mean_prior`, :math:`\nu_n` is n
     plus the degrees of `covariance_prior` (less K without `mean_prior`, whose prior is then flat), S_n the scatter plus
-    its scale; without `covariance_prior` its degrees and scale are 0, which is Jeffreys's prior.  There is no shrinkage
-    or divisor in it, and the class priors are those of "plug-in".
-    The exponent of the notes' normal density lacks the factor 1/2; it is here.
+    its scale; without `covariance_prior` its degrees and scale are 0, which is Jeffreys's prior.  Shrinkage
+    and divisor do not enter, and the class priors are as in "plug-in".
+    The normal density in the lecture notes lacks the factor 1/2 in the exponent; it is included here.
 
     Examples
     --------
@@ -286,7 +286,7 @@ class QuadraticDiscriminant(NormalDiscriminant, DiscriminantParameters):
     covariance
         The form of every Sigma_k; "identity" fixes them, "spherical" is (tr(S_k) / p) I.
     predictive
-        As that of `LinearDiscriminant`, with N_k for n and 1 for K in the degrees of freedom.
+        As in `LinearDiscriminant`, with N_k for n and 1 for K in the degrees of freedom.
 
     Attributes
     ----------
@@ -317,7 +317,7 @@ class Prototypes(NormalDiscriminant, IterationParameters):
     Parameters
     ----------
     tol, max_iter
-        When expectation maximization ends, which is used when entries or labels are missing.
+        Stopping rule of expectation maximization, which is used if entries or labels are missing.
 
     Attributes
     ----------
@@ -326,7 +326,7 @@ class Prototypes(NormalDiscriminant, IterationParameters):
     means_ : array, shape (classes, features)
         The prototypes.
     log_likelihoods_, n_iter_
-        As those of `LinearDiscriminant`.
+        As in `LinearDiscriminant`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every generative classifier shares: Bayes' rule on log pi_k + log p(x | k)."""
+"""Base of all generative classifiers: Bayes' rule on log pi_k + log p(x | k)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class PriorParameters(IterationParameters):
         Expectation maximization, used where labels or entries are missing, ends when a step raises its objective by
         less, relatively.
     max_iter
-        The most steps of expectation maximization.
+        Maximum number of steps of expectation maximization.
     verbose
-        1 prints a line for each of them.
+        1 prints a line for each step of expectation maximization.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class PriorParameters(IterationParameters):
 
 
 class GenerativeClassifier(Classifier):
-    """A classifier by the joint density of samples and labels; a subclass gives its logarithm.
+    """Base of classifiers by the joint density of samples and labels; a subclass computes its logarithm.
 
     P(k | x) = exp(J_k(x) - logsumexp_l J_l(x)), J_k(x) = log pi_k + log p(x | k): nothing overflows, and a sample that
     is impossible in every class gets the class priors.
@@ -54,36 +54,36 @@ class GenerativeClassifier(Classifier):
     priors_: np.ndarray
 
     def _log_joint(self, X: Any) -> np.ndarray:
-        """J_k(x) of checked samples, shape (samples, classes)."""
+        """Return J_k(x) of checked samples, shape (samples, classes)."""
         raise NotImplementedError
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """log pi_k + log p(x | k), shape (samples, classes)."""
+        """Return log pi_k + log p(x | k), shape (samples, classes)."""
         return self._log_joint(self._matrix_to_predict(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """log P(k | x), shape (samples, classes)."""
+        """Return log P(k | x), shape (samples, classes)."""
         return log_posteriors(self._log_joint(self._matrix_to_predict(X)), self.priors_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """P(k | x), shape (samples, classes)."""
+        """Return P(k | x), shape (samples, classes)."""
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of the class with the largest posterior."""
+        """Return the label of the class with the largest posterior, for each sample."""
         best = self.predict_log_proba(X).argmax(axis=1)
         return self.classes_[best]
 
 
 def warn_unless_converged(who: str, converged: bool, max_iter: int) -> None:
-    """Warn if expectation maximization did not converge in so many steps."""
+    """Warn if expectation maximization did not converge in `max_iter` steps."""
     if not converged:
         steps = f"did not converge in {max_iter} steps"
         warn_unconverged(f"{who}: expectation maximization {steps}; raise max_iter or tol.")
 
 
 def unlabelled_samples(estimator: Estimator, X_unlabelled: Any, X: Any) -> Any:
-    """Return `X_unlabelled` as a checked matrix with the features of X; without samples where it is None."""
+    """Return `X_unlabelled` as a checked matrix with the features of X; a matrix without rows if it is None."""
     if X_unlabelled is None:
         return X[:0]
     others = as_matrix(X_unlabelled, type(estimator).__name__, estimator._takes_sparse, estimator._takes_nan)
@@ -93,13 +93,13 @@ def unlabelled_samples(estimator: Estimator, X_unlabelled: Any, X: Any) -> Any:
 
 
 def quiet_log(values: np.ndarray) -> np.ndarray:
-    """Return the logarithms, minus infinity of zero."""
+    """Return log(`values`) without a warning; log(0) is -inf."""
     with np.errstate(divide="ignore"):
         return np.log(values)
 
 
 def log_posteriors(joint: np.ndarray, priors: np.ndarray) -> np.ndarray:
-    """The logarithms of the rows of exp(joint), normalized; of rows of -inf, the priors'."""
+    """Return the logarithms of the normalized rows of exp(joint); log(`priors`) for rows of -inf."""
     largest = joint.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         below = joint - largest  # first, for log sum exp of large numbers would be rounded in their units
@@ -107,7 +107,7 @@ def log_posteriors(joint: np.ndarray, priors: np.ndarray) -> np.ndarray:
 
 
 def estimated_priors(counts: np.ndarray, given: np.ndarray | None, dirichlet: np.ndarray) -> np.ndarray:
-    """The mode of pi under the Dirichlet prior with parameters `dirichlet` >= 1, or the priors that were given."""
+    """Return `given` if not None, else the mode of pi under the Dirichlet prior with parameters `dirichlet` >= 1."""
     if given is not None:
         return given
     weight = counts + dirichlet - 1.0
@@ -115,13 +115,13 @@ def estimated_priors(counts: np.ndarray, given: np.ndarray | None, dirichlet: np
 
 
 def log_dirichlet(priors: np.ndarray, given: np.ndarray | None, dirichlet: np.ndarray) -> float:
-    """Return the log prior density of the class priors, constants left out; 0 where they were given."""
+    """Return the log prior density of the class priors without constants; 0 if they were given."""
     counts = dirichlet > 1.0
     return float((dirichlet[counts] - 1.0) @ np.log(priors[counts])) if given is None else 0.0
 
 
 def check_priors(priors: Any, classes: int) -> np.ndarray | None:
-    """Given class priors as an array; None when they are to be estimated."""
+    """Return given class priors as an array, or None if they are to be estimated."""
     if priors is None:
         return None
     if isinstance(priors, str) and priors == "uniform":
@@ -137,7 +137,7 @@ def check_priors(priors: Any, classes: int) -> np.ndarray | None:
 
 
 def check_dirichlet(dirichlet: Any, classes: int) -> np.ndarray:
-    """The parameters of the Dirichlet prior of the class priors, one a class."""
+    """Return the parameters of the Dirichlet prior of the class priors, one for each class."""
     array = np.asarray(dirichlet, dtype=np.float64)
     if array.shape not in ((), (classes,)) or not (array >= 1.0).all() or not np.isfinite(array).all():
         raise ValueError(f"dirichlet must be a number or {classes} numbers of at least 1, but {dirichlet!r} came")
@@ -145,7 +145,7 @@ def check_dirichlet(dirichlet: Any, classes: int) -> np.ndarray:
 
 
 def with_label(classes: np.ndarray, label: Any) -> tuple[np.ndarray, int]:
-    """The sorted labels with a new one, and where it stands."""
+    """Return the sorted labels with `label` inserted, and its index."""
     if label in classes.tolist():
         raise ValueError(f"label must be one that classes_ does not have yet, but {label!r} came")
     if isinstance(label, str) != (classes.dtype.kind in "USO" and isinstance(classes.tolist()[0], str)):
@@ -156,7 +156,7 @@ def with_label(classes: np.ndarray, label: Any) -> tuple[np.ndarray, int]:
 
 
 def priors_after(given: Any, priors: np.ndarray, position: int, prior: Any) -> np.ndarray | None:
-    """The class priors once a class has come in; None when they are estimated from counts."""
+    """Return the class priors after a class was inserted at `position`; None if they are estimated from counts."""
     if given is None:
         if prior is not None:
             raise ValueError("prior must be None when the class priors are estimated from the samples")

@@ -30,18 +30,18 @@ class JointGaussianRegressor(Regressor, IterationParameters):
     Parameters
     ----------
     tol, max_iter
-        When expectation maximization ends.
+        Stopping rule of expectation maximization.
 
     Attributes
     ----------
     coef_, intercept_ : array, shape (features,), and float
         E[y | x] = x'coef + intercept of samples that have all features.
     mean_, covariance_ : arrays, shapes (features + 1,) and (features + 1, features + 1)
-        Of (x, y).
+        Mean and covariance of (x, y).
     shrinkage_ : float
-        That of Sigma_xx where it is singular, as with "auto" in `LinearDiscriminant`; else 0.
+        Shrinkage of Sigma_xx if it is singular, as with "auto" in `LinearDiscriminant`; else 0.
     log_likelihoods_ : array
-        As that of `LinearDiscriminant`.
+        As in `LinearDiscriminant`.
     n_iter_ : int
         Steps of expectation maximization; 1 where nothing is missing.
 
@@ -57,7 +57,7 @@ class JointGaussianRegressor(Regressor, IterationParameters):
     _takes_nan = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> JointGaussianRegressor:
-        """Fit the joint density."""
+        """Fit the joint normal density of samples X and targets y."""
         X = self._matrix_to_fit(X)
         joint = np.c_[X, as_targets(y, X.shape[0], type(self).__name__)]
         weights = as_weights(sample_weight, X.shape[0])
@@ -88,7 +88,7 @@ class JointGaussianRegressor(Regressor, IterationParameters):
         self.intercept_ = float(self.mean_[-1] - self.mean_[:-1] @ self.coef_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """E[y | x_o] of every sample; with `return_std` also the standard deviation of y given x_o."""
+        """Return E[y | x_o] of every sample; with `return_std` also the standard deviation of y given x_o."""
         X = self._matrix_to_predict(X)
         joint = np.c_[X, np.full(len(X), np.nan)]
         mean, deviation = np.empty(len(X)), np.empty(len(X))

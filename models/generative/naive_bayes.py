@@ -53,7 +53,7 @@ class NaiveBayes(GenerativeClassifier):
     _parts: list[tuple[np.ndarray | None, Features]]
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        """The distributions, each with its columns (None: all of them)."""
+        """Return the distributions, each with its columns (None: all columns)."""
         raise NotImplementedError
 
     def _keep(self) -> None:
@@ -102,7 +102,7 @@ class NaiveBayes(GenerativeClassifier):
         self._keep()
 
     def _expect(self, X: Any, labelled: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the posteriors of the samples behind the labelled ones, and what EM maximizes."""
+        """Return the posteriors of the unlabelled samples (rows after `labelled`), and the objective of EM."""
         joint = quiet_log(self.priors_)
         for columns, part in self._parts:
             joint = joint + part.training_log_likelihood(_columns(X, columns))
@@ -114,12 +114,12 @@ class NaiveBayes(GenerativeClassifier):
         return np.exp(log_posteriors(unknown, self.priors_)), value
 
     def log_odds_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        r"""a and T of log P(k | x) / P(K | x) = a_k + sum_j T_kj(x_j), with K the last class.
+        r"""Return a and T of log P(k | x) / P(K | x) = a_k + sum_j T_kj(x_j), with K the last class.
 
         .. math:: a_k = \log \frac{\pi_k}{\pi_K}, \quad T_{kj}(x_j) = \log \frac{p(x_j | k)}{p(x_j | K)}
 
         Naive Bayes is an additive model of the log-odds (James, Witten, Hastie, Tibshirani, section 4.5): each feature
-        has a say of its own, whatever the others are.  What is missing says nothing, its T is zero.
+        has a term that does not depend on the other features.  T is zero where an entry is missing.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
         \log p(x | k) = \sum_w x_w \log P(w | k)
 
     (Raina et al. 2003, eqs. 2 to 4, with alpha = 1.)  N_kw counts word w in the documents of class k.  The
-    multinomial coefficient, the same in all classes, is left out.  X may be sparse.
+    multinomial coefficient, equal in all classes, is left out.  X may be sparse.
 
     Parameters
     ----------
@@ -196,8 +196,8 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
     .. math:: \log p(x | k) = \log \frac{\Gamma(\sum_w a_{kw})}{\Gamma(\sum_w a_{kw} + x_w)}
         + \sum_w \log \frac{\Gamma(a_{kw} + x_w)}{\Gamma(a_{kw})}
 
-    A document of one word has the same probability either way, and so have categories and ones (`MixedNaiveBayes`), of
-    which a sample has one draw each: their smoothed frequencies are the Bayesian ones.
+    A document of one word has equal probabilities either way.  So have categories and ones (`MixedNaiveBayes`), since a
+    sample has one draw of each: their smoothed frequencies are the Bayesian ones.
 
     Examples
     --------
@@ -234,9 +234,9 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
     of numbers, or a normal kernel around every sample.  The columns of counts are one multinomial document.
     Missing entries (NaN) are integrated out, but for counts.
 
-    The variance of a normal feature in a class is that of its samples (divisor N_k) plus a share of the feature's over
-    all samples, so that no unit has an influence (scikit-learn adds a share of the largest one to all features).  What
-    expectation maximization raises is then the log-likelihood of samples that are blurred by noise of that variance.
+    The variance of a normal feature in a class is its samples' variance (divisor N_k) plus a share of the variance over
+    all samples, so that units have no influence (scikit-learn adds a share of the largest variance to all features).
+    Expectation maximization then raises the log-likelihood of samples that are blurred by noise of the added variance.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
     var_smoothing
         The share of a normal feature's total variance that is added.
     binarize
-        Entries of Bernoulli features above it are ones; None says that there are 0 and 1 only.
+        Threshold above which entries of Bernoulli features are ones; with None all entries must be 0 or 1.
 
     Examples
     --------

@@ -27,7 +27,7 @@ Groups = list[tuple[np.ndarray, np.ndarray]]
 
 
 def groups_of(X: np.ndarray) -> Groups:
-    """The samples grouped by what is missing: for each group its rows, and which features they have."""
+    """Group the samples by their missing features; return each group's rows and mask of observed features."""
     missing = np.isnan(X)
     if not missing.any():
         return [(np.arange(X.shape[0]), np.ones(X.shape[1], dtype=bool))]
@@ -39,7 +39,7 @@ def groups_of(X: np.ndarray) -> Groups:
 
 
 def log_densities(X: np.ndarray, means: np.ndarray, covariances: np.ndarray, groups: Groups) -> np.ndarray:
-    """log N(x_o; mu_k, Sigma_k) of every sample in every class, shape (samples, classes)."""
+    """Return log N(x_o; mu_k, Sigma_k) of every sample in every class, shape (samples, classes)."""
     result = np.empty((X.shape[0], means.shape[0]))
     for rows, observed in groups:
         known = X[np.ix_(rows, observed)]
@@ -57,10 +57,10 @@ def log_densities(X: np.ndarray, means: np.ndarray, covariances: np.ndarray, gro
 def log_t_densities(
     X: np.ndarray, means: np.ndarray, scales: np.ndarray, degrees: np.ndarray, factors: np.ndarray, groups: Groups
 ) -> np.ndarray:
-    """log t(x_o; mu_k, f_k S_k, df) of every sample in every class, shape (samples, classes).
+    """Return log t(x_o; mu_k, f_k S_k, df) of every sample in every class, shape (samples, classes).
 
-    What is missing of a t is integrated out as of a normal, the degrees of freedom stay.  Where the scales are
-    diagonals the features are independent, each with a t of its own.
+    Missing entries of a t are integrated out as for a normal, with unchanged degrees of freedom.  If the scales are
+    diagonals, the features are independent, each with a t of its own.
     """
     result = np.empty((X.shape[0], means.shape[0]))
     for rows, observed in groups:
@@ -80,7 +80,7 @@ def log_t_densities(
 
 
 def _whitening(covariance: np.ndarray, observed: np.ndarray) -> tuple[Any, float]:
-    """The map x -> L^-1 x of rows, Sigma_oo = L L', and log |Sigma_oo| / 2."""
+    """Return the map x -> L^-1 x of rows, where Sigma_oo = L L', and log |Sigma_oo| / 2."""
     if covariance.ndim == 1:
         deviation = np.sqrt(covariance[observed])
         return (lambda rows: rows / deviation), float(np.log(deviation).sum())
@@ -89,14 +89,14 @@ def _whitening(covariance: np.ndarray, observed: np.ndarray) -> tuple[Any, float
 
 
 def whitened(L: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """L^-1 x of every row x; of nothing, nothing, which scipy below 1.14 does not solve for."""
+    """Return L^-1 x of every row x; an empty array unchanged, since scipy below 1.14 does not solve for it."""
     return solve_triangular(L, rows.T, lower=True, check_finite=False).T if rows.size else rows
 
 
 def complete(
     X: np.ndarray, mean: np.ndarray, covariance: np.ndarray, groups: Groups, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """X with E[x_m | x_o] in place of what is missing, and the sum of weights times cov[x_m | x_o]."""
+    """Return X with E[x_m | x_o] in place of missing entries, and the sum of weights times cov[x_m | x_o]."""
     filled, added = X.copy(), np.zeros_like(covariance)
     for rows, observed in groups:
         missing = ~observed
@@ -133,7 +133,7 @@ class ConjugatePrior:
     scale: np.ndarray
 
     def log_density(self, means: np.ndarray, covariances: np.ndarray) -> float:
-        """The log prior density of the parameters, constants left out."""
+        """Return the log prior density of the parameters without constants."""
         total = 0.0
         everything = np.ones(means.shape[1], dtype=bool)
         for c, covariance in enumerate(covariances):
@@ -152,7 +152,7 @@ class ConjugatePrior:
 
 
 def conjugate_prior(mean_prior: Any, covariance_prior: Any, features: int, kind: str) -> ConjugatePrior:
-    """The prior of the parameters ``mean_prior=(mean, strength)`` and ``covariance_prior=(degrees, scale)``."""
+    """Return the prior of ``mean_prior=(mean, strength)`` and ``covariance_prior=(degrees, scale)``; None is flat."""
     mean, strength = np.zeros(features), 0.0
     if mean_prior is not None:
         given, strength = _pair("mean_prior", mean_prior, "(mean, strength)")
@@ -185,7 +185,7 @@ def _broadcast(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _scale_matrix(value: Any, features: int, kind: str) -> np.ndarray:
-    """The scale of an inverse-Wishart prior: a number or a vector is a diagonal."""
+    """Return the checked scale of an inverse-Wishart prior; a number or a vector means a diagonal."""
     array = np.asarray(value, dtype=np.float64)
     if array.ndim < 2:
         diagonal = _broadcast("the scale in covariance_prior", array, (features,))
@@ -201,7 +201,7 @@ def _scale_matrix(value: Any, features: int, kind: str) -> np.ndarray:
 
 
 def total_variances(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and variances of the observed entries of each feature; a constant feature has the variance 0."""
+    """Return means and variances of the observed entries of each feature; a constant feature has variance 0."""
     seen = ~np.isnan(X)
     known = np.where(seen, X, 0.0)
     count = np.maximum(weights @ seen, np.finfo(float).tiny)
@@ -212,7 +212,7 @@ def total_variances(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def ledoit_wolf(covariance: np.ndarray, fourth: float, weight: float) -> float:
-    """The share s for which (1 - s) S + s m I, m = tr S / p, is nearest to the covariance behind S (Ledoit, Wolf 2004).
+    """Return the share s for which (1 - s) S + s m I, m = tr S / p, estimates Sigma best (Ledoit, Wolf 2004).
 
     With r the residuals and n their total weight, S = sum r r' / n and `fourth` = sum (r'r)^2:
 
@@ -230,14 +230,14 @@ def ledoit_wolf(covariance: np.ndarray, fourth: float, weight: float) -> float:
 
 
 def shrink(covariance: np.ndarray, share: float, scale: np.ndarray) -> np.ndarray:
-    """(1 - share) Sigma + share m D: D the diagonal matrix `scale`, m the mean of Sigma_jj / D_jj."""
+    """Return (1 - share) Sigma + share m D: D is the diagonal matrix `scale`, m the mean of Sigma_jj / D_jj."""
     diagonal = covariance if covariance.ndim == 1 else np.diagonal(covariance)
     target = float((diagonal / scale).mean()) * scale
     return (1.0 - share) * covariance + share * (target if covariance.ndim == 1 else np.diag(target))
 
 
 def is_singular(covariance: np.ndarray, scale: np.ndarray, varies: np.ndarray) -> bool:
-    """Whether Sigma has an eigenvalue at the floor, among the features that vary, in units of D = `scale`."""
+    """Return True if Sigma, in units of D = `scale`, has an eigenvalue <= `FLOOR` among the features that vary."""
     if not varies.any():
         return False
     if covariance.ndim == 1:
@@ -247,10 +247,10 @@ def is_singular(covariance: np.ndarray, scale: np.ndarray, varies: np.ndarray) -
 
 
 def raise_eigenvalues(covariance: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """The eigenvalues of D^-1/2 Sigma D^-1/2 raised to at least `FLOOR`, D the diagonal matrix `scale`.
+    """Return Sigma with the eigenvalues of D^-1/2 Sigma D^-1/2 raised to at least `FLOOR`; D is diagonal, `scale`.
 
-    When Sigma maximizes a normal likelihood -(log |Sigma| + tr Sigma^-1 S), this maximizes it subject to the bound
-    Sigma >= FLOOR D; so expectation maximization with it still never lowers the likelihood.
+    If Sigma maximizes a normal likelihood -(log |Sigma| + tr Sigma^-1 S), the result maximizes it subject to the bound
+    Sigma >= FLOOR D; so expectation maximization with this bound never lowers the likelihood.
     """
     if covariance.ndim == 1:
         return np.maximum(covariance, FLOOR * scale)

@@ -1,7 +1,7 @@
 """Classes with normal densities: their priors, means and covariances, by EM where entries or labels are missing.
 
 The observed-data log-likelihood of labelled samples i and unlabelled samples j, with log p(theta) the log priors of the
-parameters (zero for maximum likelihood), x_o what is observed of a sample:
+parameters (zero for maximum likelihood), x_o the observed entries of a sample:
 
     l(theta) = sum_i w_i log pi_{y_i} N(x_o,i; y_i) + sum_j w_j log sum_k pi_k N(x_o,j; k) + log p(theta)
 
@@ -45,7 +45,7 @@ UNLABELLED = -1
 
 @dataclass
 class Sample:
-    """What is fitted to: samples, their class or `UNLABELLED`, their weights, and which of their entries are there."""
+    """Training data: samples, their class or `UNLABELLED`, their weights, and their groups by missing entries."""
 
     X: np.ndarray
     codes: np.ndarray
@@ -60,7 +60,7 @@ class Sample:
         return bool((self.codes != UNLABELLED).all()) and all(observed.all() for _, observed in self.groups)
 
     def one_hot(self, classes: int) -> np.ndarray:
-        """The known labels as responsibilities; rows of zeros for unlabelled samples."""
+        """Return the known labels as responsibilities, shape (samples, classes); zeros for unlabelled samples."""
         return (self.codes[:, None] == np.arange(classes)).astype(np.float64)
 
 
@@ -91,7 +91,7 @@ class NormalClasses:
     shrunk = slice(None)
 
     def start(self, sample: Sample) -> None:
-        """First parameters, from the entries that are there: means by class, total variances as the covariance."""
+        """Initialize from the observed entries: means by class, total variances as the covariance."""
         classes = self.dirichlet.size
         overall, _ = total_variances(sample.X, sample.weights)
         self.means = np.tile(overall, (classes, 1))
@@ -106,11 +106,11 @@ class NormalClasses:
         self.covariances = np.array([covariance] * (1 if self.shared else classes))
 
     def log_joint(self, X: np.ndarray, groups: Groups) -> np.ndarray:
-        """log pi_k N(x_o; k), shape (samples, K)."""
+        """Return log pi_k N(x_o; k), shape (samples, K)."""
         return quiet_log(self.priors) + log_densities(X, self.means, self.covariances, groups)
 
     def predictive(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scales S_n, degrees of freedom df and factors (kappa_n + 1) / (kappa_n df), as `LinearDiscriminant` says."""
+        """Return scales S_n, degrees of freedom df, factors (kappa_n + 1) / (kappa_n df); see `LinearDiscriminant`."""
         features, full = self.means.shape[1], self.kind == "full"
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
         means = self.counts.size if self.shared else 1
@@ -128,12 +128,12 @@ class NormalClasses:
         return scales, degrees, (strengths + 1.0) / (strengths * degrees)
 
     def log_joint_predictive(self, X: np.ndarray, groups: Groups) -> np.ndarray:
-        """log pi_k p(x_o | k, the samples), means and covariances integrated out, shape (samples, K)."""
+        """Return log pi_k p(x_o | k, the samples), means and covariances integrated out, shape (samples, K)."""
         scales, degrees, factors = self.predictive()
         return quiet_log(self.priors) + log_t_densities(X, self.means, scales, degrees, factors, groups)
 
     def expect(self, sample: Sample) -> tuple[np.ndarray, float]:
-        """The responsibilities, and l(theta)."""
+        """Return the responsibilities and l(theta)."""
         joint = self.log_joint(sample.X, sample.groups)
         unlabelled = sample.codes == UNLABELLED
         marginal = logsumexp(joint, axis=1)
@@ -145,7 +145,7 @@ class NormalClasses:
         return responsibilities, float(sample.weights @ own) + prior
 
     def maximize(self, sample: Sample, responsibilities: np.ndarray) -> None:
-        """The M step; the covariances are the modes, without shrinkage."""
+        """Run the M step; the covariances are the modes, without shrinkage."""
         weights = sample.weights[:, None] * responsibilities
         self.counts = weights.sum(axis=0)
         self.priors = estimated_priors(self.counts, self.given_priors, self.dirichlet)
@@ -159,7 +159,7 @@ class NormalClasses:
             self.covariances = np.array([raise_eigenvalues(mode, self.scale) for mode in self.modes()])
 
     def _moments(self, sample: Sample, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """mu_k, S_k and the fourth powers of the residuals."""
+        """Return mu_k, S_k and the sum of the fourth powers of the residuals."""
         if all(observed.all() for _, observed in sample.groups):
             filled, scatter = sample.X, np.zeros_like(self.covariances[0])
         else:
@@ -181,7 +181,7 @@ class NormalClasses:
         return mean, scatter, float(fourth)
 
     def modes(self, unbiased: bool = False) -> np.ndarray:
-        """The covariances that maximize the posterior, or the likelihood; or, without a prior, unbiased estimates."""
+        """Return the covariances that maximize the posterior or likelihood, or `unbiased` ones without a prior."""
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
         means = self.counts.size if self.shared else 1
         divisors = counts + self.prior.weight + means * (self.prior.strength > 0.0)
@@ -190,7 +190,7 @@ class NormalClasses:
         return (self.scatters + self.prior.scale) / divisors.reshape((-1,) + (1,) * (self.scatters.ndim - 1))
 
     def regularize(self, unbiased: bool, shrinkage: float | str) -> np.ndarray:
-        """Set the covariances: divisor, shrinkage, least eigenvalues.  Returns the share of shrinkage of each."""
+        """Set the covariances by divisor, shrinkage and least eigenvalues; return the shrinkage of each."""
         shares = np.zeros(len(self.scatters))
         if self.kind == "identity":
             return shares
@@ -211,7 +211,7 @@ class NormalClasses:
         return shares
 
     def add(self, other: NormalClasses, position: int, priors: np.ndarray | None) -> None:
-        """Take in the one class of `other` before class `position`; the other classes' means stay as they are."""
+        """Insert the one class of `other` before class `position`; the other classes' means do not change."""
         self.counts = np.insert(self.counts, position, other.counts[0])
         self.means = np.insert(self.means, position, other.means[0], axis=0)
         self.dirichlet = np.insert(self.dirichlet, position, other.dirichlet[0])
@@ -224,7 +224,7 @@ class NormalClasses:
         self.priors = estimated_priors(self.counts, priors, self.dirichlet)
 
     def _ledoit_wolf(self, covariance: np.ndarray, fourth: float, count: float) -> float:
-        """The share for the features that vary, in units of `scale`."""
+        """Return the Ledoit-Wolf shrinkage of the features that vary, in units of `scale`."""
         if not self.varies.any():
             return 0.0
         if covariance.ndim == 1:
@@ -236,7 +236,7 @@ class NormalClasses:
 def normal_classes(
     sample: Sample, kind: str, shared: bool, prior: ConjugatePrior, given: np.ndarray | None, dirichlet: np.ndarray
 ) -> NormalClasses:
-    """Normal classes with first parameters; nothing is fitted yet."""
+    """Return normal classes with initial parameters, not yet fitted."""
     _, variances = total_variances(sample.X, sample.weights)
     if kind == "spherical":
         variances = np.full_like(variances, variances.mean())
@@ -247,7 +247,7 @@ def normal_classes(
 
 
 def maximize_likelihood(estimator: Any, classes: NormalClasses, sample: Sample, of: str = "") -> tuple[int, np.ndarray]:
-    """Fit by one M step, or by EM with the limits of an estimator: the number of M steps, and l(theta) after each."""
+    """Fit by one M step or by EM; return the number of M steps and l(theta) before and after each (empty if one)."""
     if sample.is_complete:
         classes.maximize(sample, sample.one_hot(classes.counts.size))
         return 1, np.empty(0)
@@ -258,7 +258,7 @@ def maximize_likelihood(estimator: Any, classes: NormalClasses, sample: Sample, 
 
 
 def check_shrinkage(shrinkage: Any) -> float | str:
-    """A share in [0, 1], or the rule by which it is found."""
+    """Return the shrinkage as a share in [0, 1], or as the name of the rule that finds it."""
     if isinstance(shrinkage, str):
         if shrinkage not in ("auto", "ledoit_wolf"):
             raise ValueError(f"shrinkage must be 'auto', 'ledoit_wolf' or a number in [0, 1], but {shrinkage!r} came")

@@ -20,7 +20,7 @@ LEAST_PENALTY = 1e-8  # of separable evidence, a sample
 
 
 class LeaveOneOutDeviation(NamedTuple):
-    """What `HybridNaiveBayes.leave_one_out_deviation` gives, each a number, or an array with one of every theta."""
+    """Result of `HybridNaiveBayes.leave_one_out_deviation`: numbers, or arrays with one entry per theta."""
 
     expected: Any  # eq. 12, estimated on test documents
     leave_one_out: Any  # eq. 13
@@ -49,7 +49,7 @@ class HybridNaiveBayes(Classifier, IterationParameters):
     Parameters
     ----------
     regions : int or sequence of int
-        How many blocks of the same number of columns X consists of; or the number of columns of each block.
+        Number of blocks of X with equally many columns, or the number of columns of each block.
         With one region this calibrates naive Bayes (section 5).
     normalize
         Whether b has the factor 1 / n_r ("normalized hybrid").
@@ -64,23 +64,23 @@ class HybridNaiveBayes(Classifier, IterationParameters):
     tol, max_iter
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
     theta
-        Which log-likelihood theta maximizes: that of leave-one-out, or that of the training documents under the word
+        Log-likelihood that theta maximizes: "loo", leave-one-out, or "training", the training documents under the word
         probabilities of all of them (eq. 10), sum_i log P_theta(y_i | x_i).  The latter is biased: a document speaks
-        for its own class even where the words are noise.
+        for its own class even if the words are noise.
 
     Attributes
     ----------
     theta_ : array, shape (regions,)
-        theta_1, ..., theta_R.  Of the normalized hybrid they are effective lengths (footnote 4): a region counts as
-        theta_r independent words, however many it has, and theta_r = n_r is naive Bayes.
+        theta_1, ..., theta_R.  In the normalized hybrid they are effective lengths (footnote 4): a region counts as
+        theta_r independent words, whatever its length, and theta_r = n_r is naive Bayes.
     intercept_ : array, shape (classes,)
-        theta_0k, the first one 0; of two classes the second is the paper's theta_0.
+        theta_0k, the first one 0; for two classes the second one is the paper's theta_0.
     log_probabilities_ : list of arrays, one a region, shape (classes, words)
         log P(w | k).
     log_likelihood_ : float
-        That which theta maximizes.
+        The log-likelihood that theta maximizes.
     C_ : float
-        The C that was used: a finite one where C was infinite and the log-likelihood has no maximum.
+        The C that was used; finite if `C` is infinite and the log-likelihood has no maximum.
     n_iter_ : int
         Newton steps.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
@@ -88,11 +88,11 @@ class HybridNaiveBayes(Classifier, IterationParameters):
 
     Notes
     -----
-    The paper has two classes; with more of them the regions' weights are those of all classes.  One region without the
+    The paper has two classes; with more, all classes share the weights of the regions.  One region without the
     normalization calibrates naive Bayes by a monotone map, theta_01 + theta_1 times its log-odds of evidence, which
-    leaves the order of the documents as it was (section 6); the factor 1 / n does not.  A region without words
-    says nothing: its b is 0.  All held-out b take one pass over the words.  Where theta can separate the held-out
-    documents, the log-likelihood grows along a ray; the answer is then that of a large C, with a warning.
+    keeps the order of the documents (section 6); the factor 1 / n does not.  A region without words has b = 0.
+    All held-out b take one pass over the words.  If theta can separate the held-out documents, the log-likelihood
+    grows along a ray; a large finite C is then used, with a warning.
 
     Examples
     --------
@@ -129,8 +129,8 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         Parameters
         ----------
         sample_weight : array_like, shape (samples,), optional
-            A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
-            log-likelihood are weighted, and what is held out is one copy (or a weight below one).
+            A weight of two counts as two copies of the document, zero leaves it out: the counts and the log-likelihood
+            are weighted, and one copy (or a weight below one) is held out.
         """
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
@@ -153,7 +153,7 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         return X
 
     def _check_regions(self, features: int) -> np.ndarray:
-        """Where the columns of each region begin, and where the last ones end."""
+        """Return where the columns of each region begin, and where the last one ends; raise ValueError if invalid."""
         widths = np.asarray(self.regions)
         if widths.dtype.kind in "iu" and widths.ndim == 0 and widths >= 1 and features % widths == 0:
             widths = np.full(int(widths), features // int(widths))
@@ -170,32 +170,32 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         return np.concatenate([[0], np.cumsum(widths)])
 
     def _of_regions(self, X: Any) -> list[Any]:
-        """The columns of each region."""
+        """Return the columns of each region of X."""
         columns = X.tocsc()
         return [columns[:, a:b].tocsr() for a, b in zip(self._bounds, self._bounds[1:])]
 
     def _class_counts(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
-        """N_kw of each region's words."""
+        """Return N_kw of the words of each region."""
         membership = sp.csr_array((weights, (codes, np.arange(codes.size))))
         counts = [(membership @ part).toarray() for part in self._of_regions(X)]
         return [np.sum(counts, axis=0)] * len(counts) if self.shared_words else counts
 
     def _evidence(self, X: Any) -> np.ndarray:
-        """b, shape (samples, classes, regions)."""
+        """Return b, shape (samples, classes, regions)."""
         evidence = np.stack([part @ logs.T for part, logs in zip(self._of_regions(X), self.log_probabilities_)], axis=2)
         return evidence / self._lengths(X)[:, None, :] if self.normalize else evidence
 
     def _lengths(self, X: Any) -> np.ndarray:
-        """n_r, or 1 where there are no words, shape (samples, regions)."""
+        """Return n_r, or 1 for a region without words, shape (samples, regions)."""
         lengths = np.stack([part.sum(axis=1) for part in self._of_regions(X)], axis=1)
         return np.where(lengths > 0.0, lengths, 1.0)
 
     def _hold_out(
         self, X: Any, codes: np.ndarray, parts: np.ndarray, counts: list[np.ndarray], alpha: float, evidence: Any
     ) -> None:
-        """Replace b of each sample's own class, the only one whose counts have the sample in them.
+        """Replace in `evidence` b of each sample's own class, the only class whose counts include the sample.
 
-        parts : how much of each sample is held out, one copy or, of a weight below one, all of it.
+        parts : the weight of each sample that is held out, one copy or, if its weight is below one, all of it.
         """
         row, shape = np.repeat(np.arange(codes.size), np.diff(X.indptr)), (codes.size, len(counts))
         region = np.repeat(np.arange(len(counts)), np.diff(self._bounds))[X.indices]
@@ -235,44 +235,44 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         self.theta_ = found.theta[self.classes_.size - 1 :]
 
     def evidence(self, X: Any) -> np.ndarray:
-        """b of new samples, shape (samples, classes, regions)."""
+        """Return b of new samples, shape (samples, classes, regions)."""
         return self._evidence(self._counts(self._matrix_to_predict(X)))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """log P_theta(k | x), shape (samples, classes)."""
+        """Return log P_theta(k | x), shape (samples, classes)."""
         evidence = self.evidence(X)
         return log_softmax(evidence @ self.theta_ + self.intercept_, axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """P_theta(k | x), shape (samples, classes)."""
+        """Return P_theta(k | x), shape (samples, classes)."""
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label with the largest posterior."""
+        """Return the label with the largest posterior for every sample."""
         best = self.predict_log_proba(X).argmax(axis=1)
         return self.classes_[best]
 
     def leave_one_out_deviation(
         self, X: Any, y: Any, X_test: Any, y_test: Any, theta: Any = None
     ) -> LeaveOneOutDeviation:
-        r"""How far the leave-one-out log-likelihood is from that of new documents (eqs. 12 and 13).
+        r"""Compare the leave-one-out log-likelihood with the log-likelihood of new documents (eqs. 12 and 13).
 
         .. math::
             \varepsilon(\theta) = E_{(x, y)} \log P_\theta(y | x), \qquad
             \hat\varepsilon_{-1}(\theta) = \frac{1}{m} \sum_{i=1}^m \log P_{\theta, -i}(y_i | x_i)
 
-        The expectation is the mean over the test documents.  Theorem 1 bounds the largest distance over a box of theta,
-        without naming its constants, so that no number of documents follows from it; here the distance is measured.
+        The mean over the test documents estimates the expectation.  Theorem 1 bounds the largest distance over a box of
+        theta with unspecified constants, so that no number of documents follows; here the distance is measured.
 
         Parameters
         ----------
         X, y
             The documents that the model was fitted to, each of weight one.
         X_test, y_test
-            Documents that it has not seen, of the same classes.
+            Documents that the model has not seen, of its classes.
         theta : array_like, shape (classes - 1 + regions,) or (number, classes - 1 + regions), optional
-            theta_0k of the classes after the first, then theta_1, ..., theta_R; one, or one a row.  That of the fit
-            when None.
+            theta_0k of the classes after the first, then theta_1, ..., theta_R; one vector, or one per row.  None is
+            the theta of the fit.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         return LeaveOneOutDeviation(expected, leave_one_out, np.abs(expected - leave_one_out))
 
     def _known(self, name: str, y: Any, samples: int) -> np.ndarray:
-        """Labels as indices in `classes_`."""
+        """Return labels as indices in `classes_`; raise ValueError for other labels."""
         labels = np.asarray(y)
         if labels.shape != (samples,) or not np.isin(labels, self.classes_).all():
             raise ValueError(
@@ -318,7 +318,7 @@ class HybridNaiveBayes(Classifier, IterationParameters):
 
 
 class Likelihood:
-    """-sum_i s_i log P_theta(y_i | x_i) + penalty / 2 sum_r (s_r theta_r)^2 of unknowns (theta_01, ..., theta_R)."""
+    """Function -sum_i s_i log P_theta(y_i | x_i) + penalty / 2 sum_r (s_r theta_r)^2 of (theta_01, ..., theta_R)."""
 
     def __init__(self, evidence: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
         self.samples, classes, regions = evidence.shape
@@ -341,13 +341,13 @@ class Likelihood:
         return float(LEAST_PENALTY * self.weights.sum())
 
     def margins(self) -> np.ndarray:
-        """The rows of terms of the own class less those of another one."""
+        """Return the terms of each sample's own class minus its terms of another class, one row per pair."""
         i, k = np.nonzero(self.codes[:, None] != np.arange(self.terms.shape[1]))
         return self.terms[i, self.codes[i]] - self.terms[i, k]
 
 
 class LikelihoodPoint:
-    """The objective at one point; see `numerics.newton_minimizer.Point`."""
+    """Objective at one point; see `numerics.newton_minimizer.Point`."""
 
     def __init__(self, likelihood: Likelihood, theta: np.ndarray) -> None:
         self.likelihood, self.theta = likelihood, theta

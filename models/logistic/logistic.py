@@ -1,4 +1,4 @@
-"""Logistic regression of two and of more classes, as the smooth convex program that it is."""
+"""Logistic regression of two or more classes, as the smooth convex program that it is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEPARABLE = "the classes are separable, so that without regularization there is 
 class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters):
     r"""Logistic regression, regularized by the squares of the weights.
 
-    Of two classes, with t = 1 for the second one, and of K classes,
+    The program for two classes, with t = 1 for the second one, and the program for K classes are
 
     .. math:: \min_{w, b} \tfrac12 \|w\|^2 + C \sum_i s_i \left[ \log(1 + e^{z_i}) - t_i z_i \right],
         \quad z_i = w'x_i + b
@@ -34,7 +34,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
     .. math:: \min_{W, b} \tfrac12 \|W\|_F^2 + C \sum_i s_i \Big[ \log \sum_k e^{z_{ik}} - z_{i y_i} \Big],
         \quad z_{ik} = w_k'x_i + b_k
 
-    by Newton's method with a line search.  The intercepts are not regularized; those of K classes sum to 0.
+    Newton's method with a line search solves it.  Intercepts are not regularized; for K classes they sum to 0.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         Whether there is an intercept b.
     solver
         How the Newton system is solved: by a Cholesky factor of the Hessian, or by products with X and its transpose;
-        "auto" decides by the number of unknowns, after steps of L-BFGS where those take less time.
+        "auto" decides by the number of unknowns, after steps of L-BFGS if these take less time.
     tol
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter
@@ -57,32 +57,32 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
     intercept_ : array, shape (1,) or (classes,)
         b, the constant term of the log-odds.
     C_ : float
-        The C that was used: a finite one where C was infinite and the classes are separable.
+        The C that was used; finite if `C` is infinite and the classes are separable.
     n_iter_ : int
         Newton steps.
     objective_, dual_objective_ : float
         The value of the program at the answer, and a lower bound of its minimum (see the notes; -inf without
         regularization): their difference certifies the answer.
     minimum_ : Minimum
-        Where Newton's method ended.
+        Result of Newton's method.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The linear program that decided whether the classes are separable; only when one was needed.
 
     Notes
     -----
-    Without regularization there is no minimum when the classes are separable: when a direction (V, a) has
+    Without regularization there is no minimum if the classes are separable: if a direction (V, a) has
     (v_{y_i} - v_k)'x_i + a_{y_i} - a_k >= 0 for all i and k and > 0 for some (Albert, Anderson 1984).  A linear program
     decides it, by the number of inequalities that can be strict,
 
         max sum t_ik   subject to   (v_{y_i} - v_k)'x_i + a_{y_i} - a_k >= t_ik,   0 <= t_ik <= 1,
 
-    and the answer is then that of a small regularization, with a warning.
+    and if they are, a small regularization is used, with a warning.
 
     The bound is the dual objective: any probabilities P with sum_i s_i (P_ik - [y_i = k]) = 0 for all k give
 
         min >= C sum_i s_i H(P_i) - 1/2 sum_k ||C sum_i s_i (P_ik - [y_i = k]) x_i||^2,    H(p) = -sum_k p_k log p_k,
 
-    with equality for those of the answer.  (Without intercepts the condition on the sums falls away.)
+    with equality for the probabilities at the minimum.  (Without intercepts there is no condition on the sums.)
 
     Examples
     --------
@@ -123,7 +123,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         return self
 
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
-        """Newton's method, after L-BFGS where a diagonal, or the Hessian of some of the samples, will do."""
+        """Minimize by Newton's method, after L-BFGS if a diagonal or the Hessian of some samples suffices for that."""
         loss.least = LEFT * tol
         history, theta, steps, stride = self._history("objective"), np.zeros(loss.unknowns), 0, loss.stride()
         at, found = (lambda v: LogisticPoint(loss, v)), None
@@ -140,12 +140,12 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         return found
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """log P(k | x), shape (samples, classes)."""
+        """Return log P(k | x), shape (samples, classes)."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
         return log_softmax(scores, axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """P(k | x), shape (samples, classes)."""
+        """Return P(k | x), shape (samples, classes)."""
         return np.exp(self.predict_log_proba(X))

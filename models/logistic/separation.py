@@ -1,4 +1,4 @@
-"""Whether a linear rule separates classes, as a linear program (Albert, Anderson 1984)."""
+"""Test by a linear program whether a linear rule separates classes (Albert, Anderson 1984)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ CERTAIN = 1e-6  # a sample this near to certainty makes separable ones possible
 
 
 def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum], what: str) -> tuple[Minimum, float]:
-    """The minimum of a loss with the penalty 1 / C, and the C that was used.
+    """Minimize a loss with the penalty 1 / C; return the minimum and the C that was used.
 
-    Without a penalty and with separable samples there is no minimum; that of a small one is given then, with a warning.
-    The linear program that decides it becomes `program_` of the model, its answer `solution_`.  `loss.penalty` is set
-    here before each call of `minimize`; `what` is what the warning says.
+    Without a penalty and with separable samples there is no minimum; then a small penalty is used, with a warning.
+    The linear program that decides this becomes `program_` of the model, its solution `solution_`.  `loss.penalty` is
+    set before each call of `minimize`; `what` is the reason that the warning states.
     """
     for name in ("program_", "solution_"):
         model.__dict__.pop(name, None)

@@ -1,1 +1,1 @@
-"""Compiled recursions of hidden Markov models, inference in topic models, first-order methods; no estimators."""
+"""Numerical methods without estimators: hidden Markov models, topic models, logistic losses, minimizers."""

@@ -1,7 +1,7 @@
 """Expected statistics of hidden Markov models and their derivatives along a direction, compiled.
 
-Forward and backward as in `recursions`, every quantity with its derivative (d...) when the logarithms of the sequence's
-own start, transition and emission probabilities move by a direction times epsilon.
+The forward and backward recursions are as in `recursions`; every quantity has its derivative (d...) with respect to
+epsilon, if the sequence's log start, transition and emission probabilities move by a direction times epsilon.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from .recursions import add_features
 
 
 def expected_statistics(offsets, features, start, transitions, potentials, directions):
-    """Return E[(starts, transitions, sums of f(x))], flat, of every sequence, and its derivative along its direction.
+    """Return E[(starts, transitions, sums of f(x))], flat, of every sequence, and its derivative along `directions`.
 
     `features` (positions, K) are the f(x), with log P(x | state) = `potentials` f(x).  `directions`, of the shape of
-    both results, (sequences, S + S^2 + S K), say how the logarithms of `start` and `transitions` and the potentials
-    move; with shape (sequences, 0) there is no derivative.
+    both results, (sequences, S + S^2 + S K), are the changes of the logarithms of `start` and `transitions` and of the
+    potentials; with shape (sequences, 0) the derivative is zero.
     """
     number, states, size = offsets.size - 1, start.size, features.shape[1]
     chain = states + states * states
@@ -46,10 +46,10 @@ def counts_and_tangents(
     offsets: Ints, rows: Matrix, moves: Matrix, start: Floats, transitions: Matrix, directions: Matrix, work: Matrix,
     counts: Matrix, tangents: Matrix, gamma: Matrix, d_gamma: Matrix,
 ) -> None:  # fmt: skip
-    """See `expected_statistics`: rows (positions, S) are likelihoods, moves those of their logarithms.
+    """Compute expected counts, posteriors gamma, and their derivatives; see `expected_statistics`.
 
-    counts, tangents, directions (sequences, S + S^2) are of the chain alone; gamma, d_gamma (positions, S).  work
-    (4 + 4 longest sequence, S) holds alpha, p and their derivatives at each position.
+    rows (positions, S) are likelihoods, moves the derivatives of their logarithms.  counts, tangents and directions
+    (sequences, S + S^2) are of the chain; gamma, d_gamma (positions, S); work (4 + 4 longest sequence, S).
     """
     S = start.size
     longest = (work.shape[0] - 4) // 4

@@ -1,6 +1,6 @@
 """Logistic losses and products with their Hessians, compiled.
 
-X is in CSR, the unknowns are a table (columns, rows), b the last column: one row of two classes, else one a class.
+X is in CSR; the unknowns are a table (columns, rows), b last: one row for two classes, else one per class.
 """
 
 import math
@@ -36,7 +36,7 @@ def evaluate_rows(
 
 @kernel
 def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix, R: Matrix) -> float:
-    """sum_i s_i loss_i, the probabilities (of the second class where the scores have one column), and R = s (P - Y)."""
+    """Return sum_i s_i loss_i; set P to the probabilities (of class 1 if scores has one column) and R to s (P - Y)."""
     n, rows = scores.shape
     total = 0.0
     for i in range(n):
@@ -59,7 +59,7 @@ def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix, R: Matrix)
 
 @kernel
 def mix(P: Matrix, codes: Ints, weights: Floats, q: Floats, share: float, R: Matrix) -> float:
-    """R := s (P' - Y), P' = (P + share q) / (1 + share); returns the entropies of all P', weighted, in one sum."""
+    """R := s (P' - Y), P' = (P + share q) / (1 + share); return the weighted sum of the entropies of all P'."""
     n, rows = P.shape
     first, total = q.size - rows, 0.0
     for i in range(n):
@@ -77,7 +77,7 @@ def mix(P: Matrix, codes: Ints, weights: Floats, q: Floats, share: float, R: Mat
 
 @kernel
 def bend(P: Matrix, weights: Floats, U: Matrix) -> None:
-    """U := weights times the curvature of the loss, P (1 - P) or diag(P) - P P', times U, sample by sample."""
+    """U_i := weights_i C_i U_i for every sample i, with the curvature C_i = P (1 - P) or diag(P) - P P' of the loss."""
     n, rows = P.shape
     for i in range(n):
         mean = P[i, 0] * U[i, 0]
@@ -98,7 +98,7 @@ def multiply_two_class_hessian(rows: Rows, curvature: Floats, v: Floats, out: Fl
 
 @kernel
 def multiply_hessian(rows: Rows, P: Matrix, weights: Floats, V: Matrix, u: Floats, out: Matrix) -> None:
-    """out := [X 1]' C [X 1] V in one pass over X, C as in `bend`, of three classes or more; u is room for scores."""
+    """out := [X 1]' C [X 1] V in one pass over X, with the weighted curvature C of `bend`; u (classes) is work."""
     indptr, indices, values, intercept = rows.indptr, rows.indices, rows.values, rows.bias != 0.0
     n, classes = P.shape
     last = V.shape[0] - 1

@@ -1,4 +1,4 @@
-"""The objective of logistic regression, of two and of more classes, and its value, slope and Hessian at a point."""
+"""Objective of logistic regression for two or more classes, and its value, gradient and Hessian at a point."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entr
 
 
 class LogisticLoss:
-    """The objective sum_i s_i loss_i + penalty / 2 ||W||^2 of unknowns (W, b), class by class.
+    """Objective sum_i s_i loss_i + penalty / 2 ||W||^2 of the unknowns (W, b), class by class.
 
-    Of two classes there is one row (w, b), otherwise there is one for each class.
+    For two classes there is one row (w, b), otherwise one row per class.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class LogisticLoss:
         self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
     def stride(self) -> int:
-        """Return k such that every k-th sample tells the Hessian well enough, 0 where Newton's method is better."""
+        """Return k if every k-th sample approximates the Hessian well enough, or 0 if Newton's method is better."""
         samples = len(self.codes)
         if sp.issparse(self.X) or self.unknowns > min(MOST_SAMPLED, samples):
             return 0
@@ -54,7 +54,7 @@ class LogisticLoss:
         return max(stride, int(self.rows == 1))
 
     def every(self, stride: int) -> LogisticLoss:
-        """Return the objective with every `stride`-th sample, standing for `stride` of them."""
+        """Return the objective of every `stride`-th sample, with `stride` times its weight."""
         part = LogisticLoss(
             np.ascontiguousarray(self.X[::stride]), self.codes[::stride], stride * self.weights[::stride], self.classes,
             self.intercept, "cholesky",
@@ -63,26 +63,26 @@ class LogisticLoss:
         return part
 
     def cost(self, stride: int) -> float:
-        """Return the time of a Hessian of every `stride`-th sample, in values of the objective."""
+        """Return the time of a Hessian of every `stride`-th sample, in evaluations of the objective."""
         return FIXED + 0.5 * (1 + self.rows) * self.columns / (FAST * stride)
 
     def inverse_hessian(self, P: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the map r -> H^-1 r where the samples have the probabilities P."""
+        """Return the map r -> H^-1 r, for the Hessian H where the samples have the probabilities P."""
         return factored(LogisticPoint.of_probabilities(self, P).hessian())
 
     @cached_property
     def is_weight(self) -> np.ndarray:
-        """Which unknowns are of W."""
+        """Mask of the unknowns in W."""
         return np.tile(np.arange(self.columns) < self.X.shape[1], self.rows)
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """W and b."""
+        """Return W, shape (rows, features), and b, shape (rows,)."""
         table = theta.reshape(self.rows, self.columns)
         features = self.X.shape[1]
         return table[:, :features], table[:, features] if self.intercept else np.zeros(self.rows)
 
     def scores(self, theta: np.ndarray) -> np.ndarray:
-        """z, shape (samples, rows)."""
+        """Return the scores z = W x + b, shape (samples, rows)."""
         W, b = self.split(theta)
         return self.X @ W.T + b
 
@@ -102,12 +102,12 @@ class LogisticLoss:
         return losses, slope.ravel()
 
     def back(self, R: np.ndarray) -> np.ndarray:
-        """The transposed map, of an array of the shape of the scores."""
+        """Return the transposed map [X 1]'R as a vector of unknowns, for R of the shape of the scores."""
         W = (self.X.T @ R).T
         return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
 
     def bound(self, theta: np.ndarray) -> float:
-        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
+        """Return a lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
         if self.penalty == 0.0:
             return -math.inf
         scores = np.ascontiguousarray(self.scores(theta))
@@ -124,34 +124,34 @@ class LogisticLoss:
         return entropy - 0.5 / self.penalty * float(((self.X.T @ R) ** 2).sum())
 
     def penalties(self) -> np.ndarray:
-        """The diagonal of the penalty's Hessian."""
+        """Return the diagonal of the penalty's Hessian."""
         return self.penalty * self.is_weight
 
     def free_columns(self) -> slice:
-        """The columns of (W, b) without penalty, where adding one number to all rows changes nothing."""
+        """Return the columns of (W, b) without penalty, in which adding one number to all rows changes nothing."""
         return slice(0 if self.penalty == 0.0 else self.X.shape[1], self.columns)
 
     def block(self, h: np.ndarray) -> np.ndarray:
-        """The lower triangle of [X 1]' diag(h) [X 1]."""
+        """Return the lower triangle of [X 1]' diag(h) [X 1]."""
         block = np.zeros((self.columns, self.columns), order="F")
         add_gram(block, self.X, h, float(self.intercept))
         return block
 
     def block_diagonal(self, h: np.ndarray) -> np.ndarray:
-        """The diagonal of that matrix."""
+        """Return the diagonal of [X 1]' diag(h) [X 1]."""
         if self.squares is None:
             self.squares = sp.csr_array(self.X.power(2)).T if sp.issparse(self.X) else None
         inner = np.einsum("i,ij,ij->j", h, self.X, self.X) if self.squares is None else self.squares @ h
         return np.r_[inner, h.sum()] if self.intercept else inner
 
     def least_penalty(self) -> float:
-        """Of separable classes."""
+        """Return the penalty that is used for separable classes."""
         share = 1.0 / self.classes
         diagonal = self.block_diagonal(self.weights * share * (1.0 - share))[: self.X.shape[1]]
         return LEAST_PENALTY * (float(diagonal.mean()) or 1.0)
 
     def margins(self) -> sp.csr_array:
-        """The matrix of (v_{y_i} - v_k)'x_i + a_{y_i} - a_k, as functions of (V, a); a row each i and k != y_i."""
+        """Return the matrix of (v_{y_i} - v_k)'x_i + a_{y_i} - a_k in (V, a), one row per i and k != y_i."""
         X = sp.csr_array(self.X)
         if self.intercept:
             X = sp.csr_array(sp.hstack([X, np.ones((X.shape[0], 1))]))
@@ -162,7 +162,7 @@ class LogisticLoss:
         return sp.csr_array(sp.hstack([sp.diags_array(signs[:, c]) @ of_pair for c in range(self.rows)]))
 
     def nearest_to_certain(self, theta: np.ndarray) -> float:
-        """The smallest 1 - P(y_i | x_i)."""
+        """Return the smallest 1 - P(y_i | x_i)."""
         scores = self.scores(theta)
         if self.rows == 1:
             return float(expit(np.where(self.codes == 1, -scores[:, 0], scores[:, 0])).min())
@@ -172,7 +172,7 @@ class LogisticLoss:
 
 
 class LogisticPoint:
-    """The objective at one point; see `newton_minimizer.Point`."""
+    """Objective at one point; see `newton_minimizer.Point`."""
 
     def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
         self.loss, self.theta = loss, theta
@@ -183,13 +183,13 @@ class LogisticPoint:
 
     @classmethod
     def of_probabilities(cls, loss: LogisticLoss, P: np.ndarray) -> LogisticPoint:
-        """A point of which nothing but the probabilities is known."""
+        """Return a point of which only the probabilities P are known."""
         point = cls.__new__(cls)
         point.loss, point.P = loss, P
         return point
 
     def gradient(self) -> np.ndarray:
-        """Return the gradient."""
+        """Return the gradient of the objective at this point."""
         return self._slope + self.loss.penalties() * self.theta
 
     def excess(self, gradient: np.ndarray, tol: float) -> float:
@@ -241,7 +241,7 @@ class LogisticPoint:
         return lambda r: root * solve(root * r)
 
     def _preconditioner(self) -> np.ndarray | Callable[[np.ndarray], np.ndarray]:
-        """The Hessian's diagonal; of few features and dense samples a factor of the mean of its diagonal blocks."""
+        """Return the Hessian's diagonal; for few features and dense samples, the inverse of its mean diagonal block."""
         loss, own = self.loss, self.loss.weights[:, None] * self._own()
         if sp.issparse(loss.X) or loss.columns > MOST_BLOCK or loss.rows == 1:
             diagonal = np.concatenate([loss.block_diagonal(h) for h in own.T]) + loss.penalties()
@@ -252,11 +252,11 @@ class LogisticPoint:
         return lambda r: inverse(r.reshape(loss.rows, loss.columns).T).T.ravel()
 
     def _own(self) -> np.ndarray:
-        """d^2 loss / dz_k^2."""
+        """Return d^2 loss / dz_k^2, shape (samples, rows)."""
         return self.P * (1.0 - self.P)
 
     def multiply(self, direction: np.ndarray) -> np.ndarray:
-        """The Hessian times a direction."""
+        """Return the Hessian times `direction`."""
         loss = self.loss
         if loss.sparse_rows is None:
             U = np.ascontiguousarray(loss.scores(direction))
@@ -272,7 +272,7 @@ class LogisticPoint:
         return out.T.ravel() + loss.penalties() * direction
 
     def hessian(self) -> np.ndarray:
-        """The lower triangle of the Hessian, made regular."""
+        """Return the lower triangle of the Hessian, made nonsingular."""
         loss, size = self.loss, self.loss.columns
         H, own = np.zeros((loss.unknowns, loss.unknowns)), self._own()
         for a in range(loss.rows):
@@ -286,7 +286,7 @@ class LogisticPoint:
         return H
 
     def _fix_sums(self, H: np.ndarray) -> None:
-        """Make H regular where it is not, which keeps the sums of the free columns at 0."""
+        """Make H nonsingular in place, by terms that keep the sums over the rows of the free columns at 0."""
         size = self.loss.columns
         for j in range(size)[self.loss.free_columns()]:
             own = np.ix_(range(j, len(H), size), range(j, len(H), size))

@@ -2,8 +2,8 @@
 
     solve H d = -g,    theta := theta + t d,    f(theta + t d) <= f(theta) + 1e-4 t g'd,    t = 1, 1/2, 1/4, ...
 
-It ends when half the squared Newton decrement, -g'd / 2, which estimates f - min f, is at most tol (1 + |f|); that
-last step is still taken.
+The method ends when half the squared Newton decrement, -g'd / 2, which estimates f - min f, is at most
+tol (1 + |f|); the last step is still taken.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Solve = Callable[[np.ndarray], np.ndarray]
 
 
 class Point(Protocol):
-    """A point of the function: its value at once, the rest when the step is accepted."""
+    """Point of a function: its value is computed at once, the rest when the step is accepted."""
 
     theta: np.ndarray
     value: float
@@ -41,7 +41,7 @@ class Point(Protocol):
 
 @dataclass
 class Minimum:
-    """Where Newton's method ended.
+    """Result of Newton's method.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Minimum:
     iterations : int
     converged : bool
     decrement : float
-        -g'd / 2 at the last point but one.
+        -g'd / 2 at the point before the last one.
     """
 
     theta: np.ndarray
@@ -63,7 +63,7 @@ class Minimum:
 def minimize(
     at: Callable[[np.ndarray], Point], theta: np.ndarray, tol: float, max_iter: int, history: list[float] | None = None
 ) -> Minimum:
-    """Minimize the function whose points `at` gives, from `theta`; their values are appended to `history`."""
+    """Minimize a function from `theta`; `at(theta)` returns its points, whose values are appended to `history`."""
     history = [] if history is None else history
     point = at(theta)
     history.append(point.value)
@@ -89,13 +89,13 @@ def minimize_lbfgs(
     at: Callable[[np.ndarray], Any], rough_at: Callable[[Any], Solve], inverse_at: Callable[[Any], Solve] | None,
     cost: float, theta: np.ndarray, tol: float, max_iter: int, history: list[float],
 ) -> Minimum:  # fmt: skip
-    """Minimize by L-BFGS (Nocedal 1980) whose first matrix is that of `rough_at` and then that of `inverse_at`.
+    """Minimize by L-BFGS (Nocedal 1980), with the initial matrix from `rough_at` and later from `inverse_at`.
 
-    Both return maps r -> H^-1 r of approximate Hessians at a point.  The second one takes the time of `cost` values of
-    f; it is made, and made again, where the last decrements foretell more than `cost` + `FRESH` further steps.  Where
-    the rough one says that half of -g'd is at most tol (1 + |f|), conjugate gradients find the direction that decides:
-    the method ends there, after `max_iter` steps, or unconverged where Newton's method is the better one: where steps
-    are slow beside `SLOW`, or beside `cost` if `inverse_at` is None, which is then the time of Newton's method.
+    Both return maps r -> H^-1 r of approximate Hessians at a point.  `inverse_at` takes the time of `cost` values of f;
+    it is called whenever the last decrements predict more than `cost` + `FRESH` further steps.  If with the rough map
+    -g'd / 2 is at most tol (1 + |f|), conjugate gradients find the direction that decides.  The method ends converged,
+    after `max_iter` steps, or unconverged if Newton's method is better: if the decrements fall slower than `SLOW` or,
+    if `inverse_at` is None, so slowly that Newton's method, which takes the time `cost`, is faster.
     """
     pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
     decrements: list[float] = []
@@ -160,7 +160,7 @@ def quasi_newton(
 
 
 def _search(at: Callable[[np.ndarray], Point], point: Point, direction: np.ndarray, slope: float) -> Point | None:
-    """The first point on the halved steps that is low enough; None when there is none."""
+    """Return the first point of sufficient decrease along halved steps, or None if there is none."""
     step, slack = 1.0, ROUNDING * (1.0 + abs(point.value))
     for _ in range(MOST_HALVINGS):
         trial = at(point.theta + step * direction)
@@ -204,7 +204,7 @@ def add_gram(H: np.ndarray, X: Any, weights: np.ndarray, bias: float = 0.0) -> N
 
 
 def factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """What takes rhs to H^-1 rhs, H positive definite, or singular and then with its diagonal raised a little."""
+    """Return the map rhs -> H^-1 rhs for positive definite H; the diagonal of a singular H is slightly increased."""
     n, shift = len(H), 0.0
     scale = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale[scale == 0.0] = 1.0
@@ -231,11 +231,11 @@ def solve_conjugate_gradients(
     max_iter: int,
     least: float = 0.0,
 ) -> np.ndarray:
-    """H^-1 rhs by conjugate gradients, preconditioned by H's diagonal or a solve, to a relative residual `tol`.
+    """Return H^-1 rhs by conjugate gradients, preconditioned by H's diagonal or a solve, to relative residual `tol`.
 
-    A residual whose square, in the norm of the preconditioner, is at most `least` is small enough, too.
+    It also stops if the squared residual, in the norm of the preconditioner, is at most `least`.
 
-    (scipy's has no stop in the norm of the preconditioner, nor one where H is flat.)
+    (scipy's function stops neither in the norm of the preconditioner nor where H is flat.)
     """
     diagonal = preconditioner if isinstance(preconditioner, np.ndarray) else None
     solve = preconditioner if callable(preconditioner) else lambda r: r / diagonal

@@ -1,19 +1,19 @@
 """Inference in hidden Markov chains, compiled: filtering, smoothing, the best path, random paths.
 
 A batch of sequences is one flat array; sequence s is at the positions offsets[s] to offsets[s + 1].  The likelihood at
-t of state i is the probability (up to a factor that belongs to the position) of what is seen at t in state i.
+t of state i is the probability (up to a factor that belongs to the position) of the observation at t in state i.
 
 Filtering goes forward with normalized probabilities,
 
     p_t(j) = sum_i alpha_{t-1}(i) a_ij,    alpha_t(j) = p_t(j) likelihood_t(j) / c_t,    log P = sum_t log c_t,
 
-and smoothing goes back through what the filter kept, with no look at the observations:
+and smoothing goes back through the results of the filter, without the observations:
 
     r_t(j) = gamma_t(j) / p_t(j),    xi_t(i, j) = alpha_t(i) a_ij r_{t+1}(j),    gamma_t(i) = sum_j xi_t(i, j).
 
-All of these are probabilities or ratios of such, so nothing overflows.  What a double cannot hold is a state so
-unlikely that its alpha is lost but which a later observation makes likely again; `filter_states` bounds that and
-marks such a sequence, and `*_in_logs` then treat it slowly.
+All of these are probabilities or their ratios, so nothing overflows.  A double loses only the alpha of a state that is
+so unlikely that it underflows, although a later observation makes it likely again; `filter_states` bounds this loss and
+marks such a sequence, which `*_in_logs` then treat slowly.
 
 A sequence may bend the chain by a strength of its own: start and transitions are multiplied by
 exp(strength * bend_start[i]) and exp(strength * bend_transitions[i, j]), and log P is the log of the sum over all
@@ -37,7 +37,7 @@ def bend_chain(
     start: Floats, transitions: Matrix, bend_start: Floats, bend_transitions: Matrix, strength: float,
     own_start: Floats, own_transitions: Matrix,
 ) -> tuple[float, float]:  # fmt: skip
-    """The chain of one sequence, into own_start and own_transitions; returns the factors' logs that were taken out."""
+    """Set own_start, own_transitions to the bent chain of one sequence; return the logs of the factors taken out."""
     states = start.size
     for i in range(states):
         own_start[i] = start[i]
@@ -59,7 +59,7 @@ def bend_chain(
 
 @leaf
 def is_reached(shares: Floats, transitions: Matrix, j: int) -> bool:
-    """Whether a state with a share can go on to state j."""
+    """Return True if a state with a positive share has a transition to state j."""
     for i in range(shares.size):
         if shares[i] > 0.0 and transitions[i, j] > 0.0:
             return True
@@ -72,7 +72,7 @@ def filter_states(
     rows: Matrix, row: Ints, keep: bool, work: Matrix, alpha: Matrix, predicted: Matrix, log_likelihood: Floats,
     lost: Bools,
 ) -> None:  # fmt: skip
-    """Filter every sequence: log_likelihood, lost (one a sequence) and, if they are to be kept, alpha, predicted.
+    """Filter every sequence: set log_likelihood, lost (sequences) and, if `keep`, alpha, predicted.
 
     rows[row[t]] is the likelihood at t; alpha, predicted (n, states); work (states + 3, states).
     """
@@ -136,11 +136,11 @@ def smooth_states(
     alpha: Matrix, predicted: Matrix, skip: Bools, weight: Floats, group: Ints, work: Matrix, gamma: Matrix,
     starts: Matrix, counts: Matrix, chain_logs: Matrix,
 ) -> None:  # fmt: skip
-    """Smooth every sequence that is not to be skipped.
+    """Smooth every sequence with skip False: set gamma, and add to starts, counts and chain_logs.
 
-    gamma (n, states); added up with the sequence's weight into its group: starts (groups, states), counts (groups
-    states, states) of the transitions, and, unless `chain_logs` is of size zero, sum_t xi_t(i, j) log(xi_t(i, j) /
-    gamma_t(i)).  work (4 states + 3, states).
+    gamma (n, states).  With the sequence's weight and in its group, starts (groups, states) gets gamma at the start,
+    counts (groups states, states) the transitions and chain_logs, unless it is of size zero,
+    sum_t xi_t(i, j) log(xi_t(i, j) / gamma_t(i)).  work (4 states + 3, states).
     """
     states = start.size
     own_start, r, acc, own = work[0], work[1], work[2], work[3 : 3 + states]
@@ -188,7 +188,7 @@ def smooth_states(
 
 @inner
 def log_sum(values: Floats) -> float:
-    """log sum exp(values), -inf when all are."""
+    """Return log sum exp(values), -inf if all values are -inf."""
     top = -np.inf
     for i in range(values.size):
         if values[i] > top or values[i] != values[i]:
@@ -206,7 +206,7 @@ def filter_in_logs(
     log_start: Floats, log_transitions: Matrix, log_likelihood: Matrix, terms: Floats, log_alpha: Matrix,
     log_predicted: Matrix,
 ) -> float:  # fmt: skip
-    """As `filter_states` for one sequence, all in logarithms and not normalized; returns log P.
+    """Filter one sequence in logarithms that are not normalized, and return log P; see `filter_states`.
 
     terms (states) is a work array.
     """
@@ -228,7 +228,7 @@ def smooth_in_logs(
     log_transitions: Matrix, log_alpha: Matrix, log_predicted: Matrix, work: Matrix, gamma: Matrix, start: Floats,
     counts: Matrix, chain_logs: Matrix,
 ) -> None:  # fmt: skip
-    """As `smooth_states` for one sequence; start, counts, chain_logs are added to; work (states + 2, states)."""
+    """Smooth one sequence in logarithms; set gamma, add to start, counts, chain_logs; work (states + 2, states)."""
     states, end = log_transitions.shape[0], log_alpha.shape[0]
     total = log_sum(log_alpha[end - 1])
     if total == -np.inf:  # impossible: there is no posterior
@@ -259,7 +259,7 @@ def smooth_in_logs(
 def best_paths(
     offsets: np.ndarray, log_start: np.ndarray, log_transitions: np.ndarray, logs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Viterbi: the most probable states of every sequence, and the log probability of states and observations.
+    """Return the most probable states of every sequence (Viterbi), and log P of these states and the observations.
 
     logs[t] are the log likelihoods at t.
     """
@@ -275,7 +275,7 @@ def find_best_paths(
     offsets: Ints, log_start: Floats, transposed: Matrix, logs: Matrix, work: Matrix, back: IntMatrix, path: Ints,
     log_probability: Floats,
 ) -> None:  # fmt: skip
-    """See `best_paths`; transposed[j, i] is the log probability of j after i, work (2, states), back (n, states)."""
+    """Set path and log P of `best_paths`; transposed[j, i] = log P(j | i), work (2, states), back (n, states)."""
     states = log_start.size
     score, new = work[0], work[1]
     for s in range(offsets.size - 1):
@@ -305,7 +305,7 @@ def find_best_paths(
 
 @kernel
 def random_paths(transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: IntMatrix) -> None:
-    """States of a sequence drawn from their posterior, from the last back to the first: paths (draws, positions)."""
+    """Draw paths (draws, positions) of a sequence from the posterior, from the last state back to the first."""
     states, end = transitions.shape[0], alpha.shape[0]
     cumulative = np.empty((states, states))  # of the weights before each next state
     last = np.empty(states, dtype=np.int64)  # the last state that is possible
@@ -330,8 +330,8 @@ def random_paths(transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: In
 
 @kernel
 def path_statistics(states: int, paths: IntMatrix, features: Matrix, table: Matrix) -> None:
-    """The statistics of every path, into table (draws, states + states^2 + states columns): start, transitions, and
-    the sums of the features (positions, columns) in each state; table must be zero."""
+    """Add the statistics of every path to its row of table, which must be zero: start, transitions, and the sums of
+    features (positions, columns) in each state; table is (draws, states + states^2 + states columns)."""
     columns = features.shape[1]
     for d in range(paths.shape[0]):
         table[d, paths[d, 0]] += 1.0
@@ -349,7 +349,7 @@ def path_statistics(states: int, paths: IntMatrix, features: Matrix, table: Matr
 def count_symbols(
     offsets: Ints, symbols: Ints, gamma: Matrix, weight: Floats, group: Ints, counts: Matrix
 ) -> None:  # fmt: skip
-    """Expected numbers of the symbols in the states, added up into counts (groups states, symbols); -1 is missing."""
+    """Add the expected counts of symbols in the states to counts (groups states, symbols); symbol -1 is missing."""
     states = gamma.shape[1]
     for s in range(offsets.size - 1):
         g, w = group[s], weight[s]
@@ -360,7 +360,7 @@ def count_symbols(
 
 
 def diagonal_log_densities(values: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Log densities of independent normal variables, NaN left out: (n, states) for values (n, features)."""
+    """Return log densities (n, states) of independent normal variables at values (n, features), NaN left out."""
     out = np.empty((values.shape[0], means.shape[0]))
     add_log_densities(
         np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(means, dtype=np.float64),
@@ -371,7 +371,7 @@ def diagonal_log_densities(values: np.ndarray, means: np.ndarray, variances: np.
 
 @kernel
 def add_log_densities(values: Matrix, means: Matrix, inverse: Matrix, constant: Matrix, out: Matrix) -> None:
-    """See `diagonal_log_densities`: inverse is 1 / variance and constant log(2 pi variance)."""
+    """Set `out` as `diagonal_log_densities`; inverse is 1 / variance and constant log(2 pi variance)."""
     n, features = values.shape
     states = means.shape[0]
     for t in range(n):
@@ -387,7 +387,7 @@ def add_log_densities(values: Matrix, means: Matrix, inverse: Matrix, constant: 
 def add_features(
     offsets: Ints, features: Matrix, gamma: Matrix, weight: Floats, group: Ints, sums: Matrix
 ) -> None:  # fmt: skip
-    """sum_t gamma_t(i) features_t added up into sums (groups states, features)."""
+    """Add sum_t gamma_t(i) features_t, times the sequence's weight, to sums (groups states, features)."""
     states = gamma.shape[1]
     for s in range(offsets.size - 1):
         g, w = group[s], weight[s]

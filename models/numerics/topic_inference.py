@@ -15,7 +15,7 @@ LEAST = 1e-280  # a sum over the topics below it may lack a part that a double c
 
 @inner
 def digamma(x: float) -> float:
-    """psi(x) for x > 0, by its recurrence up to 10 and the asymptotic series from there."""
+    """Return psi(x) for x > 0, by its recurrence up to 10 and the asymptotic series from there."""
     below = 0.0
     while x < 10.0:
         below += 1.0 / x
@@ -27,9 +27,9 @@ def digamma(x: float) -> float:
 
 @inner
 def set_relative_weights(gamma: Floats, logs: Floats, weights: Floats) -> float:
-    """weights_k = exp(E log theta_k) under Dirichlet(gamma), divided by the largest; returns the log of that one.
+    """weights_k := exp(E log theta_k) under Dirichlet(gamma), divided by the largest; return the largest's log.
 
-    logs: those of the weights, which may be too small for a double.
+    logs := log(weights), also for a weight that is too small for a double.
     """
     largest, total = gamma[0], 0.0
     for k in range(gamma.size):
@@ -46,9 +46,9 @@ def set_relative_weights(gamma: Floats, logs: Floats, weights: Floats) -> float:
 def bend_word(
     topics: Floats, bend: Floats, strength: float, tilt: Matrix, document: int, logs: Floats, own: Floats
 ) -> float:
-    """own_k = beta_k exp(strength bend_k + tilt_k), divided by the largest; returns the log of that one.
+    """own_k := beta_k exp(strength bend_k + tilt_k), divided by the largest; return the log of the largest.
 
-    logs: those of own, which may be too small for a double.
+    logs := log(own), also for an entry that is too small for a double.
     """
     top = -np.inf
     for k in range(own.size):
@@ -64,7 +64,7 @@ def bend_word(
 
 @inner
 def share_word(logs: Floats, log_weights: Floats, shares: Floats) -> float:
-    """shares_k ~ exp(logs_k + log_weights_k), adding up to one; returns the log of what they added up to before."""
+    """shares_k := exp(logs_k + log_weights_k), divided by their sum; return the log of the sum."""
     top, total = -np.inf, 0.0
     for k in range(shares.size):
         top = max(top, logs[k] + log_weights[k])
@@ -78,7 +78,7 @@ def share_word(logs: Floats, log_weights: Floats, shares: Floats) -> float:
 
 @inner
 def dirichlet_bound(prior: Floats, gamma: Floats) -> float:
-    """E[log p(theta)] - E[log q(theta)] = -KL(Dirichlet(gamma) || Dirichlet(prior))."""
+    """Return E[log p(theta)] - E[log q(theta)] = -KL(Dirichlet(gamma) || Dirichlet(prior))."""
     prior_sum, gamma_sum = 0.0, 0.0
     for k in range(gamma.size):
         prior_sum += prior[k]
@@ -97,13 +97,13 @@ def infer_documents(
     tilt: Matrix, max_rounds: int, tol: float, weight: Floats, group: Ints, work: Matrix, gamma: Matrix, bound: Floats,
     sums: Matrix,
 ) -> None:  # fmt: skip
-    """The variational posterior of every document, from gamma (documents, topics) on, which is updated.
+    """Update gamma (documents, topics), the variational posterior of every document, from its given value.
 
-    topics (words, topics) is beta transposed.  A document bends it by a strength of its own: beta_kw becomes
-    beta_kw exp(strength bend_wk), and, where tilt (documents, topics) has rows, that times exp(tilt_dk).  Coordinate
-    ascent (Blei, Ng and Jordan 2003, section 5.2) until gamma moves by less than tol on average.  bound: one a
-    document, at gamma and the best phi for it; sums (groups words, topics): the expected counts under this phi,
-    weighted.  work (5 + 2 words of the longest document, topics).
+    topics (words, topics) is beta transposed.  In document d, beta_kw is multiplied by exp(strength_d bend_wk) and, if
+    tilt (documents, topics) has rows, by exp(tilt_dk).  Coordinate ascent (Blei, Ng and Jordan 2003, section 5.2) ends
+    when gamma moves by less than tol on average.  bound (documents) is set at gamma and its best phi; the expected
+    counts under this phi, weighted, are added to sums (groups words, topics).  work (5 + 2 words of the longest
+    document, topics).
     """
     K, vocabulary, longest = prior.size, topics.shape[0], (work.shape[0] - 5) // 2
     relative, log_relative, new, apart, shares = work[0], work[1], work[2], work[3], work[4]
@@ -165,12 +165,12 @@ def sample_topics(
     owner: Ints, entry: Ints, weights: Matrix, prior: Floats, uniforms: Floats, topic: Ints, in_document: IntMatrix,
     sums: Matrix,
 ) -> None:  # fmt: skip
-    """Draw every token's topic given the others of its document (Griffiths and Steyvers 2004), the topics' words given:
+    """Draw every token's topic given its document's other topics and all `weights` (Griffiths and Steyvers 2004).
 
         P(z = k | rest) ~ (n_dk + prior_k) weights_ek
 
-    owner, entry (the row of weights), uniforms, topic: one a token;  in_document (documents, topics) is kept up to
-    date.  sums (entries, topics), unless it is of size zero: the new topics are counted in it.
+    owner (document), entry (row of weights), uniforms and topic have one entry per token; in_document (documents,
+    topics) is updated.  The new topics are counted in sums (entries, topics), unless it is of size zero.
     """
     K = prior.size
     cumulative = np.empty(K)

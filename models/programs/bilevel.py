@@ -59,7 +59,7 @@ class Samples:
 def hyperplane_program(
     samples: Samples, means: np.ndarray, roots: Any, constants: Constants, kept: Any = (0, 1), free: bool = False
 ) -> tuple[socp.Blocks, Rows]:
-    """Return step 1 in the letters of (4.17)-(4.24), and its rows that hold the means of the classes `kept`.
+    """Return step 1 in the notation of (4.17)-(4.24), and its rows with the means of the classes `kept`.
 
     The roots are the Sigma_i^(1/2), or for sigma_i^2 I the number sigma_i.  `free` radii need cones on w, nu and gain.
     """
@@ -84,7 +84,7 @@ def hyperplane_program(
 
 
 def _radii(roots: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return the Sigma_i^(1/2) that need a cone of their own, and scale with r_i = scale_i'(rho, their radii)."""
+    """Return the Sigma_i^(1/2) that need a cone, and `scale` with r_i = scale_i'(rho, the cones' radii)."""
     cones: list[Any] = []
     scale = np.zeros((len(roots), 1 + len(roots)))
     for i, root in enumerate(roots):
@@ -98,7 +98,7 @@ def _radii(roots: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
 
 
 def mean_program(slope: np.ndarray, radius: float) -> socp.ConeProgram:
-    """Return step 2 in v, slope = s_i R_i w:  max slope'v / ||slope||  s.t.  ||v|| <= radius."""
+    """Return the program of step 2 in v, slope = s_i R_i w:  max slope'v / ||slope||  s.t.  ||v|| <= radius."""
     p = socp.Blocks(v=slope.size)
     p.minimize(v=-slope / np.linalg.norm(slope))
     p.cone(radius=radius, v=1.0)
@@ -110,7 +110,7 @@ def radius_program(
 ) -> tuple[socp.Blocks, socp.ConeProgram]:
     """Return the cheapest radius:  min C_2 zeta + C_3 nu  s.t.  ||v|| <= phi + nu,  slope'v + beta zeta >= missing.
 
-    `missing` is what (4.20) or (4.21) lacks at the mean t.
+    `missing` is the violation of (4.20) or (4.21) at the mean t.
     """
     p = socp.Blocks(v=slope.size, nu=1, zeta=int(math.isfinite(constants.C2)))
     p.minimize(nu=constants.C3, zeta=constants.C2)

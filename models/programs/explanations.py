@@ -26,10 +26,10 @@ import qp
 def explained_dual(
     P: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, Q: np.ndarray, penalty: str, bias: bool
 ) -> qp.QuadraticProgram:
-    """Return the dual in (alpha, lambda), of which P is that of |w|^2 = (alpha, lambda)'P (alpha, lambda).
+    """Return the dual in (alpha, lambda), where P satisfies |w|^2 = (alpha, lambda)'P (alpha, lambda).
 
-    C is infinite where the margin is hard; the `penalty` is "l1", the sum of delta, or "l2", its sum of squares; there
-    is a b with `bias`.
+    `C` is infinite where the margin is hard; `penalty` is "l1", the sum of delta, or "l2", its sum of squares; `bias`
+    adds the intercept b.
     """
     squared = (penalty == "l2") & (Q > 0.0) & np.isfinite(Q)
     limit = np.where(squared, np.inf, Q)  # |lambda_j| <= limit_j
@@ -48,14 +48,14 @@ def explained_dual(
 def rationale_program(
     X: Any, y: np.ndarray, C: np.ndarray, V: Any, owner: np.ndarray, Q: np.ndarray, mu: float
 ) -> qp.Blocks:
-    """Return the machine with annotators' rationales (Zaidan, Eisner and Piatko 2007): v_j is x_o(j) without one.
+    """Return the program with annotators' rationales (Zaidan, Eisner and Piatko 2007): v_j is x_o(j) without one.
 
-    Without what the annotator underlined the classifier is to be less sure by mu, at the price Q_j:
+    Without the words that an annotator underlined, the margin should fall by mu, at the price Q_j:
 
         min  1/2 |w|^2 + sum_i C_i xi_i + sum_j Q_j zeta_j
         s.t. y_i (w'x_i + b) >= 1 - xi_i,   y_o(j) w'(x_o(j) - v_j) >= mu (1 - zeta_j),   xi, zeta >= 0
 
-    An explanation of Sun and DeJong keeps what is important and asks for the same value; a rationale leaves it out.
+    An explanation of Sun and DeJong keeps the important features and requires an equal value; a rationale removes them.
     """
     m, k = X.shape
     p = qp.Blocks(w=k, b=1, xi=m, zeta=owner.size)

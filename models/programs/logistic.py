@@ -1,4 +1,4 @@
-"""The linear program beside logistic regression and the hybrid of Raina and others (2003): are classes separable?"""
+"""The linear program that tests whether classes are separable, for logistic regression and its hybrid."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import qp
 
 
 def separation_program(margins: Any) -> qp.QuadraticProgram:
-    """Return how many of the inequalities M v >= 0, M the matrix of margins, can be strict (Albert, Anderson 1984).
+    """Return the program that counts how many of the inequalities M v >= 0 can be strict (Albert, Anderson 1984).
 
         max sum t   subject to   M v >= t,   0 <= t <= 1,
 
-    with the unknowns (v, t).  The largest sum is that number: scaling v up brings every t that can be positive to 1.
-    When it is not zero, sum log(1 + exp(-M v)) has no minimum.
+    with M = `margins` and the unknowns (v, t).  The optimal value is that number, since scaling v up raises every t
+    that can be positive to 1.  If it is not zero, sum log(1 + exp(-M v)) has no minimum.
     """
     margins = sp.csr_array(margins)
     scale = abs(margins).max(axis=0).toarray().ravel()

@@ -32,7 +32,7 @@ def primal_program(
 
 
 def dual_program(P: Any, s: np.ndarray, C: np.ndarray, bias: bool, q: np.ndarray | float = -1.0) -> qp.QuadraticProgram:
-    """Return the dual, of which v_k is the multiplier of row k of the primal and b that of its one row.
+    """Return the dual of `primal_program`: v_k is the multiplier of primal row k, b the multiplier of the dual row.
 
     min  1/2 v'P v + q'v   s.t.   s'v = 0  (with b),   0 <= v <= C,        P_kl = s_k s_l k(x_k, x_l)
     """
@@ -59,7 +59,7 @@ def linear_dual(F: Any, damping: np.ndarray, q: np.ndarray, low: np.ndarray, hig
 
     min  1/2 |F'v|^2 + 1/2 sum_k d_k v_k^2 + q'v   s.t.   low <= v <= high
 
-    Dense F is kept as a low rank; with sparse F the variables are (w, v) and the rows w = F'v.
+    Dense `F` gives a low-rank P; with sparse `F` the variables are (w, v) and the rows w = F'v.
     """
     if not sp.issparse(F):
         return qp.QuadraticProgram(qp.LowRank(F, damping), q, lb=low, ub=high)
@@ -76,8 +76,8 @@ def nu_dual(P: Any, s: np.ndarray, C: np.ndarray, total: float, q: np.ndarray | 
     min  1/2 |w|^2 - total rho + C'xi   s.t.   s_k (w'phi(x_k) + b) >= rho - q_k - xi_k,   xi >= 0
     min  1/2 v'P v + q'v   s.t.   sum of v_k with s_k = 1  =  sum of v_k with s_k = -1  =  total / 2,   0 <= v <= C
 
-    A classifier has s = y, q = 0 and total = nu 1'C; divided by rho, its w, b and v are those of the machine with the
-    prices C / rho.  A regression has q = -s y, a total of nu times the sum of the samples' prices, and epsilon = -rho.
+    A classifier has s = y, q = 0 and total = nu 1'C; its w, b and v, divided by rho, solve the machine with the prices
+    C / rho.  A regression has q = -s y, a total of nu times the sum of the samples' prices, and epsilon = -rho.
     The rows have the multipliers b - rho and b + rho.
     """
     p = qp.Blocks(v=s.size)

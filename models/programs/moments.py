@@ -11,7 +11,7 @@ import socp
 
 
 def minimax_program(d: np.ndarray, roots: Sequence[Any]) -> socp.Blocks:
-    """Return the minimax probability machine (Lanckriet, El Ghaoui, Bhattacharyya and Jordan 2002).
+    """Return the program of the minimax probability machine (Lanckriet, El Ghaoui, Bhattacharyya and Jordan 2002).
 
     Of all distributions with means mu_i and covariances Sigma_i = R_i'R_i, d = mu_2 - mu_1,
 
@@ -31,7 +31,7 @@ def minimax_program(d: np.ndarray, roots: Sequence[Any]) -> socp.Blocks:
 def biased_minimax_program(d: np.ndarray, roots: Sequence[Any], kappa: float) -> socp.Blocks:
     """Return the program of the minimum-error minimax machine (Huang, Yang, King, Lyu and Chan 2004).
 
-    With `kappa` given for the second class, the first class's greatest one is the optimal value, with a minus:
+    For a given `kappa` of the second class, the largest kappa_1 of the first class is minus the optimal value:
 
         max  kappa_1   s.t.   w'd >= kappa_1 |R_1 w| + kappa |R_2 w|
         min  kappa r - w'd   s.t.   r >= |R_2 w|,   1 >= |R_1 w|

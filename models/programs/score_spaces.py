@@ -4,8 +4,8 @@ Maximum entropy discrimination (Jaakkola, Meila and Jebara 1999; Li et al. 2013)
 
     max  sum_t s_t (a l_t + log(1 - l_t / c)) - 1/2 |F'(s l)|^2   s.t.   0 <= l < c
 
-has no quadratic objective; with E[gamma_t] = a - 1 / (c - l_t), the slope of its logarithms, held it has one, and with
-their second-order models another one.
+has no quadratic objective.  A quadratic one results if E[gamma_t] = a - 1 / (c - l_t), the slope of its terms in l_t,
+is fixed, another one if the logarithms are replaced by their second-order models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST_SHARE = 0.99  # of the way to c that a step of Newton's method may go
 
 
 def med_program(P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, c: float) -> qp.QuadraticProgram:
-    """Return Li et al., eq. 19, with the bound of eq. 13; P is of |F'(s l)|^2 = l'P l, `margins` are E[gamma_t].
+    """Return the program of Li et al., eq. 19, with the bound of eq. 13; |F'(s l)|^2 = l'P l, `margins` are E[gamma_t].
 
     min  1/2 |F'(s l)|^2 - sum_t s_t E[gamma_t] l_t   s.t.   0 <= l <= c
     """
@@ -34,7 +34,7 @@ def med_program(P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, 
 def med_newton_program(
     P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, c: float, old: np.ndarray
 ) -> qp.QuadraticProgram:
-    """Return a step of Newton's method from l0 = old, at which `margins` are E[gamma_t]; D = diag(s_t / (c - l0_t)^2).
+    """Return the program of a Newton step from l0 = `old`; `margins` are E[gamma_t], D = diag(s_t / (c - l0_t)^2).
 
     min  1/2 |F'(s l)|^2 + 1/2 (l - l0)'D (l - l0) - sum_t s_t E[gamma_t] l_t   s.t.   0 <= l <= l0 + 0.99 (c - l0)
     """
@@ -64,12 +64,12 @@ def cutting_plane_program(cuts: np.ndarray, heights: np.ndarray, start: np.ndarr
 
 
 def crammer_singer_dual(P: Any, owner: np.ndarray, C: np.ndarray) -> qp.QuadraticProgram:
-    r"""Return the dual of the machine of several classes (Crammer and Singer 2001), of document d and class y a row.
+    r"""Return the dual of the multiclass machine of Crammer and Singer (2001), a row for each document d and class y.
 
     min  1/2 |eta|^2 + sum_d C_d xi_d   s.t.   (eta_{y_d} - eta_y)'z_d >= 1 - xi_d  for every other y,   xi >= 0
     min  1/2 mu'P mu - 1'mu   s.t.   sum_y mu_dy <= C_d,   mu >= 0
 
-    `owner` is d of each row (d, y).  Where every document has one row, its sum is a bound.
+    `owner` holds d of each row (d, y).  If every document has one row, the constraints on sums become bounds.
     """
     p, alone = qp.Blocks(mu=owner.size), owner.size == C.size
     p.minimize(mu=-1.0, quadratic={"mu": P})

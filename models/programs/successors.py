@@ -27,7 +27,7 @@ def multi_task_dual(P: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray
 
 
 def of_tasks(values: np.ndarray, task: np.ndarray) -> sp.csr_array:
-    """Return a row for each task, with the values of its samples in their columns."""
+    """Return the matrix with a row for each task that holds the `values` of the task's samples in their columns."""
     return sp.csr_array((values, (task, np.arange(values.size))), shape=(int(task.max()) + 1, values.size))
 
 
@@ -40,7 +40,7 @@ class Region(NamedTuple):
 
 
 def knowledge_program(X: Any, y: np.ndarray, C: np.ndarray, regions: Sequence[Region], Q: float) -> qp.Blocks:
-    """Return the machine with polyhedral knowledge (Fung, Mangasarian and Shavlik 2002), regions at the price Q.
+    """Return the program with polyhedral knowledge (Fung, Mangasarian and Shavlik 2002), regions at the price Q.
 
     All x with D x <= d belong to the side s: some u >= 0 has D'u = -s w and s b - d'u >= 1.
 

@@ -22,17 +22,17 @@ from .observations import SequenceClassifier
 class FisherKernelLearning(SequenceClassifier, Transformer):
     r"""Fisher kernel learning for sequences, with the nearest-neighbour objective (van der Maaten 2011).
 
-    One hidden Markov model of all sequences, with probabilities exp(omega) over their sums, gives each sequence its
-    Fisher score, of which the entry of an emission is
+    One hidden Markov model of all sequences, with the probabilities softmax(omega), gives each sequence its Fisher
+    score.  The entry of an emission is
 
     .. math::
         g(x) = \nabla_\omega \log P(x; \omega), \qquad g_{ik} = E[n_{ik}] - b_{ik} E[n_i].
 
-    Of vectors the states emit independent normal variables, and omega holds their means and the logarithms of their
-    variances.
+    For sequences of vectors the states emit independent normal variables, and omega holds their means and
+    log-variances.
 
-    From the model of maximum likelihood, omega^0, gradient steps (L-BFGS) lower the expected error of a neighbour
-    that is drawn at random, near ones more often than far ones, and kept from going far:
+    From the maximum likelihood model omega^0, L-BFGS minimizes the expected error of a neighbour drawn at random with
+    probability p_ts, plus a penalty on the distance from omega^0:
 
     .. math::
         1 - \frac1N \sum_t \sum_{s: y_s = y_t} p_{ts} + \frac\rho2 \|\omega - \omega^0\|^2, \qquad
@@ -45,28 +45,28 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     Parameters
     ----------
     penalty
-        rho.
+        The weight rho of the distance from omega^0.
     max_iter
-        Steps of L-BFGS.
+        Maximum number of L-BFGS iterations.
     tol
-        They end when no entry of the gradient is above this.
+        L-BFGS ends when no entry of the gradient exceeds this in magnitude.
     verbose
-        1 prints a line a step; 2 also the iterations of the model of maximum likelihood.
+        1 prints a line for each step; 2 also the iterations of the maximum likelihood model.
 
     Attributes
     ----------
     startprob_, transmat_, emissionprob_ : arrays, shapes (S,), (S, S), (S, K)
-        Of the learned model.
+        The probabilities of the learned model.
     means_, variances_ : arrays, shape (S, d)
-        In place of the last one, of vectors, after centring and scaling.
+        Emission parameters for vectors (after centring and scaling), in place of `emissionprob_`.
     scale_ : float
-        sqrt(kappa): `transform` gives scale_ g.
+        sqrt(kappa); `transform` returns scale_ * g.
     model_ : DiscreteHMM or GaussianHMM
-        That of maximum likelihood.
+        The maximum likelihood model.
     objectives_ : array
         The objective at the start and after each step.
     n_iter_ : int
-        Steps of the descent.
+        Number of L-BFGS iterations.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     tol: NonNegative = 1e-4
 
     def fit(self, X: Any, y: Any) -> FisherKernelLearning:
-        """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
+        """Fit to sequences X, a list of arrays of symbols (-1: missing) or vectors (NaN: missing), and classes y."""
         batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
         model = self._model(batch, self.random_state).fit(batch.split(batch.values))
@@ -110,7 +110,7 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """sqrt(kappa) g(x) of every sequence, shape (sequences, S + S^2 + S K), of vectors K = 2 d."""
+        """Return sqrt(kappa) g(x) of every sequence, shape (sequences, S + S^2 + S K); K = 2 d for vectors."""
         self._check_fitted()
         return self._in_container(self._features(X), X)
 
@@ -127,14 +127,14 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
         return self.scale_ * fisher_scores(table, blocks, self._parts)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of the nearest training sequence."""
+        """Return the label of the training sequence nearest to each sequence, shape (sequences,)."""
         self._check_fitted()
         scores = self._features(X)
         return self.classes_[self._codes[_squared_distances(scores, self._scores).argmin(axis=1)]]
 
 
 class _Shares:
-    """Probabilities exp(omega) over their sums along the last axis; their statistics are counts n."""
+    """Probabilities softmax(omega) along the last axis; their statistics are counts n."""
 
     def __init__(self, shares: np.ndarray) -> None:
         self.shape = self.statistics = shares.shape
@@ -148,21 +148,21 @@ class _Shares:
         return np.log(p)
 
     def scores(self, n: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """d log P / d omega."""
+        """Return d log P / d omega from the counts `n` at the probabilities `p`."""
         return n - n.sum(axis=-1, keepdims=True) * p
 
     def moves(self, v: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """How the potentials move along v: v minus its mean under the model."""
+        """Return the derivative of the potentials along `v`: v minus its mean under the probabilities `p`."""
         return v - (p * v).sum(axis=-1, keepdims=True)
 
     def changes(self, n: np.ndarray, dn: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The derivative of `scores` along v, along which the statistics change by dn."""
+        """Return the derivative of `scores` along `v`; `dn` is the derivative of the statistics `n` along `v`."""
         total, change = n.sum(axis=-1, keepdims=True), dn.sum(axis=-1, keepdims=True)
         return dn - change * p - total * p * self.moves(v, p)
 
 
 class _Normals:
-    """Independent normal variables: omega = (m, log s), s the variances; statistics the sums of (seen, x, x^2)."""
+    """Independent normal variables: omega = (m, log s), s the variances; statistics: sums of (seen, x, x^2)."""
 
     def __init__(self, means: np.ndarray, variances: np.ndarray) -> None:
         states, d = means.shape
@@ -178,7 +178,7 @@ class _Normals:
         return np.concatenate([-0.5 * (np.log(2.0 * np.pi * s) + m**2 / s), m / s, -0.5 / s], axis=-1)
 
     def scores(self, n: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """sum (x - m) / s  and  1/2 sum ((x - m)^2 / s - 1)."""
+        """Return sum (x - m) / s and 1/2 sum ((x - m)^2 / s - 1), joined along the last axis."""
         (m, s), (seen, x, squares) = _split(p, 2), _split(n, 3)
         spread = squares - 2.0 * m * x + m**2 * seen
         return np.concatenate([(x - m * seen) / s, 0.5 * (spread / s - seen)], axis=-1)
@@ -203,7 +203,7 @@ def _split(values: np.ndarray, parts: int) -> list[np.ndarray]:
 
 
 def _blocks(model: HiddenMarkovModel) -> list[Block]:
-    """Those of the start, the transitions and the emissions."""
+    """Return the parameter blocks of start probabilities, transition probabilities and emissions of `model`."""
     emissions: Block
     if isinstance(model, DiscreteHMM):
         emissions = _Shares(model.emissionprob_)
@@ -222,14 +222,14 @@ def _statistics(
 
 
 def fisher_scores(table: np.ndarray, blocks: list[Block], parts: list[np.ndarray]) -> np.ndarray:
-    """d log P / d omega from the expected statistics, of every sequence."""
+    """Return d log P / d omega of every sequence, shape (sequences, parameters), from expected statistics `table`."""
     statistics = unflatten(table, [block.statistics for block in blocks])
     found = [block.scores(n, p) for block, n, p in zip(blocks, statistics, parts)]
     return np.hstack([part.reshape(table.shape[0], -1) for part in found])
 
 
 class _Learner:
-    """The objective and its gradient in (omega, log kappa)."""
+    """Objective of Fisher kernel learning and its gradient in (omega, log kappa)."""
 
     def __init__(self, model: HiddenMarkovModel, batch: Sequences, codes: np.ndarray, penalty: float) -> None:
         self.batch = batch
@@ -248,7 +248,7 @@ class _Learner:
         return unflatten(omega, [block.shape for block in self.blocks])
 
     def parts(self, omega: np.ndarray) -> list[np.ndarray]:
-        """Start and transition probabilities, and the parameters of the emissions."""
+        """Return start probabilities, transition probabilities and emission parameters at `omega`."""
         return [block.of(part) for block, part in zip(self.blocks, self.split(omega))]
 
     def statistics(self, parts: list[np.ndarray], directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -276,7 +276,7 @@ def _squared_distances(one: np.ndarray, two: np.ndarray) -> np.ndarray:
 
 
 def _neighbour_error(scores: np.ndarray, same: np.ndarray, kappa: float) -> tuple[float, np.ndarray, float]:
-    """The expected error of random neighbours, and its derivatives in the scores and in log kappa."""
+    """Return the expected error of random neighbours, and its derivatives in `scores` and in log kappa."""
     distances = _squared_distances(scores, scores)
     p = -kappa * distances
     np.fill_diagonal(p, -np.inf)

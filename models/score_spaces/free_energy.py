@@ -19,17 +19,17 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
         \hat y = \arg\max_k\; F_k(x) + \log \pi_k, \qquad
         F_k(x) = E_{Q_k} \log P(x, h; \theta_k) - E_{Q_k} \log Q_k(h) \le \log P(x; \theta_k)
 
-    F_k is the (negative) free energy under the model of class k.  Of a hidden Markov model Q_k is exact and F_k the
-    log-likelihood, so that this is Bayes' rule; of a topic model F_k is the variational bound.  The paper has two
-    classes and equal priors (``priors="uniform"``).  F_k is the sum of the features of class k that `FreeEnergyScore`
-    gives, so that a linear classifier on these can be this one.
+    F_k is the (negative) free energy under the model of class k.  For a hidden Markov model Q_k is exact and F_k is the
+    log-likelihood, so this is Bayes' rule; for a topic model F_k is the variational bound.  The paper has two classes
+    and equal priors (``priors="uniform"``).  F_k is the sum of the features of class k that `FreeEnergyScore` returns,
+    so a linear classifier on these features can represent this classifier.
 
     Parameters
     ----------
     model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
-        Not fitted; copies of it are.  `DiscreteHMM()` when None.
+        Template whose copies are fitted; `DiscreteHMM()` if None.
     priors : None, "uniform" or array_like, shape (classes,)
-        pi; the classes' shares of the samples when None.
+        pi; the classes' shares of the samples if None.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
 
     Notes
     -----
-    A sample that every class excludes has the priors for its posterior.
+    A sample with probability zero in every class has the priors as its posterior.
 
     Examples
     --------

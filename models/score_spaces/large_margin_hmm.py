@@ -1,4 +1,4 @@
-r"""Hidden Markov models whose log-scores of a sequence are held apart: by quadratic programs, or by a perceptron."""
+r"""Hidden Markov models with a margin between their log-scores, trained by quadratic programs or by a perceptron."""
 
 from __future__ import annotations
 
@@ -30,33 +30,32 @@ CUT_TOL = 1e-3  # its gap, relative
 class LargeMarginHMM(SequenceClassifier):
     r"""Hidden Markov models of the classes, with a margin between their scores of a sequence.
 
-    After Sha and Saul (2007), for whole sequences.  The score of a class is that of its best path, linear in the
+    After Sha and Saul (2007), for whole sequences.  The score of a class is its best path's score, linear in the
     class's log-potentials w_c (logs of start, transition and emission probabilities, no longer held to sum to one),
 
     .. math::
         S_c(x) = \max_q\; w_c^\top T(x, q),
 
-    T holding the counts of starts and transitions and the sums of f(x) in each state: of symbols those of their
-    indicators, of vectors those of (1, x, x^2) for every coordinate, with which a normal distribution of independent
-    coordinates is log-linear.  From the models of maximum likelihood, w^0, they go no further than
-    the margins ask:
+    T holds the counts of starts and transitions and the sums of f(x) in each state.  For symbols f(x) is the indicator
+    vector; for vectors it is (1, x, x^2) of every coordinate, in which the log density of independent normals is
+    linear.  The weights stay near the maximum likelihood models w^0:
 
     .. math::
         \min_w \tfrac12 \|w - w^0\|^2
           + C \sum_t \max\bigl(0,\; 1 + \max_{c \ne y_t} S_c(x_t) - S_{y_t}(x_t)\bigr).
 
-    Only - S_y is not convex.  In turn every sequence is aligned to its own class (the best path h_t under the
-    present w), and the convex problem that is left with w_y'T(x_t, h_t) for S_y is solved, which never raises the
-    objective.  It has a constraint for every path of every other class; best paths find the violated ones, and their
-    sums are the cutting planes R(w) >= g_k'w + h_k of the whole loss R (Joachims 2006), whose dual is a small
-    quadratic program, `models.programs.score_spaces.cutting_plane_program`.
+    Only - S_y is not convex.  In turn, every sequence is aligned to its own class (the best path h_t under the current
+    w), and the convex problem with w_y'T(x_t, h_t) in place of S_y is solved; this never raises the objective.  The
+    problem has a constraint for every path of every other class.  Best paths find the violated ones, and their sums are
+    the cutting planes R(w) >= g_k'w + h_k of the whole loss R (Joachims 2006), whose dual is a small quadratic program,
+    `models.programs.score_spaces.cutting_plane_program`.
 
     Sha and Saul treat the frames of speech, their margins grow with the number of wrong states, and their states
     are normal distributions written as positive semidefinite matrices; here a sequence has one label, its margin is
     one, and nothing keeps the weight of x^2 below zero.
 
-    ``training="perceptron"`` is the discriminative training of Collins (2002), of whole sequences too: from w^0, with
-    every sequence in turn whose best class c is not its own, along the best paths of both,
+    ``training="perceptron"`` is the discriminative training of Collins (2002) on whole sequences.  From w^0, every
+    sequence whose best class c is not its class y moves the weights along the best paths of both classes:
 
     .. math::
         w_y \leftarrow w_y + C\, T(x, h_y), \qquad w_c \leftarrow w_c - C\, T(x, h_c);
@@ -66,30 +65,30 @@ class LargeMarginHMM(SequenceClassifier):
     Parameters
     ----------
     C
-        The price of a margin short by one; the step of the perceptron.
+        Price of a margin short by one; step length of the perceptron.
     max_iter
-        Alignments, or passes of the perceptron over all sequences.
+        Maximum number of alignments, or of passes of the perceptron over all sequences.
     tol
-        Alignments end when one lowers the objective by no more than this, relatively; the perceptron when a pass has
-        no mistake.
+        Relative decrease of the objective at which the alignments end; the perceptron ends after a pass without
+        mistakes.
     random_state : None, int or Generator
-        Of the models of maximum likelihood, and of the perceptron's order.
+        Seed of the maximum likelihood models and of the perceptron's order.
     verbose
-        1 prints a line an alignment; 2 also the iterations of the models of maximum likelihood and a line a cutting
-        plane; 3 also those of the quadratic programs.
+        1 prints a line for each alignment; 2 also the iterations of the maximum likelihood models and a line for each
+        cutting plane; 3 also the iterations of the quadratic programs.
 
     Attributes
     ----------
     starts_, transitions_, emissions_ : arrays, shapes (classes, S), (classes, S, S), (classes, S, K)
-        w; of vectors with d coordinates K = 3 d.
+        w; K = 3 d for vectors with d coordinates.
     models_ : list of DiscreteHMM or GaussianHMM
-        Those of maximum likelihood.
+        The maximum likelihood models.
     objectives_ : array
-        The objective at w^0 and after each alignment's program; of the perceptron the mistakes of each pass.
+        Objective at w^0 and after each alignment; for the perceptron, mistakes of each pass.
     n_iter_ : int
-        Alignments, or passes of the perceptron.
+        Number of alignments, or of passes of the perceptron.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        The last; none of the perceptron.
+        The last quadratic program and its solution; not set by the perceptron.
 
     Examples
     --------
@@ -107,7 +106,7 @@ class LargeMarginHMM(SequenceClassifier):
     tol: NonNegative = 1e-3
 
     def fit(self, X: Any, y: Any) -> LargeMarginHMM:
-        """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
+        """Fit to sequences X, a list of arrays of symbols (-1: missing) or vectors (NaN: missing), and classes y."""
         rng = as_generator(self.random_state)
         batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
@@ -125,7 +124,7 @@ class LargeMarginHMM(SequenceClassifier):
         return self
 
     def _correct(self, scores: _Scores, start: np.ndarray, rng: np.random.Generator) -> None:
-        """The averaged perceptron."""
+        """Train by the averaged perceptron, starting at the weights `start`."""
         w, total, steps = start.copy(), np.zeros(start.size), 0
         mistakes = self._history("mistakes", first=1)
         while len(mistakes) < self.max_iter and not (mistakes and mistakes[-1] == 0.0):
@@ -166,7 +165,7 @@ class LargeMarginHMM(SequenceClassifier):
             )
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """S_c(x), a column a class; for two classes the second's minus the first's, shape (samples,)."""
+        """Return S_c(x), a column for each class; for two classes S_2(x) - S_1(x), shape (sequences,)."""
         self._check_fitted()
         batch = self._sequences_to_predict(X, self.emissions_.shape[2])
         features = self.models_[0]._emission_features(batch)
@@ -176,7 +175,7 @@ class LargeMarginHMM(SequenceClassifier):
 
 @dataclass
 class _Scores:
-    """The scores of all sequences as functions of w, flat: for every class its starts, transitions, emissions."""
+    """Scores of all sequences as functions of w, the flat starts, transitions and emissions of every class."""
 
     batch: Sequences
     features: np.ndarray  # shape (positions, K): the f(x) of every position; of a symbol its indicator
@@ -188,7 +187,7 @@ class _Scores:
         self.classes = self.classes or int(self.codes.max()) + 1
 
     def only(self, t: int) -> _Scores:
-        """Those of one sequence."""
+        """Return the scores of sequence `t` alone."""
         first, end = self.batch.offsets[t : t + 2]
         batch = Sequences(self.batch.values[first:end], np.array([0, end - first]))
         return _Scores(batch, self.features[first:end], self.codes[t : t + 1], self.states, self.classes)
@@ -201,7 +200,7 @@ class _Scores:
         return unflatten(w.reshape(-1, S + S * S + S * K), [(S,), (S, S), (S, K)])
 
     def align(self, w: np.ndarray) -> np.ndarray:
-        """The best path of every sequence under its own class, end to end."""
+        """Return the best path of every sequence under its own class, concatenated, shape (positions,)."""
         own = np.empty(self.batch.offsets[-1], dtype=np.int64)
         mine = np.repeat(self.codes, self.batch.lengths)
         for c, parts in enumerate(zip(*self.split(w))):
@@ -210,7 +209,7 @@ class _Scores:
         return own
 
     def competitors(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """S of the own class and of the best other one; which one that is; its best paths."""
+        """Return S of the own class, S of the best other class, the index of that class, and its best paths."""
         paths, scores = zip(*(_best_paths(self.batch, self.features, *parts) for parts in zip(*self.split(w))))
         table, rows = np.array(scores), np.arange(self.codes.size)
         own = table[self.codes, rows]
@@ -224,7 +223,7 @@ class _Scores:
         return float(np.maximum(1.0 + other - own, 0.0).sum())
 
     def along(self, path: np.ndarray) -> np.ndarray:
-        """T(x_t, path_t) of every sequence, shape (sequences, S + S^2 + S K)."""
+        """Return T(x_t, path_t) of every sequence, shape (sequences, S + S^2 + S K)."""
         S, number, first = self.states, self.codes.size, self.batch.offsets[:-1]
         at = np.repeat(np.arange(number) * S, self.batch.lengths) + path
         later = np.setdiff1d(np.arange(path.size), first)
@@ -234,7 +233,7 @@ class _Scores:
         return np.hstack([part.reshape(number, -1) for part in parts])
 
     def gathered(self, statistics: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """The sums of statistics of sequences, flat, each in the block of its class among `codes`."""
+        """Return a flat vector with the sum of the sequences' `statistics` in the block of each class in `codes`."""
         return (np.eye(self.classes)[codes].T @ statistics).ravel()
 
 
@@ -251,7 +250,7 @@ def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float
 def _solve(
     scores: _Scores, own: np.ndarray, w: np.ndarray, start: np.ndarray, C: float, gaps: History
 ) -> tuple[np.ndarray, float, qp.QuadraticProgram, qp.Solution]:
-    """The convex problem of fixed own paths, from w on: the best w found, its gap, and the last program."""
+    """Solve the convex problem of the paths `own` from `w`; return the best w, its gap, last program and solution."""
     statistics = scores.along(own)
     best, best_value = w, np.inf
     cuts, heights = np.empty((0, w.size)), np.empty(0)

@@ -1,4 +1,4 @@
-r"""Maximum entropy discrimination: a distribution of linear classifiers, and of the margins asked of them."""
+r"""Maximum entropy discrimination: a distribution of linear classifiers, and of their target margins."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ SUBPROBLEM_TOL = 1e-10  # of the quadratic programs: the multipliers that are ze
 
 @dataclass
 class Discrimination:
-    """The answer of `discriminate`."""
+    """Result of `discriminate`."""
 
     multipliers: np.ndarray  # shape (samples,): lambda in [0, c)
     weights: np.ndarray  # shape (features,): E[w] = sum_t s_t lambda_t f_t
     objective: float  # of the dual
     gap: float  # how far at most it is from the best
-    iterations: int  # quadratic programs, of which the last are
+    iterations: int  # number of quadratic programs; the last one follows
     program: qp.QuadraticProgram
     solution: qp.Solution
 
 
 class MaximumEntropyDual:
-    r"""The dual of maximum entropy discrimination, and the primal beside it.
+    r"""Dual of maximum entropy discrimination, and its primal.
 
     .. math::
         \max_{0 \le \lambda < c}\; J(\lambda)
@@ -50,8 +50,8 @@ class MaximumEntropyDual:
         \min_u\; \tfrac12 \|u\|^2 + \sum_t s_t\, \ell(f_t^\top u), \quad
         \ell(m) = \max_{0 \le \lambda < c} (a - m) \lambda + \log(1 - \lambda / c)
 
-    f_t = y_t phi_t are the rows of F, dense or CSR, s the weights of the samples.  The two have the same value: any u
-    bounds J.
+    f_t = y_t phi_t are the rows of F, dense or CSR; s holds the weights of the samples.  The optimal values are equal,
+    so the primal value of any u is an upper bound of J.
     """
 
     def __init__(self, F: Any, a: float, c: float, sample_weight: np.ndarray | None = None) -> None:
@@ -66,7 +66,7 @@ class MaximumEntropyDual:
         return self.F.T @ (self.s * multipliers)
 
     def expected_margins(self, multipliers: np.ndarray) -> np.ndarray:
-        """E[gamma_t] = a - 1 / (c - lambda_t), the slope of a lambda + log(1 - lambda / c) (Li et al., eq. 18)."""
+        """Return E[gamma_t] = a - 1 / (c - lambda_t), the slope of a lambda + log(1 - lambda / c) (Li, eq. 18)."""
         return self.a - 1.0 / (self.c - multipliers)
 
     def primal(self, u: np.ndarray) -> float:
@@ -75,13 +75,13 @@ class MaximumEntropyDual:
 
 
 def best_multipliers(margins: np.ndarray, a: float, c: float) -> np.ndarray:
-    """The lambda in [0, c) that is best for a sample of that margin: c - 1 / (a - m), or 0 if a - m <= 1 / c."""
+    """Return the lambda in [0, c) that attains `margin_loss`: c - 1 / (a - m), or 0 if a - m <= 1 / c."""
     short = np.maximum(a - margins, 1.0 / c)
     return np.maximum(c - 1.0 / short, 0.0)
 
 
 def margin_loss(margins: np.ndarray, a: float, c: float) -> np.ndarray:
-    """l(m) = max over 0 <= lambda < c of (a - m) lambda + log(1 - lambda / c): convex, zero from a - 1/c on."""
+    """Return l(m) = max (a - m) lambda + log(1 - lambda / c) over 0 <= lambda < c; l(m) = 0 if m >= a - 1/c."""
     best = best_multipliers(margins, a, c)
     return (a - margins) * best + np.log1p(-best / c)
 
@@ -100,14 +100,14 @@ def discriminate(
 ) -> Discrimination:
     """Solve `MaximumEntropyDual`, by quadratic programs, until the gap is at most tol (1 + |objective|).
 
-    "newton": the logarithms are replaced by their second-order models at the present lambda, a step may go 99 % of the
-    way to c.  "alternation" is the paper's: E[gamma] is held (the logarithms' first-order models), lambda moves
-    towards the answer of that quadratic program over 0 <= lambda <= c, as far as the complete dual still rises
-    (without that damping, or without the bound, the alternation need not converge).  It converges quickly where the
-    kernel matrix is well-conditioned and slowly otherwise; its gap says how far it got.
+    "newton" replaces the logarithms by their second-order models at the current lambda; a step goes at most 99 % of the
+    way to c.  "alternation" is the paper's method: E[gamma] is fixed (first-order models of the logarithms), and lambda
+    moves towards the solution of that quadratic program over 0 <= lambda <= c as far as the complete dual increases
+    (without this damping, or without the bound, the alternation need not converge).  It converges quickly if the kernel
+    matrix is well-conditioned and slowly otherwise; `gap` tells how far it got.
 
-    The primal is smooth and has no constraints.  Where it has not many more unknowns than the dual, "newton" begins
-    at the multipliers that belong to its minimizer, and the first quadratic program has little left to do.
+    The primal is smooth and unconstrained.  Unless it has many more unknowns than the dual, "newton" minimizes it first
+    and starts at the multipliers of its minimizer, so that few quadratic programs are needed.
     """
     dual = MaximumEntropyDual(F, a, c, sample_weight)
     multipliers = np.zeros(F.shape[0]) if start is None else start
@@ -151,14 +151,14 @@ class _PrimalPoint:
 
 
 def _without_traces(dual: MaximumEntropyDual, multipliers: np.ndarray) -> np.ndarray:
-    """What an interior-point method leaves of the multipliers that should be zero taken away, if the dual gains."""
+    """Return `multipliers`, set to zero where the best multiplier is zero unless that lowers the dual."""
     counts = best_multipliers(dual.F @ dual.weights(multipliers), dual.a, dual.c) > 0.0
     purified = np.where(counts, multipliers, 0.0)
     return purified if dual.value(purified) >= dual.value(multipliers) else multipliers
 
 
 class _Newton:
-    """One quadratic program for a new lambda, from an old one, and the way that is gone to its answer."""
+    """Newton step: a quadratic program at the current lambda, and a step length towards its solution."""
 
     changes_P = True
 
@@ -172,7 +172,7 @@ class _Newton:
         return med_newton_program(self.P, dual.s, dual.expected_margins(old), dual.c, old)
 
     def go(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-        """The whole step, halved until the dual rises."""
+        """Return old + t (new - old) for the first t = 1, 1/2, 1/4, ... that increases the dual, or else `old`."""
         value = self.dual.value(old)
         for halvings in range(30):
             moved = np.maximum(old + 0.5**halvings * (new - old), 0.0)
@@ -190,7 +190,7 @@ class _Newton:
 
 
 class _Alternation(_Newton):
-    """The step along which the dual is highest, of the program with E[gamma] held."""
+    """Step of the alternation: a quadratic program with E[gamma] fixed, and an exact line search on the dual."""
 
     changes_P = False
 
@@ -211,7 +211,7 @@ class _Alternation(_Newton):
 
 
 def _scaled(F: Any, factors: np.ndarray) -> Any:
-    """The rows of F multiplied by factors."""
+    """Return diag(`factors`) F."""
     return sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else factors[:, None] * F
 
 
@@ -247,11 +247,11 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
     method
         See `models.score_spaces.med.discriminate`.
     tol
-        On the gap between the dual and its primal, relative.
+        Relative tolerance of the gap between the dual and its primal.
     max_iter
-        Quadratic programs for each class.
+        Maximum number of quadratic programs for each class.
     verbose
-        1 prints a line for each of them, 2 also their own iterations.
+        1 prints a line for each quadratic program, 2 also its iterations.
 
     Attributes
     ----------
@@ -262,9 +262,9 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
     multipliers_, expected_margins_ : arrays, shape (1 or n_classes, n_samples)
         lambda and E[gamma].
     objective_, gap_ : arrays, shape (1 or n_classes,)
-        The dual's value and how far from the best it can be.
+        The dual's value, and an upper bound of its distance from the optimal value.
     n_iter_ : int
-        Quadratic programs, of the class that needed most.
+        Largest number of quadratic programs that a class needed.
 
     Examples
     --------
@@ -323,7 +323,7 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
 
 
 def check_margin_prior(a: float, c: float) -> None:
-    """Refuse a margin prior under which no constraint would ever bind."""
+    """Raise ValueError unless a > 1 / c: otherwise no constraint would ever bind under the margin prior."""
     if a * c <= 1.0:
         raise ValueError(
             f"a must be above 1 / c, the margin's prior mean being a - 1 / c: a = {a!r} with c = {c!r} asks no margin"

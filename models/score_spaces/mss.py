@@ -40,7 +40,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
           + \xi\, \mathrm{KL}(Q(w) Q(\gamma) \| P(w) P(\gamma))
         \quad \text{s.t. } E_Q[y^t w^\top \phi(x^t, h^t) - \gamma^t] \ge 0,
 
-    P(w) = N(0, I), P(gamma) = c exp(-c (a - gamma)) below a.  Step by step, the others held:
+    P(w) = N(0, I), P(gamma) = c exp(-c (a - gamma)) below a.  Each step fixes the other unknowns:
 
     - lambda, w: the complete dual of `MEDClassifier` (not eq. 19 with E[gamma] held), with which
       E[gamma] = a - 1 / (c - lambda) (eq. 18) and u = E[w] = sum_t lambda_t y_t E[phi_t] (eq. 22) hold together;
@@ -55,22 +55,21 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     a topic model with other word probabilities), and its expectations are computed.  lambda_t is then not held but
     solves eq. 18 together with eq. 15: the step is the exact minimum over Q(h^t) with w held, and no step raises the
     objective (for topic models, whose posterior is a variational one, up to its local optima).
-    "sampler": the paper's.  Of hidden Markov models phi has also T times the logarithms of the sample's own chain (see
+    "sampler": the paper's.  For hidden Markov models phi has also T times the logarithms of the sample's own chain (see
     `SufficientStatistics`): paths are drawn from P(h | x) and accepted with a probability in proportion to the
-    exponential factor, the best of the draws surely.  Of topics T is linear in the words' topics, which Gibbs sampling
-    draws with nothing to reject (X must hold whole numbers).  lambda comes from the dual, and the objective goes up and
-    down.
+    exponential factor, the best of the draws surely.  For topics T is linear in the words' topics, which Gibbs sampling
+    draws without rejection (X must hold whole numbers).  lambda comes from the dual, and the objective is not monotone.
 
     ``per_class=True`` gives each side of a two-class problem a model of its own, fitted to that side's samples, as
-    SS has them (section 3.2), with phi = (phi_-1, phi_+1).  Both models' hidden variables are tilted jointly: one
+    in SS (section 3.2), with phi = (phi_-1, phi_+1).  Both models' hidden variables are tilted jointly: one
     lambda_t a sample solves eq. 18 with the margin of the whole phi.  The M-step of a model takes the samples of its
     own side only; the objective has KL(Q || P(x, h)) under the sample's own model and KL(Q || P(h | x)) under the
-    other one.  The latter depends on that other model's theta, which its M-step does not look at: **the objective need
+    other one.  The latter depends on the other model's theta, which that model's M-step ignores: **the objective need
     not fall** in a round, and mostly does.
 
     A new sample has no label, so no tilt is known: as a sample without a constraint, lambda = 0, it has the posterior
-    P(h | x) of the learned model; `transform` treats the training samples alike, so that the features of both mean the
-    same.
+    P(h | x) of the learned model; `transform` treats training samples in this way, too, so that their features are
+    comparable.
 
     Before use T is centred and divided by one number, so that its mean squared norm over the training samples is one
     at the start; a one for the bias is added.  More than two classes: one against the rest, or every pair of classes
@@ -79,46 +78,46 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     Parameters
     ----------
     model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
-        Not fitted; it is fitted to all samples first, and a copy of it goes on for each machine (or, with
-        ``per_class``, copies are fitted to each side's samples).  How EM starts and how long it goes on before the
-        rounds are the model's own parameters.  `DiscreteHMM()` when None.
+        Template.  A copy is fitted to all samples first and copied for each machine (or, with ``per_class``, copies are
+        fitted to each side's samples).  Start and length of this EM are the model's own parameters.  None means
+        `DiscreteHMM()`.
     a, c
-        Of the margins' prior, as in `MEDClassifier`; the paper's values.
+        Parameters of the margins' prior, as in `MEDClassifier`; the paper's values.
     xi
         The weight of the classifier; the paper's value.
     per_class
-        A model for each side, tilted jointly.
+        Whether each side has a model of its own, both tilted jointly.
     multi_class
-        One machine a class, against the rest, or one a pair of classes.
+        One machine for each class against the rest, or one for each pair of classes.
     n_draws
-        Of the sampler: paths a sample, or sweeps over a document's words after a third as many that do not count.
+        Draws of the sampler: paths per sample, or sweeps over a document's words after a third as many of burn-in.
     max_iter
-        Rounds; the paper finds about ten enough.
+        Maximum number of rounds; the paper finds about ten enough.
     tol
-        The rounds end when one lowers the objective by no more than this, relatively (with "exact").
+        Relative change of the objective at which the rounds end (with "exact").
     n_init
-        Starts of the model, by its own seed first and then by seeds drawn with it; each machine keeps the one with the
-        least objective.  Of 24 fits of two states, 4 had an accuracy from .52 to .74 with one start, and none below .9
-        with three.
+        Number of starts of the model, by its own seed first and then by seeds drawn with it; each machine keeps the
+        start with the least objective.  Of 24 fits of two states, 4 had an accuracy from .52 to .74 with one start,
+        none below .9 with three.
     random_state : None, int or Generator
-        Of the sampler; the model has its own.
+        Seed of the sampler; the model has its own.
     verbose
-        1 prints a line a round; 2 also one for each quadratic program, 3 also these programs' iterations.  The model
-        has its own.
+        1 prints a line for each round, 2 also for each quadratic program, 3 also the programs' iterations.  The model
+        has its own verbosity.
 
     Attributes
     ----------
     models_ : list
-        The learned models, one a machine; with ``per_class`` two, that of the negative side first.  Two classes have
-        one machine, whose positive side is the second class; otherwise there is one a class or a pair.
+        The learned models, one for each machine; with ``per_class`` two, the negative side's first.  Two classes have
+        one machine, whose positive side is the second class; otherwise there is one for each class or pair.
     coef_, intercept_ : arrays, shapes (machines, statistics), (machines,)
-        Of eq. 22, for the statistics as `transform` gives them.
+        The weights of eq. 22, for the statistics that `transform` returns.
     multipliers_, expected_margins_ : arrays, shape (machines, samples)
         lambda and E[gamma].
     objectives_ : list of arrays
         The objective after each round.
     n_iter_ : int
-        Rounds, of the machine that took most.
+        Largest number of rounds of a machine.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The last quadratic program solved for a lambda.
 
@@ -150,7 +149,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     n_init: Count = 3
 
     def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
-        """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes."""
+        """Run Algorithm 1 once for two classes, otherwise for each class against the rest or each pair of classes."""
         self._check_fields()
         check_margin_prior(self.a, self.c)
         model = fresh(self.model)
@@ -167,7 +166,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         return self
 
     def _learn_from(self, model: Any, X: Any, problems: list[Any], rng: Any, start: int) -> list[_Learned]:
-        """Every machine, from one start of the model."""
+        """Learn every machine from the model's start number `start`."""
         fix_symbols(model, X)
         if not self.per_class:
             model.fit(X)
@@ -184,7 +183,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         return found
 
     def _side_by_side(self, models: list[Any], X: Any, side: np.ndarray) -> SideBySide:
-        """The statistics under a machine's models; with a model for each side a sample belongs to that of its own."""
+        """Return the statistics under a machine's models; with `per_class` a sample belongs to its side's model."""
         return SideBySide([statistics_of(model, X) for model in models], side if self.per_class else 0 * side)
 
     def _keep(self, found: list[_Learned], rows: list[np.ndarray], number: int) -> None:
@@ -199,18 +198,18 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         self.n_iter_ = max(one.objectives.size for one in found)
         self.program_, self.solution_ = found[-1].discrimination.program, found[-1].discrimination.solution
 
-    # -- what is asked of the fitted space
+    # -- methods of the fitted space
 
     def transform(self, X: Any) -> np.ndarray:
-        """Algorithm 2: E[phi] of every sample under each model, side by side, shape (samples, features)."""
+        """Return E[phi] of every sample under each model, side by side, shape (samples, features): Algorithm 2."""
         return self._in_container(np.hstack([table for table, _ in self._judge(X)]), X)
 
     def transform_labelled(self, X: Any, y: Any) -> np.ndarray:
-        """Algorithm 2 to the letter: E[phi] under the posteriors tilted by the samples' own labels ("exact" only).
+        """Return E[phi] under posteriors tilted by the samples' own labels ("exact" only): Algorithm 2 to the letter.
 
-        Of the training samples these are the features that one more round of `fit` would begin with.  **Not for
-        evaluation**: the tilt writes the label into the features, so that new samples treated like this are told
-        apart whatever was learned.
+        For the training samples these are the features with which one more round of `fit` would start.  **Not for
+        evaluation**: the tilt writes the label into the features, so that new samples are classified correctly no
+        matter what was learned.
 
         Parameters
         ----------
@@ -241,7 +240,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         return list(two_class_problems(codes, self.classes_.size, self.multi_class))
 
     def _machines(self) -> list[tuple[list[Any], np.ndarray, float]]:
-        """The models, the weights and the intercept of every machine."""
+        """Return the models, the weights and the intercept of every machine."""
         each = len(self.models_) // len(self.coef_)
         models = [self.models_[k : k + each] for k in range(0, len(self.models_), each)]
         return list(zip(models, self.coef_, self.intercept_))
@@ -251,12 +250,12 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         return self.coef_.size
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """w'E[phi] with w of eq. 22; a column a class when more than two."""
+        """Return w'E[phi] + b with w of eq. 22, a column for each class if there are more than two."""
         decisions = np.array([score for _, score in self._judge(X)]).T
         return scores(decisions, self.classes_.size, self.multi_class)
 
     def _judge(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The features and the score of every sample, for each machine."""
+        """Return the features and the score of every sample, for each machine."""
         X = self._matrix_to_predict(X)
         judged, number = [], count_samples(X)
         for models, w, offset in self._machines():
@@ -296,7 +295,7 @@ class _Learned:
 def _learn(
     space: MaxMarginScoreSpace, samples: SideBySide, tilt: ExactTilt | SampledTilt, signs: np.ndarray, of: str
 ) -> _Learned:
-    """Algorithm 1 for labels -1 and 1."""
+    """Run Algorithm 1 for the labels `signs`, -1 and 1."""
     table = tilt.start()
     scaling = _Scaling.of(table)
     objectives = space._history("objective", of, first=1)

@@ -1,4 +1,4 @@
-"""Symbols or vectors: what the estimators that train hidden Markov models by labels share about their sequences."""
+"""Sequences of symbols or vectors, for estimators that train hidden Markov models with labels."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from ..sequences.sequences import Sequences, as_symbols, as_vectors, centre_and_
 
 @parameters
 class SequenceClassifier(Classifier, IterationParameters, SeedParameters):
-    """Takes sequences of symbols, or of vectors, which are centred and scaled by what `fit` has seen of them.
+    """Base of classifiers of sequences of symbols, or of vectors, which are standardized by the training samples.
 
     Parameters
     ----------
     n_states
-        Of each hidden Markov model.
+        Number of states of each hidden Markov model.
     n_symbols
-        What `fit` sees when None.
+        Number of symbols; if None, the largest symbol in `fit` plus one.
     observations
-        Whether X holds sequences of symbols or of real vectors.  Vectors are centred and scaled first, each
-        coordinate by the training samples'.
+        Whether X holds sequences of symbols or of real vectors.  Each coordinate of vectors is first centred and scaled
+        by the mean and standard deviation of the training samples.
     pseudocount
-        Of the models of maximum likelihood, as in `DiscreteHMM`; above zero, so that their logarithms are finite.
+        Pseudocount of the maximum likelihood models, as in `DiscreteHMM`; above zero, so that logarithms are finite.
 
     Attributes
     ----------
     centre_, deviations_ : arrays, shape (features,)
-        Of vectors: what is taken away from them, and what they are then divided by.
+        Means that are subtracted from vectors, and standard deviations by which they are then divided.
     """
 
     _takes_sequences = True
@@ -62,7 +62,7 @@ class SequenceClassifier(Classifier, IterationParameters, SeedParameters):
         return Sequences((batch.values - self.centre_) / self.deviations_, batch.offsets)
 
     def _model(self, batch: Sequences, random_state: Any) -> HiddenMarkovModel:
-        """One of maximum likelihood for these sequences, not fitted."""
+        """Return an unfitted maximum likelihood model for the sequences in `batch`."""
         settings: dict[str, Any] = {"random_state": random_state, "verbose": self._inner_verbosity()}
         if self.observations == "vectors":
             return GaussianHMM(self.n_states, pseudocount=self.pseudocount, **settings)

@@ -2,10 +2,10 @@ r"""Score spaces: features of fixed length that a generative model gives of sequ
 
 Four of them (Li et al. 2013, sections 2.1 and 3.1), each with one model a class, whose features stand side by side.
 
-A linear classifier on the free energy's terms, whose sum is the log-likelihood, can do whatever comparing the classes'
-likelihoods does; so can one on the log-likelihoods themselves.  Eq. 5 of the paper says the same of all score spaces,
-but neither the sufficient statistics (whose hats are the sample's, not the model's) nor the Fisher score have the
-log-likelihood in their span.
+A linear classifier on the free energy's terms, whose sum is the log-likelihood, can represent every comparison of the
+classes' likelihoods; so can one on the log-likelihoods themselves.  Eq. 5 of the paper claims this of all score
+spaces, but neither the sufficient statistics (whose hats are the sample's, not the model's) nor the Fisher score have
+the log-likelihood in their span.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from .sufficient_statistics import (
 
 @parameters
 class ScoreSpace(OnGenerativeModel, Transformer):
-    """What the score spaces share: a model for each class (or one for all), and features side by side.
+    """Base of score spaces: a model for each class (or one for all samples), their features side by side.
 
     Parameters
     ----------
     model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
-        Not fitted; copies of it are.  `DiscreteHMM()` when None.
+        Template whose copies are fitted; `DiscreteHMM()` if None.
     per_class
-        A model for each class of y, rather than one for all samples.
+        Whether there is a model for each class of y rather than one for all samples.
 
     Attributes
     ----------
     models_ : list
         The fitted models, in the order of `classes_`.
     classes_ : array
-        Where there is a model a class.
+        The class labels; set if there is a model for each class.
     """
 
     model: Any = None
     per_class: bool = True
 
     def fit(self, X: Any, y: Any = None) -> ScoreSpace:
-        """Fit the model to the samples of each class of y, or to all of them where y is None.
+        """Fit the model to the samples of each class of y, or to all samples if y is None.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class ScoreSpace(OnGenerativeModel, Transformer):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The scores of every sample, shape (samples, features); those of the first class's model come first."""
+        """Return the scores of every sample, shape (samples, features), the first class's model first."""
         return self._in_container(self._features(self._matrix_to_predict(X)), X)
 
     @property
@@ -97,15 +97,15 @@ class ScoreSpace(OnGenerativeModel, Transformer):
 
 @parameters
 class FisherScore(ScoreSpace):
-    r"""How the log-likelihood of a sample would change with each parameter (Jaakkola and Haussler 1999).
+    r"""Fisher score: the gradient of a sample's log-likelihood in the parameters (Jaakkola and Haussler 1999).
 
     .. math::
         \Phi_i(x) = \frac{\partial}{\partial \theta_i} \log P(x; \theta)
 
     Probabilities are taken as shares theta_i / sum_j theta_j, so that the derivatives keep to the simplex: of an
-    emission probability b_ik it is E[n_ik] / b_ik - E[n_i], n_ik counting how often state i shows k.  Of a normal
-    distribution they are those with respect to the mean and the variances.  Of a topic model, those of the variational
-    bound with respect to alpha and beta.
+    emission probability b_ik it is E[n_ik] / b_ik - E[n_i], n_ik counting how often state i emits k.  For normal
+    emissions the derivatives are with respect to means and variances; for a topic model, the variational bound is
+    differentiated with respect to alpha and beta.
 
     Examples
     --------
@@ -138,24 +138,24 @@ class FisherScore(ScoreSpace):
 
 @parameters
 class LogLikelihoodScore(FisherScore):
-    r"""The classes' log-likelihoods of a sample, and how their differences change with the parameters.
+    r"""Log-likelihoods of a sample under each class, or their differences with gradients in the parameters.
 
-    With ``order=0`` the features are log P(x; theta_k), one a class (Smith and Gales 2001).  With ``order=1`` they are
-    those of the tangent vectors of posterior log-odds, TOP (Tsuda et al. 2002), for two classes - and +
+    With ``order=0`` the features are log P(x; theta_k), one for each class (Smith and Gales 2001).  With ``order=1``
+    they are tangent vectors of posterior log-odds, TOP (Tsuda et al. 2002), for two classes - and +
 
     .. math::
         \Phi(x) = \bigl(\log P(x; \theta_+) - \log P(x; \theta_-),\;
           \nabla \log P(x; \theta_+),\; -\nabla \log P(x; \theta_-)\bigr)
 
-    up to what does not depend on x, the derivative with respect to the priors.  + is the second class; of more
-    classes the log-likelihoods of all but the first have that of the first taken away, and their gradients come
-    before its.  With one model for all samples these are log P and its gradient.  Of topic models log P is the
-    variational bound.
+    without the derivative with respect to the priors, which does not depend on x.  + is the second class.  For more
+    classes the first class's log-likelihood is subtracted from the others', whose gradients come before the first
+    class's (negative) gradient.  With one model for all samples the features are log P and its gradient.  For topic
+    models log P is the variational bound.
 
     Parameters
     ----------
     order : 0 or 1
-        Whether the gradients, those of `FisherScore`, are among the features.
+        Order of the derivatives among the features: 1 adds the gradients of `FisherScore`.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class LogLikelihoodScore(FisherScore):
     order: int = 0
 
     def fit(self, X: Any, y: Any = None) -> LogLikelihoodScore:
-        """As of `FisherScore`."""
+        """Fit the models as `FisherScore.fit` does; raise ValueError unless `order` is 0 or 1."""
         if self.order not in (0, 1):
             raise ValueError(f"order must be 0 or 1, but {self.order!r} came")
         super().fit(X, y)
@@ -196,15 +196,15 @@ class LogLikelihoodScore(FisherScore):
 
 @parameters
 class FreeEnergyScore(ScoreSpace):
-    r"""The terms of which the free energy of a sample is the sum (Perina et al. 2012).
+    r"""Terms whose sum is the free energy of a sample (Perina et al. 2012).
 
     .. math::
         \log P(x; \theta) = \sum_i \log(\pi_i) E[q_i^0] + \sum_{ij} \log(a_{ij}) E[n_{ij}]
             + \sum_{ik} \log(b_{ik}) E[n_{ik}]
             - \sum_i \gamma_i^0 \log \gamma_i^0 - \sum_{ij} \sum_l \xi_{ij}^l \log(\xi_{ij}^l / \gamma_i^l)
 
-    Every summand (the last sum over l taken together) is a feature.  With normal emissions there is one term a state
-    and coordinate.  Of a topic model they are the terms of the variational bound.
+    Every summand (the last sum over l taken together) is a feature.  With normal emissions there is one term for each
+    state and coordinate.  For a topic model the features are the terms of the variational bound.
 
     Examples
     --------
@@ -221,7 +221,7 @@ class FreeEnergyScore(ScoreSpace):
         parts = [found.starts * _log(model.startprob_), found.transitions * _log(model.transmat_)]
         if isinstance(model, DiscreteHMM):
             parts.append(found.emissions * _log(model.emissionprob_))
-        else:  # the expected log densities of what is seen, by state and coordinate
+        else:  # expected log densities of the observations, by state and coordinate
             variances, (n, _, squares) = model.covariances_, _central(found.emissions, model)
             parts.append(-0.5 * (n * np.log(2.0 * np.pi * variances) + squares / variances))
         return _columns([*parts, -found.starts * _log(found.starts), -found.chain_logs])
@@ -249,10 +249,10 @@ class SufficientStatistics(ScoreSpace):
         \Phi(x) = E_{Q(q)} \mathrm{vec}\{q_i^0,\; n_{ij},\; n_{ik},\;
           q_i^0 \log \hat\pi_i,\; n_{ij} \log \hat a_{ij},\; n_{ik} \log \hat b_{ik}\}
 
-    n_ij counts the transitions and n_ik how often state i shows k; the hats are the chain that the sample alone would
-    give, the shares of its expected counts.  The model's own parameters are not in it.  With normal emissions n_ik is
-    replaced by the sums of f(x) in each state (f as in `GaussianHMM`), with no hat.  Of a topic model:
-    how many words come from each topic, and each word from each topic.
+    n_ij counts the transitions and n_ik how often state i emits k.  The hats are the chain estimated from the sample
+    alone, the shares of its expected counts; the model's own parameters do not enter.  With normal emissions n_ik is
+    replaced by the sums of f(x) in each state (f as in `GaussianHMM`), without a hat.  For a topic model the features
+    are how many words come from each topic, and how often each word comes from each topic.
 
     Examples
     --------
@@ -272,7 +272,7 @@ class SufficientStatistics(ScoreSpace):
 
 
 def own_logarithms(samples: ChainStatistics, table: np.ndarray) -> np.ndarray:
-    """log of the hats, as the columns of `table`: the shares of each sample's own expected counts (0 without a hat)."""
+    """Return the log hats, shape of `table`: logs of the shares of each sample's expected counts (0 without a hat)."""
     starts, transitions, emissions = samples.split(table)
     discrete = isinstance(samples.model, DiscreteHMM)
     parts = [starts, transitions, emissions if discrete else np.zeros(emissions.shape)]
@@ -281,7 +281,7 @@ def own_logarithms(samples: ChainStatistics, table: np.ndarray) -> np.ndarray:
 
 
 def _share_gradient(counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """d/d theta_k of sum_k n_k log(theta_k / sum theta), where theta sums to one: n_k / theta_k - sum n."""
+    """Return n_k / theta_k - sum n, the derivative of sum_k n_k log(theta_k / sum theta) where theta sums to one."""
     if not (shares > 0.0).all():
         raise ValueError(
             "a Fisher score needs probabilities above zero, but the model has some that are zero: "
@@ -291,13 +291,13 @@ def _share_gradient(counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def _central(sums: np.ndarray, model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From the sums of f(x): those of 1, x and (x - mean)^2."""
+    """Return the sums of 1, x and (x - mean)^2 from the sums of f(x) = (1, x, x^2)."""
     n, first, second = np.split(sums, 3, axis=-1)
     return n, first, second - 2.0 * model.means_ * first + model.means_**2 * n
 
 
 def _log(values: np.ndarray) -> np.ndarray:
-    """The logarithm, and 0 where there is nothing: what it multiplies is 0 there."""
+    """Return log(`values`), and 0 where a value is 0."""
     return np.log(np.where(values > 0.0, values, 1.0))
 
 

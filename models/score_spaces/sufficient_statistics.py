@@ -1,17 +1,17 @@
-r"""The statistics of generative models, behind one door: hidden Markov models and latent Dirichlet allocation.
+r"""Sufficient statistics of generative models: one interface for hidden Markov models and latent Dirichlet allocation.
 
-Both are exponential families in what is seen and hidden together (Li et al. 2013, eq. 3),
+Both are exponential families in observed and hidden variables together (Li et al. 2013, eq. 3),
 
 .. math::
     P(x, h; \theta) = \exp(\alpha(\theta)^\top T(x, h) + A(\theta)),
 
-and so is the posterior bent by weights b on the statistics, with a strength s of the sample's own:
+and so is the posterior bent by weights b on the statistics, with each sample's strength s:
 
 .. math::
     Q(h) = \frac{1}{Z} P(x, h; \theta)\, e^{s\, b^\top T(x, h)}, \qquad
     \mathrm{KL}(Q \| P(x, h; \theta)) = s\, b^\top E_Q T - \log Z .
 
-Of a hidden Markov model Q is exact; of a topic model it is the best of the variational family, and log Z its bound.
+For a hidden Markov model Q is exact; for a topic model it is the best of the variational family, and log Z its bound.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from ..topics.topics import LatentDirichletAllocation
 
 @dataclass
 class Expectations:
-    """log_partition : log Z of every sample, shape (samples,);  table : E[T], shape (samples, statistics)."""
+    """Expected statistics: `log_partition` is log Z, shape (samples,); `table` is E[T], shape (samples, statistics)."""
 
     log_partition: np.ndarray
     table: np.ndarray
 
 
 class ChainStatistics:
-    """T = (q_i^0, sum_l q_i^l q_j^{l+1}, sum_l q_i^l f(x^l)), flat, of sequences under a hidden Markov model."""
+    """Flat statistics T = (q_i^0, sum_l q_i^l q_j^{l+1}, sum_l q_i^l f(x^l)) of sequences under a Markov model."""
 
     def __init__(self, model: HiddenMarkovModel, X: Any) -> None:
         self.model = model
@@ -47,15 +47,15 @@ class ChainStatistics:
         self.shapes = model.startprob_.shape, model.transmat_.shape, model._emission_potentials().shape
 
     def split(self, table: np.ndarray) -> list[np.ndarray]:
-        """Columns as what they are: starts, transitions, emissions, each with the table's first axis."""
+        """Split the last axis of `table` into starts, transitions and emissions, each in its own shape."""
         return unflatten(table, self.shapes)
 
     def expect(
         self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
     ) -> Expectations:
-        """Expectations under the posterior, bent by these weights (statistics,) with these strengths (samples,).
+        """Return expectations under posteriors bent by `weights` (statistics,) times each sample's `strength`.
 
-        With `only` (indices), of these samples alone, to which the strengths then belong.
+        `only` holds the indices of samples if not all are meant; `strength` then has one entry for each of them.
         """
         bend = None if weights is None or strength is None else Bend(strength, *self.split(weights))
         batch = self.batch if only is None else self.batch.only(only)
@@ -65,10 +65,10 @@ class ChainStatistics:
     def draw_tilted(
         self, weights: np.ndarray, strength: np.ndarray, draws: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """E[T] under the tilted posteriors by rejection, and log E[exp(strength weights'T)] under those not tilted.
+        """Return E[T] under the tilted posteriors, by rejection, and log E[exp(strength weights'T)] under P(h | x).
 
-        weights (samples, statistics) are each sample's own.  Paths are drawn from P(h | x) and accepted with a
-        probability in proportion to the exponential factor, the best of the draws surely.
+        `weights` (samples, statistics) has a row for each sample.  Paths are drawn from P(h | x) and accepted with
+        probability proportional to the exponential factor; the best of the draws is always accepted.
         """
         _, paths = self.model._random_paths(self.batch, draws, rng)
         log_factors = strength[:, None] * np.einsum("tnd,td->tn", paths, weights)
@@ -78,7 +78,7 @@ class ChainStatistics:
         return table, top[:, 0] + np.log(np.exp(log_factors - top).mean(axis=1))
 
     def maximize(self, table: np.ndarray, rows: np.ndarray) -> None:
-        """The M-step of the model from the statistics of these samples."""
+        """Run the M-step of the model on the statistics `table[rows]`."""
         starts, transitions, emissions = self.split(table[rows].sum(axis=0)[None])
         none = np.empty(0)
         self.model._maximize(Posterior(none, none, starts, transitions, emissions, none))
@@ -88,7 +88,7 @@ class ChainStatistics:
 
 
 class TopicStatistics:
-    """T = (sum_n z_n^k, sum_n w_n z_n^k), flat, of documents under latent Dirichlet allocation."""
+    """Flat statistics T = (sum_n z_n^k, sum_n w_n z_n^k) of documents under latent Dirichlet allocation."""
 
     def __init__(self, model: LatentDirichletAllocation, X: Any) -> None:
         self.model = model
@@ -97,7 +97,7 @@ class TopicStatistics:
     def expect(
         self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
     ) -> Expectations:
-        """As of `ChainStatistics`."""
+        """Return expectations as `ChainStatistics.expect` does, and store gamma of the documents."""
         model = self.model
         bend = None if weights is None else self._bend(weights)
         documents = self.documents if only is None else self.documents[only]
@@ -109,16 +109,16 @@ class TopicStatistics:
         return Expectations(bound, np.hstack([sums.sum(axis=1), sums.reshape(sums.shape[0], -1)]))
 
     def _bend(self, weights: np.ndarray) -> np.ndarray:
-        """b_k + b_kw, shape (words, topics): a word's part of weights'T."""
+        """Return b_k + b_kw, each word's part of weights'T, shape (words, topics)."""
         topics = self.model.components_.shape[0]
         return weights[:topics] + weights[topics:].reshape(-1, topics)
 
     def draw_tilted(
         self, weights: np.ndarray, strength: np.ndarray, draws: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """As of `ChainStatistics`, with the same weights for all samples; by Gibbs sampling, which rejects nothing.
+        """Return E[T] by Gibbs sampling and the difference of bounds for log E[exp(strength weights'T)]; set gamma.
 
-        The logarithm is that of the variational bounds.  gamma is alpha and the mean counts of the topics.
+        All rows of `weights` must be equal.  gamma is alpha plus the mean counts of the topics.
         """
         (number, words), topics = self.documents.shape, self.model.components_.shape[0]
         gain = self.expect(weights[0], strength).log_partition - self.expect().log_partition
@@ -130,7 +130,7 @@ class TopicStatistics:
         return np.hstack([sums.sum(axis=1), sums.reshape(number, -1)]), gain
 
     def maximize(self, table: np.ndarray, rows: np.ndarray) -> None:
-        """As of `ChainStatistics`."""
+        """Run the M-step of the model on the statistics `table[rows]`."""
         topics, words = self.model.components_.shape
         self.model._maximize(table[rows, topics:].sum(axis=0).reshape(words, topics), self.gamma[rows])
 
@@ -142,10 +142,10 @@ Statistics = ChainStatistics | TopicStatistics
 
 
 class SideBySide:
-    r"""The statistics of the same samples under one or more models, with the columns of one behind those of the other.
+    r"""Statistics of samples under one or more models, whose columns stand side by side.
 
-    The hidden variables are those of all models together.  The sample itself belongs to one of them, its owner; of the
-    others only the posterior counts.  What a sample costs is
+    Every model has its own hidden variables.  A sample belongs to one model, its owner; for the other models only the
+    posterior counts.  The cost of a sample is
 
     .. math::
         \mathrm{KL}(Q_o \| P(x, h; \theta_o)) + \sum_{k \ne o} \mathrm{KL}(Q_k \| P(h | x; \theta_k)),
@@ -158,23 +158,23 @@ class SideBySide:
         self._evidence: np.ndarray | None = None
 
     def evidence(self) -> np.ndarray:
-        """log P(x; theta_k) (of topics, its bound), shape (models, samples)."""
+        """Return log P(x; theta_k) (for topics, its bound), shape (models, samples)."""
         if self._evidence is None:
             self._evidence = np.array([part.expect().log_partition for part in self.parts])
         return self._evidence
 
     def of_owner(self) -> np.ndarray:
-        """log P(x) under the model that each sample belongs to, shape (samples,)."""
+        """Return log P(x) under each sample's owner, shape (samples,)."""
         return self.evidence()[self.owners, np.arange(self.owners.size)]
 
     def split(self, columns: np.ndarray) -> list[np.ndarray]:
-        """Columns, as many for each model, one array a model."""
+        """Split the last axis of `columns` into equal parts, one array for each model."""
         return np.split(columns, len(self.parts), axis=-1)
 
     def expect(
         self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
     ) -> Expectations:
-        """As of `ChainStatistics`; log_partition is -KL as above of the best Q, plus strength * weights' E[T]."""
+        """Return expectations as `ChainStatistics.expect`; log_partition is strength * weights'E[T] - cost."""
         others = 0.0
         if len(self.parts) > 1:
             others = self.evidence().sum(axis=0) - self.of_owner()
@@ -185,18 +185,18 @@ class SideBySide:
         return Expectations(partition, np.hstack([one.table for one in found]))
 
     def maximize(self, table: np.ndarray) -> None:
-        """The M-step of every model from the statistics of its own samples."""
+        """Run every model's M-step on the statistics of its own samples."""
         for k, (part, own) in enumerate(zip(self.parts, self.split(table))):
             part.maximize(own, np.flatnonzero(self.owners == k))
         self._evidence = None
 
     def log_prior(self) -> float:
-        """The log prior of all models' parameters."""
+        """Return the log prior of all models' parameters."""
         return sum(part.log_prior() for part in self.parts)
 
 
 class OnGenerativeModel(Estimator):
-    """Which data an estimator takes whose parameter `model` is a generative model: what the model takes."""
+    """Base of estimators whose parameter `model` is a generative model; they take the data that `model` takes."""
 
     _samples_told = "list of arrays, or matrix\n    What the model takes."
 
@@ -222,7 +222,7 @@ class OnGenerativeModel(Estimator):
 
 
 def statistics_of(model: Estimator, X: Any) -> Statistics:
-    """The statistics of samples under a fitted generative model."""
+    """Return the statistics of samples under a fitted generative model."""
     if isinstance(model, HiddenMarkovModel):
         return ChainStatistics(model, X)
     assert isinstance(model, LatentDirichletAllocation)
@@ -230,7 +230,7 @@ def statistics_of(model: Estimator, X: Any) -> Statistics:
 
 
 def fresh(model: Any) -> Any:
-    """A generative model of the same parameters that was not fitted; a `DiscreteHMM` for None."""
+    """Return an unfitted generative model with the parameters of `model`; a `DiscreteHMM` for None."""
     if model is None:
         return DiscreteHMM()
     if not isinstance(model, (HiddenMarkovModel, LatentDirichletAllocation)):
@@ -242,27 +242,27 @@ def fresh(model: Any) -> Any:
 
 
 def fix_symbols(model: Any, X: Any) -> None:
-    """Let a `DiscreteHMM` that `fresh` gave have all symbols of X, of which a class need not have them all."""
+    """Set `n_symbols` of a `DiscreteHMM` from all of X if it is None, since one class may lack some symbols."""
     if isinstance(model, DiscreteHMM) and model.n_symbols is None:
         model.n_symbols = model._batch(X).values.max() + 1
 
 
 def models_of_classes(model: Any, X: Any, codes: np.ndarray) -> list[Any]:
-    """Copies of a model that `fresh` gave, one a class, each fitted to the samples of its class."""
+    """Return copies of an unfitted `model`, one for each class, each fitted to the samples of its class."""
     fix_symbols(model, X)
     members = (take(X, np.flatnonzero(codes == k)) for k in range(codes.max() + 1))
     return [fresh(model).fit(own) for own in members]
 
 
 def nothing_seen(model: Any) -> Any:
-    """One sample without an observation, for a fitted generative model."""
+    """Return data of one sample without an observation, for a fitted generative model."""
     if isinstance(model, LatentDirichletAllocation):
         return np.zeros((1, model.components_.shape[1]))
     return [[np.nan]] if isinstance(model, DiscreteHMM) else [np.full((1, model.means_.shape[1]), np.nan)]
 
 
 def count_samples(X: Any) -> int:
-    """How many samples a list of sequences or a matrix holds."""
+    """Return the number of samples in a list of sequences or a matrix."""
     if hasattr(X, "shape"):
         return int(X.shape[0])
     if not hasattr(X, "__len__"):
@@ -271,7 +271,7 @@ def count_samples(X: Any) -> int:
 
 
 def take(X: Any, rows: np.ndarray) -> Any:
-    """These samples of a list of sequences or of a matrix."""
+    """Return the samples `rows` of a list of sequences or of a matrix."""
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return X[rows]
     samples = list(X)

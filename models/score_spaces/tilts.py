@@ -17,7 +17,7 @@ ROOT_TOL = 1e-9  # of it, relative to c
 
 @dataclass
 class Tilted:
-    """Tilted posteriors: of every sample its multiplier, KL(Q || P(x, h)), the loss of its margin, and E[T]."""
+    """Tilted posteriors: each sample's multiplier, KL(Q || P(x, h)), loss of its margin, and E[T]."""
 
     multipliers: np.ndarray
     divergence: np.ndarray
@@ -28,20 +28,20 @@ class Tilted:
 def tilt_exactly(
     samples: Statistics | SideBySide, signs: np.ndarray, w: np.ndarray, offset: float, a: float, c: float, xi: float
 ) -> Tilted:
-    r"""For each sample  min over Q of  KL(Q || P(x, h)) + xi l(y (w'E[T] + offset)),  l as in `score_spaces.med`.
+    r"""Minimize KL(Q || P(x, h)) + xi l(y (w'E[T] + offset)) over Q for each sample; l is `med.margin_loss`.
 
-    The best Q is P tilted by xi lambda y w'T with lambda = -l'(its margin).  Where that is not zero it is the root of
+    The best Q is P tilted by xi lambda y w'T with lambda = -l'(its margin).  A nonzero lambda is the root of
 
     .. math::
         (a - m(\lambda))\, (c - \lambda) - 1, \qquad m(\lambda) = y\, (w^\top E_{\lambda}[T] + \mathrm{offset}),
 
-    which decreases, as more tilt gives more margin.
+    which decreases, since more tilt gives more margin.
     """
     found = samples.expect(w, np.zeros(signs.size))
     margins = signs * (found.table @ w + offset)
 
     def excess(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The function of these samples, whose margins and expectations are put in their places."""
+        """Return the function at `multipliers` for the samples `rows`; store their margins and expectations."""
         part = samples.expect(w, xi * multipliers * signs[rows], rows)
         found.table[rows], found.log_partition[rows] = part.table, part.log_partition
         margins[rows] = signs[rows] * (part.table @ w + offset)
@@ -57,13 +57,13 @@ def tilt_exactly(
 
 
 def decreasing_roots(f: Any, is_root: Any, at_zero: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The roots in [0, high] of decreasing functions, all at once; zero where `high` is.
+    """Return the roots in [0, high] of decreasing functions, all at once; 0 where `high` is 0.
 
-    The Illinois form of false position, and a bisection after two steps of it that have not halved the interval: under
-    a strong tilt the functions are nearly stairs.
+    The method is the Illinois form of false position, with a bisection after two steps that did not halve the interval:
+    under a strong tilt the functions are nearly step functions.
 
-    `f` and `is_root` take points and the indices of their functions: the values there, and whether these points will
-    do.  `at_zero` are the values at zero, above zero where `high` is, and at `high` the values are not.
+    `f(points, rows)` returns the values of functions `rows`, and `is_root(points, rows)` whether to accept the points.
+    `at_zero` holds the values at 0, which are positive where `high` is; the values at `high` are not positive.
     """
     low, at_low, high = np.zeros(high.size), at_zero.copy(), high.copy()
     current, at_high, side = high.copy(), np.zeros(high.size), np.zeros(high.size)
@@ -91,26 +91,26 @@ def decreasing_roots(f: Any, is_root: Any, at_zero: np.ndarray, high: np.ndarray
 
 
 class ExactTilt:
-    """phi = T and the exact tilted posterior."""
+    """Exact tilted posteriors, with phi = T."""
 
     def __init__(self, samples: SideBySide, a: float, c: float, xi: float) -> None:
         self.samples, self.a, self.c, self.xi = samples, a, c, xi
 
     def start(self) -> np.ndarray:
-        """E[phi] of posteriors that are not tilted."""
+        """Return E[phi] of the posteriors without a tilt."""
         return self.samples.expect().table
 
     def tilt(self, signs: np.ndarray, w: np.ndarray, offset: float, multipliers: np.ndarray) -> Tilted:
-        """The best posteriors for w; the multipliers are found anew."""
+        """Return the best posteriors for `w`; `multipliers` is ignored, since the best ones are computed."""
         return tilt_exactly(self.samples, signs, w, offset, self.a, self.c, self.xi)
 
     def statistics(self, phi: np.ndarray) -> np.ndarray:
-        """E[T], from E[phi]."""
+        """Return E[T] from E[phi]."""
         return phi
 
 
 class SampledTilt:
-    """phi = (T, T log hats) of chains, T of topics; hidden variables drawn from the tilted posterior, the hats held."""
+    """Tilted posteriors by sampling, with the hats fixed; phi = (T, T log hats) for chains, T for topics."""
 
     def __init__(
         self, samples: SideBySide, a: float, c: float, xi: float, draws: int, rng: np.random.Generator
@@ -119,7 +119,7 @@ class SampledTilt:
         self.draws, self.rng = draws, rng
 
     def start(self) -> np.ndarray:
-        """E[phi] of posteriors that are not tilted."""
+        """Return E[phi] of the posteriors without a tilt."""
         return self._phi(self.samples.expect().table)
 
     def _phi(self, table: np.ndarray) -> np.ndarray:
@@ -127,7 +127,7 @@ class SampledTilt:
         return phi
 
     def tilt(self, signs: np.ndarray, w: np.ndarray, offset: float, multipliers: np.ndarray) -> Tilted:
-        """Posteriors tilted by these multipliers."""
+        """Return posteriors tilted by `multipliers`."""
         samples, strength = self.samples, self.xi * multipliers * signs
         divergence, tables = -samples.of_owner(), []
         for part, own, hats in zip(samples.parts, samples.split(w), self.hats):
@@ -140,13 +140,13 @@ class SampledTilt:
         return Tilted(multipliers, divergence, margin_loss(signs * (phi @ w + offset), self.a, self.c), phi)
 
     def statistics(self, phi: np.ndarray) -> np.ndarray:
-        """E[T], from E[phi]."""
+        """Return E[T] from E[phi]."""
         parts = zip(self.samples.split(phi), self.hats)
         return np.hstack([part[:, : part.shape[1] // 2] if hats.size else part for part, hats in parts])
 
 
 def with_logarithms(samples: SideBySide, table: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """(T, T log hats) under each model, and the log hats; of topics T alone, and nothing."""
+    """Return (T, T log hats) under each model and the log hats; for topics T alone and empty hats."""
     found, hats = [], []
     for part, own in zip(samples.parts, samples.split(table)):
         logs = own_logarithms(part, own) if isinstance(part, ChainStatistics) else np.empty((own.shape[0], 0))

@@ -27,7 +27,7 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
     Parameters
     ----------
     n_symbols
-        K; what `fit` sees (the largest symbol plus one) when None.
+        K; if None, the largest symbol in `fit` plus one.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
     n_symbols: Count | None = None
 
     def set_model(self, startprob: Any, transmat: Any, emissionprob: Any) -> DiscreteHMM:
-        """Take these parameters instead of fitting; each row must sum to one."""
+        """Set the parameters instead of fitting; each row must sum to one."""
         states = self._set_chain(startprob, transmat)
         self.emissionprob_ = as_probabilities("emissionprob", emissionprob, (states, self.n_symbols))
         return self
@@ -98,7 +98,7 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
 
     @staticmethod
     def _by_symbol(rows: np.ndarray, missing: float) -> np.ndarray:
-        """One row a symbol, and a last one, which -1 finds, for a missing observation."""
+        """Return one row for each symbol, and a last row (index -1) for a missing observation."""
         return np.ascontiguousarray(np.vstack([rows.T, np.full(rows.shape[0], missing)]))
 
     def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:

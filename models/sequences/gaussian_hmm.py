@@ -13,8 +13,8 @@ from ..numerics import recursions
 from .hmm import ChainParameters, HiddenMarkovModel
 from .sequences import Sequences, as_vectors
 
-NEAR = 0.1  # the means' distance from that of all observations at a near-uniform start, in standard deviations
-FAR = -1e300  # the log density of what is too far away for a double
+NEAR = 0.1  # distance of the means from the overall mean at a near-uniform start, in standard deviations
+FAR = -1e300  # the log density of vectors too far away for a double
 
 
 @parameters
@@ -26,15 +26,15 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
 
     (Rabiner 1989, section IV), with diagonal covariances.  Coordinates that are missing (NaN) drop out of the sums.
     `fit` maximizes the likelihood (plus pseudocount * (sum of the logs of pi and a)) subject to a lower bound on the
-    variances, `min_variance` times those of all observations together; EM never lowers that.
+    variances, `min_variance` times those of all observations together; EM never lowers this objective.
 
     Parameters
     ----------
     min_variance
-        The least variance, as a share of that of all observations.
+        The least variance, as a share of the variance of all observations.
     init
-        How EM starts, the chain as that of `DiscreteHMM`, with the variances of all observations in every state.  The
-        means are those of clusters (k-means++), or at a "near_uniform" start that of all observations plus a tenth of
+        Start of EM: the chain as in `DiscreteHMM`, and the variances of all observations in every state.  The means
+        are means of clusters (k-means++), or at a "near_uniform" start the mean of all observations plus a tenth of
         their standard deviation times normal variables.
 
     Attributes
@@ -60,7 +60,7 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
     min_variance: Positive = 1e-3
 
     def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
-        """Take these parameters instead of fitting."""
+        """Set the parameters instead of fitting."""
         self._check_fields()
         states = self._set_chain(startprob, transmat)
         means = np.ascontiguousarray(means, dtype=np.float64)
@@ -80,7 +80,7 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         return as_vectors(sequences, None if fitted is None else fitted.shape[1])
 
     def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
-        """Means by k-means++ and ten rounds of k-means, or near that of all; the variances of all observations."""
+        """Initialize the means by k-means++ and ten rounds of k-means or near the overall mean, and the variances."""
         seen = ~np.isnan(batch.values)
         if not seen.any(axis=0).all():
             feature = int(np.flatnonzero(~seen.any(axis=0))[0])
@@ -101,7 +101,7 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         return np.maximum(recursions.diagonal_log_densities(batch.values, self.means_, self.covariances_), FAR)
 
     def _emission_features(self, batch: Sequences) -> np.ndarray:
-        """(seen, x, x^2) a coordinate."""
+        """Return (seen, x, x^2) of every coordinate, shape (positions, 3 features)."""
         seen = ~np.isnan(batch.values)
         x = np.where(seen, batch.values, 0.0)
         return np.hstack([seen, x, x * x])
@@ -121,13 +121,13 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         return sums
 
     def _emission_potentials(self) -> np.ndarray:
-        """log N(x; m, s) = -1/2 (log 2 pi s + m^2 / s) + (m / s) x - x^2 / (2 s)."""
+        """Return the coefficients of log N(x; m, s) = -1/2 (log 2 pi s + m^2 / s) + (m / s) x - x^2 / (2 s)."""
         m, precisions = self.means_, 1.0 / self.covariances_
         constant = np.log(2.0 * np.pi * self.covariances_) + precisions * m**2
         return np.hstack([-0.5 * constant, precisions * m, -0.5 * precisions])
 
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
-        """Weighted means and variances above the floor."""
+        """Set weighted means, and variances of at least `_floor`; a state without weight keeps its parameters."""
         n, first, second = np.split(statistics, 3, axis=1)
         some = n > 1e-10
         n = np.where(some, n, 1.0)

@@ -1,4 +1,4 @@
-r"""Hidden Markov models: what they share, whatever is observed.
+r"""Hidden Markov models: the base class, for any type of observation.
 
 A sequence x^0 .. x^L comes with hidden states q^0 .. q^L (Rabiner 1989; Li et al. 2013, section 5.1):
 
@@ -52,7 +52,7 @@ class Posterior:
     log_likelihood : one a sequence (of a bent chain: the log of the sum over all paths).
     gamma (positions, states);  the rest is summed within each group of sequences: starts (groups, states),
     transitions (groups, states, states), emissions (groups, states, features), and chain_logs (groups, states,
-    states), where it was asked for, sum_l xi^l log(xi^l / gamma^l): the posterior chain's own log transition
+    states), if requested, sum_l xi^l log(xi^l / gamma^l): the posterior chain's own log transition
     probabilities, expected.
     """
 
@@ -77,16 +77,16 @@ class ChainParameters(IterationParameters, SeedParameters):
         "near_uniform": every row is in proportion to 1 + U, U uniform in [0, 1); the states are nearly alike, and EM
         takes many iterations to tell them apart.
     max_iter
-        EM iterations at most; with ``tol=0`` exactly so many, until EM gains nothing at all.
+        Maximum number of EM iterations; with ``tol=0`` EM ends before only if it gains nothing at all.
     tol
         EM stops when an iteration gains no more than this for an observation.
     warm_start
-        `fit` goes on from the parameters that are there.
+        Whether `fit` continues from the current parameters.
 
     Attributes
     ----------
     startprob_, transmat_ : arrays, shapes (n_states,), (n_states, n_states)
-        Probabilities of the first state, and of each next one.
+        Probabilities of the first state and of the transitions.
     objectives_ : array
         The objective after each EM iteration, from the start on.
     n_iter_ : int
@@ -104,7 +104,7 @@ class ChainParameters(IterationParameters, SeedParameters):
 
 
 class HiddenMarkovModel(Estimator):
-    """What hidden Markov models share; the subclasses say how an observation depends on the state."""
+    """Base of hidden Markov models; a subclass defines how an observation depends on the state."""
 
     _kind = "density_estimator"
     _takes_sequences = True
@@ -113,21 +113,21 @@ class HiddenMarkovModel(Estimator):
     startprob_: np.ndarray
     transmat_: np.ndarray
 
-    # -- what a subclass gives
+    # -- methods of a subclass
 
     def _batch(self, sequences: Any) -> Sequences:
-        """The sequences, checked against the parameters when there are any."""
+        """Return the sequences, checked against the parameters if there are any."""
         raise NotImplementedError
 
     def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
         raise NotImplementedError
 
     def _log_emissions(self, batch: Sequences) -> np.ndarray:
-        """log P(x_t | state), shape (positions, states)."""
+        """Return log P(x_t | state), shape (positions, states)."""
         raise NotImplementedError
 
     def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:
-        """weights' f(x_t), shape (positions, states)."""
+        """Return weights' f(x_t), shape (positions, states)."""
         return self._emission_features(batch) @ weights.T
 
     def _emission_statistics(
@@ -136,24 +136,24 @@ class HiddenMarkovModel(Estimator):
         raise NotImplementedError
 
     def _emission_features(self, batch: Sequences) -> np.ndarray:
-        """f(x_t), shape (positions, features): the emissions' statistics are their sums in each state."""
+        """Return f(x_t), shape (positions, features); the emissions' statistics are its sums in each state."""
         raise NotImplementedError
 
     def _emission_potentials(self) -> np.ndarray:
-        """The weights of f(x_t) with which log P(x_t | state) is linear in it, shape (states, features)."""
+        """Return the coefficients of log P(x_t | state), linear in f(x_t), shape (states, features)."""
         raise NotImplementedError
 
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
         raise NotImplementedError
 
     def _emission_prior(self) -> float:
-        """The log prior of the emissions' parameters."""
+        """Return the log prior of the emissions' parameters."""
         return 0.0
 
     # -- inference
 
     def _likelihoods(self, batch: Sequences, bend: Bend | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of likelihoods, divided by a factor each; the row of every position; and the factors' logs there."""
+        """Return rows of likelihoods, each divided by a factor, the row of every position, and the log factor there."""
         logs = self._log_emissions(batch)
         if bend is not None:
             strength = np.repeat(bend.strength, batch.lengths)[:, None]
@@ -162,7 +162,7 @@ class HiddenMarkovModel(Estimator):
         return rows, np.arange(top.size), top
 
     def _filter(self, batch: Sequences, bend: Bend | None = None, keep: bool = True) -> tuple[Any, ...]:
-        """alpha, predicted, log-likelihoods, which sequences were lost, and the chain's (start, .., strength)."""
+        """Return alpha, predicted, log-likelihoods, mask of lost sequences, chain, and their `_filter_in_logs`."""
         states = self.startprob_.size
         none = Bend(np.zeros(len(batch)), np.zeros(states), np.zeros((states, states)), np.zeros((states, 0)))
         rows, row, logs = self._likelihoods(batch, bend)
@@ -186,7 +186,7 @@ class HiddenMarkovModel(Estimator):
         return alpha, predicted, log_likelihood, lost, chain, slow
 
     def _filter_in_logs(self, batch: Sequences, chain: Any, s: int, bend: Bend | None) -> tuple[Any, ...]:
-        """A lost sequence once more, in logarithms: its log-likelihood, chain, alpha and predicted."""
+        """Filter lost sequence `s` in logarithms; return log-likelihood, log transitions, log alpha, log predicted."""
         start, transitions, bend_start, bend_transitions, strength = chain
         log_start = quiet_log(start) + strength[s] * bend_start
         log_transitions = quiet_log(transitions) + strength[s] * bend_transitions
@@ -209,7 +209,7 @@ class HiddenMarkovModel(Estimator):
         chain_logs: bool = False,
         bend: Bend | None = None,
     ) -> Posterior:
-        """The posterior of the states; statistics weighted and summed over all sequences, or one row a sequence."""
+        """Return the posterior of the states; statistics are weighted and summed, over all sequences or in each."""
         states, number = self.startprob_.size, len(batch)
         alpha, predicted, log_likelihood, lost, chain, slow = self._filter(batch, bend)
         impossible = np.flatnonzero(log_likelihood == -np.inf)
@@ -245,7 +245,7 @@ class HiddenMarkovModel(Estimator):
     # -- learning
 
     def fit(self: Self, sequences: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit by EM from a random start, or with `warm_start` from where it is.
+        """Fit by EM from a random start, or with `warm_start` from the current parameters.
 
         Parameters
         ----------
@@ -283,13 +283,13 @@ class HiddenMarkovModel(Estimator):
         return self
 
     def _maximize(self, posterior: Posterior) -> None:
-        """The M-step from statistics summed over all sequences."""
+        """Run the M-step on statistics that are summed over all sequences."""
         self.startprob_ = shares(posterior.starts[0] + self.pseudocount, self.startprob_)
         self.transmat_ = shares(posterior.transitions[0] + self.pseudocount, self.transmat_)
         self._maximize_emissions(posterior.emissions[0])
 
     def _log_prior(self) -> float:
-        """The log prior of the parameters, up to a constant: what pseudocounts add to the log-likelihood."""
+        """Return the log prior of the parameters, up to a constant: the pseudocounts' part of the objective."""
         if self.pseudocount == 0.0:
             return self._emission_prior()
         chain = quiet_log(self.startprob_).sum() + quiet_log(self.transmat_).sum()
@@ -300,7 +300,7 @@ class HiddenMarkovModel(Estimator):
             delattr(self, name)
 
     def _set_chain(self, startprob: Any, transmat: Any) -> int:
-        """Take given parameters of the chain; returns the number of states."""
+        """Set given parameters of the chain; return the number of states."""
         check_number("pseudocount", self.pseudocount, 0.0)
         self._forget()
         start = as_probabilities("startprob", startprob, (None,))
@@ -310,25 +310,25 @@ class HiddenMarkovModel(Estimator):
             raise ValueError(f"startprob must have n_states = {self.n_states} entries, but {start.size} came")
         return start.size
 
-    # -- what is asked of a fitted model
+    # -- methods of a fitted model
 
     def score_samples(self, sequences: Any) -> np.ndarray:
-        """log P(x) of every sequence, shape (sequences,); -inf where the model excludes it."""
+        """Return log P(x) of every sequence, shape (sequences,); -inf if x is impossible under the model."""
         self._check_fitted()
         return self._filter(self._batch(sequences), keep=False)[2]
 
     def score(self, sequences: Any, y: Any = None) -> float:
-        """The mean of log P(x) over the sequences."""
+        """Return the mean of log P(x) over the sequences."""
         return float(self.score_samples(sequences).mean())
 
     def predict_proba(self, sequences: Any) -> list[np.ndarray]:
-        """P(q^l = i | x) for every position of every sequence: arrays of shape (length, states)."""
+        """Return P(q^l = i | x) for every position of every sequence: arrays of shape (length, states)."""
         self._check_fitted()
         batch = self._batch(sequences)
         return batch.split(self._infer(batch).gamma)
 
     def predict(self, sequences: Any) -> list[np.ndarray]:
-        """The most probable path of every sequence (Viterbi): int64 arrays of shape (length,)."""
+        """Return the most probable path of every sequence (Viterbi): int64 arrays of shape (length,)."""
         self._check_fitted()
         batch = self._batch(sequences)
         return batch.split(self._best_paths(batch)[0])
@@ -338,7 +338,7 @@ class HiddenMarkovModel(Estimator):
         return recursions.best_paths(batch.offsets, *chain, self._log_emissions(batch))
 
     def _random_paths(self, batch: Sequences, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
+        """Return log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
 
         Shapes (sequences,) and (sequences, draws, states + states^2 + states * features).
         """
@@ -356,7 +356,7 @@ class HiddenMarkovModel(Estimator):
         return log_likelihood, table
 
     def sample(self, lengths: Any, random_state: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Random sequences of the given lengths, and the states they came from."""
+        """Return random sequences of the given lengths, and the states that emitted them."""
         self._check_fitted()
         rng = as_generator(random_state)
         lengths = [int(check_number("lengths", length, 1, whole=True)) for length in np.atleast_1d(lengths)]
@@ -374,25 +374,25 @@ class HiddenMarkovModel(Estimator):
 
 
 def shares(counts: np.ndarray, old: np.ndarray) -> np.ndarray:
-    """Counts divided by their sums along the last axis; where there are none, the old shares."""
+    """Return counts divided by their sums along the last axis; `old` where a sum is zero."""
     sums = counts.sum(axis=-1, keepdims=True)
     return np.where(sums > 0.0, counts / np.where(sums > 0.0, sums, 1.0), old)
 
 
 def near_uniform_rows(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Rows in proportion to 1 + U, U uniform in [0, 1)."""
+    """Return rows in proportion to 1 + U, U uniform in [0, 1)."""
     rows = 1.0 + rng.random(shape)
     return rows / rows.sum(axis=-1, keepdims=True)
 
 
 def unflatten(columns: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
-    """Columns as arrays of these shapes, each behind the leading axes."""
+    """Split the last axis of `columns` into arrays of the given shapes, each behind the leading axes."""
     pieces = np.split(columns, np.cumsum([math.prod(shape) for shape in shapes])[:-1], axis=-1)
     return [piece.reshape(*columns.shape[:-1], *shape) for piece, shape in zip(pieces, shapes)]
 
 
 def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
-    """Nonnegative numbers that sum to one along the last axis, of that shape (None is any size)."""
+    """Return nonnegative `values` that sum to one along the last axis; None in `shape` allows any size."""
     array = np.ascontiguousarray(values, dtype=np.float64)
     if array.ndim != len(shape) or any(want is not None and want != got for want, got in zip(shape, array.shape)):
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
@@ -403,10 +403,10 @@ def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> n
 
 
 def scaled(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """exp(logs) divided by its largest in each row, and the logs of these.
+    """Return exp(logs) divided by the largest entry of each row, and the logs of these entries.
 
-    What is possible stays above zero, so that the filter can tell the lost from the impossible; a row in which all
-    is impossible stays zero.
+    Entries with finite logs stay above zero, so that the filter can tell lost sequences from impossible ones; a row of
+    -inf gives zeros.
     """
     top = logs[:, 0]
     for column in logs.T[1:]:  # faster than `max` along few columns

@@ -26,11 +26,11 @@ class Sequences:
         return np.diff(self.offsets)
 
     def split(self, array: np.ndarray) -> list[np.ndarray]:
-        """An array with one row a position, cut into one a sequence."""
+        """Split an array with one row for each position into one array for each sequence."""
         return np.split(array, self.offsets[1:-1])
 
     def only(self, chosen: np.ndarray) -> Sequences:
-        """Some of the sequences."""
+        """Return the sequences `chosen`."""
         lengths = self.lengths[chosen]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         at = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -38,9 +38,9 @@ class Sequences:
 
 
 def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:
-    """Sequences of whole numbers 0, 1, ..., below `symbols` if that is given; -1 (or NaN) is a missing observation.
+    """Check and join sequences of whole numbers 0, 1, ... (below `symbols` if given); -1 (or NaN) is missing.
 
-    They come as a list of array_like of shape (length,), or one array of shape (sequences, length).
+    `sequences` is a list of array_like of shape (length,), or one array of shape (sequences, length).
     """
     parts = _parts(sequences, 1)
     joined = np.concatenate(parts)
@@ -64,9 +64,9 @@ def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:
 
 
 def as_vectors(sequences: Any, features: int | None = None) -> Sequences:
-    """Sequences of real vectors, with so many `features` if that is given; NaN is a missing coordinate.
+    """Check and join sequences of real vectors (with `features` coordinates if given); NaN is a missing coordinate.
 
-    They come as a list of array_like of shape (length, features), or (length,) of one feature, or as one array.
+    `sequences` is a list of array_like of shape (length, features), or (length,) for one feature, or one array.
     """
     parts = _parts(sequences, 2)
     width = parts[0].shape[1] if features is None else features
@@ -88,7 +88,7 @@ def as_vectors(sequences: Any, features: int | None = None) -> Sequences:
 
 
 def centre_and_scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The means and standard deviations (1 where there is none) of what is seen of every coordinate."""
+    """Return mean and standard deviation (1 if it is 0) of the observed values of every coordinate."""
     seen = ~np.isnan(values)
     count = np.maximum(seen.sum(axis=0), 1)
     centre = np.where(seen, values, 0.0).sum(axis=0) / count
@@ -97,7 +97,7 @@ def centre_and_scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encode_symbols(texts: Any, alphabet: Any) -> list[np.ndarray]:
-    """Letters as their places in an alphabet; a letter that is not in it is a missing observation.
+    """Encode letters as their indices in `alphabet`; other letters become missing observations, -1.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def encode_symbols(texts: Any, alphabet: Any) -> list[np.ndarray]:
 
 
 def _parts(sequences: Any, dimensions: int) -> list[np.ndarray]:
-    """The sequences as arrays of so many dimensions, none of them empty."""
+    """Return the sequences as arrays with `dimensions` axes; raise ValueError if one is empty or has other axes."""
     if sp.issparse(sequences):
         raise TypeError("Sparse X was passed, but sequences must be a list of arrays")
     if isinstance(sequences, (str, bytes, dict)) or not hasattr(sequences, "__len__"):

@@ -1,1 +1,1 @@
-"""Support vector machines, their kernels, and the linear classifiers by descent beside them."""
+"""Support vector machines, their kernels, and linear machines by coordinate descent."""

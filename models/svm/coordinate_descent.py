@@ -7,13 +7,12 @@ With signed multipliers, w = sum_i beta_i x_i, the duals of all linear machines 
     hinge                      q = y, d = 0,        beta_i between 0 and y_i C_i
     squared hinge              q = y, d = 1 / 2C,   beta_i between 0 and y_i infinity
     epsilon-insensitive        epsilon > 0, d = 0,      |beta_i| <= C_i
-    the same, squared          epsilon > 0, d = 1 / 2C, beta_i free
+    its square                 epsilon > 0, d = 1 / 2C, beta_i free
 
 Its primal is 1/2 |w|^2 + sum_i max_beta [beta (q_i - w'x_i) - epsilon |beta| - d_i beta^2 / 2], over the same bounds,
 which for these four is the sum of the losses; with no more features than samples it is solved by Newton's method (see
-`primal_newton`).  Descent goes far fast and then slowly; from there Newton's method on the multipliers that are off
-their bounds and off 0 takes it to the end.  The last feature is the same for all samples,
-its value is `bias`: it is not stored.
+`primal_newton`).  Descent is fast at first and slow at the end, which Newton's method on the multipliers off their
+bounds and off 0 takes over.  The last feature has the value `bias` in all samples; it is not stored.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ A_ROUND = 100  # passes of descent between two rounds of Newton steps
 
 
 class Coordinates(Structure):
-    """The program, and where its descent is: w = sum_i beta_i x_i, an order of all samples, random numbers' state."""
+    """Data of the dual and state of its descent: w = sum_i beta_i x_i, an order of the samples, the random state."""
 
     rows = structure(Rows)
     q, damping, low, high, curvature = floats(), floats(), floats(), floats(), floats()
@@ -59,10 +58,10 @@ class Coordinates(Structure):
 
 @kernel
 def descend(state: Coordinates, goal: float, passes: int) -> int:
-    """Passes over the samples in random orders until no optimality condition is violated by more than `goal`.
+    """Update beta and w, in random orders of samples, until no optimality condition is violated by more than `goal`.
 
-    A multiplier on a bound or at 0 that is held there by more than the largest violation of the pass before is left
-    out (shrinking); before the end all come back once more.  Returns the number of passes.
+    Returns the number of passes, at most `passes`.  A multiplier at a bound or at 0 that is held there by more than
+    the largest violation of the previous pass is skipped (shrinking); before the end all are visited once more.
     """
     rows, q, damping, low, high, curvature = (
         state.rows, state.q, state.damping, state.low, state.high, state.curvature,
@@ -115,17 +114,17 @@ def descend(state: Coordinates, goal: float, passes: int) -> int:
 
 @dataclass
 class Answer:
-    """Where the descent ended.
+    """Result of `solve`.
 
     Attributes
     ----------
     w : array, shape (features + 1,)
     beta : array, shape (samples,)
     objective, dual_objective : float
-        Of the primal program at w, and minus that of the docstring above at beta: the gap certifies both.
+        Primal objective at w, and minus the objective of the module's dual at beta; their gap certifies both.
     passes : int
     converged : bool
-        Whether the gap is at most what was asked for.
+        True if the gap is at most the tolerance.
     """
 
     w: np.ndarray
@@ -137,13 +136,13 @@ class Answer:
 
     @property
     def gap(self) -> float:
-        """Relative to the objectives, as in `qp.Solution`."""
+        """Relative duality gap, with the scaling of `qp.Solution.gap`."""
         return (self.objective - self.dual_objective) / (1.0 + max(abs(self.objective), abs(self.dual_objective)))
 
 
 @dataclass(eq=False)
 class Dual:
-    """The program of the docstring above; `bias` is the last feature's value, 0 for none."""
+    """Dual program of this module's docstring; `bias` is the value of the last feature, 0 for none."""
 
     X: Any
     bias: float
@@ -155,58 +154,61 @@ class Dual:
 
     @cached_property
     def rows(self) -> Rows:
-        """The samples as compiled code reads them."""
+        """Samples in the form that compiled code reads."""
         return rows_of(self.X, self.bias)
 
     @cached_property
     def curvature(self) -> np.ndarray:
-        """The diagonal of the Hessian."""
+        """Diagonal of the Hessian, positive also for samples of zeros."""
         curvature = squares(self.X) + self.bias**2 + self.damping
         return np.where(curvature > 0.0, curvature, TINY)  # a sample of zeros goes to its bound
 
     @cached_property
     def losses(self) -> Losses:
-        """The losses as compiled code reads them."""
+        """Losses in the form that compiled code reads."""
         inverse = 1.0 / np.maximum(self.damping, TINY)
         losses = Losses(damping=self.damping, inverse=inverse, low=self.low, high=self.high)
         losses.epsilon = self.epsilon
         return losses
 
     def every(self, stride: int) -> Dual:
-        """Return the program of every `stride`-th sample, each for `stride` of them."""
+        """Return the program of every `stride`-th sample, each with weight `stride`."""
         X = self.X[::stride] if sp.issparse(self.X) else np.ascontiguousarray(self.X[::stride])
         q, damping = self.q[::stride], self.damping[::stride] / stride
         return Dual(X, self.bias, q, self.epsilon, damping, stride * self.low[::stride], stride * self.high[::stride])
 
     def near(self, beta: np.ndarray, width: float) -> Dual:
-        """Return the program with `width` / 2 (beta_i - beta)^2 more, in units of the bounds, which are finite."""
+        """Return the program plus width / (2 u_i) (beta_i - `beta`_i)^2, u_i = max(high_i, -low_i); 0 if infinite."""
         more = width / np.maximum(self.high, -self.low)
         return Dual(self.X, self.bias, self.q + more * beta, self.epsilon, self.damping + more, self.low, self.high)
 
     def coordinates(self, seed: int) -> Coordinates:
-        """For a descent from beta = 0."""
+        """Return the state of a descent from beta = 0 with the random state `seed`."""
         given = {name: getattr(self, name) for name in ("rows", "q", "damping", "low", "high", "curvature")}
         state = Coordinates(samples=self.q.size, features=self.X.shape[1] + 1, **given)
         state.epsilon, state.active, state.random = self.epsilon, np.arange(self.q.size), seed
         return state
 
     def weights(self, beta: np.ndarray) -> np.ndarray:
-        """w = sum_i beta_i x_i."""
+        """Return w = sum_i beta_i x_i."""
         return np.append(self.X.T @ beta, self.bias * beta.sum())
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """w'x_i."""
+        """Return w'x_i of every sample."""
         return np.asarray(self.X @ w[:-1] + self.bias * w[-1])
 
     def measured(self, beta: np.ndarray, passes: int, tol: float = 0.0, w: np.ndarray | None = None) -> Answer:
-        """The answer at beta, with both objectives; `w` is the sum of beta_i x_i where it is known but for rounding."""
+        """Return the answer at `beta`, with both objectives; it is converged if its gap is at most `tol`.
+
+        `w` is the sum of beta_i x_i up to rounding; it is computed if None.
+        """
         w = self.weights(beta) if w is None else w
         return self.answer(w, beta, w, self.q - self.scores(w), passes, tol)
 
     def answer(
         self, w: np.ndarray, beta: np.ndarray, mapped: np.ndarray, r: np.ndarray, passes: int, tol: float
     ) -> Answer:
-        """Return the objectives at w, where r = q - w'x_i, and at beta, of which `mapped` is the sum of beta_i x_i."""
+        """Return the answer at `w` and `beta`, where r_i = q_i - w'x_i and `mapped` = sum_i beta_i x_i."""
         dual = float(self.q @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * self.damping @ beta**2)
         primal = 0.5 * float(w @ w) + self.loss(r)
         answer = Answer(w, beta, primal, dual - 0.5 * float(mapped @ mapped), passes, False)
@@ -214,15 +216,15 @@ class Dual:
         return answer
 
     def loss(self, r: np.ndarray) -> float:
-        """sum_i max_beta [beta r_i - epsilon |beta| - d_i beta^2 / 2]."""
+        """Return sum_i max_beta [beta r_i - epsilon |beta| - d_i beta^2 / 2]."""
         return respond(self.losses, r, r, 0.0, np.empty(r.size), np.empty(2))
 
     def free(self, beta: np.ndarray) -> np.ndarray:
-        """The multipliers that are off their bounds and, where it is a kink, off 0."""
+        """Return the indices of the multipliers off their bounds and, if epsilon > 0, off 0."""
         return np.flatnonzero((beta > self.low) & (beta < self.high) & ((beta != 0.0) | (self.epsilon == 0.0)))
 
     def program(self) -> qp.QuadraticProgram:
-        """The program: in beta, or in beta = a - a* where epsilon > 0; with w = X'beta in front where X is sparse."""
+        """Return the program in beta, or in (a, a*), beta = a - a*, if epsilon > 0; sparse X adds w = X'beta first."""
         q, low, high, damping = -self.q, self.low, self.high, self.damping
         if self.epsilon > 0.0:
             q, damping = np.concatenate([self.epsilon + q, self.epsilon - q]), np.tile(damping, 2)
@@ -237,7 +239,7 @@ class Dual:
         return linear_dual(signed, damping, q, low, high)
 
     def newton(self, answer: Answer, tol: float) -> Answer:
-        """Newton steps on the multipliers that are off their bounds and off 0, as long as they help."""
+        """Take Newton steps on the multipliers off their bounds and off 0 while they help; return the last answer."""
         for _ in range(NEWTON_STEPS):
             beta, passes = answer.beta, answer.passes
             F = self.free(beta)
@@ -279,7 +281,7 @@ class Dual:
 
 
 def _to_the_first(x: np.ndarray, step: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """x + t step for the largest t <= 1 that stays between the bounds, exactly on those that stop it."""
+    """Return x + t step for the largest t <= 1 within the bounds; entries that stop it are exactly on their bounds."""
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(step > 0.0, (high - x) / step, np.where(step < 0.0, (low - x) / step, np.inf))
     t = min(1.0, float(room.min()))
@@ -290,10 +292,10 @@ def _to_the_first(x: np.ndarray, step: np.ndarray, low: np.ndarray, high: np.nda
 def solve(
     dual: Dual, tol: float, max_iter: int, seed: int, time_limit: float | None, history: list[float]
 ) -> Answer:  # fmt: skip
-    """Minimize to a relative gap of `tol`, in at most `max_iter` passes and about so many seconds.
+    """Minimize to a relative gap of `tol`, in at most `max_iter` passes and about `time_limit` seconds.
 
-    The primal has the features as variables, the descent the samples: the fewer are taken, after a round of descent
-    where that is short.  The primal objectives that were measured are appended to `history`.
+    With no more features than samples the primal is solved, in small programs after a round of descent; otherwise the
+    dual.  Every measured primal objective is appended to `history`.
     """
     end, best = time.perf_counter() + (math.inf if time_limit is None else time_limit), None
 

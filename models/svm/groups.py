@@ -12,18 +12,18 @@ from .kernels import Gamma
 
 @parameters
 class KernelParameters:
-    """Parameters of a kernel, beside its name.
+    """Parameters of a kernel except its name.
 
     Parameters
     ----------
     kernel
         See `models.Kernel`.  A callable gets two matrices of samples; with "precomputed" X is the kernel matrix.
     degree
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma
-        Of the kernel, as in scikit-learn: "scale" is 1 / (features * variance of X), "auto" 1 / features.
+        Scale of the kernel, as in scikit-learn: "scale" is 1 / (features * variance of X), "auto" 1 / features.
     coef0
-        Of the polynomial kernel.
+        Constant term of the polynomial kernel.
     """
 
     _: KW_ONLY
@@ -41,10 +41,10 @@ class SchemeParameters:
     multi_class
         More than two classes: one against one with votes, or one against the rest.
     decision_function_shape
-        Whether one-against-one gives a column a class or a column a pair.
+        Columns of one-against-one: "ovr" one per class, "ovo" one per pair of classes.
     break_ties
-        Whether `predict` breaks ties between votes by the sums of the decision values, and else takes the first class,
-        as scikit-learn.
+        Whether `predict` breaks ties between votes by the sums of the decision values; if not, it takes the first
+        class, as scikit-learn does.
     """
 
     _: KW_ONLY
@@ -54,22 +54,22 @@ class SchemeParameters:
 
 @parameters
 class WorkingSetParameters:
-    """Parameters of the active set, which makes rows of the kernel when they are needed.
+    """Parameters of the active-set method, which computes rows of the kernel matrix on demand.
 
     Parameters
     ----------
     cache_size
-        Megabytes for rows of the kernel, made when they are needed: nothing of the size of its matrix is kept.
-        Only a kernel that is not known to be positive semidefinite (a callable without ``is_semidefinite = True``, a
-        "precomputed" or indefinite polynomial one) has its matrix made, and tested.
+        Megabytes for rows of the kernel matrix, computed on demand; the full matrix is not stored.  It is formed, and
+        tested, only if the kernel is not known to be positive semidefinite: a callable without
+        ``is_semidefinite = True``, a "precomputed" or an indefinite polynomial kernel.
     shrinking
-        Whether the engine may work on the variables that matter instead of all at once; the answer is the same.
+        Whether the engine may use an active set instead of all variables at once; the answer does not depend on it.
     solver
-        The program that is solved.  The primal of a kernel other than the linear one is solved in the features of a
-        factor of the kernel matrix.  "auto" takes the dual, of low rank for a linear kernel and few features,
-        and the primal for many sparse samples of few features or where the dual misses its tolerance.
+        Program to solve.  The primal of a kernel other than the linear one is solved in the features of a factor of
+        the kernel matrix.  "auto" takes the primal for many sparse samples of few features or if the dual misses its
+        tolerance; otherwise the dual, of low rank for a linear kernel and few features.
     random_state
-        As scikit-learn has it; nothing here is random.
+        Accepted as in scikit-learn and ignored: nothing is random.
     """
 
     _: KW_ONLY

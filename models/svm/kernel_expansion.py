@@ -20,14 +20,14 @@ PAIRWISE = "array_like or sparse, shape (samples, features)\n    Or (samples, sa
 class KernelExpansion:
     """Functions f(x) = sum_j c_j k(x_j, x) + b of kept samples.
 
-    A subclass's `fit` sets, with one row a machine, the attributes.
+    The `fit` of a subclass sets the attributes, with one row per machine.
 
     Attributes
     ----------
     support_ : array of int, shape (vectors,)
-        The support vectors, of which a machine has a coefficient that is not zero, as rows of X.
+        Indices of the support vectors in X: samples with a nonzero coefficient in some machine.
     support_vectors_ : array or CSR, shape (vectors, features)
-        Without rows for a precomputed kernel.
+        The support vectors; no rows for a precomputed kernel.
     dual_coef_ : array, shape (machines, vectors)
         A machine is f(x) = dual_coef_ k(support_vectors_, x) + intercept_.
     kernel_ : Kernel
@@ -50,13 +50,13 @@ class KernelExpansion:
         return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"
 
     def _kernel_to_fit(self, X: Any, weights: np.ndarray) -> np.ndarray:
-        """Make the kernel of the samples; returns the rows of those that have a weight."""
+        """Set `kernel_` for the samples X; return the indices of the samples with positive weight."""
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         self.kernel_.check_samples(X)
         return np.flatnonzero(weights > 0.0)
 
     def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
-        """The samples of one machine; of a precomputed kernel its matrix between them."""
+        """Return X[rows], or block (rows, rows) of X if the kernel is precomputed."""
         if np.array_equal(rows, np.arange(X.shape[0])):
             return X
         if self.kernel_.is_precomputed:
@@ -64,20 +64,20 @@ class KernelExpansion:
         return X[rows]
 
     def _keep_vectors(self, X: Any, support: np.ndarray, coefficients: np.ndarray) -> None:
-        """The support vectors, as rows of X, and their coefficients."""
+        """Set the support vectors, rows `support` of X, and their coefficients."""
         self.support_, self.dual_coef_ = support, coefficients
         self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[support]
         self._set_coef()
 
     def _set_coef(self) -> None:
-        """`coef_` from the expansion when the kernel is linear."""
+        """Set `coef_` from the expansion if the kernel is linear; otherwise delete it."""
         if self.kernel_.is_linear:
             self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
         elif hasattr(self, "coef_"):
             del self.coef_
 
     def _expansions(self, X: Any) -> np.ndarray:
-        """sum_j c_j k(x_j, x) of all machines at the rows of X, one column each."""
+        """Return sum_j c_j k(x_j, x) at the rows x of X, one column per machine."""
         if self.kernel_.is_linear:
             values = X @ self.coef_.T
         elif self.kernel_.is_precomputed:
@@ -88,13 +88,13 @@ class KernelExpansion:
 
 
 class KernelClassifier(KernelExpansion, Classifier):
-    """What support vector classifiers share: parameters and samples checked, the expansion evaluated, the classes.
+    """Base of support vector classifiers: checks of samples, evaluation of the expansion, choice of classes.
 
     Attributes
     ----------
     dual_coef_ : array, shape (machines, vectors)
         alpha_i y_i; a machine is f(x) = dual_coef_ k(support_vectors_, x) + intercept_.  One machine for two classes,
-        else one a pair of classes (positive for the first) or one a class.
+        else one per pair of classes (positive for the first) or one per class.
     support_kinds_ : array of str, shape (machines, vectors)
         "margin": on a supporting hyperplane, 0 < alpha_i < C_i.  "inside": alpha_i = C_i, in the margin region but on
         the right side, xi_i <= 1.  "wrong": alpha_i = C_i, on the wrong side, xi_i > 1.  "none": alpha_i = 0.
@@ -110,13 +110,13 @@ class KernelClassifier(KernelExpansion, Classifier):
 
     @property
     def support_kinds_(self) -> np.ndarray:
-        """ "margin", "inside" or "wrong" of every support vector and machine."""
+        """Kind of every support vector in every machine: "margin", "inside", "wrong" or "none"."""
         return KINDS[self._kinds]
 
     def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-        """(X, classes' codes, weights, C_i) of all samples, the labels and weights checked; C_i has the class weights.
+        """Return X, class codes, weights and C_i (with class weights) of all samples; check labels and weights.
 
-        A sample of weight zero has C_i = 0 and is to be left out.
+        A sample of weight zero has C_i = 0; the caller leaves it out.
         """
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
@@ -126,28 +126,28 @@ class KernelClassifier(KernelExpansion, Classifier):
         return X, codes, weights, C
 
     def _decisions(self, X: Any) -> np.ndarray:
-        """The decision values of all machines, one column each."""
+        """Return the decision values at the rows of X, one column per machine."""
         X = self._matrix_to_predict(X)
         return self._expansions(X) + self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The decision values.
+        """Return the decision values at the rows of X.
 
         Parameters
         ----------
         X : array_like or sparse, shape (samples, features)
-            For a precomputed kernel its values between these samples and those of `fit`.
+            For a precomputed kernel, its values between these samples and the samples of `fit`.
 
         Returns
         -------
         array, shape (samples,) for two classes, else (samples, classes) or (samples, pairs)
-            Positive for ``classes_[1]``; of more classes a column each, or with ``decision_function_shape="ovo"`` (and
-            ``multi_class="ovo"``) a column for each pair, positive for its first class.
+            Positive for ``classes_[1]``; else one column per class, or with ``decision_function_shape="ovo"`` (and
+            ``multi_class="ovo"``) one column per pair, positive for its first class.
         """
         return scores(self._decisions(X), self.classes_.size, self.multi_class, self.decision_function_shape)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of every sample: by sign, by votes (of several the first class), or the largest value."""
+        """Return the class of every sample: by sign, by votes (see `break_ties`), or by the largest value."""
         break_ties = bool(getattr(self, "break_ties", False))
         decisions = self._decisions(X)
         return self.classes_[winners(decisions, self.classes_.size, self.multi_class, break_ties)]

@@ -1,4 +1,4 @@
-"""Kernels k(x, x'): linear, polynomial, Gaussian, a function of the caller's, or a matrix computed beforehand.
+"""Kernels k(x, x'): linear, polynomial, Gaussian, a callable, or a precomputed matrix.
 
     linear       x'x'
     poly         (gamma x'x' + coef0)^degree
@@ -72,7 +72,7 @@ class Kernel:
 
     @property
     def is_semidefinite(self) -> bool:
-        """Whether its matrices are positive semidefinite by what it is: who solves with them need not test that."""
+        """Whether all its matrices are known to be positive semidefinite, so that solvers need not test them."""
         if self.is_precomputed:
             return False
         if not isinstance(self.kernel, str):
@@ -81,7 +81,7 @@ class Kernel:
 
     @property
     def absent(self) -> float:
-        """What stands for a feature that is left out of a sample: zero, or what a callable says by `absent`."""
+        """Value of a feature that is left out of a sample: zero, or the attribute `absent` of a callable."""
         return float(getattr(self.kernel, "absent", 0.0))
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
@@ -102,7 +102,7 @@ class Kernel:
         return products
 
     def rank(self, X: Any) -> int | None:
-        """Return the number of features that `explicit` makes of X; None where it makes none."""
+        """Return the number of columns of ``explicit(X)``, or None if `explicit` returns None."""
         if self.is_linear:
             return int(X.shape[1])
         if not isinstance(self.kernel, str) or self.kernel != "poly" or sp.issparse(X) or not self.is_semidefinite:
@@ -111,7 +111,7 @@ class Kernel:
         return count if count <= MOST_MONOMIALS else None
 
     def explicit(self, X: Any) -> Any:
-        """Features F with K = F F': X of the linear kernel, the monomials of a poly kernel with few; else None.
+        """Return features F with K = F F': X for a linear kernel, monomials for a small poly kernel; else None.
 
         (gamma x'z + c)^d is the sum over exponents a, |a| = k <= d, of d! / ((d - k)! a!) c^(d-k) gamma^k x^a z^a.
         """
@@ -127,7 +127,7 @@ class Kernel:
         return np.column_stack(columns)
 
     def matrix(self, X: Any, signs: np.ndarray, cache_size: float) -> qp.KernelMatrix | None:
-        """The matrix between samples with signs by its rows; None where it must be tested, and so made, in full."""
+        """Return the kernel matrix times signs, with rows on demand; None if it must be formed to be tested."""
         if not self.is_semidefinite:
             return None
         kernel: Any = self.kernel if isinstance(self.kernel, str) and not sp.issparse(X) else self
@@ -137,7 +137,7 @@ class Kernel:
         )  # fmt: skip
 
     def check_samples(self, X: Any) -> None:
-        """Refuse samples that are to be the matrix of a precomputed kernel and are not square."""
+        """Raise ValueError if the kernel is precomputed and its matrix X is not square."""
         if self.is_precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square matrix of the kernel between the samples when kernel='precomputed', but its "
@@ -145,7 +145,7 @@ class Kernel:
             )
 
     def gram(self, X: Any) -> np.ndarray:
-        """The matrix of the kernel between the samples of X, symmetric to the last bit."""
+        """Return the symmetric kernel matrix of X; raise ValueError if a callable or given one is not symmetric."""
         self.check_samples(X)
         K = as_dense(X) if self.is_precomputed else self(X, X)
         if self.is_precomputed or callable(self.kernel):
@@ -163,9 +163,9 @@ def make_kernel(
     kernel: Any, X: Any, weights: np.ndarray, gamma: Any = "scale", degree: Any = 3, coef0: Any = 0.0,
     evaluated: bool = False,
 ) -> Kernel:  # fmt: skip
-    """The kernel with its parameters checked, and gamma taken from the (weighted) samples X where it is a word.
+    """Return the kernel with checked parameters; "scale" and "auto" become numbers, from the weighted samples X.
 
-    One that is to be `evaluated` elsewhere than between the samples cannot be precomputed.
+    Raises ValueError for a precomputed kernel that is to be `evaluated` at other samples.
 
     Examples
     --------
@@ -184,13 +184,13 @@ def make_kernel(
 
 
 def inner_products(A: Any, B: Any) -> np.ndarray:
-    """A B' as a dense array."""
+    """Return A B' as a dense array."""
     products = A @ B.T
     return np.asarray(as_dense(products))
 
 
 def squares(A: Any) -> np.ndarray:
-    """|a|^2 of every row a of A."""
+    """Return |a|^2 of every row a of A."""
     if sp.issparse(A):
         A = A.tocsr()
         sums = np.add.reduceat(np.append(A.data * A.data, 0.0), A.indptr[:-1])
@@ -199,7 +199,7 @@ def squares(A: Any) -> np.ndarray:
 
 
 def variance(X: Any, weights: np.ndarray) -> float:
-    """The variance of all entries of X, a sample of weight w counted w times."""
+    """Return the variance of all entries of X, where a sample of weight w counts w times."""
     share = weights / (weights.sum() * X.shape[1])
     mean = float((share @ X).sum())
     if sp.issparse(X):
@@ -208,7 +208,7 @@ def variance(X: Any, weights: np.ndarray) -> float:
 
 
 def _checked(K: Any, shape: tuple[int, int]) -> np.ndarray:
-    """What a callable returned, as a dense array of the shape it must have."""
+    """Return K, from a callable, as a dense array; raise ValueError unless it is finite and has `shape`."""
     K = np.asarray(as_dense(K), dtype=np.float64)
     if K.shape != shape:
         raise ValueError(f"kernel must return a matrix of shape {shape}, but what it returned has shape {K.shape}")

@@ -19,20 +19,20 @@ from .linear_programs import ProgramClassifier
 
 @parameters
 class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
-    r"""Linear support vector classifier that is told regions, not only samples, of its two classes.
+    r"""Linear support vector classifier of labeled samples and labeled regions of two classes.
 
     .. math::
         \min_{w, b}\; \tfrac12 \|w\|^2 + \sum_i C_i \xi_i \quad\text{s.t. }
         y_i (w^\top x_i + b) \ge 1 - \xi_i,\;
         s_j (w^\top x + b) \ge 1 \text{ for all } x \text{ with } D_j x \le d_j
 
-    Each region is one vector of multipliers in a quadratic program.  With a finite Q it may be missed, at a price.
+    Each region adds one vector of multipliers to the quadratic program.  With finite Q it may be missed, at a price.
 
     Parameters
     ----------
     knowledge : list of (D, d, label)
         All x with D x <= d have the label; D of shape (rows, features).  "x_1 >= 3 and x_2 <= 1 is malign" has the rows
-        (-1, 0) and (0, 1), and d = (-3, 1).  A region that is empty says nothing.
+        (-1, 0) and (0, 1), and d = (-3, 1).  An empty region has no effect.
     C
         The price of a violated margin, times the sample's weight; finite.
     Q
@@ -75,7 +75,7 @@ class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
 
 
 def _region(name: str, given: Any, features: int, labels: list[Any]) -> Region:
-    """One region, checked."""
+    """Return the region (D, d, label) as a `Region` of sign -1 or 1; raise ValueError unless it is valid."""
     if not isinstance(given, (tuple, list)) or len(given) != 3:
         raise ValueError(f"{name} must be a triple (D, d, label), but {given!r} came")
     D, d = (np.asarray(as_dense(part), dtype=np.float64) for part in given[:2])

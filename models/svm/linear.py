@@ -21,35 +21,35 @@ FINITE = "C must be finite: a hard margin has no bound on its multipliers; use S
 
 @parameters
 class LinearParameters(InterceptParameters, EngineParameters):
-    """Parameters of the two machines.
+    """Parameters of `LinearSVC` and `LinearSVR`.
 
     Parameters
     ----------
     C
         The price of the loss, times the sample's weight; finite.
     loss
-        Whether what misses the margin, or leaves the tube, costs its size or the square of that.
+        Whether a violation of the margin or tube costs its size or its square.
     intercept_scaling
         The value of the feature whose weight is b: the larger, the less b is regularized.
     random_state : int, generator or None
-        Of the order of the samples, which has an influence below `tol` alone.
+        Seed of the order of the samples, which changes results only within `tol`.
     tol
-        Relative gap.
+        Largest relative duality gap.
     max_iter
-        Passes over the samples, or Newton steps.
+        Largest number of passes over the samples and Newton steps.
     time_limit
-        Seconds for each machine, about.
+        Approximate seconds for each machine.
     verbose
-        1 prints a line for each time the gap is measured.
+        1 prints a line whenever the gap is measured.
 
     Attributes
     ----------
     objective_, dual_objective_ : float
-        The sums over the machines.
+        Primal and dual objectives, summed over the machines.
     n_iter_ : int
-        Passes or steps, the most of any machine.
+        Largest number of passes and Newton steps of any machine.
     program_, solution_ : qp.QuadraticProgram, Answer
-        Of the last machine; not in a pickle.
+        Dual program and result of the last machine; pickles leave them out.
     """
 
     _: KW_ONLY
@@ -60,9 +60,9 @@ class LinearParameters(InterceptParameters, EngineParameters):
 
 
 class LinearMachine(Estimator):
-    """What the two machines share: their parameters checked, their dual solved, and what is kept of it.
+    """Base of `LinearSVC` and `LinearSVR`: checks parameters, solves the dual and keeps its result.
 
-    The program is stated when somebody asks for it, from the data of the fit; they do not go into a pickle.
+    `program_` is built on access, from the data of the fit, which pickles leave out.
     """
 
     objective_: float
@@ -81,7 +81,7 @@ class LinearMachine(Estimator):
     def _solve(
         self, X: Any, q: np.ndarray, epsilon: float, C: np.ndarray, is_squared: bool, signs: Any
     ) -> np.ndarray:  # fmt: skip
-        """w, and b in the end; the multipliers have the given signs, 0 for either."""
+        """Solve one machine and return (w, b); multipliers have the given `signs`, 0 for either sign."""
         bias, name = float(self.intercept_scaling) if self.fit_intercept else 0.0, type(self).__name__
         size = np.full(q.size, np.inf) if is_squared else C
         low, high = np.where(signs > 0.0, 0.0, -size), np.where(signs < 0.0, 0.0, size)
@@ -103,28 +103,28 @@ class LinearMachine(Estimator):
 
     @property
     def program_(self) -> qp.QuadraticProgram:
-        """The dual of the last machine; see `models.svm.coordinate_descent`."""
+        """Dual program of the last machine; see `models.svm.coordinate_descent`."""
         return self._last("_dual").program()
 
     @property
     def solution_(self) -> Answer:
-        """Where the last machine's descent ended: w, the multipliers, both objectives."""
+        """Result of the last machine: w, the multipliers, both objectives."""
         answer: Answer = self._last("_answer")
         return answer
 
 
 @parameters
 class LinearSVC(LinearMachine, LinearClassifier, LinearParameters, WeightParameters):
-    r"""Linear support vector classifier, its intercept regularized: for sparse samples, many samples or features.
+    r"""Linear support vector classifier with a regularized intercept, for sparse, many or high-dimensional samples.
 
     .. math::
         \min_{w, b}\; \tfrac12 \|w\|^2 + \tfrac12 (b / s)^2 + \sum_i C_i\, \ell(y_i (w^\top x_i + b)),
         \quad \ell(m) = \max(0, 1 - m) \text{ or its square}
 
-    with C_i = C * class weight * sample weight and s = `intercept_scaling`.  With no more features than samples by
-    Newton's method in the primal, for the hinge on one proximal problem after another; else by dual coordinate descent
-    and Newton's method on the free multipliers.  The gap of primal and dual objective is measured, and at most `tol`
-    times 1 plus their size.  More than two classes one against the rest.
+    with C_i = C * class weight * sample weight and s = `intercept_scaling`.  With no more features than samples,
+    Newton's method solves the primal, for the hinge as a sequence of proximal problems; otherwise dual coordinate
+    descent and Newton's method on the free multipliers solve the dual.  The gap between both objectives is at most
+    `tol` times 1 plus their size.  More than two classes are separated one against the rest.
 
     See Also
     --------
@@ -158,13 +158,13 @@ class LinearSVC(LinearMachine, LinearClassifier, LinearParameters, WeightParamet
 
 @parameters
 class LinearSVR(LinearMachine, Regressor, LinearParameters):
-    r"""Linear support vector regression, its intercept regularized: for sparse samples, many samples or features.
+    r"""Linear support vector regression with a regularized intercept, for sparse, many or high-dimensional samples.
 
     .. math::
         \min_{w, b}\; \tfrac12 \|w\|^2 + \tfrac12 (b / s)^2 + \sum_i C_i\, \ell(|y_i - w^\top x_i - b|),
         \quad \ell(r) = \max(0, r - \epsilon) \text{ or its square}
 
-    By the methods of `LinearSVC`, on signed multipliers.
+    The program is solved as in `LinearSVC`, with signed multipliers.
 
     Parameters
     ----------
@@ -218,5 +218,5 @@ class LinearSVR(LinearMachine, Regressor, LinearParameters):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The values of the function at the rows of X."""
+        """Return w'x + b at the rows x of X."""
         return np.asarray(self._matrix_to_predict(X) @ self.coef_ + self.intercept_)

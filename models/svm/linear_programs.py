@@ -1,4 +1,4 @@
-"""Linear classifiers of which every two-class machine is one program, stated by its blocks."""
+"""Linear classifiers whose two-class machines are one program each, stated by its blocks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..base.linear import LinearClassifier
 
 
 class ProgramClassifier(LinearClassifier):
-    """A linear classifier whose subclass states the program of one machine, with blocks w and b.
+    """Linear classifier; a subclass states the program of one machine, with blocks w and b.
 
     Attributes
     ----------
     program_, solution_
-        Of the last machine.
+        Program and solution of the last machine.
     """
 
     fit_intercept = True
@@ -28,7 +28,7 @@ class ProgramClassifier(LinearClassifier):
     solution_: socp.Solution | qp.Solution
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the programs of all machines; of more than two classes, one against the rest."""
+        """Solve the program of every machine; with more than two classes, one against the rest."""
         self._fit_machines(X, y, sample_weight)
         return self
 
@@ -42,11 +42,11 @@ class ProgramClassifier(LinearClassifier):
         return machines
 
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks | qp.Blocks:
-        """The program of the machine with signs y."""
+        """Return the program of the machine with signs `y`."""
         raise NotImplementedError
 
     def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """(w, b) of the machine with signs y."""
+        """Solve the machine with signs `y`; return (w, b)."""
         p = self._stated(X, y, weights)
         x = self._solved(p.program(), self.infeasible).x
         return np.append(x[p.w], x[p.b])

@@ -1,4 +1,4 @@
-"""Machines with a margin between them and their samples, of classes or around targets: solved, and what is kept."""
+"""Estimators whose machines separate classes, or surround targets, by a margin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MarginMachines(KernelExpansion, Estimator):
     Attributes
     ----------
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
+        Program of the last machine and its solution, as large as the samples of `fit`; pickles and copies lack them.
     """
 
     _samples_told = PAIRWISE
@@ -43,18 +43,18 @@ class MarginMachines(KernelExpansion, Estimator):
 
     @property
     def program_(self) -> qp.QuadraticProgram:
-        """The dual of the last machine."""
+        """Program of the last machine: its dual, or its primal if `solver` led to that."""
         program: qp.QuadraticProgram = self._last("_answer")()[0]
         return program
 
     @property
     def solution_(self) -> qp.Solution:
-        """Its answer."""
+        """Solution of `program_`."""
         solution: qp.Solution = self._last("_answer")()[1]
         return solution
 
     def _solve_machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
-        """All machines, of which the expansion is kept."""
+        """Solve all machines, set the attributes of the expansion, and return the machines."""
         machines = self._in_series(X, problems, settings) or self._one_by_one(X, problems, settings)
         support = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
         self._keep_vectors(X, support, machines.coefficients[:, support])
@@ -63,7 +63,7 @@ class MarginMachines(KernelExpansion, Estimator):
         return machines
 
     def _in_series(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines | None:
-        """All machines in one call, where that will do."""
+        """Solve all machines in one call; return None if they do not suit it or are not solved accurately enough."""
         soft, cache_size = all(np.isfinite(one.C).all() for one in problems), float(self.cache_size)
         if not soft or self.solver == "primal" or not self.shrinking or self.time_limit is not None:
             return None
@@ -73,7 +73,7 @@ class MarginMachines(KernelExpansion, Estimator):
         return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size)
 
     def _one_by_one(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
-        """One machine after another."""
+        """Solve one machine after another."""
         machines = [self._fit_machine(X, problem, settings) for problem in problems]
         pairs, shape, last = list(zip(machines, problems)), X.shape[0], machines[-1]
         return Machines(
@@ -95,14 +95,14 @@ class MarginMachines(KernelExpansion, Estimator):
         return machine
 
     def _share_machine(self, margin: Margin, total: float, settings: dict[str, Any]) -> Machine:
-        """The machine whose multipliers have this sum."""
+        """Solve the machine whose multipliers have the sum `total`."""
         P = margin.hessian(float(self.cache_size))
         program = nu_dual(P, margin.signs, margin.C, total, margin.q)
         solution = MarginDual(program, settings, self.kernel_.is_semidefinite, self._infeasible).solve()
         return self._divided(margin, program, solution, 0.5 * float(solution.y[1] - solution.y[0]))
 
     def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machine:
-        """The machine with margins of one, or of a tube of half the width -rho."""
+        """Return the machine divided by `rho`, so that margins are one; with rho <= 0, a tube of half width -rho."""
         own = rho if rho > 0.0 else 1.0
         y = solution.y.mean(keepdims=True) / own
         answer = replace(solution, x=solution.x / own, y=y, z_bounds=solution.z_bounds / own)

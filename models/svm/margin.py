@@ -1,6 +1,6 @@
-"""The largest margin: its primal and its dual of `programs.margins`, solved, and what follows from the answer.
+"""Largest margins: primal and dual of `programs.margins` are solved, and their answers become machines.
 
-The primal is in the features, or in those of a factor of the kernel matrix, K = F F'.
+The primal is in the features, or in the features F of a factor of the kernel matrix, K = F F'.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ NOT_SEPARABLE = (
 
 @dataclass(frozen=True)
 class Margin:
-    """Samples that are to be on their sides: s_k (w'phi(x_k) + b) >= -q_k - xi_k, every xi_k at the price C_k.
+    """Samples with margin constraints s_k (w'phi(x_k) + b) >= -q_k - xi_k, every xi_k at the price C_k.
 
     Attributes
     ----------
     X : array or CSR, shape (samples, features)
     kernel : Kernel
     signs, q, C : arrays, shape (k samples,)
-        Variable k belongs to sample k modulo their number; an infinite C has no xi.
+        Variable k belongs to sample k modulo the number of samples; an infinite C_k has no xi_k.
     bias : bool
     """
 
@@ -54,7 +54,7 @@ class Margin:
     bias: bool
 
     def hessian(self, cache_size: float) -> Any:
-        """P with v'Pv = |sum_k v_k s_k phi(x_k)|^2, in the form with the least work."""
+        """Return P with v'Pv = |sum_k v_k s_k phi(x_k)|^2, in the form that takes the least work."""
         X, sides = self.X, self.signs.size // self.X.shape[0]
         rank = self.kernel.rank(X)
         if rank is not None and low_rank_pays(self.signs.size, rank):
@@ -70,7 +70,7 @@ class Margin:
     def solve_primal(
         self, settings: dict[str, Any], infeasible: str
     ) -> tuple[qp.QuadraticProgram, qp.Solution, np.ndarray]:
-        """(the primal program in the features of X or of a factor of its matrix, its answer, the violations)."""
+        """Return the primal in the features of X or of a factor of its kernel matrix, its solution, the violations."""
         F = self.X if self.kernel.is_linear else features_of(self.kernel.gram(self.X))
         d, sides = F.shape[1], self.signs.size // F.shape[0]
         stacked = F if sides == 1 else sp.vstack([sp.csr_array(F)] * sides)
@@ -82,7 +82,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine f(x) = sum_i coefficients_i k(x_i, x) + intercept.
+    """Machine f(x) = sum_i coefficients_i k(x_i, x) + intercept.
 
     Attributes
     ----------
@@ -95,9 +95,9 @@ class Machine:
     margin : float
         1 / |w|, the distance of the supporting hyperplanes from the separating one.
     program, solution
-        What was solved, and the engine's answer.
+        The program that was solved, and its solution.
     rho : float
-        What a classifier with nu was divided by; of a regression with nu, -epsilon.
+        Divisor of a classifier with nu; -epsilon of a regression with nu.
     """
 
     coefficients: np.ndarray
@@ -110,10 +110,10 @@ class Machine:
 
 
 class MarginDual:
-    """The dual of a margin: min 1/2 v'Pv + q'v  subject to  l <= A v <= u,  lower <= v <= upper.
+    """Dual of a margin: min 1/2 v'Pv + q'v  subject to  l <= A v <= u,  lower <= v <= upper.
 
-    Unless P is known to be positive `semidefinite` the engine tests it; `infeasible` is what an infeasible program
-    means, in words for the caller.
+    Unless P is known to be positive `semidefinite` the engine tests it; `infeasible` is the message of the ValueError
+    that an infeasible program raises.
     """
 
     solver: qp.Solver | None = None
@@ -137,7 +137,7 @@ class MarginDual:
         return self._A
 
     def solve(self, warm_start: bool | np.ndarray = False) -> qp.Solution:
-        """The engine's answer, with `warm_start` from the one before, or from that v.
+        """Solve the dual, from its last answer if `warm_start` is True, or from `warm_start` if it is an array.
 
         Raises
         ------
@@ -152,18 +152,18 @@ class MarginDual:
         return self.solver
 
     def update(self, **data: Any) -> None:
-        """Other data, as in `qp.Solver.update`."""
+        """Replace data of the program, as `qp.Solver.update` does."""
         solver = self._solver()
         solver.update(**data)
         self.program, self._A = solver.program, None
 
     def gradient(self, v: np.ndarray) -> np.ndarray:
-        """P v + q."""
+        """Return P v + q."""
         P: Any = self.program.P
         return P @ v + self.q  # type: ignore[no-any-return]
 
     def among(self, free: np.ndarray) -> np.ndarray:
-        """The rows and columns `free` of P."""
+        """Return rows and columns `free` of P as a dense array."""
         P: Any = self.program.P
         if isinstance(P, qp.LowRank):
             return P.F[free] @ P.F[free].T + np.diag(P.d[free])  # type: ignore[no-any-return]
@@ -174,12 +174,12 @@ class MarginDual:
     def sort_out(
         self, v: np.ndarray, violation: np.ndarray, solution: qp.Solution | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (kinds, v with exact zeros and bounds, P v + q there); the lower bounds are zero.
+        """Return (kinds, v with exact zeros and bounds, P v + q at that v); the lower bounds are zero.
 
-        `violation` is 1 - y_i f(x_i), `solution` the answer with this v, if the program was solved: where nothing is to
-        be moved, its multipliers say what the gradient is.  Where the multipliers between the bounds cannot be settled
-        (they are too many, or one would leave its bounds), all stay as the engine left them, and only their kinds say
-        what they should be.
+        `violation` is 1 - y_i f(x_i).  `solution` is the solution with this v, if the program was solved: if nothing
+        moves, its multipliers give the gradient.  If the multipliers between the bounds cannot be settled (they are too
+        many, or one would leave its bounds), v stays as the engine returned it, within its bounds, and only `kinds`
+        tells which multipliers should be at a bound.
         """
         kinds, clean = tell_apart(v, self.program.ub, violation)
         if solution is not None and solution.dual_residual <= SETTLED and np.array_equal(clean, v):
@@ -190,7 +190,7 @@ class MarginDual:
 
 
 def product_of(features: Any) -> np.ndarray | qp.LowRank:
-    """P = F F' of the rows of features: of low rank where they are few."""
+    """Return P = F F' of the matrix of features F, as a low rank if F has few columns."""
     if low_rank_pays(*features.shape):
         return qp.LowRank(as_dense(features))
     P = features @ features.T
@@ -200,12 +200,12 @@ def product_of(features: Any) -> np.ndarray | qp.LowRank:
 def largest_margin(
     margin: Margin, form: str, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE, cache_size: float = 200.0
 ) -> Machine:
-    """The machine of a margin, from the program that `form` names, with engine settings.
+    """Solve the margin by the program that `form` names, with engine settings; return the machine.
 
     Raises
     ------
     ValueError
-        No xi is allowed and the margin cannot be had, or the kernel is not positive semidefinite.
+        The hard margin is infeasible, or the kernel is not positive semidefinite.
     """
     chosen = choose_form(margin.X, margin.kernel) if check_choice("solver", form, FORMS) == "auto" else form
     program = dual_program(margin.hessian(cache_size), margin.signs, margin.C, margin.bias, margin.q)
@@ -226,7 +226,7 @@ def machine_of(
     margin: Margin, dual: MarginDual, program: qp.QuadraticProgram, solution: qp.Solution, v: np.ndarray,
     violation: np.ndarray,
 ) -> Machine:  # fmt: skip
-    """What follows from the multipliers v and the violations, xi where they are positive."""
+    """Return the machine with the multipliers `v` and the violations, xi where they are positive."""
     kinds, v, gradient = dual.sort_out(v, violation, solution if program is dual.program else None)
     sides = v.size // margin.X.shape[0]
     coefficients = (margin.signs * v).reshape(sides, -1).sum(axis=0)
@@ -237,18 +237,18 @@ def machine_of(
 
 
 def choose_form(X: Any, kernel: Kernel) -> str:
-    """The form with less work: the primal for many sparse samples with few features, else the dual."""
+    """Return the form with less work: "primal" for many sparse samples with few features, else "dual"."""
     tall = kernel.is_linear and sp.issparse(X) and X.shape[0] >= FEWEST_TO_STAY_SPARSE * X.shape[1]
     return "primal" if tall else "dual"
 
 
 def low_rank_pays(samples: int, features: int) -> bool:
-    """Whether the kernel matrix is better kept as X X' than formed."""
+    """Return True if the kernel matrix X X' is better kept as a low rank than formed."""
     return samples >= FEWEST_TO_FACTOR * (features + 1)
 
 
 def features_of(K: np.ndarray) -> np.ndarray:
-    """F with K = F F' by pivoted Cholesky; as many columns as K has rank."""
+    """Return F with K = F F' by pivoted Cholesky, with rank(K) columns; raise ValueError if K is indefinite."""
     factor, pivots, rank, info = lapack.dpstrf(K, tol=FACTOR_TOL * max(K.diagonal().max(initial=0.0), 0.0), lower=1)
     F = np.zeros((K.shape[0], rank))
     F[pivots - 1] = np.tril(factor[:, :rank])
@@ -258,7 +258,7 @@ def features_of(K: np.ndarray) -> np.ndarray:
 
 
 def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
-    """What `run` returns, unless it is no answer."""
+    """Return the solution of `run`; raise ValueError if the program is infeasible or P indefinite."""
     try:
         solution = uninterrupted(run())
     except socp.ProgramError as error:
@@ -271,10 +271,10 @@ def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> 
 
 
 def intercept_of(left: np.ndarray, y: np.ndarray, kinds: np.ndarray) -> float:
-    """b from the KKT conditions, left_i = y_i - (f(x_i) - b).
+    """Return b from the KKT conditions, given left_i = y_i - (f(x_i) - b).
 
-    On the margin b = left_i, and the mean of these is taken.  If no vector is there, samples that are none and those
-    inside bound b from both sides, and the middle of the interval is taken.
+    On the margin b = left_i, and the mean of these is returned.  If no vector is on the margin, the other samples bound
+    b from both sides, and the middle of the interval is returned.
     """
     if (kinds == ON_MARGIN).any():
         return float(left[kinds == ON_MARGIN].mean())
@@ -283,7 +283,7 @@ def intercept_of(left: np.ndarray, y: np.ndarray, kinds: np.ndarray) -> float:
 
 
 def middle(low: float, high: float) -> float:
-    """Return the middle of an interval; its finite end where only one is."""
+    """Return the middle of an interval, or its finite end if the other is infinite."""
     if np.isinf(low) or np.isinf(high):
         return float(high if np.isinf(low) else low)
     return float(0.5 * (low + high))

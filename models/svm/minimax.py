@@ -1,4 +1,4 @@
-"""The minimax probability machine: the least worst-case error of classes of which only two moments are known."""
+"""Minimax probability machine: least worst-case error of classes with known means and covariances."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
         w^\top \mu_2 + b \ge \kappa \|\Sigma_2^{1/2} w\|,
         \qquad \sup \text{Prob}(\text{wrong}) = \frac{1}{1 + \kappa^2}
 
-    The moments are those of the samples, of features divided by their standard deviations within the classes: no
-    feature's unit has an influence.  Where they are uncertain, the means within nu standard deviations and the
-    covariances within rho in the Frobenius norm, the worst case has Sigma_i + rho I, and kappa - nu in place of kappa.
+    The moments are estimated from the samples, with features divided by their standard deviations within the classes:
+    units have no influence.  If the means are uncertain by nu standard deviations and the covariances by rho in the
+    Frobenius norm, the worst case has Sigma_i + rho I, and kappa - nu in place of kappa.
 
     Parameters
     ----------
     rho
-        How far the covariances may be off, of every feature in units of its variance within the classes (of all
-        samples, where that is zero).  With zero, classes that a direction without any variance parts have kappa = inf,
-        and w is along the means' difference there.
+        Error of the covariances, every feature in units of its variance within the classes (in all samples, if that is
+        zero).  With rho = 0, classes separated along directions without variance have kappa = inf, and w is the
+        projection of the means' difference on these directions.
     nu
-        How far the means may be off, in standard deviations; it changes the error told, and not the machine.
+        Error of the means in standard deviations; it changes the reported error, not the machine.
 
     Attributes
     ----------
     coef_ : array, shape (machines, features)
         w, scaled to w'(mu_2 - mu_1) = 1.
     kappa_ : array, shape (machines,)
-        Less nu, and at least zero.
+        Largest kappa minus nu, at least zero.
     worst_case_error_ : array, shape (machines,)
-        1 / (1 + kappa^2): of either class, under the worst distribution with these moments.
+        1 / (1 + kappa^2): error of either class under the worst distribution with these moments.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
         return np.append(w / scale, -(w / scale) @ means[0] - (radii[0] / total if total > 0.0 else 0.5))
 
     def _direction(self, d: np.ndarray, roots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """w and the |Sigma_i^(1/2) w| with w'd = 1."""
+        """Return w with w'd = 1, and |Sigma_i^(1/2) w| of both classes."""
         p = minimax_program(d, roots)
         w = self._solved(p.program(), self.infeasible).x[p.w]
         if self.solution_.objective <= APART:  # along the means' difference, where there is no variance
@@ -127,9 +127,9 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
 
 
 def sharpened(w: np.ndarray, d: np.ndarray, roots: list[np.ndarray]) -> np.ndarray:
-    """Return w, scaled to w'd = 1, after Newton steps on |R_1 w| + |R_2 w| as long as these lower the residual.
+    """Return w, scaled to w'd = 1, after Newton steps on |R_1 w| + |R_2 w| that are taken while the residual falls.
 
-    A gap of eps in the objective leaves w uncertain by sqrt(eps).  At the minimum the gradient is the value times d.
+    A gap of eps in the objective leaves w uncertain by sqrt(eps).  At the minimum the gradient is the minimum times d.
     """
     best, least = w / (w @ d), np.inf
     for _ in range(STEPS + 1):

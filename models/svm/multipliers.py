@@ -1,8 +1,8 @@
-r"""The multipliers of a margin's dual, told apart: which are zero, which at their bound, and the others once more.
+r"""Multipliers of a margin's dual: zeros and bounds are set exactly, and the other multipliers solved for again.
 
-An interior-point method leaves every multiplier above zero and below its bound.  Setting those that should be there to
-zero or to the bound moves the function, as far as the kernel is large: what is on the margin is then no longer exactly
-there.  The multipliers between the bounds are therefore solved for again, the others held:
+An interior-point method leaves every multiplier above zero and below its bound.  Setting multipliers to exactly zero
+or to their bounds changes f, the more the larger the kernel, and moves support vectors off the margin.  The multipliers
+M between the bounds are therefore solved for again, with the others fixed:
 
     G_MM d + A_M' b = -(G v + q)_M,    A_M d = -A v
 
@@ -30,11 +30,11 @@ REFINEMENTS = 10
 def tell_apart(
     alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, largest: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The kind of every multiplier, and alpha with exact zeros and exact C_i, nothing else moved.
+    """Return the kind of every multiplier, and alpha with exact zeros and exact C_i, otherwise unchanged.
 
-    Of alpha_i and the surplus y_i f(x_i) - 1 one must be zero, and of C_i - alpha_i and the slack xi_i: whichever is
-    the smaller, alpha in units of the largest of them (of `largest`, where several machines come together) and the
-    others in units of one, is taken to be.
+    One of alpha_i and the surplus y_i f(x_i) - 1 must be zero, and one of C_i - alpha_i and the slack xi_i: the smaller
+    of the two is taken as zero.  Multipliers are measured in units of the largest alpha (of `largest`, if several
+    machines are passed together), surplus and slack in units of one.
     """
     unit = np.minimum(C, np.maximum(alpha.max(initial=0.0) if largest is None else largest, 1e-300))
     kinds = np.full(alpha.size, ON_MARGIN)
@@ -48,7 +48,7 @@ def tell_apart(
 def settle(
     v: np.ndarray, free: np.ndarray, lower: np.ndarray, upper: np.ndarray, dual: MarginDual
 ) -> np.ndarray | None:
-    """v with the multipliers in the mask `free` moved to where their conditions hold; None if that is not possible."""
+    """Return v with the multipliers in the mask `free` moved to satisfy their conditions, or None if that fails."""
     free = np.flatnonzero(free)
     A = dual.A[:, free]
     gradient = dual.gradient(v)[free]

@@ -51,10 +51,10 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     C1
         The price of the margin: larger is flatter (the C of `models.SVC` is 1 / (2 C_1)).
     C2
-        The freedom of the tasks; the defaults are those of the paper's experiments.
+        The freedom of the tasks; the default is from the paper's experiments.
     task_column
-        The column of X that holds the task, a number, where it is not given to `fit` and `predict` by itself: inside
-        pipelines and searches.
+        Column of X that holds the task, a number; for pipelines and searches, in which `tasks` cannot be passed to
+        `fit` and `predict`.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     support_ : array of int
         The samples with alpha_i > 0.
     support_vectors_ : array or CSR
-        Those samples.
+        The support vectors.
     support_tasks_ : array of int
         The task of every support vector, as an index into `tasks_`.
     support_kinds_ : array of str
@@ -113,7 +113,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     dual_coef_: np.ndarray = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> MultiTaskSVC:
-        """Solve the program of all tasks.
+        """Fit to samples X of all tasks with labels y, by one quadratic program.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         return self
 
     def _apart(self, X: Any, tasks: Any) -> tuple[Any, np.ndarray]:
-        """Features and tasks, which may stand in a column of X."""
+        """Return the features and the tasks, which are `tasks` or the column `task_column` of X."""
         if self.task_column is None:
             tasks = np.zeros(X.shape[0], dtype=np.int64) if tasks is None else np.asarray(tasks)
             if tasks.ndim != 1:
@@ -179,7 +179,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
             self.coef_ = self.common_coef_ + C2 / (2.0 * C1) * own
 
     def decision_function(self, X: Any, *, tasks: Any = None) -> np.ndarray:
-        """w_t'x + b_t of every sample, positive for ``classes_[1]``; a task that `fit` did not see is refused."""
+        """Return w_t'x + b_t of every sample, positive for ``classes_[1]``; raise ValueError for an unknown task."""
         X, tasks = self._apart(self._matrix_to_predict(X), tasks)
         known = {label: t for t, label in enumerate(self.tasks_.tolist())}
         unknown = sorted({str(label) for label in tasks.tolist() if label not in known})
@@ -197,17 +197,17 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         return values + self.intercept_[task]
 
     def predict(self, X: Any, *, tasks: Any = None) -> np.ndarray:
-        """The class of every sample in its task."""
+        """Return the class of every sample, by the classifier of its task."""
         values = self.decision_function(X, tasks=tasks)
         return self.classes_[(values > 0.0).astype(np.int64)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None) -> float:
-        """The (weighted) share of samples whose label is predicted rightly."""
+        """Return the (weighted) share of samples whose label is predicted correctly."""
         return self._share_right(self.predict(X, tasks=tasks), y, sample_weight)
 
 
 def joint_features(X: Any, task: np.ndarray, count: int, C1: float, C2: float) -> np.ndarray:
-    """Rows whose products are the multi-task kernel: x / sqrt(2 C_1), and sqrt(C_2) times that at the sample's task."""
+    """Return rows kron((1, sqrt(C_2) e_t), x) / sqrt(2 C_1) of task t; their products are the multi-task kernel."""
     X = as_dense(X)
     m, d = X.shape
     features = np.zeros((m, count + 1, d))

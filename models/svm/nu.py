@@ -36,18 +36,18 @@ class NuSVC(MarginClassifier, MachineParameters):
         \quad\text{s.t. } y_i (w^\top \phi(x_i) + b) \ge \rho - \xi_i,\; \xi \ge 0,\; \rho \ge 0
 
     with c_i the samples' weights.  At most the share nu of the samples is inside of the margin or on the wrong side,
-    at least the share nu are support vectors.  Divided by rho, the machine is `models.SVC` with C = 1 / rho, and is
-    given so: f(x) = +-1 on the margin.
+    at least the share nu are support vectors.  Divided by rho, the machine is `models.SVC` with C = 1 / rho;
+    the attributes are after this division, so that f(x) = +-1 on the margin.
 
     Parameters
     ----------
     nu
-        In (0, 1], at most twice the share of the smaller class.
+        Share of samples in (0, 1], at most twice the share of the smaller class.
 
     Attributes
     ----------
     rho_ : array, shape (machines,)
-        The margin's value before the division by it: C = 1 / rho gives the same machine.
+        Value of the margin before the division; `models.SVC` with C = 1 / rho is this machine.
 
     Raises
     ------
@@ -58,7 +58,7 @@ class NuSVC(MarginClassifier, MachineParameters):
     -----
     UserWarning
         nu is so small that no margin is left (the reduced convex hulls of the classes meet): w = 0 and rho = 0, and the
-        machine says the larger class always.
+        machine always predicts the larger class.
 
     Examples
     --------
@@ -112,12 +112,12 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
         \xi, \xi^*, \epsilon \ge 0
 
     At most the share nu of the samples is outside of the tube, at least the share nu are support vectors (on its edge
-    or outside).  `models.SVR` with ``epsilon=epsilon_`` is the same function.
+    or outside).  `models.SVR` with ``epsilon=epsilon_`` finds this function, too.
 
     Parameters
     ----------
     nu
-        In (0, 1].
+        Share of samples in (0, 1].
     C
         The price of leaving the tube, times the sample's weight; finite.
 
@@ -144,7 +144,7 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
     epsilon_: float = fitted()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
-        """Solve the program."""
+        """Fit to samples X with targets y, by one quadratic program; weights of samples are factors of C."""
         if self.C == np.inf:
             raise ValueError("C must be finite, but inf came: nu weighs the width of the tube against it")
         super().fit(X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""One class: the region where all but a share of the samples lie."""
+"""One-class support vector machine: the region of all but a share of the samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_REGION = "the program of OneClassSVM has no solution, which should not happen
 
 @parameters
 class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters):
-    r"""The half-space of the kernel's features, farthest from zero, that holds all samples but the share nu.
+    r"""Half-space in the kernel's features, farthest from zero, that holds all but the share nu of the samples.
 
     .. math::
         \min_{w, \rho, \xi}\; \tfrac12 \|w\|^2 - \nu \rho \sum_i c_i + \sum_i c_i \xi_i
@@ -41,7 +41,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
     Parameters
     ----------
     nu
-        In (0, 1].
+        Share of samples in (0, 1].
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
     dual_coef_ : array, shape (1, vectors)
         alpha.
     offset_ : float
-        rho, less 1e-9 of it, which puts samples on the edge inside; ``decision_function`` is ``score_samples`` less it.
+        (1 - 1e-9) rho, so that samples on the edge are inside; ``decision_function`` is ``score_samples`` - offset_.
     intercept_ : array, shape (1,)
         ``-offset_``.
 
@@ -81,7 +81,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
     solution_: qp.Solution = fitted()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Solve the program."""
+        """Fit the region to samples X, by one quadratic program."""
         X = self._matrix_to_fit(X)
         settings = self._engine_settings()
         weights = as_weights(sample_weight, X.shape[0])
@@ -105,18 +105,18 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
         return self
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """w'phi(x) of every sample (of a precomputed kernel: its values at the samples of fit)."""
+        """Return w'phi(x) of every sample; of a precomputed kernel, X is its values at the samples of `fit`."""
         X = self._matrix_to_predict(X)
         return self._expansions(X)[:, 0]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """w'phi(x) - rho of every sample: negative outside of the region."""
+        """Return w'phi(x) - offset_ of every sample, negative outside of the region."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """1 for a sample in the region or on its edge, -1 for one outside."""
+        """Return 1 for every sample in the region or on its edge, -1 for every sample outside."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit to X, and `predict` of it."""
+        """Fit to X and return ``predict(X)``."""
         return self.fit(X, sample_weight=sample_weight).predict(X)

@@ -1,14 +1,14 @@
-r"""Support vector machines for one C after another, each from the answer before, and C by cross-validation.
+r"""Support vector machines along a sequence of C, each warm-started at the one before; C by cross-validation.
 
-In b_i = alpha_i y_i the dual of every two-class machine of the same samples has the same P and the same row:
+In b_i = alpha_i y_i the duals of all two-class machines of a set of samples share P and the equality:
 
     minimize    1/2 b'Kb - t'b
     subject to  1'b = 0,   b_i between 0 and t_i C_i
 
-t_i is the sign y_i, and zero where sample i takes no part: it is of another class, or held out.  One solver therefore
-serves all classes, folds and C, with the rows of K that it has made.  The multiplier of such a sample's bounds,
-z_i = -(Kb)_i - y where y is that of 1'b = 0, says what its decision value is.  Where the kernel has a name and a
-machine is not too large, only its own samples come into its programs, and all its C are solved in one call.
+t_i is the sign y_i, or zero if sample i is of another class or held out.  One solver therefore serves all classes,
+folds and C, with the rows of K that it has computed.  If t_i = 0, the multiplier of the bounds, z_i = -(Kb)_i - y with
+y the multiplier of 1'b = 0, gives the decision value of sample i.  If the kernel has a name and a machine is not too
+large, its programs have only the samples with t_i != 0, and all C are solved in one call.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TIED = 12  # decimals of mean scores
 
 @dataclass(frozen=True)
 class Samples:
-    """What the machines of a path have in common; `codes` has the number of the class of every sample."""
+    """Data shared by the machines of a path; `codes` holds the class of every sample as a number."""
 
     X: Any
     codes: np.ndarray
@@ -59,7 +59,7 @@ class Samples:
     cache_size: float
 
     def problems(self, used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(t, C_i per unit of C) of every two-class machine of the samples `used`."""
+        """Yield (t, C_i per unit of C) of every two-class machine of the samples `used`."""
         check_classes_left(self.classes, self.codes[used], self.weights[used])
         per_class = class_weights(self.class_weight, self.classes, self.codes[used], self.weights[used])
         for rows, signs in two_class_problems(self.codes[used], self.classes.size, self.scheme):
@@ -69,7 +69,7 @@ class Samples:
 
 
 class Path:
-    """Two-class machines of the same samples, C after C; a kernel that is not positive semidefinite is refused."""
+    """Two-class machines of shared samples along a sequence of C; ValueError if the kernel is not semidefinite."""
 
     def __init__(self, samples: Samples, settings: dict[str, Any]) -> None:
         n = samples.codes.size
@@ -81,9 +81,9 @@ class Path:
         self.dual = MarginDual(program, settings, semidefinite=True)
 
     def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """The decision values at samples `asked`, shape (values of C, asked), of the machines with C_i = C shares_i.
+        """Return decision values at samples `asked`, shape (values of C, asked), of the machines with C_i = C shares_i.
 
-        The next begins at b C_next / C: what is at a bound is there again, and 1'b = 0 holds as before.
+        The next C begins at b C_next / C: active bounds remain active, and 1'b = 0 still holds.
         """
         most = int(np.count_nonzero(t))
         if fits_in_series(self.samples.kernel, self.samples.X, most, True, self.samples.cache_size):
@@ -93,7 +93,7 @@ class Path:
         return np.array(list(self._one_by_one(t, shares, Cs, asked)))
 
     def _in_series(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> np.ndarray | None:
-        """All answers from one call; None where one of them asks for more care."""
+        """Solve for all C in one call and return as `follow`; None if an answer is not accurate enough."""
         samples, part, count = self.samples, np.flatnonzero(t), Cs.size
         begins, signs, C = np.arange(count + 1) * part.size, np.tile(t[part], count), np.outer(Cs, shares[part]).ravel()
         ratios = np.concatenate([[0.0], Cs[1:] / Cs[:-1]])
@@ -130,7 +130,7 @@ class Path:
 
 
 def tested_matrix(K: np.ndarray, cache_size: float) -> qp.KernelMatrix:
-    """A matrix that is there as one of which rows are asked, once it is found to be positive semidefinite."""
+    """Return K as a `qp.KernelMatrix`; raise ValueError unless K is positive semidefinite."""
     try:
         qp.Solver(K, np.zeros(K.shape[0]), lb=0.0, ub=1.0).let_go()
     except qp.ProgramError as error:
@@ -140,7 +140,7 @@ def tested_matrix(K: np.ndarray, cache_size: float) -> qp.KernelMatrix:
 
 
 def checked_Cs(Cs: Any) -> np.ndarray:
-    """The values of C as an array, positive and finite."""
+    """Return the values of C as an array; raise ValueError unless all are positive and finite."""
     values = np.asarray(Cs, dtype=np.float64).ravel()
     if values.size == 0 or not np.isfinite(values).all() or (values <= 0.0).any():
         raise ValueError(f"Cs must hold positive finite numbers, but {Cs!r} came")
@@ -150,7 +150,7 @@ def checked_Cs(Cs: Any) -> np.ndarray:
 def fold_scores(
     samples: Samples, Cs: np.ndarray, folds: list[tuple[np.ndarray, np.ndarray]], settings: dict[str, Any]
 ) -> np.ndarray:
-    """The (weighted) share of held-out samples whose class is predicted rightly, shape (values of C, folds)."""
+    """Return the (weighted) share of correct predictions on held-out samples, shape (values of C, folds)."""
     path, found = Path(samples, settings), np.empty((Cs.size, len(folds)))
     for f, (train, test) in enumerate(folds):
         used = train[samples.weights[train] > 0.0]
@@ -164,28 +164,28 @@ def fold_scores(
 
 @parameters
 class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptParameters, WorkingSetParameters):
-    r"""`SVC` whose C is chosen by cross-validation, along paths that begin each machine at the one before.
+    r"""`SVC` whose C is chosen by cross-validation, along paths of warm-started machines.
 
-    The C with the largest mean share of right answers on held-out samples is taken, the smallest of those that tie, and
-    the machine of all samples fitted with it.
+    The C with the largest mean share of correct predictions on held-out samples is taken, the smallest if several tie;
+    the machine of all samples is fitted with it.
 
     Parameters
     ----------
     Cs : array_like
         The values of C, positive and finite.
     cv : int or iterable of (train, test)
-        How many stratified folds, dealt out in the order of the samples; or the places of each fold's samples.
+        Number of stratified folds, assigned in the order of the samples; or index arrays of the folds.
     gamma
-        As in `SVC`: that of all samples, in the folds too.
+        As in `SVC`; it is computed from all samples, also for the folds.
 
     Attributes
     ----------
     C_ : float
-        The chosen one.
+        The chosen C.
     Cs_ : array, shape (values,)
-        In ascending order.
+        Values of C in ascending order.
     scores_ : array, shape (values, folds)
-        The (weighted) share of right answers on each fold.
+        The (weighted) share of correct predictions on each fold.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
         Parameters
         ----------
         sample_weight : array_like, shape (samples,), optional
-            Factors of C and of right answers; zero is as good as leaving the sample out.
+            Factors of C and weights in the scores; zero leaves the sample out.
         """
         common = set(self._parameter_names()) - {"Cs", "cv"}
         machine = SVC(**{name: getattr(self, name) for name in common})
@@ -240,7 +240,7 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
 
 
 def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(train, test) of each fold, as places of samples; held out are those that have a weight."""
+    """Return (train, test) of each fold as indices of samples; `test` holds samples of positive weight."""
     used = np.flatnonzero(weights > 0.0)
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         held_out = stratified_folds(codes[used], check_number("cv", cv, 2, whole=True))

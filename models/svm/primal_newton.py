@@ -1,6 +1,6 @@
 r"""Newton's method in the primal for linear machines (Mangasarian 2002; Keerthi and DeCoste 2005; Yan and Li 2020).
 
-With r_i = q_i - w'x_i and b_i(r) = r_i less what the loss forgives, the primal of `coordinate_descent` is
+With r_i = q_i - w'x_i and b_i(r) = r_i moved by epsilon towards 0, the primal of `coordinate_descent` is
 
     minimize  f(w) = 1/2 |w|^2 + sum_i max_beta [beta b_i(r_i) - d_i beta^2 / 2],    low_i <= beta <= high_i
 
@@ -9,12 +9,12 @@ the samples a whose beta is neither 0 nor at a bound, the Hessian is I + X_a' di
 objective at beta is a certified gap.  A step goes to the minimum along the Newton direction; a few steps find the
 active samples, and the last one is exact.
 
-Where d = 0 the proximal point method makes such losses of the others (Rockafellar 1976): from multipliers beta_k on,
+If d = 0, the proximal point method (Rockafellar 1976) smooths the losses: given multipliers beta_k,
 
     minimize  f(w) with d_i = delta / (size of beta_i's bounds) and q + d beta_k in place of q
 
-has near beta_k the multipliers beta_(k+1).  The narrower the delta, the fewer the rounds, and the more steps one takes.
-Squared losses, whose bounds are infinite, are as they were in one round.
+has the multipliers beta_(k+1).  A smaller delta takes fewer rounds, with more steps in each.  Squared losses, whose
+bounds are infinite, do not change and take one round.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FLAT = 1e-6  # share of the slope at the start of a line that counts as zero
 
 
 class Losses(Structure):
-    """What the multipliers answer to r: beta_i r_i - epsilon |beta_i| - d_i beta_i^2 / 2 is largest there."""
+    """Losses max_beta [beta_i r_i - epsilon |beta_i| - d_i beta_i^2 / 2] over low_i <= beta_i <= high_i."""
 
     damping, inverse, low, high = floats(), floats(), floats(), floats()  # inverse: 1 / d, huge where d = 0
     epsilon = number()
@@ -62,9 +62,9 @@ class Losses(Structure):
 
 @kernel
 def respond(losses: Losses, r: Floats, moved: Floats, t: float, beta: Floats, along: Floats) -> float:
-    """beta := the multipliers at r - t moved; returns the sum of the losses there.
+    """Set `beta` to the maximizing multipliers at r - t moved; return the sum of the losses there.
 
-    along := (beta'moved, and how fast it falls with t).
+    along := (beta'moved, -d(beta'moved) / dt).
     """
     damping, inverse, low, high, epsilon = losses.damping, losses.inverse, losses.low, losses.high, losses.epsilon
     total, pull, bend = 0.0, 0.0, 0.0
@@ -82,9 +82,10 @@ def respond(losses: Losses, r: Floats, moved: Floats, t: float, beta: Floats, al
 def minimize_losses(
     dual: Dual, tol: float, is_over: Callable[[int], bool], history: list[float], known: Answer | None = None
 ) -> Answer:
-    """Minimize f to a relative gap of `tol`, or as far as steps get until `is_over` their number.
+    """Minimize f to a relative gap of `tol`, until ``is_over(steps)`` or until rounds bring nothing.
 
-    Steps begin at the answer that is `known` if its gap is small.  The values of f are appended to `history`.
+    The first round starts at the answer `known` if its gap is small.  Returns the answer with the least gap.  The
+    values of f are appended to `history`.
     """
     if known is None or known.gap > CLOSE:
         w, beta, share = start(dual), np.zeros(dual.q.size), 1.0
@@ -107,10 +108,10 @@ def newton_steps(
     near: Dual, dual: Dual, w: np.ndarray, tol: float, is_over: Callable[[int], bool], history: list[float],
     share: float = 1.0,
 ) -> Answer:  # fmt: skip
-    """Minimize the f of `near` from w, until `dual` has a relative gap of `tol` or is much farther from its minimum.
+    """Minimize f of `near` from `w`, until the gap of `dual` is at most `tol` or far larger than the gap of `near`.
 
-    A step after which neither the objective nor |w - sum_i beta_i x_i|, half of whose square is the gap of `near`, is
-    below this `share` of the least before is the last one.
+    It also ends if a step brings neither the objective nor 1/2 |w - sum_i beta_i x_i|^2, the gap of `near`, below
+    `share` times its least value so far.
     """
     z, hessian, along = dual.scores(w), ActiveHessian(near), np.empty(2)
     best, least, closest = None, math.inf, math.inf
@@ -136,12 +137,12 @@ def newton_steps(
 
 
 def first_width(dual: Dual, w: np.ndarray) -> float:
-    """Return the mean loss at w, in units of the bounds."""
+    """Return the losses at `w` relative to the bounds: sum of losses / sum of max(high_i, -low_i), or 1 if zero."""
     return dual.loss(dual.q - dual.scores(w)) / float(np.maximum(dual.high, -dual.low).sum()) or 1.0
 
 
 def start(dual: Dual) -> np.ndarray:
-    """Return about the minimum of the losses of some of the samples, or 0 where these are too few to tell it."""
+    """Return an approximate minimizer from some of the samples, or zeros if there are too few."""
     samples, features = dual.X.shape
     stride, zero = min(STRIDE, samples // max(FEWEST_SAMPLED, SAMPLES_A_FEATURE * features)), np.zeros(features + 1)
     if stride < 2:
@@ -152,7 +153,7 @@ def start(dual: Dual) -> np.ndarray:
 
 
 def is_formed(X: Any) -> bool:
-    """Return True if to form and factor a Hessian is less work than the products by which conjugate gradients solve."""
+    """Return True if forming and factoring the Hessian takes less work than solving by conjugate gradients."""
     samples, features = X.shape
     if sp.issparse(X):
         entries, gram = X.nnz, SCATTERED * float((np.diff(X.indptr).astype(np.float64) ** 2).sum())
@@ -164,7 +165,7 @@ def is_formed(X: Any) -> bool:
 class ActiveHessian:
     """Hessian I + X_a' diag(1 / d_a) X_a with the last feature, updated by the samples that enter or leave a.
 
-    It is formed again before more weight was subtracted than is left: rounding stays of the size of its entries.
+    It is formed again before the subtracted weights exceed the remaining ones, so that rounding errors stay small.
     """
 
     def __init__(self, dual: Dual) -> None:
@@ -173,7 +174,7 @@ class ActiveHessian:
         self.H = np.empty((self.size, self.size), order="F") if is_formed(dual.X) else None
 
     def solve(self, active: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-        """Return H^-1 rhs for these active samples."""
+        """Return H^-1 rhs for the samples in the mask `active`."""
         weights = np.where(active, 1.0 / self.dual.damping, 0.0)
         if self.H is None:
             return self._by_products(active, weights, rhs)

@@ -1,14 +1,14 @@
-"""Two-class machines of the same samples and one kernel, all solved in one call.
+"""Two-class machines of shared samples and one kernel, all solved in one call.
 
-In u_i = alpha_i y_i the dual of every machine has the same kernel matrix, of which it has the samples of its classes:
+In u_i = alpha_i y_i the duals share one kernel matrix K; each dual has the samples of its classes:
 
     minimize    1/2 u'Ku - y'u
     subject to  1'u = 0,   u_i between 0 and y_i C_i
 
-With nu in place of C the linear term is gone and the u of each class have a sum; divided by rho the answer is that of a
-machine with the prices C / rho.  A regression has each sample twice, from above and from below, y is then -q, and with
-nu, rho is minus half the width of its tube.  What follows from the answers is worked out for all machines together, as
-`margin.Machine` does for one.
+With nu in place of C there is no linear term, and the u of each class have a given sum; the answer divided by rho is
+the machine with the prices C / rho.  A regression has each sample twice, from above and from below; y is then -q, and
+with nu, -rho is half the width of the tube.  All machines are computed together from the answers, as
+`margin.machine_of` computes one.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ LEAST = 1e-6  # the share of the values of f below which machines with nu ask fo
 
 @dataclass(frozen=True)
 class Problem:
-    """One machine: its samples, as places among all, and signs, q and C of its variables, as `margin.Margin` has them.
+    """One machine: the indices `rows` of its samples, and signs, q and C of its variables as in `margin.Margin`.
 
-    With nu the variables have the sum `total`, and the first of them are those with the sign 1.
+    With nu the variables have the sum `total`, and variables of sign 1 come first.
     """
 
     rows: np.ndarray
@@ -49,23 +49,23 @@ class Problem:
 
     @property
     def sides(self) -> int:
-        """Variables a sample."""
+        """Number of variables per sample."""
         return self.signs.size // self.rows.size
 
 
 @dataclass(frozen=True)
 class Machines:
-    """What `margin.Machine` has, of many machines: arrays by machine, over all samples.
+    """Fields of `margin.Machine` for many machines: one row per machine, one column per sample.
 
     Attributes
     ----------
     coefficients, kinds : arrays, shape (machines, samples)
     intercepts, margins, rhos : arrays, shape (machines,)
-        By rho a classifier with nu was divided; of a regression with nu it is -epsilon.
+        rho is the divisor of a classifier with nu, or -epsilon of a regression with nu.
     iterations : int
-        The most of any.
+        Largest number of any machine.
     answer : function
-        Returns the program and the solution of the last machine, which are stated when somebody asks.
+        Builds and returns the program and the solution of the last machine.
     """
 
     coefficients: np.ndarray
@@ -78,9 +78,9 @@ class Machines:
 
 
 def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size: float, sides: int = 1) -> bool:
-    """Whether machines of at most so many variables, one or several, are for `qp.solve_series`.
+    """Return True if `qp.solve_series` suits machines of at most `most` variables, one machine or `several`.
 
-    It takes dense samples and kernels that have a name, and wants room for the matrix of one machine.
+    Samples must be dense, the kernel named and semidefinite, and the matrix of one machine fit in `cache_size`.
     """
     if not kernel.is_semidefinite or not isinstance(kernel.kernel, str) or sp.issparse(X):
         return False
@@ -93,7 +93,7 @@ def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size:
 def solve_in_series(
     kernel: Kernel, X: np.ndarray, problems: list[Problem], bias: bool, settings: dict[str, Any], cache_size: float
 ) -> Machines | None:
-    """The machines; None where one of them asks for more care than they get here."""
+    """Solve all machines in one call; return None if one of them is not solved accurately enough."""
     matrix = kernel.matrix(X, np.ones(X.shape[0]), cache_size)
     assert matrix is not None
     begins = np.concatenate([[0], np.cumsum([problem.signs.size for problem in problems])])
@@ -143,7 +143,7 @@ def solve_in_series(
 
 
 def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any], unit: np.ndarray | float = 1.0) -> bool:
-    """Whether all programs are solved, and what is on the margin is there, which is so large."""
+    """Return True if all programs are solved and support vectors lie on the margin, which has the size `unit`."""
     slopes, scales = found.residuals[:, 2], found.residuals[:, 6]
     solved = (found.rounds > 0) & (found.rounds <= settings["max_iter"])
     return bool((solved & (slopes <= max(SETTLED, settings["tol"]) * scales * unit)).all())
@@ -152,9 +152,9 @@ def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any], unit: np.nda
 def sort_out_series(
     found: qp.SeriesSolutions, begins: np.ndarray, signs: np.ndarray, C: np.ndarray, bias: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(the kinds, alpha with exact zeros and bounds, the intercepts), as `tell_apart` and `intercept_of` have them.
+    """Return (kinds, alpha with exact zeros and bounds, intercepts), as `tell_apart` and `intercept_of` define them.
 
-    -g_i = y_i - (f(x_i) - b), and b is the multiplier.
+    The gradient g gives y_i - (f(x_i) - b) = -g_i, and b is the multiplier of the equality.
     """
     machine, alpha = np.repeat(np.arange(begins.size - 1), np.diff(begins)), signs * found.x
     violation = -signs * (found.gradient + found.multipliers.sum(axis=1)[machine])

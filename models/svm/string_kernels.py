@@ -26,9 +26,9 @@ class MismatchKernel:
     The features are counted where they are not zero: each k-mer of a string adds one to every word of its
     neighbourhood, of size sum_{i <= m} binomial(k, i) (letters - 1)^i.
 
-    The estimators take numbers, so strings are encoded first, a letter a column.  A column that is -1 is left out: so
-    are all k-mers over it.  A string explained by its important positions is the string with the others at -1, which
-    is how `ExplanationAugmentedSVC` applies a mask with this kernel.
+    The estimators take numbers, so strings are encoded first, one letter per column.  A letter at -1 is left out, and
+    so are all k-mers over it.  `ExplanationAugmentedSVC` applies a mask with this kernel by setting all letters to -1
+    except the important ones.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class MismatchKernel:
     normalize : bool, default False
         Divide by sqrt(k(x, x) k(x', x')); a string without a k-mer has the kernel zero.
     unknown : {"error", "absent"}, default "error"
-        What a letter outside the alphabet is.
+        Whether a letter outside the alphabet raises ValueError or is left out.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class MismatchKernel:
         return f"MismatchKernel(k={self.k}, m={self.m}, alphabet={self.alphabet!r}, normalize={self.normalize})"
 
     def encode(self, strings: Sequence[str]) -> np.ndarray:
-        """Strings as a matrix of numbers, a row a string, shorter ones filled up with -1.
+        """Return a matrix of letter numbers, one row per string, shorter strings padded with -1.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class MismatchKernel:
         return codes
 
     def features(self, X: Any) -> sp.csr_array:
-        """Phi of encoded strings: CSR of shape (strings, letters^k), the words in the order of the alphabet."""
+        """Return Phi of encoded strings as CSR, shape (strings, letters^k), words in the order of the alphabet."""
         codes = np.asarray(as_dense(X), dtype=np.float64)
         letters = len(self.alphabet)
         if ((codes != np.round(codes)) | (codes < ABSENT) | (codes >= letters)).any():
@@ -112,7 +112,7 @@ class MismatchKernel:
         return sp.csr_array((np.ones(places[0].size), places), shape=(codes.shape[0], letters**self.k))
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
-        """The kernel between encoded strings."""
+        """Return the kernel matrix between encoded strings A and B."""
         first = self.features(A)
         second = first if B is A else self.features(B)
         # the words that are there, for the product would make room for all letters^k
@@ -128,7 +128,7 @@ class MismatchKernel:
 
 
 def changes(k: int, m: int, letters: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield which letters go on by how many places from a word of k letters to each word in its neighbourhood.
+    """Yield the changes ((place, shift), ...) of letters from a word of k letters to each word in its neighbourhood.
 
     Examples
     --------

@@ -19,12 +19,12 @@ from .series import Problem
 
 
 class MarginClassifier(MarginMachines, KernelClassifier):
-    """Support vector classifiers of which every two-class machine is a margin; a subclass declares the parameters.
+    """Base of classifiers whose two-class machines are margins; a subclass declares the parameters.
 
     Attributes
     ----------
     n_support_ : array of int, shape (classes,)
-        How many support vectors each class has.
+        Number of support vectors of each class.
     margin_ : array, shape (machines,)
         1 / ||w||.
     """
@@ -35,7 +35,7 @@ class MarginClassifier(MarginMachines, KernelClassifier):
     margin_: np.ndarray
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the programs of all machines."""
+        """Fit to samples X with labels y, by one quadratic program per machine."""
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         used = self._kernel_to_fit(X, weights)
@@ -49,7 +49,7 @@ class MarginClassifier(MarginMachines, KernelClassifier):
         return self
 
     def _problem(self, rows: np.ndarray, signs: np.ndarray, C: np.ndarray) -> Problem:
-        """The problem of one machine."""
+        """Return the problem of one machine, of the samples `rows` with these signs and C."""
         return Problem(rows, signs, C, np.full(signs.size, -1.0))
 
 
@@ -67,21 +67,21 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
         \quad\text{s.t. } y^\top\alpha = 0,\; 0 \le \alpha_i \le C_i
 
     with C_i = C * class weight * sample weight.  With C infinite the margin is hard: no xi, no upper bound on alpha.
-    Without `fit_intercept`, b and the equality are left out.
+    Without `fit_intercept`, there is no b and no equality.
 
     Parameters
     ----------
     C
         The price of a violated margin; ``inf`` forbids it.
     tol
-        Of the engine, see `socp.Settings`.  It bounds the objective's error, and so ||w||'s by sqrt(2 tol |objective|);
-        on scaled data that is mostly far better, and the forms agree to about 1e-6 in the decision values too.
+        Tolerance of the engine, see `socp.Settings`.  The error of ||w|| is at most sqrt(2 tol |objective|), on scaled
+        data mostly far less: decision values of primal and dual agree to about 1e-6.
         A warning comes only above 1e-8.
 
     Raises
     ------
     ValueError
-        Something does not fit, which the message names; or the margin is hard and the classes cannot be separated.
+        Invalid data or parameters, which the message names; or a hard margin with classes that cannot be separated.
 
     Notes
     -----

@@ -21,12 +21,12 @@ NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, a
 
 
 class TubeRegressor(MarginMachines, Regressor):
-    """Support vector regressions, functions within a tube around the targets; a subclass declares the parameters.
+    """Base of support vector regressions, with a tube around the targets; a subclass declares the parameters.
 
     Attributes
     ----------
     support_ : array of int
-        The samples on the edge of the tube or outside.
+        Indices of the samples on the edge of the tube or outside.
     dual_coef_ : array, shape (1, vectors)
         alpha - alpha*.
     coef_ : array, shape (1, features)
@@ -41,7 +41,7 @@ class TubeRegressor(MarginMachines, Regressor):
     epsilon: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Solve the program."""
+        """Fit to samples X with targets y, by one quadratic program; weights of samples are factors of C."""
         X = self._matrix_to_fit(X)
         settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         y = as_targets(y, X.shape[0], type(self).__name__)
@@ -51,12 +51,12 @@ class TubeRegressor(MarginMachines, Regressor):
         return self
 
     def _problem(self, rows: np.ndarray, y: np.ndarray, C: np.ndarray) -> Problem:
-        """Every sample twice: s = 1 asks for f(x) >= y - epsilon, s = -1 for f(x) <= y + epsilon."""
+        """Return the problem with every sample twice: s = 1 for f(x) >= y - epsilon, s = -1 for f(x) <= y + epsilon."""
         q = np.concatenate([self.epsilon - y, self.epsilon + y])
         return Problem(rows, np.repeat([1.0, -1.0], y.size), np.concatenate([C, C]), q)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The values of the function at the rows of X (of a precomputed kernel: its values at the samples of fit)."""
+        """Return f at the rows of X, which for a precomputed kernel are its values at the samples of `fit`."""
         X = self._matrix_to_predict(X)
         return self._expansions(X)[:, 0] + self.intercept_[0]
 
@@ -69,7 +69,7 @@ class SVR(TubeRegressor, KernelParameters, InterceptParameters, WorkingSetParame
         \min_{w, b, \xi, \xi^*}\; \tfrac12 \|w\|^2 + \sum_i C_i (\xi_i + \xi_i^*)
         \quad\text{s.t. } -\epsilon - \xi_i^* \le y_i - w^\top \phi(x_i) - b \le \epsilon + \xi_i,\; \xi, \xi^* \ge 0
 
-    Its dual, in alpha and alpha* of the two sides, is that of a classifier of 2m samples, every x_i once on each side.
+    The dual in (alpha, alpha*) is the dual of a classifier of 2m samples, every x_i once on each side.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class MedLDA(Classifier, TopicParameters):
           + C \sum_d \max\bigl(0,\; \max_{y \ne y_d} 1 - (\eta_{y_d} - \eta_y)^\top E_q \bar z_d\bigr),
 
     L_d being the variational bound of log P(w_d).  (With the prior N(0, I) the posterior of eta is N(its mean, I),
-    and the mean is what is written here.)  Variational EM, step by step:
+    and eta stands for the mean here.)  Variational EM, step by step:
 
     - topics of the words, the multipliers mu of the margins held:
       phi_nk ~ beta_kw exp(E log theta_k + (1 / N_d) sum_y mu_dy (eta_{y_d} - eta_y)_k);
@@ -37,21 +37,21 @@ class MedLDA(Classifier, TopicParameters):
     - eta = sum_dy mu_dy (e_{y_d} - e_y) x z-bar_d, from the dual of the support vector machine, a quadratic program
       (`models.programs.score_spaces.crammer_singer_dual`).
 
-    (mu_dy divided by the document's weight, where it has one.)  The multipliers being held, not every round lowers the
-    objective; what is kept is the round where it is lowest.  Neither the order of the documents nor whether one comes
-    twice or with the weight two makes a difference to the start.
+    (mu_dy is divided by the document's weight, if it has one.)  As the multipliers are held, not every round lowers the
+    objective; the round with the lowest objective is kept.  The start depends neither on the order of the documents nor
+    on whether a document comes twice or with the weight two.
     A new document has the posterior without margins.
 
     Parameters
     ----------
     C
-        The price of a margin short by one.
+        Price of a margin short by one.
     max_iter
-        Rounds, after `LatentDirichletAllocation` was fitted.
+        Maximum number of rounds, after `LatentDirichletAllocation` was fitted.
     tol
-        They end when the objective moves by no more than this, relatively.
+        Relative change of the objective at which the rounds end.
     verbose
-        1 prints a line a round; 2 also the iterations of the first topics and of every quadratic program.
+        1 prints a line for each round; 2 also the iterations of the first topics and of every quadratic program.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class MedLDA(Classifier, TopicParameters):
     topics_ : LatentDirichletAllocation
         The learned topics.
     objectives_ : array
-        After each round; the first is that of plain topics and their classifier.
+        The objective after each round; the first is for plain topics and their classifier.
     n_iter_ : int
-        Rounds.
+        Number of rounds.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The dual of the round that is kept.
 
@@ -86,7 +86,7 @@ class MedLDA(Classifier, TopicParameters):
     tol: NonNegative = 1e-4
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MedLDA:
-        """Fit to word counts X, shape (documents, words), and classes y; weights are factors of L_d and C."""
+        """Fit to word counts X, shape (documents, words), and classes y; sample weights multiply L_d and C."""
         matrix, codes, weights = self._samples_and_weights(X, y, sample_weight)
         used = np.flatnonzero(weights > 0.0)
         first, weights, _ = merge_copies(matrix[used], codes[used], weights[used])
@@ -125,7 +125,7 @@ class MedLDA(Classifier, TopicParameters):
         self.topics_, self.objectives_, self.n_iter_ = topics, np.array(objectives), max(len(objectives) - 1, 1)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """eta_y'z-bar, a column a class; for two classes the second's minus the first's, shape (documents,)."""
+        """Return eta_y'z-bar, a column for each class; for two classes second minus first, shape (documents,)."""
         matrix = self._matrix_to_predict(X)
         documents = self.topics_._documents(matrix)
         counts = self.topics_._infer(documents)[0] - self.topics_.doc_topic_prior_
@@ -156,7 +156,7 @@ class Margins:
         return float(0.5 * (eta**2).sum() + self.C @ short)
 
     def directions(self) -> np.ndarray:
-        """sum_y mu_dy (eta_{y_d} - eta_y) of every document, shape (documents, topics)."""
+        """Return sum_y mu_dy (eta_{y_d} - eta_y) of every document, shape (documents, topics)."""
         found = np.zeros(self.shares.shape)
         differences = self.eta[self.codes[self.owner]] - self.eta[self.other]
         np.add.at(found, self.owner, self.multipliers[:, None] * differences)
@@ -164,12 +164,12 @@ class Margins:
 
 
 def _lengths(documents: sp.csr_array) -> np.ndarray:
-    """How many words each document has, at least one."""
+    """Return the number of words of each document, at least one."""
     return np.maximum(np.asarray(documents.sum(axis=1)).ravel(), 1.0)
 
 
 def contrasts(shares: np.ndarray, codes: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return F, and d and y of its rows: row (d, y) is +z_d in the block of y_d and -z_d in that of y."""
+    """Return F, and d and y of its rows: row (d, y) holds z_d in block y_d and -z_d in block y."""
     number, topics = shares.shape
     owner = np.repeat(np.arange(number), classes - 1)
     other = np.array([[y for y in range(classes) if y != c] for c in codes]).ravel()

@@ -48,15 +48,15 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         P(w, z, \theta) = \mathrm{Dir}(\theta;\, \alpha) \prod_n \theta_{z_n} \beta_{z_n w_n}
 
     `fit` is the variational EM of Blei, Ng and Jordan (2003) on the lower bound of sum_d log P(w_d) with
-    q(theta) q(z) = Dir(gamma) prod_n phi_n, plus eta sum log beta_kw, which keeps beta above zero.  The documents'
-    coordinate ascent goes on from where the last iteration left it, so that the bound never goes down.
+    q(theta) q(z) = Dir(gamma) prod_n phi_n, plus eta sum log beta_kw, which keeps beta above zero.  Each document's
+    coordinate ascent continues from the last iteration, so that the bound never decreases.
 
     Parameters
     ----------
     learn_prior
         Whether alpha is fitted, too (Minka's fixed point).
     max_iter
-        EM iterations.
+        Maximum number of EM iterations.
     tol
         EM stops when an iteration gains no more than this for a word.
 
@@ -69,7 +69,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     objectives_ : array
         The bound (with the prior of beta) after each iteration.
     n_iter_ : int
-        EM iterations.
+        Number of EM iterations.
     converged_ : bool
         Whether the objective settled before `max_iter`.
 
@@ -98,7 +98,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         return self._fit(X, None)
 
     def _fit(self, X: Any, weight: np.ndarray | None) -> LatentDirichletAllocation:
-        """`fit` with the documents' log-likelihoods weighted."""
+        """Run `fit` with the documents' log-likelihoods multiplied by `weight`."""
         documents = self._counts(self._matrix_to_fit(X))
         self.doc_topic_prior_ = self._prior()
         self._expectation_maximization(documents, weight, as_generator(self.random_state))
@@ -131,10 +131,10 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         tilt: np.ndarray | None = None,
         tol: float = 1e-6,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """gamma, the bound of every document, and the expected counts (1 or documents, words, topics).
+        """Return gamma, the bound of every document, and the expected counts (1 or documents, words, topics).
 
-        With `bend` (words, topics) and a strength for each document, beta_kw exp(strength bend_wk) takes beta's place;
-        with `tilt` (documents, topics) a document's beta_kw exp(tilt_k).
+        With `bend` (words, topics) and each document's `strength`, beta_kw exp(strength bend_wk) replaces beta_kw; with
+        `tilt` (documents, topics), beta_kw exp(tilt_k) does.
         """
         number, (topics, words) = documents.shape[0], self.components_.shape
         if gamma is None:
@@ -177,7 +177,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         self.n_iter_ = max(len(objectives) - 1, 1)
 
     def _initialize(self, documents: sp.csr_array, weight: np.ndarray | None, rng: np.random.Generator) -> None:
-        """Topics halfway between the frequencies of all words and those of documents far from each other."""
+        """Initialize topics halfway between the overall word frequencies and documents that are far from each other."""
         lengths = np.maximum(np.asarray(documents.sum(axis=1)).ravel(), 1e-300)
         shares = sp.csr_array(sp.diags_array(1.0 / lengths) @ documents)
         chosen = spread_rows(np.sqrt(shares), int(self.n_topics), rng, weight)
@@ -188,7 +188,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         self.components_ = rows / rows.sum(axis=1, keepdims=True)
 
     def _maximize(self, sums: np.ndarray, gamma: np.ndarray, weight: np.ndarray | None = None) -> None:
-        """The M-step from the expected counts (words, topics), weighted."""
+        """Run the M-step on the weighted expected counts (words, topics)."""
         rows = sums.T + self.topic_word_prior
         self.components_ = rows / rows.sum(axis=1, keepdims=True)
         if self.learn_prior:
@@ -201,10 +201,10 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     def _sample_given(
         self, documents: sp.csr_array, bend: np.ndarray, strength: np.ndarray, sweeps: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """How many tokens of each entry of `documents` come from each topic, on average, shape (entries, topics).
+        """Return the mean number of tokens of each entry of `documents` from each topic, shape (entries, topics).
 
-        P(z_n = k | rest) ~ (n_dk + alpha_k) beta_kw exp(strength_d bend_wk), theta integrated out.  The mean is over so
-        many sweeps, after a third as many that do not count.
+        P(z_n = k | rest) ~ (n_dk + alpha_k) beta_kw exp(strength_d bend_wk), theta integrated out.  The mean is over
+        `sweeps` sweeps, after a third as many of burn-in.
         """
         owner, entry = tokens(documents)
         words = documents.indices
@@ -224,13 +224,13 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
             topic_inference.sample_topics(owner, entry, weights, prior, uniforms, topic, in_document, into)
         return sums / sweeps
 
-    # -- what is asked of a fitted model
+    # -- methods of a fitted model
 
     def _documents(self, X: Any) -> sp.csr_array:
         return self._counts(self._matrix_to_predict(X))
 
     def transform(self, X: Any) -> np.ndarray:
-        """The mean topic shares of each document under its variational posterior, shape (documents, topics)."""
+        """Return each document's mean topic shares under its variational posterior, shape (documents, topics)."""
         gamma = self._infer(self._documents(X))[0]
         return self._in_container(gamma / gamma.sum(axis=1, keepdims=True), X)
 
@@ -239,16 +239,16 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         return self.components_.shape[0]
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """The variational lower bound of log P(w) of each document, shape (documents,)."""
+        """Return the variational lower bound of log P(w) of each document, shape (documents,)."""
         return self._infer(self._documents(X))[1]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean of the documents' bounds."""
+        """Return the mean of the documents' bounds."""
         return float(self.score_samples(X).mean())
 
 
 def tokens(documents: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """The document and the entry (place in its data) of every single word."""
+    """Return the document and the entry (index in `documents.data`) of every single word."""
     if (documents.data != np.round(documents.data)).any():
         raise ValueError("a sampler draws a topic for every single word: X must hold whole numbers")
     counts = documents.data.astype(np.int64)
@@ -257,7 +257,7 @@ def tokens(documents: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dirichlet_step(prior: np.ndarray, expected_log: np.ndarray) -> np.ndarray:
-    """One step to the Dirichlet of greatest likelihood: psi(new_k) = psi(sum old) + mean E log theta_k (Minka 2000).
+    """Return one step to the ML Dirichlet: psi(new_k) = psi(sum old) + mean E log theta_k (Minka 2000).
 
     The step maximizes a lower bound of the likelihood that touches it at `prior`, so it never lowers it.
     """

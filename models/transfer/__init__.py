@@ -1,1 +1,1 @@
-"""What was learned of words, carried to other labels by distances in an ontology."""
+"""Transfer of word statistics to other labels by distances in an ontology."""

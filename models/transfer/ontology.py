@@ -21,8 +21,8 @@ class Graph:
     Parameters
     ----------
     neighbours : mapping
-        Of each node its neighbours: a dictionary of lists, sets or dictionaries, or a networkx graph.  A link leads
-        both ways, whichever node names the other.
+        Neighbours of each node: a dictionary of lists, sets or dictionaries, or a networkx graph.  A link leads both
+        ways, whichever node names the other.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Graph:
         self._links = undirected_links(len(nodes), np.array(ends, dtype=np.int64).reshape(-1, 2))
 
     def distances(self, words: Sequence[Any], label: Any) -> np.ndarray:
-        """The links between each word and the nearest word of the label.
+        """Return the number of links between each word and the nearest word of the label.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Graph:
 
 
 def semantic_distances(ontology: Any, words: Sequence[Any], labels: Sequence[Any]) -> np.ndarray:
-    """The distance of every word to every label.
+    """Return the distance of every word to every label.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def semantic_distances(ontology: Any, words: Sequence[Any], labels: Sequence[Any
         A mapping or a graph is taken as by `Graph`; anything else must have a method ``distances(words, label)``.
     words : sequence, length n
     labels : sequence
-        Each a word, or a list of words of which the nearest counts.
+        Each a word, or a list of words whose nearest one counts.
 
     Returns
     -------
@@ -91,17 +91,17 @@ def semantic_distances(ontology: Any, words: Sequence[Any], labels: Sequence[Any
 
 
 def label_words(label: Any) -> list[Any]:
-    """A label as the list of its words."""
+    """Return the list of a label's words."""
     return list(label) if isinstance(label, (list, tuple, set, frozenset, np.ndarray)) else [label]
 
 
 def undirected_links(nodes: int, ends: np.ndarray) -> sp.csr_array:
-    """The adjacency matrix of links between pairs of nodes, rows of `ends`."""
+    """Return the adjacency matrix of links between pairs of nodes, the rows of `ends`."""
     both = np.vstack([ends, ends[:, ::-1]]).astype(np.int32)  # as csgraph takes no other, with some versions of scipy
     return sp.csr_array((np.ones(len(both), dtype=np.int8), (both[:, 0], both[:, 1])), shape=(nodes, nodes))
 
 
 def links_from(links: sp.csr_array, sources: np.ndarray) -> np.ndarray:
-    """The number of links between each node and the nearest source."""
+    """Return the number of links between each node and the nearest source, or `UNREACHABLE`."""
     found = dijkstra(links, indices=np.unique(sources), unweighted=True, min_only=True)
     return np.where(np.isfinite(found), found, UNREACHABLE).astype(np.int64)

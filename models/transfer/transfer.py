@@ -1,4 +1,4 @@
-r"""What was learned of words on one task, carried to another by their semantic distances to the labels.
+r"""Transfer of word statistics from one task to another by semantic distances between words and labels.
 
 Words at one distance from a label are taken to be alike: a vector over words is compressed to its mean and variance
 on each class of words,
@@ -23,20 +23,20 @@ from .ontology import UNREACHABLE
 
 
 class SemanticCompression:
-    r"""chi and sigma of a vector over words, and its reconstruction for other distances.
+    r"""Compression of a vector over words to chi and sigma, and its reconstruction for other distances.
 
     Parameters
     ----------
     values : array_like, shape (n,)
-        A number of each word.
+        One number for each word.
     distances : array_like of int, shape (n,) or (k, n)
-        The distances of each word to one label or to k: words form a class when they have all k in common.
+        The distances of each word to one label or to k: words with equal distances to all labels form a class.
 
     Notes
     -----
-    A class that had no word when compressed has no mean in the paper.  Here it takes that of the nearest class, by the
-    sum of the differences of the distances, the one with more words among equals; an unreachable label is farther than
-    all distances together.
+    A class that had no word when compressed has no mean in the paper.  Here it takes the mean of the nearest class, by
+    the sum of the differences of the distances, and among equals of the class with more words; an unreachable label is
+    farther than all distances together.
 
     Examples
     --------
@@ -56,11 +56,11 @@ class SemanticCompression:
         self.variances = np.bincount(classes, (values - self.means[classes]) ** 2) / self.sizes
 
     def chi(self, distances: Any) -> np.ndarray:
-        """The mean of each word's class, shape (words,)."""
+        """Return the mean of each word's class, shape (words,)."""
         return self.means[self._class_of(distances)]
 
     def sigma(self, distances: Any) -> np.ndarray:
-        """The variance of each word's class, shape (words,)."""
+        """Return the variance of each word's class, shape (words,)."""
         return self.variances[self._class_of(distances)]
 
     def _class_of(self, distances: Any) -> np.ndarray:
@@ -82,7 +82,7 @@ class GenerativeTransfer:
     Parameters
     ----------
     means : array_like, shape (2, n)
-        The means of the classes on the training task, that of the smaller label first.
+        The means of the classes on the training task, the smaller label's first.
     distances : array_like of int, shape (2, n)
         The distances of the words to the two labels, in the same order (`models.semantic_distances`).
 
@@ -109,7 +109,7 @@ class GenerativeTransfer:
 
     @classmethod
     def from_samples(cls, X: Any, y: Any, distances: Any) -> GenerativeTransfer:
-        """From samples of the training task: the means are those of the two classes.
+        """Return the transfer of the two classes' means over samples of the training task.
 
         Parameters
         ----------
@@ -117,28 +117,28 @@ class GenerativeTransfer:
         y : array_like, shape (samples,)
             Two labels.
         distances : array_like of int, shape (2, n)
-            To the smaller label, and to the other.
+            Distances to the smaller label, and to the other.
         """
         return cls(class_means(X, y), distances)
 
     def means(self, distances: Any) -> np.ndarray:
-        """mu_i^j = chi_i(l_i^j), shape (2, n), of a task whose labels have these distances."""
+        """Return mu_i^j = chi_i(l_i^j), shape (2, n), for a task whose labels have these `distances`."""
         return np.array([part.chi(row) for part, row in zip(self.compressions, _two_rows(distances))])
 
     def variances(self, distances: Any) -> np.ndarray:
-        """sigma_i(l_i^j), shape (2, n)."""
+        """Return sigma_i(l_i^j), shape (2, n), for a task whose labels have these `distances`."""
         return np.array([part.sigma(row) for part, row in zip(self.compressions, _two_rows(distances))])
 
     def prior(self, distances: Any, Sigma: Any = (1.0, 1.0)) -> GenerativePrior:
-        """The prior of the other task for `BilevelClassifier`: t_i = chi_i, Omega_i = diag(sigma_i), and Sigma = I.
+        """Return the prior of the other task for `BilevelClassifier`: t_i = chi_i, Omega_i = diag(sigma_i), `Sigma`.
 
-        A class of a single word has no variance: there the mean is taken as known.
+        A class of a single word has variance zero: its mean is taken as known.
         """
         t, Omega = self.means(distances), self.variances(distances)
         return GenerativePrior((t[0], t[1]), (Omega[0], Omega[1]), Sigma)
 
     def hyperplane(self, distances: Any) -> tuple[np.ndarray, float]:
-        """w and b of the other task by linear discriminant analysis, see `discriminant`."""
+        """Return w and b of the other task by linear discriminant analysis; see `discriminant`."""
         return discriminant(self.means(distances))
 
 
@@ -148,11 +148,11 @@ class DiscriminativeTransfer:
     Parameters
     ----------
     w : array_like, shape (n,)
-        Of the training task, positive on the side of the larger label.
+        Coefficients of the training task's hyperplane, positive on the side of the larger label.
     b : float
-        Kept as it is: the paper transfers w alone.
+        Its intercept, which does not change: the paper transfers w alone.
     distances : array_like of int, shape (2, n)
-        To the two labels of the training task, the smaller first.
+        Distances to the two labels of the training task, the smaller first.
 
     Examples
     --------
@@ -166,12 +166,12 @@ class DiscriminativeTransfer:
         self.b = float(b)
 
     def hyperplane(self, distances: Any) -> tuple[np.ndarray, float]:
-        """w^j = chi'(l_1^j, l_2^j) and b of a task whose labels have these distances."""
+        """Return w^j = chi'(l_1^j, l_2^j) and b for a task whose labels have these `distances`."""
         return self.compression.chi(_two_rows(distances)), self.b
 
 
 def class_means(X: Any, y: Any) -> np.ndarray:
-    """The means of two classes, shape (2, n), that of the smaller label first.
+    """Return the means of two classes, shape (2, n), the smaller label's first.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def class_means(X: Any, y: Any) -> np.ndarray:
 
 
 def discriminant(means: Any) -> tuple[np.ndarray, float]:
-    r"""The hyperplane between two normal distributions with covariance I (section 2 of the paper).
+    r"""Return the hyperplane between two normal distributions with covariance I (section 2 of the paper).
 
         w = mu_2 - mu_1,   b = -(mu_2'mu_2 - mu_1'mu_1) / 2,   the second class where w'x + b > 0
 
@@ -203,7 +203,7 @@ def discriminant(means: Any) -> tuple[np.ndarray, float]:
 
 
 def _keys(distances: Any) -> np.ndarray:
-    """The distances of each word to all labels as rows, shape (words, labels)."""
+    """Return the distances of each word to all labels as rows, shape (words, labels)."""
     array = np.asarray(distances)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iu" or array.size == 0 or (array < UNREACHABLE).any():
         raise ProgramError(
@@ -214,7 +214,7 @@ def _keys(distances: Any) -> np.ndarray:
 
 
 def _distinct_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows in order, and which of them each row is; much faster than `numpy.unique` along an axis."""
+    """Return the distinct rows in order, and the index of each row among them; much faster than `numpy.unique`."""
     order = np.lexsort(keys.T[::-1])
     ordered = keys[order]
     begins = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))

@@ -1,7 +1,7 @@
 """WordNet as an ontology: semantic distance between words and a label (Epshteyn and DeJong 2006, section 2).
 
 Words are joined to their senses, the synsets, and synsets to each other: is-a, part-of, and every other relation of
-WordNet between nouns.  The distance of two words is the number of links on the shortest path
+WordNet between nouns (or verbs, if chosen).  The distance of two words is the number of links on the shortest path
 
     word - synset - ... - synset - word,
 
@@ -97,11 +97,11 @@ class WordNet:
         self._links = undirected_links(len(offsets), ends)
 
     def bases(self, word: str) -> tuple[str, ...]:
-        """The words of WordNet that a word can be a form of: itself, its irregular and regular base forms."""
+        """Return the words of WordNet that a word can be a form of: itself, its irregular and regular base forms."""
         return tuple(dict.fromkeys(base for base, _ in self._forms(word)))
 
     def _forms(self, word: str) -> list[tuple[str, str]]:
-        """Base forms with their parts of speech."""
+        """Return the base forms of a word with their parts of speech."""
         word = word.lower().replace(" ", "_")
         found = []
         for part, known in self._synsets_of.items():
@@ -111,16 +111,16 @@ class WordNet:
         return found
 
     def is_noun(self, word: str) -> bool:
-        """Whether WordNet can take a word for a noun."""
+        """Return True if WordNet has a noun that `word` can be a form of."""
         return any(part == "noun" for _, part in self._forms(word))
 
     def senses(self, word: str) -> np.ndarray:
-        """The places of the word's synsets, none of a word that is not known."""
+        """Return the indices of the word's synsets; an empty array for an unknown word."""
         found = [synset for base, part in self._forms(word) for synset in self._synsets_of[part][base]]
         return np.unique(np.array(found, dtype=np.int64))
 
     def distances(self, words: Sequence[str], label: str | Iterable[str]) -> np.ndarray:
-        """The links between each word and a label.
+        """Return the number of links between each word and a label.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class WordNet:
         -------
         array of int, shape (words,)
             0 for the label's own words in any form, 2 for their synonyms, and so on; `models.UNREACHABLE`, which
-            is -1, for what is not known.
+            is -1, for words that are unknown or have no path.
 
         Raises
         ------
@@ -162,9 +162,9 @@ class WordNet:
 def _synsets(
     files: dict[str, _Files], relations: frozenset[str] | None
 ) -> tuple[dict[tuple[str, str], int], np.ndarray]:
-    """The place of each synset by its part of speech and offset, and the pairs of places that are linked.
+    """Return the index of each synset by part of speech and offset, and the pairs of linked indices.
 
-    A line:  offset file type  words(hex) {word id}  pointers(dec) {symbol offset part source/target} | gloss
+    Format of a line:  offset file type  words(hex) {word id}  pointers(dec) {symbol offset part source/target} | gloss
     """
     offsets: dict[tuple[str, str], int] = {}
     pairs = []
@@ -182,7 +182,7 @@ def _synsets(
 
 
 def _senses(lines: list[str], offsets: dict[tuple[str, str], int], part: str) -> dict[str, tuple[int, ...]]:
-    """The places of the synsets of each word: the last fields of its line, as many as the third says."""
+    """Return the indices of the synsets of each word: the last fields of its line, as many as its third field says."""
     senses = {}
     for line in lines:
         fields = line.split()
@@ -191,7 +191,7 @@ def _senses(lines: list[str], offsets: dict[tuple[str, str], int], part: str) ->
 
 
 class _Files(NamedTuple):
-    """The lines of the files of a part of speech."""
+    """Lines of the files of a part of speech."""
 
     words: list[str]
     synsets: list[str]
@@ -199,7 +199,7 @@ class _Files(NamedTuple):
 
 
 def _read(folder: str | os.PathLike[str] | None, parts: Sequence[str]) -> dict[str, _Files]:
-    """The files of all parts, without the licence at their heads."""
+    """Read the files of all parts of speech, without the licence at their heads."""
     names = {part: (f"index.{part}", f"data.{part}", f"{part}.exc") for part in parts}
     for place in _places(folder):
         for files in (place / "corpora" / "wordnet", place / "wordnet", place):

@@ -16,12 +16,12 @@ from socp.compiled.signatures import Floats, Ints, Matrix
 from .boxed import BLOCK, SIDES, Block, BoxedProgram, extremes, need_rows, row_multiplier
 
 TINY = 1e-12  # a curvature below this share of the largest P_kk is none
-SHARE = 0.1  # a block is worked on until the gains are this share of what they were
+SHARE = 0.1  # a block is worked on until the gains are this share of the first ones
 
 
 @inner
 def best_pair(block: Block, least: float) -> tuple[int, int, float, float]:
-    """(i, j, t, the gain) of the best pair; i = -1 when there is none."""
+    """Return (i, j, t, gain) of the pair with the largest gain; i = -1 if no pair gains."""
     i, _, low, high = extremes(block, 0, block.count)
     if not high > low:
         return -1, -1, 0.0, 0.0
@@ -41,7 +41,7 @@ def best_pair(block: Block, least: float) -> tuple[int, int, float, float]:
 
 @inner
 def best_single(block: Block, least: float) -> tuple[int, float]:
-    """(k, the gain) of the best variable outside the row; k = -1 when there is none."""
+    """Return (k, gain) of the variable with a_k = 0 and the largest gain; k = -1 if none gains."""
     K, a, lb, ub, x, g = block.K, block.a, block.lb, block.ub, block.x, block.g
     best, gain = -1, 0.0
     for k in range(block.count):
@@ -54,7 +54,7 @@ def best_single(block: Block, least: float) -> tuple[int, float]:
 
 @inner
 def descend(block: Block, least: float, tol: float, most: int) -> None:
-    """Take at most so many steps on the variables of a block, until no gain is above tol and a share of the first."""
+    """Take at most `most` steps in the block, until the best gain is at most max(tol, SHARE * the first gain)."""
     K, a, lb, ub, x, g = block.K, block.a, block.lb, block.ub, block.x, block.g
     for step in range(most):
         i, j, t, pair_gain = best_pair(block, least)
@@ -83,7 +83,7 @@ def descend(block: Block, least: float, tol: float, most: int) -> None:
 
 @inner
 def insert(block: Block, side: int, k: int, gain: float) -> None:
-    """Keep k among the largest gains of its side, which descend; a side that is full loses its last one."""
+    """Insert variable k among the largest gains of its side, in descending order; a full side drops its smallest."""
     chosen, gains, counts, first = block.chosen, block.gains, block.counts, side * BLOCK
     if counts[side] < BLOCK:
         counts[side] += 1
@@ -96,7 +96,7 @@ def insert(block: Block, side: int, k: int, gain: float) -> None:
 
 @inner
 def choose_block(program: BoxedProgram, block: Block, row: int, least: float, tol: float) -> None:
-    """Take into the block the variables that gain most, more than tol, on each side of the row and outside it."""
+    """Fill the block with the variables of a row that gain most, above `tol`, on each side of the row and outside."""
     a, lb, ub, x, g, diagonal = program.a, program.lb, program.ub, program.x, program.g, program.diagonal
     y, gains, counts = program.multipliers[row], block.gains, block.counts
     for side in range(SIDES):
@@ -119,7 +119,7 @@ def choose_block(program: BoxedProgram, block: Block, row: int, least: float, to
 
 @inner
 def add_to_block(block: Block, k: int) -> None:
-    """Take variable k in (-1 is none), unless it is there."""
+    """Append variable k to the block unless it is there or k is -1."""
     if k < 0:
         return
     for r in range(block.count):
@@ -131,7 +131,7 @@ def add_to_block(block: Block, k: int) -> None:
 
 @inner
 def load_block(program: BoxedProgram, block: Block) -> None:
-    """Copy what belongs to the variables of the block."""
+    """Copy the data of the block's variables, and their rows and columns of P, from the program."""
     P, which, count = program.P, block.which, block.count
     n = P.shape[0]
     need_rows(program, which, count)
@@ -145,7 +145,7 @@ def load_block(program: BoxedProgram, block: Block) -> None:
 
 @inner
 def unload_block(program: BoxedProgram, block: Block) -> int:
-    """x of the program := that of the block, and the gradient with it; returns how many variables moved."""
+    """Copy x of the block to the program and update the gradient; return the number of variables that moved."""
     x, moved = program.x, 0
     for r in range(block.count):
         k = block.which[r]
@@ -159,7 +159,7 @@ def unload_block(program: BoxedProgram, block: Block) -> int:
 
 @kernel
 def add_rows(P: Matrix, which: Ints, d: Floats, count: int, g: Floats) -> None:
-    """g += P[which]'d, for the first `count` of `which`; what is beyond the order of P has no row."""
+    """Compute g += P[which]'d over `which[:count]`; an index beyond the order of P has no row."""
     n, at = P.shape[0], 0
     while at < count:
         rows, steps, found = (0, 0, 0, 0), (0.0, 0.0, 0.0, 0.0), 0
@@ -179,7 +179,7 @@ def add_rows(P: Matrix, which: Ints, d: Floats, count: int, g: Floats) -> None:
 
 @kernel
 def descend_in_blocks(program: BoxedProgram, block: Block, tol: float, max_read: float) -> None:
-    """Blocks until no gain is above tol, or `max_read` rows of P were read; g follows x."""
+    """Descend block by block until no gain exceeds `tol` or `max_read` rows of P have been read; update x and g."""
     least = TINY * program.largest
     while program.rows_read < max_read:
         moved, program.gain = 0, 0.0

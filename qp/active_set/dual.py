@@ -4,20 +4,20 @@ With P = R'R, u = R x + v and v = R'^-1 q the program asks for the shortest u wi
 
     minimize 1/2 u'u   subject to   lower <= M u <= upper,     each row of M of length one
 
-The method starts at u = 0, the minimum without constraints, and takes the row whose side is violated most into the
-working set W, and with it those that are violated half as much.  The multipliers go from where they are towards those
-of the shortest u with the sides of W,
+The method starts at u = 0, the minimum without constraints, and adds the row with the largest violation to the
+working set W, with all rows that are violated half as much.  The multipliers move from their current values towards the
+multipliers of the shortest u with the sides of W,
 
     u = -M_W'y,     M_W M_W' y = -sides of W,     M_W M_W' = L D L'
 
-and a row whose multiplier reaches zero on the way leaves.  Where a row depends on those of W, its multiplier rises at
-the cost of theirs until one of them is zero; where none ever is, the multipliers prove that nothing is feasible.  Each
-row that comes lets the dual objective rise, so that no working set comes twice (rounding aside, for which there is a
-limit of steps).  Equalities come first and never leave.
+and a row whose multiplier reaches zero on the way leaves.  If a row depends on the rows of W, its multiplier rises at
+their cost until one of their multipliers is zero; if none ever is, the multipliers prove that no point is feasible.
+Each new row increases the dual objective, so that no working set is repeated (a limit of steps guards against
+rounding).  Equalities come first and never leave.
 
-Where P is only semidefinite, the program is solved with rho/2 |x - x_k|^2 beside its objective from each answer x_k on,
-until x stays (Rockafellar 1976): rho moves v and the sides, so that each of these begins with the working set of the
-last.
+If P is only semidefinite, rho/2 |x - x_k|^2 is added to the objective, and the program is solved again with each answer
+x_k until x no longer changes (Rockafellar 1976): only v and the sides change, so that each of these proximal steps
+starts with the last working set.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from socp.linalg.vectors import dot_within, norm_within
 
 from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
 
-SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
 DEPENDENT = 1e-10  # the square of a row's distance from the span of the working set, below which it depends on that
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a product of a row
@@ -50,9 +50,9 @@ UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides that hold in the working set;
 
 
 class DualSet(Structure):
-    """Room for the method: the factor of P in rows, the working set and the factor of its products.
+    """Work space of the method: the factor of P by rows, the working set, and the factor L D L' of M_W M_W'.
 
-    Row m + i of `M` is that of the bounds of variable i, zero before place i; `columns` is M'.
+    Row m + i of `M` belongs to the bounds of variable i and is zero before column i; `columns` is M'.
     """
 
     m, n = dimension(), dimension()
@@ -63,29 +63,29 @@ class DualSet(Structure):
     scale = floats("m + n")  # of the rows, to the length one
     lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides, and violations that are none
     v, u = floats("n"), floats("n")
-    has_v = flag()  # whether `v` and `Mv` are those of the q in the batch, without a proximal step
+    has_v = flag()  # whether `v` and `Mv` belong to the q in the batch, without a proximal step
     Mv, Mu = floats("m + n"), floats("m + n")
     side = integers("m + n")  # `UPPER`, `LOWER` or `EQUAL` of rows in the working set, `MISSED`, or 0
     count = integer()
-    steps, max_steps = integer(), integer()  # rounds, rows that come beside another one, and rows that go
-    is_factored = flag()  # whether `L` and `D` are those of the working set
-    rows = integers("n + 1")  # those of the working set
+    steps, max_steps = integer(), integer()  # rounds, additional rows that enter, and rows that leave
+    is_factored = flag()  # whether `L` and `D` belong to the working set
+    rows = integers("n + 1")  # rows of the working set
     multipliers, target, work = floats("n + 1"), floats("n + 1"), floats("n + 1")
     L, D = matrix("n + 1, n + 1"), floats("n + 1")
     tol = number()  # of a violation, relative to 1 + the size of the side
     beside = number()  # see `BESIDE`; infinite where one row is to come after another
     counts, proximal = integer(), integer()  # see `solve_block`
-    missed_tol = number()  # the same of a row that depends on those that hold, as rounding may leave it
+    missed_tol = number()  # `tol` for a row that depends on the working set, which rounding may violate
 
 
 @kernel
 def solve_block(
     w: DualSet, layout: Layout, matrices: Matrices, vectors: Vectors, places: Places, block: Floats
 ) -> int:  # fmt: skip
-    """Fill a block with the caller's arrays, solve the program in it, and return what `solve_dual` does.
+    """Fill `block` with the caller's arrays, solve its program, and return the result of `solve_dual`.
 
-    Returns 0, too, where what `fill` says of it is not `counts`, and where P is not definite and `proximal` is 0, or 2
-    and a glance does not show that P is semidefinite.
+    Return 0 without solving if the result of `fill` is not `counts`, if P has no factor, or if P is not definite and
+    `proximal` is 0, or 2 and a quick test does not show that P is semidefinite.
     """
     if fill(matrices, vectors, places, block, False) != w.counts:
         return 0
@@ -97,10 +97,10 @@ def solve_block(
 
 @kernel
 def load_dual(w: DualSet, block: Floats) -> int:
-    """Take a block of `problem.packed` as the only program of a batch; rows with one entry are bounds.
+    """Load a block of `problem.packed` as the only program of a batch; rows with one entry are bounds.
 
-    Returns 1, or 2 where P is not clearly definite: proximal steps, if there may be some, are by P + rho I then, with a
-    rho beside q where P is zero.  Returns 0 where there is no such factor.
+    Return 1 if P is clearly definite, 2 if proximal steps are allowed and use the factor of P + rho I, with rho
+    relative to P (to q if P is zero), and 0 if there is no such factor.
     """
     batch, test = w.batch, w.test
     m, n, P, A, words = batch.m, batch.n, batch.P[0], batch.A[0], block.view(np.int64)
@@ -135,7 +135,7 @@ def load_dual(w: DualSet, block: Floats) -> int:
 
 @inner
 def invert_factor(P: Floats, w: DualSet) -> bool:
-    """The last rows of M := R^-1; False where a pivot of P + rho I is too small."""
+    """Factor P + rho I = R'R and set the last n rows of M to R^-1; return False if a pivot is too small."""
     m, n, R, M = w.m, w.n, w.R, w.M
     for k in range(n):
         if not P[k * (n + 1)] + w.rho > 0.0:
@@ -163,7 +163,7 @@ def invert_factor(P: Floats, w: DualSet) -> bool:
 
 @inner
 def make_rows(A: Floats, w: DualSet) -> bool:
-    """The first rows of M := A R^-1, then all of length one; False where a length is no number."""
+    """Set the first m rows of M to A R^-1 and scale all rows to length one; return False if a length is not finite."""
     m, n, M, N = w.m, w.n, w.M, w.m + w.n
     for i in range(m):
         for j in range(n):
@@ -187,7 +187,7 @@ def make_rows(A: Floats, w: DualSet) -> bool:
 
 @inner
 def multiply(w: DualSet, x: Floats, out: Floats) -> None:
-    """out := M x, by four columns in one pass; the rows of bounds begin at their place."""
+    """Compute `out` = M x, four columns in one pass, without the leading zeros of the rows of bounds."""
     columns, n, m, j = w.columns, w.n, w.m, 0
     for i in range(m + n):
         out[i] = 0.0
@@ -205,7 +205,7 @@ def multiply(w: DualSet, x: Floats, out: Floats) -> None:
 
 @inner
 def take_vectors(q: Floats, l: Floats, u: Floats, x: Floats, w: DualSet) -> None:
-    """The sides of M u, and by how much they may be missed; a proximal step begins at x."""
+    """Compute v, the sides of M u, and the margins by which they may be violated; a proximal step begins at x."""
     m, n, v, scale = w.m, w.n, w.v, w.scale
     if not w.has_v:
         for j in range(n):
@@ -224,7 +224,7 @@ def take_vectors(q: Floats, l: Floats, u: Floats, x: Floats, w: DualSet) -> None
 
 @inner
 def append(w: DualSet, i: int) -> bool:
-    """Take row i into the working set; False where it depends on that.  Its row of L is there either way."""
+    """Append row i to the working set; return False if it depends on the set.  Either way compute its row of L."""
     count, rows, L, D, M, n = w.count, w.rows, w.L, w.D, w.M, w.n
     pivot = dot_within(M[i], 0, M[i], 0, n)
     for k in range(count):
@@ -245,7 +245,7 @@ def append(w: DualSet, i: int) -> bool:
 
 @inner
 def drop(w: DualSet, at: int) -> None:
-    """Take the row at this place out of the working set: what is behind it moves up, and L D L' by a rank of one."""
+    """Remove the row at place `at` from the working set, move up the rows after it, and update L D L' by rank one."""
     rows, multipliers, L, D, z = w.rows, w.multipliers, w.L, w.D, w.work
     w.side[rows[at]] = 0
     w.count -= 1
@@ -270,9 +270,9 @@ def drop(w: DualSet, at: int) -> None:
 
 @inner
 def add(w: DualSet, i: int, is_equal: bool) -> bool:
-    """Take a violated row into the working set; False where no multiplier is in the way: `target` is then the ray.
+    """Add the violated row i to the working set; return False, with a ray in `target`, if this proves infeasibility.
 
-    A row that depends on the working set is M_W'r: its multiplier rises while those of W change by -r.
+    A row that depends on the working set is M_W'r: its multiplier rises while the multipliers of W change by -r.
     """
     rows, multipliers, r, L, rise = w.rows, w.multipliers, w.target, w.L, 0.0
     sign = 1.0 if w.Mu[i] > w.upper[i] else -1.0
@@ -302,7 +302,7 @@ def add(w: DualSet, i: int, is_equal: bool) -> bool:
 
 @inner
 def add_beside(w: DualSet, l: Floats, u: Floats, worst: int) -> None:
-    """Take the other rows that are violated by a share of what the worst is, and do not depend, into the working set.
+    """Add other independent rows violated by more than `w.beside` times the violation of `worst` to the working set.
 
     The dual objective rises along their multipliers, too: some may get the wrong sign and leave in `settle`, not all.
     """
@@ -319,7 +319,7 @@ def add_beside(w: DualSet, l: Floats, u: Floats, worst: int) -> None:
 
 @inner
 def solve_transposed(w: DualSet, x: Floats) -> None:
-    """x := L'^-1 x."""
+    """Compute x := L'^-1 x."""
     for k in range(w.count - 1, 0, -1):
         for j in range(k):
             x[j] -= w.L[k, j] * x[k]
@@ -327,7 +327,7 @@ def solve_transposed(w: DualSet, x: Floats) -> None:
 
 @inner
 def settle(w: DualSet) -> None:
-    """Go to the shortest u with the sides of the working set; a row whose multiplier would change its sign leaves."""
+    """Move to the shortest u with the sides of the working set; a row whose multiplier would change its sign leaves."""
     rows, side, multipliers, target, z, L = w.rows, w.side, w.multipliers, w.target, w.work, w.L
     while True:
         count, at, share, wrong = w.count, -1, 1.0, 0.0
@@ -353,7 +353,7 @@ def settle(w: DualSet) -> None:
 
 @inner
 def find_point(w: DualSet) -> None:
-    """u := -M_W'y, and M u."""
+    """Compute u := -M_W'y and M u."""
     for j in range(w.n):
         w.u[j] = 0.0
     for k in range(w.count):
@@ -365,7 +365,7 @@ def find_point(w: DualSet) -> None:
 
 @inner
 def refine(w: DualSet, share: float) -> bool:
-    """Correct the multipliers by what the working set misses of its sides; False where that is a share of margins."""
+    """Correct the multipliers by the residuals of active sides; return False if all are below `share` of margins."""
     rows, side, z, L, target, is_missed = w.rows, w.side, w.work, w.L, w.target, False
     for k in range(w.count):
         i = rows[k]
@@ -386,10 +386,10 @@ def refine(w: DualSet, share: float) -> bool:
 
 @inner
 def begin(l: Floats, u: Floats, w: DualSet, is_warm: bool) -> None:
-    """Start with the working set that is there, or with none, and with all equalities.
+    """Initialize the working set: the current one if `is_warm`, otherwise none, and all equalities.
 
-    The factor stays where each row of the working set has the side that it had, and no equality is new; without a warm
-    start its first rows, which are those of the equalities.
+    The factor is kept if each row of the working set keeps its side and no equality is new; without a warm
+    start its first rows, the equalities, are kept.
     """
     rows, side, was, N = w.rows, w.side, w.count, w.m + w.n
     stays, w.is_factored = w.is_factored, True
@@ -427,7 +427,7 @@ def begin(l: Floats, u: Floats, w: DualSet, is_warm: bool) -> None:
 
 @inner
 def most_violated(w: DualSet) -> int:
-    """The row outside the working set that is violated most, by more than its margin; -1 where there is none."""
+    """Return the row outside the working set with the largest violation above its margin, or -1 if there is none."""
     found, worst = -1, 0.0
     for i in range(w.m + w.n):
         excess = max(w.Mu[i] - w.upper[i], w.lower[i] - w.Mu[i])
@@ -438,9 +438,9 @@ def most_violated(w: DualSet) -> int:
 
 @kernel
 def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
-    """Solve the only program of a batch with the objective q, and test its answer; a ray is left as it was found.
+    """Solve the only program of a batch with the objective q and verify an optimal answer; a ray is not verified.
 
-    Returns 0 where that is not optimal, else (sides in the working set) 2^32 + 4 (iterations) + what `load_dual` does.
+    Return 0 unless it is optimal, else (rows in the working set) 2^32 + 4 (iterations) + the result of `load_dual`.
     """
     started, batch, made, proximal = clock(), w.batch, 0, 0
     l, u, x = batch.l[0], batch.u[0], batch.x[0]
@@ -499,7 +499,7 @@ def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
 
 @inner
 def relative_violation(batch: Batch, w: DualSet, i: int) -> float:
-    """By how much x misses a side of row i, relative to 1 + its size; 0 without a row."""
+    """Return the violation of the sides of row i, relative to 1 + the size of the side; 0 if i is -1."""
     if i < 0:
         return 0.0
     is_above = w.Mu[i] > w.upper[i]
@@ -509,7 +509,7 @@ def relative_violation(batch: Batch, w: DualSet, i: int) -> float:
 
 @inner
 def record(batch: Batch, w: DualSet, at: int, violation: float) -> None:
-    """Note the point of a working set: both objectives are those of the program with its sides alone."""
+    """Write the point to the trace; both objectives belong to the program with only the sides of the working set."""
     row, n, objective = batch.trace[at], w.n, 0.0
     if w.rho > 0.0:
         for j in range(n):
@@ -524,10 +524,10 @@ def record(batch: Batch, w: DualSet, at: int, violation: float) -> None:
 
 @inner
 def write_answer(batch: Batch, w: DualSet, is_ray: bool) -> float:
-    """The point, or the ray, in the caller's units; a variable whose bound is in the working set is there.
+    """Write x and y, or the dual ray, in the caller's units; a variable with an active bound is exactly on it.
 
-    `target` becomes the step from the point before.  Returns the gradient that is left where the last proximal step
-    began elsewhere, relative to 1 + max |q|.
+    Unless `is_ray`, `target` becomes the step from the previous x.  Return the gradient that the proximal term leaves,
+    relative to 1 + max |q|.
     """
     m, x, y, q, left, size = w.m, batch.x[0], batch.y[0], batch.q[0], 0.0, 1.0
     y[:] = 0.0

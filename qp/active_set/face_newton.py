@@ -1,13 +1,13 @@
 """Newton's method on faces of the box: the second, exact part of the active set's `method`.
 
-The variables strictly between their bounds, and those that a bound holds back with the wrong sign, are free; the
-others stay.  On the free ones F the minimum under the row is that of a linear system,
+The variables strictly between their bounds, and variables at a bound whose multiplier has the wrong sign, are free; the
+others stay.  The minimum over the free variables F, under the row, is the solution of a linear system,
 
     [ P_FF  a_F ] [ d ]   [ -g_F - P_FC e_C ]
     [ a_F'   .  ] [ y ] = [ -a_C'e_C        ]
 
-where C are variables that were free and whose way would have led out of the box: each goes by e_C to the bound that it
-meets, and the system is solved again without it.  Where the objective falls, the step is taken.
+where C are free variables that a step would have taken out of the box: each moves by e_C to the bound that it meets,
+and the system is solved again without it.  The step is taken if the objective falls.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ ROUNDING = 1e-12  # a rise of the objective by this share of its parts is none
 SHIFTS = (1e-13, 1e-8)  # of P_FF, as shares of its diagonal: the second one where the first leaves it indefinite
 MIN_CURVATURE = 1e-6  # the share of the largest P_kk that shifts are shares of at least
 
-# what a round tells: whether the step was taken, or why not
+# outcomes of a round: whether the step was taken, or why not
 TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT = range(5)
 
 
 @inner
 def largest_wrong_slope(program: BoxedProgram) -> float:
-    """The largest `wrong_slope`."""
+    """Return the largest `wrong_slope` of all variables."""
     a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multipliers
     largest = 0.0
     for row in range(2):
@@ -42,7 +42,7 @@ def largest_wrong_slope(program: BoxedProgram) -> float:
 
 @kernel
 def find_free(program: BoxedProgram, face: Face, tol: float) -> int:
-    """Put the variables on the face that are free; their number."""
+    """Write the variables between their bounds or with `wrong_slope` above `tol` to the face; return their number."""
     a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multipliers
     free, count = face.free, 0
     for row in range(2):
@@ -57,7 +57,7 @@ def find_free(program: BoxedProgram, face: Face, tol: float) -> int:
 
 @inner
 def factor_free(program: BoxedProgram, face: Face) -> int:
-    """The factor of P_FF with its diagonal raised; as `cholesky`."""
+    """Factor P_FF with its diagonal increased by `face.shift`; return the status of `cholesky`."""
     P, free, count, H = program.P, face.free, face.count, face.factor
     for i in range(count):
         row = free[i]
@@ -69,9 +69,9 @@ def factor_free(program: BoxedProgram, face: Face) -> int:
 
 @inner
 def solve_on_face(program: BoxedProgram, face: Face) -> int:
-    """The step t - V d to the minimum on the face that keeps the rows, with the factor that is there; y moves by d.
+    """Compute the step d = t - V y to the minimum on the face that keeps the rows, from the factor of P_FF.
 
-    t = P_FF^-1 (-v_F - P_FC e_C) and V = P_FF^-1 A_F'; `NO_DESCENT` where a row cannot be kept.
+    t = P_FF^-1 (-v_F - P_FC e_C), V = P_FF^-1 A_F'; `multipliers` := y; return `NO_DESCENT` if a row cannot hold.
     """
     size, rows, n, y = face.count, 1 + int(program.ends[1] < program.ends[2]), program.P.shape[0], face.multipliers
     X = np.zeros((1 + rows) * size)
@@ -112,7 +112,7 @@ def solve_on_face(program: BoxedProgram, face: Face) -> int:
 
 @inner
 def reduce_face(program: BoxedProgram, face: Face) -> int:
-    """Take the variables that the step takes out of the box out of the free ones, to their bounds; how many."""
+    """Fix the free variables that the step takes out of the box at the bounds they meet; return their number."""
     P, lb, ub, x, free, rhs = program.P, program.lb, program.ub, program.x, face.free, face.rhs
     gone, count, left = np.empty(face.count, np.int64), 0, 0
     for i in range(face.count):
@@ -135,7 +135,7 @@ def reduce_face(program: BoxedProgram, face: Face) -> int:
 
 @kernel
 def step_on_face(program: BoxedProgram, face: Face) -> int:
-    """One round from x with the free variables that `find_free` found; what came of it."""
+    """Take one Newton step from x with the free variables of `find_free`; return its outcome, such as `TAKEN`."""
     n, x, a = program.P.shape[0], program.x, program.a
     face.value_is_free = x.size > n and face.count > 0 and face.free[face.count - 1] == n  # then there is no multiplier
     face.count -= int(face.value_is_free)
@@ -164,7 +164,7 @@ def step_on_face(program: BoxedProgram, face: Face) -> int:
 
 @inner
 def line_search(program: BoxedProgram, face: Face) -> int:
-    """x += the step and g with it, or as large a share of the step as the objective falls by."""
+    """Move x and g by the step, or by the share of it that minimizes the objective; return the outcome."""
     a, lb, ub, x, g, moves, n = program.a, program.lb, program.ub, program.x, program.g, face.moves, program.P.shape[0]
     knows_multiplier, knows_other = face.value_is_free, False
     for i in range(face.count):
@@ -181,7 +181,7 @@ def line_search(program: BoxedProgram, face: Face) -> int:
     slope, curvature, size, share = 0.0, 0.0, 0.0, 1.0
     for k in range(x.size):
         y = program.multipliers[int(k >= program.ends[1])]
-        slope += moves[k] * (g[k] + a[k] * y)  # what rounding took from the row counts for nothing
+        slope += moves[k] * (g[k] + a[k] * y)  # a residual of the row from rounding is ignored
         size += abs(moves[k] * g[k])
     for k in range(n):
         curvature += moves[k] * change[k]

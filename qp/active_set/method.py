@@ -5,13 +5,13 @@ a bound.  With at most one row a'x the way from face to face of the box is short
 
     descent     steps along a few coordinates, those that gain most, which sort the variables roughly
                 (`coordinate_descent`)
-    Newton      the minimum on the face of those that are between their bounds, exactly (`face_newton`)
+    Newton      the exact minimum on the face of the variables between their bounds (`face_newton`)
 
 and the two in turn until no multiplier of a bound has the wrong sign.  Both keep x feasible and let the objective fall.
 A row with two sides l <= a'x <= u gets its value as one more variable, without curvature, between l and u.
 
-Nothing is promised here: the answer passes the same test as any other on the caller's own data, and where the work
-nears a share of what the interior-point method takes, that begins anew.
+The method may fail: its answer must pass the stopping test of all methods on the caller's own data, and when its work
+approaches a share of the interior-point method's, the interior-point method solves the program instead.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..problem.stopping import Point, ProgramTest
 from .boxed import Block, BoxedProgram, Face
 from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, begin, next_round
 
-NEGLIGIBLE, ROWS = 2.0**-16, 32  # see `is_clearly_definite`, which takes so many rows at a time
+NEGLIGIBLE, ROWS = 2.0**-16, 32  # see `is_clearly_definite`, which converts so many rows at a time
 SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # the share of the norm of P that a factor in float32 may miss
 
 
@@ -48,15 +48,15 @@ class ActiveSet:
     Parameters
     ----------
     program : QuadraticProgram
-        One that `qp.plan.choice` has for it: what presolve leaves.
+        A presolved program that `qp.plan.choice` assigns to this method.
     settings : Settings
 
     Attributes
     ----------
     row : int or None
-        The row with sides.
+        Index of the row with sides.
     a, lb, ub, diagonal : arrays
-        The entries of the row, the bounds, and the diagonal of P; where the row has two sides, its value is behind.
+        Entries of the row, bounds, and diagonal of P; the value of a row with two sides is the last variable.
     plan : Plan
     run : Rounds
         The last run.
@@ -92,10 +92,10 @@ class ActiveSet:
                 self.side = float(l)
 
     def is_clearly_definite(self) -> bool:
-        """Whether a Cholesky factor in single precision exists, of P less what rounding may hide there.
+        """Return True if P, less a bound on the rounding errors, has a Cholesky factor in float32.
 
-        It takes half the time of one in double precision.  The errors of a factor are seen to be about half a unit of
-        the last place of |P|_2; eight units of the Frobenius norm are taken off.
+        It takes half the time of a factor in float64.  The errors of a factor are seen to be about half a unit in
+        the last place of |P|_2; eight units of the Frobenius norm are subtracted from the diagonal.
         """
         n = self.program.n
         part = np.empty((n, n), dtype=np.float32)
@@ -116,13 +116,13 @@ class ActiveSet:
             return bool(lapack.spotrf(part.T, lower=1, clean=0, overwrite_a=1)[1] == 0)
 
     def solve(self, last: np.ndarray | None, test: ProgramTest) -> Solution | None:
-        """The answer, from the point `last` on; None where the interior-point method is the better way.
+        """Return the answer found from the point `last`, or None if the interior-point method should solve the program.
 
         Parameters
         ----------
         last : array, shape (n,), or None
         test : ProgramTest
-            Of which `measure` judges the points of the program here.
+            Its `measure` tests points of the program.
         """
         run = self.run = self._start(last)  # from here on there is a point to be interrupted at
         try:
@@ -154,7 +154,7 @@ class ActiveSet:
         return Rounds(self, last)
 
     def _follow(self, run: Rounds, test: ProgramTest) -> Status | None:
-        """Go on from round to round until the test holds, the time is over, or this is no way."""
+        """Run rounds until the stopping test holds or time is over; return the status, or None if the method fails."""
         settings = self.settings
         if not run.meet_row():
             return None
@@ -173,23 +173,23 @@ class ActiveSet:
 
 
 class Rounds:
-    """One run: the point, its gradient, and what descent and Newton's method keep of it.
+    """State of one run: the point, its gradient, and the work space of descent and Newton's method.
 
     Parameters
     ----------
     method : ActiveSet
     last : array, shape (n,), or None
-        Where to begin, near zero when None; what is outside of the box is moved to its bounds.
+        Starting point, zero if None; it is moved into the box.
 
     Attributes
     ----------
     program : BoxedProgram
-        The point and the gradient there among other things.
+        Data, with the point and the gradient.
     block : Block
     face : Face
     records : list of (float, float, int, float)
-        For each round the objective, the largest wrong slope relative to the gradient, how many variables were between
-        their bounds, seconds.
+        For each round the objective, the largest wrong slope relative to the gradient, the number of variables between
+        their bounds, and seconds.
     """
 
     def __init__(self, method: ActiveSet, last: np.ndarray | None) -> None:
@@ -200,14 +200,14 @@ class Rounds:
         self.records: list[tuple[float, float, int, float]] = []
         self.program, self.block = BoxedProgram(size=size), Block()
         self.face = Face(size=size)
-        program, self.face.factor = self.program, np.empty(n * n)  # of which only what is used takes memory
+        program, self.face.factor = self.program, np.empty(n * n)  # only its used part takes memory
         program.count, program.q[:n] = n, method.program.q
         program.P, program.largest, program.sides[0] = method.P, method.largest, method.side
         program.a, program.lb, program.ub, program.diagonal = method.a, method.lb, method.ub, method.diagonal
         program.x[:n] = np.clip(0.0 if last is None else last, method.lb[:n], method.ub[:n])
 
     def meet_row(self) -> bool:
-        """Move the point until the row holds; False where it cannot be met."""
+        """Move the point within the box until the row holds; return False if it cannot hold."""
         method, n, x = self.method, self.n, self.program.x
         a, lb, ub = method.a, method.lb, method.ub
         if method.row is None:
@@ -230,12 +230,12 @@ class Rounds:
         return True
 
     def begin(self) -> None:
-        """Find the gradient, and how much is to be gained at first."""
+        """Compute the gradient and the largest initial gain."""
         begin(self.program, self.face, EXACT, MAX_SHARE)
         self.knows_gradient = True
 
     def next(self) -> int:
-        """Go through a round, which is recorded; return what it comes to."""
+        """Run one round, record it unless it failed, and return its outcome."""
         settings, program = self.method.settings, self.program
         tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         outcome: int = next_round(program, self.block, self.face, settings.tol, tol_abs)
@@ -244,14 +244,14 @@ class Rounds:
         return outcome
 
     def note(self, objective: float, slope: float, between: int) -> None:
-        """A record of the round, which is printed where that is wanted."""
+        """Append a record of the round, and print it if `verbose` is set."""
         method, count = self.method, len(self.records)
         self.records.append((objective, slope, between, time.perf_counter() - self.started))
         if method.settings.verbose:
             printing.line(trace_of(self.records[-1:], method.program.offset, count)[0])
 
     def point(self) -> Point:
-        """The present point with its multipliers, zero before the gradient is known."""
+        """Return the current (x, y, z_bounds); the multipliers are zero before the gradient is known."""
         program, n, x = self.method.program, self.n, self.program.x[: self.n].copy()
         y, z = np.zeros(program.m), np.zeros(n)
         if self.knows_gradient:
@@ -264,7 +264,7 @@ class Rounds:
         return x, y, z
 
     def trace(self, found: Residuals, offset: float) -> np.ndarray:
-        """A record a round, what a round has no number for NaN; `found` are the residuals of the last point."""
+        """Return the trace, with NaN where a round has no number; `found` are the residuals of the last point."""
         trace = trace_of(self.records, offset)
         if self.records:
             primal, dual, gap = found.relative
@@ -275,7 +275,7 @@ class Rounds:
 
 
 def trace_of(records: Sequence[tuple[float, ...]] | np.ndarray, offset: float, first: int = 0) -> np.ndarray:
-    """Records of rounds as a trace, of which the first has the number `first`."""
+    """Convert records of rounds to a trace whose first iteration has number `first`."""
     trace = np.zeros(len(records), dtype=TRACE)
     for name, (kind, *_) in (TRACE.fields or {}).items():
         if kind == np.float64:

@@ -1,18 +1,18 @@
-"""Descent on pairs of variables along rows of a kernel that are made when they are needed.
+"""Descent on pairs of variables along rows of a kernel that are computed when they are needed.
 
     minimize 1/2 u'Ku - r'u   subject to   1'u = const (or nothing),   lower <= u <= upper,     F = r - Ku
 
-K repeats the kernel of the samples: variable k is one of sample k modulo their number.  u_i rises and u_j falls by the
-same: i has the largest F of those that may rise, j the largest gain with it (Fan, Chen and Lin 2005).  Without the row
-one variable moves at a time.  There may be two rows, of the first variables and of the last: then both variables are of
-the one with the larger gap.  As long as the largest F that may rise is above the smallest that may fall, there is a
-gain.
+K repeats the kernel of the samples: variable k is one of sample k modulo their number.  u_i rises and u_j falls by one
+t: i has the largest F of all variables that may rise, and j gains most with i (Fan, Chen and Lin 2005).  Without the
+row one variable moves at a time.  There may be two rows, one of the first and one of the last variables: then both
+variables belong to the row with the larger gap.  A gain exists as long as the largest F that may rise is above the
+smallest F that may fall.
 
 Masks with 0 for what may rise and minus a huge number for what may not let the loops over all variables work on several
-entries at a time; they go tile by tile, and the extremes of each tile that the update finds are those of the next step.
+entries at a time; they go tile by tile, and the update finds the extremes of each tile for the next step.
 
-A row that is missing comes with those of other variables that slope most, as one product with several samples takes
-little longer than with one.  Rows are in float32: what that costs, the exact gradient afterwards shows.
+A missing row is computed together with rows of other variables with large slopes, as one product with several samples
+takes little longer than with one.  Rows are in float32; the exact gradient, computed afterwards, shows their error.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ DONE, ROWS_WANTED, ROOM_WANTED, PAUSED = range(4)  # why `descend_in_pairs` came
 
 
 class Pairs(Structure):
-    """The variables, and what choosing the next pair asks of them.
+    """Variables, and the data from which the next pair is chosen.
 
-    `size` variables of `count` samples in so many `tiles`, each with variables of one row and samples that follow each
-    other; `most` rows are made at once.
+    `size` variables of `count` samples lie in `tiles`, each with variables of one row and consecutive samples; at most
+    `most` rows of the kernel are computed at once.
     """
 
     size, count, tiles, most = (
@@ -60,9 +60,9 @@ class Pairs(Structure):
 
 
 class RowStore(Structure):
-    """Rows of the kernel: place p holds that of sample owner[p], which was used last at time used_at[p].
+    """Cache of kernel rows: place p holds the row of sample owner[p], last used at time used_at[p].
 
-    There is `room` for fewer rows than `slots` at first.
+    At first there is memory (`room`) for fewer rows than `slots`.
     """
 
     slots, count = dimension(), dimension()
@@ -76,14 +76,14 @@ class RowStore(Structure):
 
 @inner
 def touch(store: RowStore, place: int) -> None:
-    """Make a place the one that was used last."""
+    """Mark a place as the most recently used one."""
     store.time += 1
     store.used_at[place] = store.time
 
 
 @inner
 def new_place(store: RowStore, sample: int) -> int:
-    """Return a place for a row: one that nobody has, else the one that was not used for longest."""
+    """Return a place for the row of `sample`: an unused one, otherwise the least recently used one."""
     place = store.used
     if store.used < store.room:
         store.used += 1
@@ -100,7 +100,7 @@ def new_place(store: RowStore, sample: int) -> int:
 
 @inner
 def want(pairs: Pairs, store: RowStore, sample: int) -> None:
-    """List the sample as missing a row, and others whose variables slope most and have none."""
+    """List in `wanted` a sample without a row and others without one whose variables slope most; assign places."""
     n, found, split = pairs.count, 1, pairs.begins[pairs.second]
     F, rise, fall, wanted, gains, most = pairs.F, pairs.may_rise, pairs.may_fall, pairs.wanted, pairs.gains, pairs.most
     wanted[0] = sample
@@ -130,7 +130,7 @@ def want(pairs: Pairs, store: RowStore, sample: int) -> None:
 
 @inner
 def has_row_of(pairs: Pairs, store: RowStore, samples: Samples, sample: int) -> bool:
-    """Whether the row of a sample is there, or could be made here."""
+    """Return True if the row of `sample` is stored or can be computed here; otherwise list it in `wanted`."""
     place = store.place_of[sample]
     if place >= 0:
         touch(store, place)
@@ -144,7 +144,7 @@ def has_row_of(pairs: Pairs, store: RowStore, samples: Samples, sample: int) -> 
 
 @leaf
 def move_tile(F: Floats, rise: Floats, fall: Floats, Ki: Singles, Kj: Singles, t: float) -> tuple[float, float]:
-    """F -= t (K_i - K_j); returns the largest F that may rise and the smallest that may fall."""
+    """Compute F -= t (K_i - K_j) in a tile; return its largest F that may rise and its smallest F that may fall."""
     top, bottom = -FAR, FAR
     for c in range(F.size):
         v = F[c] - t * (Ki[c] - Kj[c])
@@ -156,7 +156,7 @@ def move_tile(F: Floats, rise: Floats, fall: Floats, Ki: Singles, Kj: Singles, t
 
 @leaf
 def gain_in_tile(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: float, top: float, least: float) -> float:
-    """The largest gain of a variable with the one at the top."""
+    """Return the largest gain of a variable of the tile paired with the variable whose F is `top`."""
     best = 0.0
     for c in range(F.size):
         slope = larger(top - F[c] - fall[c], 0.0)
@@ -166,7 +166,7 @@ def gain_in_tile(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: fl
 
 @inner
 def where_gain_is(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: float, top: float, least: float) -> int:
-    """The place of the largest gain in a tile."""
+    """Return the place in the tile of the variable with the largest gain; see `gain_in_tile`."""
     best, at = -1.0, 0
     for c in range(F.size):
         slope = larger(top - F[c] - fall[c], 0.0)
@@ -178,14 +178,14 @@ def where_gain_is(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: f
 
 @inner
 def note_masks(pairs: Pairs, k: int) -> None:
-    """What variable k may do."""
+    """Set may_rise[k] and may_fall[k] from u[k] and its bounds."""
     pairs.may_rise[k] = 0.0 if pairs.u[k] < pairs.upper[k] else -FAR
     pairs.may_fall[k] = 0.0 if pairs.u[k] > pairs.lower[k] else FAR
 
 
 @inner
 def move_gradient(pairs: Pairs, t: float, Ki: Singles, Kj: Singles) -> None:
-    """F -= t (K_i - K_j) for all variables, and the extremes after it."""
+    """Compute F -= t (K_i - K_j) for all variables, and update the extremes of F in each tile and row."""
     F, rise, fall = pairs.F, pairs.may_rise, pairs.may_fall
     for row in range(2):
         pairs.top[row], pairs.bottom[row] = -FAR, FAR
@@ -199,7 +199,7 @@ def move_gradient(pairs: Pairs, t: float, Ki: Singles, Kj: Singles) -> None:
 
 @kernel
 def note_extremes(pairs: Pairs, none: Singles) -> None:
-    """Masks, tiles and the extremes from u and F, which a row of zeros does not move."""
+    """Initialize the masks and the extremes of F from u and F; `none` is a row of zeros."""
     for k in range(pairs.size):
         note_masks(pairs, k)
     move_gradient(pairs, 0.0, none, none)
@@ -207,7 +207,7 @@ def note_extremes(pairs: Pairs, none: Singles) -> None:
 
 @inner
 def first_variable(pairs: Pairs, row: int) -> int:
-    """The variable with the largest F that may rise; without a row also one that falls, where that slopes more."""
+    """Return the variable with the largest F that may rise; without a row, one that may fall if its |F| is larger."""
     top, bottom = pairs.top[row], pairs.bottom[row]
     falls, tile = not pairs.has_row and -bottom > top, pairs.second * row
     while pairs.bottoms[tile] > bottom if falls else pairs.tops[tile] < top:
@@ -220,7 +220,7 @@ def first_variable(pairs: Pairs, row: int) -> int:
 
 @inner
 def second_variable(pairs: Pairs, row: int, i: int, Ki: Singles) -> int:
-    """The variable of the row that gains most by falling where i rises."""
+    """Return the variable of `row` that gains most by falling while i rises, or -1 if none gains."""
     n, begins, own, top, best, at = pairs.count, pairs.begins, pairs.diagonal[i % pairs.count], pairs.top[row], 0.0, -1
     F, fall, diagonal, least = pairs.F, pairs.may_fall, pairs.diagonal, pairs.least
     for tile in range(pairs.second * row, pairs.tops.size if row == 1 else pairs.second):
@@ -238,7 +238,7 @@ def second_variable(pairs: Pairs, row: int, i: int, Ki: Singles) -> int:
 
 @inner
 def move(pairs: Pairs, i: int, j: int, t: float, Ki: Singles, Kj: Singles) -> None:
-    """u_i += t and u_j -= t (j = -1: none), and all that follows; ends at bounds are met exactly."""
+    """Compute u_i += t and u_j -= t (none if j is -1), exactly to a bound that is met; update masks, F and extremes."""
     u = pairs.u
     end = pairs.upper[i] if t > 0.0 else pairs.lower[i]
     u[i] = end if t == end - u[i] else u[i] + t
@@ -252,7 +252,7 @@ def move(pairs: Pairs, i: int, j: int, t: float, Ki: Singles, Kj: Singles) -> No
 
 @kernel
 def descend_in_pairs(pairs: Pairs, store: RowStore, samples: Samples, tol: float, most: int) -> int:
-    """Steps until no slope is above tol, rows or room are wanted, or `most` entries were worked on; which of these."""
+    """Step until no slope exceeds `tol`, rows or room are wanted, or `most` entries were read; return the reason."""
     n, work = pairs.count, 0
     while work < most:
         top, bottom = pairs.top, pairs.bottom

@@ -1,6 +1,6 @@
 """A round of the active set, as `method`, `series` and `working_set` follow it: descent where it is due, then Newton.
 
-Descents go the deeper the later they come.  After `ROUNDS_AT_ONCE` steps of Newton's method, or one that does not lower
+Later descents go to smaller gains.  After `ROUNDS_AT_ONCE` steps of Newton's method, or one that does not lower
 the objective all the way, a descent sorts the variables again.
 """
 
@@ -30,12 +30,12 @@ MAX_ROUNDS, ROUNDS_AT_ONCE = 40, 6  # of all, and of Newton's method without a d
 STUCK = 0.1  # the share of the first gain above which a descent has failed
 EXACT = 1e-2  # multipliers have the right sign, and sides of a working set hold, to this share of the tolerance
 
-ONGOING, SETTLED, DESCENT_DUE, FAILED = range(4)  # what a round comes to; SETTLED: all multipliers have the right sign
+ONGOING, SETTLED, DESCENT_DUE, FAILED = range(4)  # outcomes of a round; SETTLED: all multipliers have the right sign
 
 
 @inner
 def add_gradient(program: BoxedProgram) -> None:
-    """g := Px + q, from the rows of P whose variables are not zero."""
+    """Compute g := P x + q from the rows of P whose variables are nonzero."""
     at, d, count = np.empty(program.count, np.int64), np.empty(program.count), 0
     for r in range(program.count):
         program.g[r] = program.q[r]
@@ -48,7 +48,7 @@ def add_gradient(program: BoxedProgram) -> None:
 
 @kernel
 def begin(program: BoxedProgram, face: Face, exact: float, max_share: float) -> None:
-    """Begin a run at x; factorizations may take `max_share` of the work of one of all of P."""
+    """Initialize a run at x; factorizations may take `max_share` times the work of factoring all of P."""
     add_gradient(program)
     program.newton, program.exact, program.share, face.shift = 0, exact, FIRST_TOL, SHIFTS[0]
     program.outcome, program.rows_read, program.work, program.first_gain = TAKEN, 0, 0.0, 0.0
@@ -65,7 +65,7 @@ def begin(program: BoxedProgram, face: Face, exact: float, max_share: float) -> 
 
 @inner
 def descend_again(program: BoxedProgram, block: Block) -> bool:
-    """Descend, deeper than the last time; return False when descents lead nowhere."""
+    """Descend to smaller gains than the last descent; return False if descent no longer helps."""
     first, read, before = program.first_gain, program.rows_read, program.gain
     if read > 0:
         is_stuck = program.outcome == NO_DESCENT and before > STUCK * first
@@ -79,7 +79,7 @@ def descend_again(program: BoxedProgram, block: Block) -> bool:
 
 @inner
 def size_of_gradient(program: BoxedProgram) -> float:
-    """Return 1 + max(|Px|, |q|)."""
+    """Return 1 + max(norm(P x, inf), norm(q, inf))."""
     scale = 0.0
     for r in range(program.count):
         scale = max(scale, abs(program.q[r]), abs(program.g[r] - program.q[r]))
@@ -88,7 +88,7 @@ def size_of_gradient(program: BoxedProgram) -> float:
 
 @kernel
 def newton_round(program: BoxedProgram, face: Face, tol: float) -> int:
-    """Take a step on the face of the variables that are free; multipliers within `tol` have the right sign."""
+    """Take a Newton step on the face of the free variables; return its outcome; slopes within `tol` count as zero."""
     count = find_free(program, face, tol)
     face.between = count - int(count > 0 and face.free[count - 1] == program.P.shape[0])  # the row's value is none
     program.outcome = step_on_face(program, face)
@@ -106,7 +106,7 @@ def newton_round(program: BoxedProgram, face: Face, tol: float) -> int:
 
 @kernel
 def next_round(program: BoxedProgram, block: Block, face: Face, tol: float, tol_abs: float) -> int:
-    """One round for a stopping test with these tolerances; returns what it comes to."""
+    """Run descent, if it is due, and one Newton step for a stopping test with these tolerances; return the outcome."""
     if program.newton == 0 and not descend_again(program, block):
         return FAILED
     program.scale = size_of_gradient(program)

@@ -2,10 +2,10 @@
 
     minimize 1/2 u'K_w u + q'u   subject to   Au = b,   lower <= u <= upper,    K_w = k(x_w, x_w)
 
-where Au are the sum of all u, those of the first and of the last variables, or nothing.  These are the machines of one
-class against another, of folds, of one C after another, and with nu in place of C.  Programs that follow each other
-with the same samples w share the rows of K_w that were made.  Each goes the way of `method`, in one compiled call for
-many, and its answer passes the same test on the same data.
+where Au is the sum of all u, or the sums of the first and of the last variables, or empty.  Such programs are support
+vector machines of pairs of classes, of folds, of one C after another, and with nu in place of C.  Consecutive programs
+with equal samples w share the computed rows of K_w.  One compiled call solves many programs by `method`, and each
+answer passes the stopping test on its data.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ UNSOLVED = -1  # rounds of a program that was given up
 
 
 class Series(Structure):
-    """The programs: k has the samples which[begins[p] : begins[p + 1]] of its part p, its vectors begin at places[k].
+    """Data and results: program k has the samples which[begins[p] : begins[p + 1]] of its part p; see `solve_series`.
 
-    Where ratios[k] is not zero, it begins at so many times the answer before, what is at a bound again there; x is the
-    answer, g = K_w x + q there, y[k] the multipliers of the rows, and `found` the residuals.  sides[k] is b, and of two
-    rows the first has the first splits[p] variables.  Where it has rows, `log` gets
-    `MAX_ROUNDS` for each program: the objective, the relative slope and how many variables are between their bounds.
+    Its vectors begin at places[k].  If ratios[k] is not zero, it starts at ratios[k] times the previous answer, where
+    variables at a bound stay at it; x is the answer, g = K_w x + q there, y[k] the multipliers of the rows, and `found`
+    the residuals.  sides[k] is b, and of two rows the first has the first splits[p] variables.  If `log` has rows, each
+    program has `MAX_ROUNDS`: the objective, the relative slope and the number of variables between their bounds.
     """
 
     samples = structure(Samples)
@@ -60,7 +60,7 @@ class Series(Structure):
 
 @inner
 def load_part(series: Series, p: int, program: BoxedProgram) -> None:
-    """The samples of part p, of whose kernel no row is there."""
+    """Load the samples of part `p`; no row of its kernel has been computed."""
     first, samples, part, d = series.begins[p], series.samples, program.samples, series.samples.features
     program.count, program.largest, rows = series.begins[p + 1] - first, 0.0, series.sides.shape[1]
     program.ends[1] = series.splits[p] if rows == 2 else program.x.size
@@ -84,7 +84,7 @@ def load_part(series: Series, p: int, program: BoxedProgram) -> None:
 
 @inner
 def load_program(series: Series, k: int, program: BoxedProgram) -> None:
-    """Program k at its start, where its rows hold; what is beyond its size is held at zero."""
+    """Load program k and its starting point, moved until the rows hold if ratios[k] is zero; zero other variables."""
     place, ratio, size = series.places[k], series.ratios[k], program.count
     for r in range(program.x.size):
         if r >= size:
@@ -107,7 +107,7 @@ def load_program(series: Series, k: int, program: BoxedProgram) -> None:
 
 @inner
 def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
-    """found[k] := the residuals at x, g and the multipliers; whether the stopping test holds."""
+    """Compute the residuals found[k] at x, g and the multipliers; return True if the stopping test holds."""
     size, m, found = program.count, series.sides.shape[1], series.found[k]
     q, lb, ub, x = program.q[:size], program.lb[:size], program.ub[:size], program.x[:size]
     y, sides, lost = program.multipliers[:m], program.sides[:m], np.zeros(0)
@@ -132,7 +132,7 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
 
 @inner
 def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, face: Face) -> int:
-    """Go on from round to round until the test holds; return the rounds, or UNSOLVED."""
+    """Run rounds on program k until the stopping test holds; return their number, or `UNSOLVED`."""
     begin(program, face, EXACT, MAX_SHARE)
     y = program.multipliers
     for rounds in range(1, MAX_ROUNDS + 1):
@@ -154,7 +154,7 @@ def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, f
 
 @kernel
 def solve_in_turn(series: Series, program: BoxedProgram, block: Block, face: Face, first: int, most: float) -> int:
-    """The programs from `first` on, as many as take `most` multiplications or so; the next."""
+    """Solve the programs from `first` on within about `most` multiplications; return the index of the next program."""
     work = 0.0
     for k in range(first, series.rounds.size):
         if work > most:
@@ -175,19 +175,19 @@ def solve_in_turn(series: Series, program: BoxedProgram, block: Block, face: Fac
 
 @dataclass(frozen=True)
 class SeriesSolutions:
-    """The answers of `solve_series`.
+    """Answers of `solve_series`.
 
     Attributes
     ----------
     x, gradient : arrays
-        u and K_w u + q of the programs, one behind the other.
+        u and K_w u + q of all programs, concatenated.
     multipliers : array, shape (programs, rows)
         y: K_w u + q + y is zero where u is between its bounds, with the y of its row.
     residuals : array, shape (programs, fields of `Residuals`)
     rounds : array of int, shape (programs,)
-        `UNSOLVED` where the test does not hold; such a program is to be solved otherwise.
+        `UNSOLVED` where the test does not hold; solve such a program by another method.
     seconds : float
-        Of all programs together.
+        Time of all programs together.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class SeriesSolutions:
     seconds: float
 
     def solution(self, k: int, at: slice, program: QuadraticProgram) -> Solution:
-        """The answer of program k, which is at these places, as that of the same program with signs, x = s * u."""
+        """Return the answer u = x[at] of program `k` as a `Solution` x = s * u of `program`, whose P has signs s."""
         P: Any = program.P
         signs, y = P.signs, self.multipliers[k]
         x, slopes = signs * self.x[at], self.gradient[at] + signs * (y @ program.A)
@@ -232,26 +232,26 @@ def solve_series(
     *, tol: float, sides: np.ndarray | None = None, splits: np.ndarray | None = None, parts: np.ndarray | None = None,
     ratios: np.ndarray | None = None, verbose: bool = False,
 ) -> SeriesSolutions:  # fmt: skip
-    """The minima of all programs.
+    """Solve all programs, one after another.
 
     Parameters
     ----------
     kernel : KernelMatrix
-        One of those with a name, known to be positive semidefinite; its signs count for nothing.
+        A named kernel, known to be positive semidefinite; its signs are ignored.
     which, begins : arrays of int
         The samples of part p are which[begins[p] : begins[p + 1]].
     q, lower, upper : arrays
-        Of all programs, one behind the other; the bounds are finite.
+        Vectors of all programs, concatenated; the bounds are finite.
     tol : float
-        Of the stopping test.
+        Tolerance of the stopping test.
     sides : array, shape (programs, 1) or (programs, 2), optional
-        What the u of each program are to sum to; or with `splits` those of the first and of the last samples.
+        Required sum of u of each program; with `splits`, the sums over its first and over its last samples.
     splits : array of int, optional
-        For two sides: how many samples of each part are the first.
+        For two sides: the number of first samples of each part.
     parts : array of int, optional
         The part of each program; one program for every part by default.
     ratios : array, optional
-        Where not zero, a program begins at so many times the answer of the one before, which has the same part.
+        Where nonzero, a program starts at this multiple of the previous program's answer; both share their part.
     verbose : bool, default False
         Print a line a round, once all programs are solved.
 
@@ -301,7 +301,7 @@ def solve_series(
 
 
 def _show(series: Series, seconds: float) -> None:
-    """Print the rounds of all programs, which are over."""
+    """Print the recorded rounds of all programs."""
     (count, rows), size, solved = series.y.shape, series.x.size, np.count_nonzero(series.rounds > 0)
     plan = Plan("dense", ROWS_MADE, method="working set", what=f"active set, {count} programs over samples of a kernel")
     printing.header(plan, series.tol, size, count * rows, 2 * size, (), (0, size * min(rows, 1)))

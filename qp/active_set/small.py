@@ -1,6 +1,6 @@
-"""The dual active set as a method for one small program, whose answer passes the same test as all.
+"""The dual active set as a method for one small program, whose answer passes the stopping test of all methods.
 
-Where it finds neither that nor a certificate, the interior-point method of `socp` begins anew.
+Where it finds neither an answer nor a certificate, the interior-point method of `socp` solves the program.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ STEPS = 6  # at most, for each row and variable: programs take one or two
 
 
 class DualActiveSet:
-    """A small program, solved by the dual active set of `dual`, by proximal steps where P is only semidefinite.
+    """Dual active-set method for one small program, with proximal steps if P is only semidefinite.
 
     Parameters
     ----------
     program : QuadraticProgram
-        One that `qp.plan.choice` has for it.
+        A program that `qp.plan.choice` assigns to this method.
     settings : Settings
     before : DualActiveSet or None
-        The method of the solver's last program, whose memory it takes if that fits.
+        The method of the solver's last program; its memory is reused if the sizes fit.
     solved : int
-        Programs with these matrices that the interior-point method has solved.  If there are some, this one goes on
-        from the last answer, and gives up after what that method takes.
+        Number of programs with these matrices that the interior-point method has solved.  If it is positive, the method
+        starts from the last answer, and gives up after the time that the interior-point method takes.
 
     Attributes
     ----------
     plan : Plan
     is_definite, is_proximal : bool
-        Whether P has a Cholesky factor whose pivots are more than rounding; or whether P + rho I has.
+        Whether P, or only P + rho I, has a Cholesky factor whose pivots are more than rounding.
     """
 
     pool = Pool()  # of rooms; in the class, as solvers outlive the modules where Python ends
@@ -83,14 +83,14 @@ class DualActiveSet:
         self.plan = plan_of(self.is_proximal, program.n, program.m, *entries, solved)
 
     def is_clearly_definite(self) -> bool:
-        """Whether a Cholesky factor, or what P is made of, shows that it is semidefinite."""
+        """Return True if a Cholesky factor or the structure of P shows that P is semidefinite."""
         P = self.program.hessian
         if self.is_definite or P.is_zero or isinstance(P, LowRank):
             return True
         return self.is_proximal and next_doubtful(P.order, P.dense().reshape(1, -1), 0) < 0
 
     def solve(self, warm_start: bool) -> Solution | None:
-        """The answer or a certificate, from the last working set on with `warm_start`; None where neither is found."""
+        """Return the answer or a certificate, or None if neither is found; `warm_start` keeps the last working set."""
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
         if self.goes_on:
@@ -126,7 +126,7 @@ class DualActiveSet:
         )  # fmt: skip
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
-        """Begin at a point: with the sides whose multipliers are more than their slacks."""
+        """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""
         room, program = self._enter(), self.program
         v, at = np.concatenate([y, z]), np.concatenate([program.A @ x, x])
         lower, upper = room.batch.l[0], room.batch.u[0]
@@ -135,9 +135,9 @@ class DualActiveSet:
         room.is_at_work = False
 
     def _enter(self) -> Room:
-        """The room with the data of the program in it, at work: its own, one that was left, or a new one."""
+        """Return a room loaded with the program and marked as at work: its own, one from the pool, or a new one."""
         room = self._room
-        if room is None or room.is_at_work:  # what was interrupted may be half written
+        if room is None or room.is_at_work:  # an interrupted room may be half written
             room = self.pool.take(self._kind)
             if room is None or room.is_at_work:
                 room = Room(self._kind, self.settings)
@@ -147,7 +147,7 @@ class DualActiveSet:
         return room
 
     def let_go(self, next_user: DualActiveSet | None = None) -> None:
-        """Leave the room to the next program of the same kind in this thread, but for one that has it already."""
+        """Leave the room to the thread's next program of this kind, unless it is at work or held by `next_user`."""
         room, self._room = self._room, None
         if room is None or room.is_at_work or (next_user is not None and next_user._room is room):
             return
@@ -158,9 +158,9 @@ class DualActiveSet:
 def small_method(
     program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
 ) -> DualActiveSet | None:
-    """The dual active set for the whole program, if it is chosen (see `choose_method`).
+    """Return the dual active set for the whole program if `choose_method` chooses it, else None.
 
-    Presolve costs more than the rows that it would take out.
+    Presolve would cost more than the rows that it removes.
     """
     P = program.hessian
     may_be_definite = P.is_definite is not False
@@ -181,8 +181,8 @@ def solve_again(
 ) -> Solution | Literal[False] | None:
     """Solve a program of a kind that a `Solver` had in this thread, straight from the caller's arrays.
 
-    `data` are P, q, A, l, u, lb, ub and the offset, those of `program` if it is there.  Returns False where this ends
-    without an optimal answer, and None for other kinds, and data that have to be read or refused.
+    `data` are P, q, A, l, u, lb, ub and the offset; they are the data of `program` if it is given.  Return False if no
+    optimal answer is found, and None for other kinds of programs and for data that must be converted or rejected.
     """
     started = time.perf_counter()
     P, q, A, l, u, lb, ub, offset = data
@@ -225,24 +225,24 @@ def solve_again(
 
 
 class Room:
-    """The memory of the dual active set, for programs with the same sizes and tolerances.
+    """Memory of the dual active set, for programs of equal sizes and tolerances.
 
     Attributes
     ----------
     program : QuadraticProgram or None
-        The one whose data are here.
+        Program whose data are loaded.
     has_answer : bool
-        Whether an answer to it, or to one like it, is.
+        Whether an answer to this program, or to one of equal kind, is stored.
     factor : int
-        1 where P has a Cholesky factor, 2 where P + rho I has, else 0.
+        1 if P has a Cholesky factor, 2 if only P + rho I has one, else 0.
     is_at_work : bool
-        Whether data are taken or a program is solved here, or was when that was interrupted.
+        Whether data are being loaded or a program is being solved; still True after an interrupt.
     settings, plans
-        Of programs that are solved here straight from the caller's arrays: the settings, and the plans by `factor`.
+        Settings, and plans by `factor`, of programs that are solved straight from the caller's arrays.
     answers : array
         The answer in one array that begins with x.
     places : tuple of int
-        In it the places of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
+        Places in `answers` of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
     """
 
     def __init__(self, kind: tuple[int, int, float, float | None, bool], settings: Settings) -> None:
@@ -278,7 +278,7 @@ class Room:
         self.sides = batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
     def take(self, program: QuadraticProgram) -> None:
-        """Write the data of the program here but for q, of those that are here what differs."""
+        """Load the data of the program, except q, where they differ from the stored data."""
         held = self.program
         if held is program:
             return
@@ -296,12 +296,12 @@ class Room:
         self.program = program
 
     def allow(self, seconds: float) -> None:
-        """Let the method take so long: a step costs a product with the rows."""
+        """Limit the number of steps to the given time; a step costs a product with all rows."""
         n, m = self.kind[:2]
         self.work.max_steps = int(seconds * COSTS.dual_flops / (2.0 * n * (n + m)))
 
     def begin_with(self, rows: np.ndarray, is_upper: np.ndarray) -> None:
-        """Put rows into the working set, with their upper or lower sides; their factor is not made yet."""
+        """Initialize the working set with rows at their upper or lower sides; the factor is computed later."""
         work, rows = self.work, rows[: self.kind[0]]
         work.side[:] = 0
         work.side[rows] = np.where(is_upper[rows], UPPER, LOWER)
@@ -309,13 +309,13 @@ class Room:
         self.has_answer = True
 
     def load(self, P: Parts, A: Parts, vectors: Any) -> None:
-        """Write the parts of matrices (see `packed.parts_of`) and q, l, u, lb, ub here."""
+        """Load the parts of P and A (see `packed.parts_of`) and q, l, u, lb, ub, and factor P."""
         block = empty_block(P, A, *self.kind[:2])
         fill((P[0], A[0]), vectors, (*P[1:], *A[1:]), block, True)
         self.factor = load_dual(self.work, block)
 
     def serve(self, program: QuadraticProgram, settings: Settings) -> None:
-        """Note what was decided for a program: it holds for all of as many entries, but where sides decide, too."""
+        """Store plans for `solve_again` with programs of as many entries, unless bounds decide on the method, too."""
         n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
         seconds, counts = method_seconds(n, m, of_A, of_P), (of_P << 32) + of_A
         has_rival = program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
@@ -327,7 +327,7 @@ class Room:
             self.work.counts, self.settings = counts, settings
 
     def answer(self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan) -> Solution:
-        """The answer that is here, as `solve_dual` tells it; its words and records are left to `rest_of`."""
+        """Return the `Solution` that `solve_dual` left here with result `found`; `rest_of` adds words and records."""
         count, (of_y, of_z, of_numbers, of_trace) = (found >> 2) & 0x3FFFFFFF, self.places
         answers = self.answers[: of_trace + RECORD * (count + 1)].copy()
         solution: Solution = object.__new__(Solution)
@@ -345,7 +345,7 @@ def rest_of(
     solution: Solution, source: QuadraticProgram | np.ndarray, offset: float, answers: np.ndarray,
     places: tuple[int, ...], tol: float, sides: int,
 ) -> dict[str, Any]:  # fmt: skip
-    """What an answer has beside its point and objective, to a program or one in a block."""
+    """Return the fields of a `Solution` beyond its point and objective; `source` is the program or its block."""
     program = unpack(source, offset) if isinstance(source, np.ndarray) else source
     _, _, at, of_trace = places
     trace, message = trace_of(program, answers[of_trace:]), f"{test_holds(tol)}; {sides} sides in the working set"
@@ -361,8 +361,8 @@ def rest_of(
 
 
 def trace_of(program: QuadraticProgram, records: np.ndarray) -> np.ndarray:
-    """The records of a run, as numbers, as those of its program."""
-    trace = records.view(TRACE).copy()  # another thread may do the same
+    """Return the records of a run as a trace, with the offset of the program in its objectives."""
+    trace = records.view(TRACE).copy()  # another thread may change them, too
     trace["primal_objective"] += program.offset
     trace["dual_objective"] += program.offset
     return trace
@@ -371,7 +371,7 @@ def trace_of(program: QuadraticProgram, records: np.ndarray) -> np.ndarray:
 def cone_answer(
     program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan | None
 ) -> ConeSolution:
-    """The answer to the cone program, from that to the program."""
+    """Return the solution of the cone program that corresponds to the answer `point` to the quadratic program."""
     form, (x, y, z_bounds) = ConeForm(program), point
     cone_program, is_equal = form.program(program), program.l == program.u
     _, z = form.gather(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0))
@@ -391,7 +391,7 @@ def cone_answer(
 
 @functools.lru_cache(maxsize=64)
 def plan_of(is_proximal: bool, n: int, m: int, entries: int, P_entries: int, solved: int = 0) -> Plan:
-    """The plan, kept: words cost as much as the set-up."""
+    """Return the plan, cached because formatting its words costs as much as the set-up."""
     rows = f", {m} row{'s' * (m != 1)}" if m else ""
     of_method, method = method_seconds(n, m, entries, P_entries, solved=solved), "dual active set"
     seconds = {method: of_method.get("proximal steps" if is_proximal else method, np.inf)}

@@ -1,11 +1,11 @@
-"""The active set where P is a `KernelMatrix`: the same two parts, in other proportions.
+"""The active set where P is a `KernelMatrix`: descent and Newton's method, in turn.
 
     pairs       descent along rows of the kernel in float32, until little is left to gain (`pairs`)
     gradient    in float64, from the samples
     Newton      the program of the variables that are between their bounds, or held there with the wrong sign, while all
                 others stay: `face_newton` solves it, and only this part of P is made
 
-in turn.  In u = s * x the signs of P are gone, and a row c s'x = side is 1'u = side / c; likewise each of two rows, of
+In u = s * x the signs of P are gone, and a row c s'x = side is 1'u = side / c; likewise each of two rows, of
 the first variables and of the last.
 """
 
@@ -36,26 +36,26 @@ FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # of the first slope to which pairs go at 
 MOST_STEPS = 20  # of pairs in one descent, for each variable
 WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
 MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
-FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
+FEW_FEATURES, BATCH = 64, 4  # up to so many features, so many rows are computed at once, `AT_ONCE` beyond
 PATIENCE = 3  # see `_make_room`
 
 
 class WorkingSet(ActiveSet):
-    """The method for one program that `qp.plan.choice` has for it.
+    """Working-set method for one program whose P is a `KernelMatrix`.
 
     Parameters
     ----------
     program : QuadraticProgram
     settings : Settings
     before : WorkingSet, optional
-        That of a program which may have the same P: then the rows that are there stay.
+        Method of an earlier program; its kernel rows are kept if both programs share the object P.
 
     Attributes
     ----------
     store : RowStore or None
-        The rows of the last run.
+        Kernel rows of the last run.
     known : (array, array), shape (samples,)
-        Coefficients c and Kc in float64, of the last run's end.
+        Coefficients c and the product K c in float64, from the end of the last run.
     """
 
     def __init__(self, program: QuadraticProgram, settings: Settings, before: WorkingSet | None = None) -> None:
@@ -79,7 +79,7 @@ class WorkingSet(ActiveSet):
         self.upper = np.where(rises, program.ub, -program.lb)
 
     def is_clearly_definite(self) -> bool:
-        """The kernel's word."""
+        """Return True if the kernel is known to be positive semidefinite."""
         return self.kernel.is_semidefinite
 
     def _start(self, last: np.ndarray | None) -> WorkingRounds:
@@ -113,13 +113,13 @@ class WorkingSet(ActiveSet):
 
 
 class WorkingRounds(Rounds):
-    """One run.
+    """State of one run.
 
     Parameters
     ----------
     method : WorkingSet
     last : array, shape (n,), or None
-        Where to begin, near zero when None; what is outside of the box is moved to its bounds.
+        Starting point, zero if None; it is moved into the box.
 
     Attributes
     ----------
@@ -159,10 +159,10 @@ class WorkingRounds(Rounds):
         pairs.u[:] = np.clip(0.0 if last is None else method.signs * last, method.lower, method.upper)
 
     def _make_room(self, slots: int) -> None:
-        """Memory for so many rows, without those that were there: both at once would be more than is allowed.
+        """Allocate memory for `slots` rows and discard the stored rows, as both at once would exceed the limit.
 
-        A row is often made in less time than memory takes that nobody has touched: there is more room when `PATIENCE`
-        times as many rows as there is room for have lost their places.
+        Computing a row often takes less time than the first access to new memory: room grows only when `PATIENCE` times
+        as many rows as it holds have lost their places.
         """
         store, count = self.store, self.method.kernel.count
         store.room, store.used = min(slots, store.slots), 0
@@ -172,7 +172,7 @@ class WorkingRounds(Rounds):
         store.place_of[:] = -1
 
     def meet_row(self) -> bool:
-        """Move the point until the rows hold, the variables in their order; False where one cannot be met."""
+        """Move variables in order, last those at bounds, until the rows hold; return False if a row cannot hold."""
         method = self.method
         for side, first, last in zip(method.sides, method.ends, method.ends[1:]):
             u, lower, upper = (data[first:last] for data in (self.pairs.u, method.lower, method.upper))
@@ -191,9 +191,9 @@ class WorkingRounds(Rounds):
         return True
 
     def find_gradient(self) -> None:
-        """F := -s * q - K u in float64, from the samples, and what follows from it.
+        """Compute F := -s * q - K u in float64 from the samples, and update masks and extremes.
 
-        Where less has moved since K u was known than is not zero, that is what K is multiplied by.
+        If fewer coefficients changed since the last product than are nonzero, K is multiplied by the changes only.
         """
         method, pairs, kernel = self.method, self.pairs, self.method.kernel
         hair = LOST * (method.upper - method.lower)
@@ -219,26 +219,26 @@ class WorkingRounds(Rounds):
         self.knows_gradient = True
 
     def slope(self) -> float:
-        """The largest gap between what may rise and what may fall; without a row between those and zero."""
+        """Return the largest gap of F between variables that may rise and fall; without a row, between F and zero."""
         top, bottom = self.pairs.top, self.pairs.bottom
         if self.pairs.has_row:
             return max(float(t - b) if t > -FAR and b < FAR else 0.0 for t, b in zip(top, bottom))
         return max(float(top[0]), -float(bottom[0]), 0.0)
 
     def multipliers(self) -> list[float]:
-        """b, which F is where variables of a row are between their bounds: the middle; zero without a row."""
+        """Return the multiplier b of each row, the middle between the extremes of F; zeros without a row."""
         if not self.pairs.has_row:
             return [0.0, 0.0]
         ends = zip(self.pairs.top.tolist(), self.pairs.bottom.tolist())
         return [0.5 * ((t if t > -FAR else b) + (b if b < FAR else t)) for t, b in ends]
 
     def gap(self) -> float:
-        """How far the multipliers of two rows are apart, or what q asks for where that is more."""
+        """Return the larger of |b_1 - b_2| for the multipliers of two rows and the range of -s * q."""
         b, target = self.multipliers(), -self.method.signs * self.method.program.q
         return max(abs(b[0] - b[1]), float(target.max() - target.min()))
 
     def slopes(self) -> np.ndarray:
-        """F less the multiplier of each variable's row."""
+        """Return F minus the multiplier of each variable's row."""
         slopes, second = self.pairs.F.copy(), self.method.ends[1]
         for part, b in zip((slopes[:second], slopes[second:]), self.multipliers()):
             part -= b
@@ -248,11 +248,11 @@ class WorkingRounds(Rounds):
         return -self.method.signs * self.pairs.F - self.method.program.q
 
     def size_of_gradient(self) -> float:
-        """What the dual residual is relative to."""
+        """Return 1 + max(norm(P x, inf), norm(q, inf)), the scale of the dual residual."""
         return 1.0 + max(norm(self.Px()), norm(self.method.program.q))
 
     def descend(self, tol: float, time_limit: float | None) -> bool:  # type: ignore[override]
-        """Pairs until the slope is no more than tol or too many steps are taken; False when the time is over."""
+        """Move pairs until the slope is at most `tol` or too many steps are taken; return False if time is over."""
         kernel, pairs, store = self.method.kernel, self.pairs, self.store
         most = pairs.steps + MOST_STEPS * self.n
         self.method.store = None  # rows that are listed and not yet made when an interrupt comes are no rows
@@ -272,7 +272,7 @@ class WorkingRounds(Rounds):
                 return False
 
     def step(self, tol: float) -> bool:  # type: ignore[override]
-        """Newton's method on the working set; whether it gained something."""
+        """Run Newton's method on the working set; return True if it halved the slope."""
         kernel, pairs, n = self.method.kernel, self.pairs, self.method.kernel.count
         before, slopes = self.slope(), self.slopes()
         wrong = max(0.25 * tol, WRONG * before)
@@ -299,7 +299,7 @@ class WorkingRounds(Rounds):
             sides, ends, multipliers = [sum(sides)], [0, self.n, self.n], 2 * [0.5 * sum(multipliers)]
         part.ends[1] = np.searchsorted(members, ends[1])
         rows = list(zip(sides, ends, ends[1:], part.ends, part.ends[1:]))
-        for r, (side, first, last, a, b) in enumerate(rows):  # what rounding took from the rows is given back
+        for r, (side, first, last, a, b) in enumerate(rows):  # the rows' residuals from rounding are corrected
             part.sides[r] = side - (pairs.u[first:last].sum() - part.x[a:b].sum())
         start, part.multipliers, part.max_work = part.x.copy(), np.negative(multipliers), np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
@@ -321,7 +321,7 @@ class WorkingRounds(Rounds):
         return self.slope() < 0.5 * before
 
     def _share(self, twice: np.ndarray) -> bool:
-        """Split the sums of two variables that the first of each has; False where the rows cannot hold then."""
+        """Split the sums that the first of two variables of a sample holds; return False if the rows cannot hold."""
         method, n, u = self.method, self.method.kernel.count, self.pairs.u
         first = np.clip(u[twice], method.lower[twice], method.upper[twice])
         u[twice], u[twice + n] = first, u[twice] - first
@@ -335,7 +335,7 @@ class WorkingRounds(Rounds):
         return True
 
     def _note(self, between: int) -> None:
-        """A record of the present point, with so many variables between their bounds."""
+        """Record the current point, with `between` variables between their bounds."""
         objective = 0.5 * float((self.method.signs * self.pairs.u) @ (self.Px() + 2.0 * self.method.program.q))
         self.note(objective, self.slope() / self.size_of_gradient(), between)
 

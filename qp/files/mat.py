@@ -20,7 +20,7 @@ _QPS_ENDINGS = (".qps", ".mps", ".qps.gz", ".mps.gz")
 
 
 def read(path: str | Path, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
-    """Read a quadratic program by the ending of its name: ``.mat``, ``.qps`` or ``.mps``, the latter also ``.gz``.
+    """Read a quadratic program from a file named ``.mat``, ``.qps`` or ``.mps``, the latter two also ``.gz``.
 
     A file with more than `max_bytes` bytes, counted after decompression, is refused.
     """
@@ -30,23 +30,23 @@ def read(path: str | Path, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
 
 
 def write(program: QuadraticProgram, path: str | Path) -> None:
-    """Write a quadratic program by the ending of its name: ``.qps`` or ``.mps``, also ``.gz``; see `write_qps`."""
+    """Write a quadratic program to a file whose name ends in ``.qps`` or ``.mps``, also ``.gz``; see `write_qps`."""
     check_ending(path, *_QPS_ENDINGS)
     write_qps(program, path)
 
 
 def read_mat(path: str | Path, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
-    r"""Read a quadratic program from a MATLAB file of versions 5 to 7.2, which MATLAB writes with ``-v6`` or ``-v7``.
+    r"""Read a quadratic program from a MATLAB file of versions 5 to 7.2, written with ``-v6`` or ``-v7``.
 
-    Two layouts are known, told apart by the names in the file:
+    There are two layouts, distinguished by the names in the file:
 
     * ``P, q, A, l, u`` and perhaps the constant ``r``, as in the Maros-Meszaros test set:
-      :math:`l \le A x \le u`.  When the last n rows of A are the identity, they are taken as the bounds.
-    * ``A, b, c, lo, hi`` and perhaps the constant ``z0``, in the file or in its struct ``Problem`` and the struct
-      ``aux`` of that, as in the netlib linear programs of the SuiteSparse collection:
+      :math:`l \le A x \le u`.  If the last n rows of A are the identity, they become bounds.
+    * ``A, b, c, lo, hi`` and perhaps the constant ``z0``, in the file or in its structs ``Problem`` and
+      ``Problem.aux``, as in the netlib linear programs of the SuiteSparse collection:
       :math:`A x = b,\; lo \le x \le hi`.
 
-    A side of 1e20 or more is no side.
+    A side of size 1e20 or more is infinite.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_mat(path: str | Path, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
     Raises
     ------
     ProgramError
-        The file is no such file, or a field is missing or of the wrong shape; the message names it.
+        The file has another format, or a field is missing or of the wrong shape; the message names it.
     """
     try:
         fields = matlab.read(path, max_bytes)

@@ -1,11 +1,11 @@
-"""MATLAB files of versions 5 to 7.2: the arrays of numbers, the sparse matrices and the structs in them.
+"""MATLAB files of versions 5 to 7.2: a reader of numeric arrays, sparse matrices and structs.
 
     file      128 bytes of header, then elements
     element   its kind and its size in bytes, four bytes each, and its content, padded to eight bytes;
               one of at most four bytes may be packed into eight, with two bytes each for size and kind
-    matrix    an element of elements: class and flags, dimensions, name, and what the class has
+    matrix    an element of elements: class and flags, dimensions, name, and the data of the class
 
-Each size is checked against the bytes that are there before anything is made of it.
+Each size is checked against the number of bytes before memory is allocated for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUMERIC, COMPLEX = range(6, 16), 0x0800
 
 
 class Sort(enum.IntEnum):
-    """Classes of matrices beside the numeric ones."""
+    """Classes of matrices other than numeric ones."""
 
     STRUCT, SPARSE, OPAQUE = 2, 5, 17
 
@@ -41,13 +41,13 @@ DEPTH = 2  # of structs in structs
 def read(path: str | Path, max_bytes: int) -> dict[str, Any]:
     """Return the variables of a file by name.
 
-    Matrices of real numbers are arrays, sparse ones `scipy.sparse.csc_array`, structs dictionaries; anything else is
-    a text that says what it is.
+    Matrices of real numbers are arrays or, if sparse, `scipy.sparse.csc_array`; structs are dictionaries; other
+    variables are strings that describe them.
 
     Raises
     ------
     ProgramError
-        The file is damaged, of another version, or has more than `max_bytes` bytes, decompressed.
+        The file is damaged, of another version, or has more than `max_bytes` bytes after decompression.
     """
     check_max_bytes(max_bytes)
     with open(path, "rb") as stream:
@@ -78,7 +78,7 @@ def _refuse(what: str) -> NoReturn:
 
 
 def _decompressed(packed: memoryview, order: str, left: int, max_bytes: int) -> memoryview:
-    """Return the one element in `packed`, with its tag."""
+    """Return the element that is compressed in `packed`, with its tag."""
     try:
         tag = zlib.decompressobj().decompress(packed, 8)
         size = 8 + int(np.frombuffer(tag, order + "u4")[1]) if len(tag) == 8 else 8
@@ -94,7 +94,7 @@ def _decompressed(packed: memoryview, order: str, left: int, max_bytes: int) -> 
 
 
 def _check_sizes(values: list[Any], most: int) -> None:
-    """Refuse arrays of more than `most` rows, columns or entries: in a program they would be made dense, in float64."""
+    """Raise ProgramError if an array has more than `most` rows, columns or dense entries, as float64 copies follow."""
     for value in values:
         if isinstance(value, dict):
             values += value.values()  # the loop comes to them
@@ -103,13 +103,13 @@ def _check_sizes(values: list[Any], most: int) -> None:
 
 
 class _Elements:
-    """Elements one after the other; `data` is what is left of them."""
+    """Sequence of elements; `data` is the part that is not read yet."""
 
     def __init__(self, data: memoryview, order: str) -> None:
         self.data, self.order = data, order
 
     def element(self) -> tuple[int, memoryview]:
-        """Return kind and content of the next element."""
+        """Read the next element; return its kind and content."""
         if len(self.data) < 8:
             _refuse("it ends within a variable")
         kind, size = map(int, np.frombuffer(self.data[:8], self.order + "u4"))
@@ -122,7 +122,7 @@ class _Elements:
         return kind, content
 
     def numbers(self, kinds: str = "iuf") -> np.ndarray:
-        """Return the next element as a vector of numbers in this machine's order of bytes."""
+        """Read the next element as a vector of numbers in the byte order of this machine."""
         kind, content = self.element()
         code = NUMBERS.get(kind, "V1")
         dtype = np.dtype(code)
@@ -131,7 +131,7 @@ class _Elements:
         return np.frombuffer(content, self.order + code).astype(code)
 
     def variable(self, kind: int, depth: int = 0) -> tuple[str, Any]:
-        """Return name and value of the variable in the content of an element of this kind."""
+        """Return the name and the value of the variable in an element of this kind."""
         if kind != MATRIX:
             _refuse(f"an element of kind {kind} stands where a variable was expected")
         if not self.data:
@@ -166,7 +166,7 @@ class _Elements:
         return values.reshape(rows, columns, order="F")
 
     def _sparse(self, name: str, rows: int, columns: int) -> sp.csc_array:
-        """Return the matrix; entries beyond the last place of its columns are spare room."""
+        """Read a sparse matrix; entries beyond the last column pointer are ignored."""
         indices, indptr, values = self.numbers("iu"), self.numbers("iu").astype(np.int64), self.numbers()
         good = rows >= 0 and indptr.size == columns + 1 > 0 and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
         if good and indptr[-1] <= min(indices.size, values.size):

@@ -2,17 +2,17 @@ r"""Linear and quadratic programs in the formats MPS and QPS, fixed or free.
 
     minimize or maximize  1/2 x'Px + q'x + offset      subject to rows and bounds
 
-Where the dialects of the format differ, this is what is read:
+Dialects of the format differ; the following is read:
 
-* The first N row is the objective, further ones are left out.  OBJSENSE may be a section of its own line or
-  of two; a maximization is turned into the minimization of the negative objective.
+* The first N row is the objective; other N rows are ignored.  OBJSENSE may take one line or two; a maximization
+  is converted to the minimization of the negative objective.
 * The right-hand side of the objective is the negative of its constant.
-* A range R on a row with right-hand side r makes [r - |R|, r] of an L row, [r, r + |R|] of a G row, and of an E
-  row [r, r + R] when R > 0, else [r + R, r].
-* A variable is in [0, inf) unless BOUNDS says otherwise.  UP with a negative value takes the lower bound away when
-  BOUNDS does not set one itself.  Values of 1e20 and more are infinite.  MI leaves the upper bound as it is.
+* A range R on a row with right-hand side r gives an L row the sides [r - |R|, r], a G row [r, r + |R|], and an E
+  row [r, r + R] if R > 0, else [r + R, r].
+* A variable is in [0, inf) unless BOUNDS says otherwise.  UP with a negative value removes the lower bound unless
+  BOUNDS sets one.  Values of 1e20 and more are infinite.  MI does not change the upper bound.
 * QUADOBJ and QSECTION list one triangle of P, each pair once; QMATRIX lists both.  All have the factor 1/2.
-* One vector only of each of RHS, RANGES and BOUNDS; its name may be left out.
+* RHS, RANGES and BOUNDS may have one vector each; its name may be left out.
 * An entry that is given twice is an error, as readers disagree on it; so are integers and quadratic constraints.
 """
 
@@ -48,15 +48,15 @@ _FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 
 
 def read_qps(path: str | Path, fixed: bool | None = None, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
-    r"""Read a linear or quadratic program in MPS or QPS; `qp.files.qps` states what is read where the dialects differ.
+    r"""Read a linear or quadratic program in MPS or QPS; see `qp.files.qps` for the dialect that is read.
 
     Parameters
     ----------
     path : str or Path
-        The file; whether it is packed with gzip is told by its content.
+        The file; its content shows if it is packed with gzip.
     fixed : bool, optional
-        Whether the fields stand in fixed columns, so that names may contain blanks, or are separated by blanks.
-        By default the latter is tried first.
+        True if fields are in fixed columns, so that names may contain blanks; False if blanks separate fields.
+        By default False is tried first, then True.
     max_bytes : int, default 2**29
         A file with more content than this, counted after decompression, is refused.
 
@@ -68,7 +68,7 @@ def read_qps(path: str | Path, fixed: bool | None = None, max_bytes: int = MAX_B
     Raises
     ------
     ProgramError
-        The file is malformed, or has integers or constraints that are not linear; the message has the line.
+        The file is malformed, or has integers or nonlinear constraints; the message names the line.
     """
     if fixed is not None:
         return _QpsFile(path, fixed, max_bytes).program()
@@ -82,7 +82,7 @@ def read_qps(path: str | Path, fixed: bool | None = None, max_bytes: int = MAX_B
 
 
 class _QpsFile:
-    """What has been read of a QPS file so far; entries are kept with the number of their line."""
+    """Content of a QPS file as far as it was read; errors name the line."""
 
     def __init__(self, path: str | Path, fixed: bool, max_bytes: int) -> None:
         self.lines = TextLines(
@@ -319,7 +319,7 @@ class _QpsFile:
 
 
 def _fortran_number(text: str) -> float:
-    """1.5D+02 as 150, NaN for what is no number."""
+    """Return the number in `text` with D as the exponent letter (1.5D+02 is 150), or NaN if it is none."""
     try:
         return float(text.upper().replace("D", "E"))
     except ValueError:
@@ -338,11 +338,11 @@ def _matrix(entries: dict[tuple[int, int], float], shape: tuple[int, int]) -> sp
 
 
 def write_qps(program: QuadraticProgram, path: str | Path) -> None:
-    """Write a quadratic program in free QPS, packed when `path` ends in ``.gz``; rows are R1, R2, ..., columns C1, ...
+    """Write a quadratic program in free QPS, packed if `path` ends in ``.gz``; rows are R1, R2, ..., columns C1, ...
 
-    All numbers have all their digits; only the upper side of a row with two finite sides may come back with another
-    last digit, as the format has the difference of the sides.  Rows without any side become N rows, which readers
-    leave out.  `LowRank` is multiplied out.
+    All numbers have all their digits; only the upper side of a row with two finite sides may be read with another
+    last digit, as the format stores the difference of the sides.  Rows without sides become N rows, which readers
+    ignore.  A `LowRank` P is written as a full matrix.
     """
     l, u = program.l, program.u
     kind = np.where(l == u, "E", np.where(np.isfinite(l), "G", np.where(np.isfinite(u), "L", "N")))

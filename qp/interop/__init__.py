@@ -1,7 +1,7 @@
-"""qp.interop: the engine behind the interfaces that others have for quadratic programs.
+"""qp.interop: the engine with the interfaces of other packages for quadratic programs.
 
-`solve_qp` takes and returns what qpsolvers' does, `register_with_qpsolvers` makes the engine one of its solvers.
-`qp.interop.cvxpy` has the interface for cvxpy; ``import socp.interop.cvxpy`` brings it with that of cone programs.
+`solve_qp` has the arguments and results of qpsolvers' function, `register_with_qpsolvers` registers the engine there.
+`qp.interop.cvxpy` has the interface for cvxpy; ``import socp.interop.cvxpy`` loads it and the one for cone programs.
 """
 
 from .qpsolvers import register_with_qpsolvers, solve_qp

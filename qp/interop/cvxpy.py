@@ -1,4 +1,4 @@
-"""The quadratic programs of cvxpy, with bounds as bounds."""
+"""The interface of cvxpy for quadratic programs, in which bounds are bounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..solver import Solver
 
 
 class CentralPathQP(Interface, QpSolver):  # type: ignore[misc]
-    """Problems of cvxpy with a quadratic objective and linear constraints; see `socp.interop.cvxpy.CentralPath`.
+    """Interface of cvxpy for a quadratic objective and linear constraints; see `socp.interop.cvxpy.CentralPath`.
 
     Examples
     --------
@@ -33,18 +33,18 @@ class CentralPathQP(Interface, QpSolver):  # type: ignore[misc]
     solver = Solver
 
     def program(self, data: Any) -> QuadraticProgram:
-        """Return min 1/2 x'Px + q'x s.t. Ax = b, Fx <= g; presolve makes bounds of rows of one entry."""
+        """Return min 1/2 x'Px + q'x s.t. Ax = b, Fx <= g; presolve converts rows with one entry to bounds."""
         rows = sp.vstack([data[names.A], data[names.F]], format="csc")
         lower = np.concatenate([data[names.B], np.full(data[names.G].size, -np.inf)])
         upper = np.concatenate([data[names.B], data[names.G]])
         return QuadraticProgram(data[names.P], data[names.Q], rows, lower, upper)
 
     def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the multipliers of cvxpy's equalities, and those of its inequalities."""
+        """Return the multipliers of cvxpy's equalities, and the multipliers of its inequalities."""
         return solution.y[:equalities], solution.y[equalities:]
 
     def goes_on(self, solver: Solver, program: QuadraticProgram) -> bool:
-        """Update a solver whose program has the same pattern with what differs."""
+        """Update the solver with the data that differ and return True, or return False if the pattern differs."""
         old = solver.program
         new: dict[str, Any] = {}
         matrices: list[tuple[str, Any, Any]] = [("P_data", old.P, program.P), ("A_data", old.A, program.A)]

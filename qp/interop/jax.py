@@ -1,4 +1,4 @@
-"""A quadratic program as a function of JAX, through which gradients flow, also under `jit` and `vmap`.
+"""A quadratic program as a differentiable function of JAX, also under `jit` and `vmap`.
 
 >>> import jax
 >>> jax.config.update("jax_enable_x64", True)
@@ -23,7 +23,7 @@ from .layer import AXES, answer_to, as_function, gradients_at
 
 @as_function("arrays", "of a batch by `jax.vmap`, which solves it at once; JAX may show errors as its own")
 def solve(given: dict[str, Any], smoothing: float, settings: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """The program solved."""
+    """Return (x, y, z_bounds) of the program."""
     q = jnp.asarray(given["q"], dtype=float)
     m = 0 if given["A"] is None else jnp.shape(given["A"])[0]
     sizes = {"P": (q.size, q.size), "A": (m, q.size), "l": (m,), "u": (m,)}
@@ -58,7 +58,7 @@ _answer.defvjp(_forward, _backward)
 
 
 def _named(values: tuple[Any, ...]) -> dict[str, np.ndarray | None]:
-    """The arguments as arrays of double precision, all leading axes as one."""
+    """Return the arguments by name as float64 arrays; several leading axes are merged into one."""
     flat: dict[str, np.ndarray | None] = {}
     for (name, axes), value in zip(AXES.items(), values):
         array = None if value is None else np.asarray(value, np.float64)

@@ -1,4 +1,4 @@
-"""A quadratic program as a function of its data, with its gradients, in arrays: what layers of other packages call."""
+"""A quadratic program as a function of its data, with gradients, on arrays: the base of layers of other packages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = Callable[[dict[str, Any], float, dict[str, Any]], tuple[Any, Any, Any]]
 
 
 def as_function(arrays: str, batches: str) -> Callable[[Answer], Callable[..., tuple[Any, Any, Any]]]:
-    """Make ``answer(data, smoothing, settings)`` a function of the data; the words are for its docstring."""
+    """Decorate ``answer(data, smoothing, settings)`` as a function of the data; the strings are for its docstring."""
 
     def decorate(answer: Answer) -> Callable[..., tuple[Any, Any, Any]]:
         def solve(
@@ -73,9 +73,9 @@ def answer_to(data: Data, settings: dict[str, Any]) -> Arrays:
     Parameters
     ----------
     data : dict of arrays
-        By the names of `AXES`; of P the symmetric part counts.
+        Data by the names of `AXES`; P is replaced by its symmetric part.
     settings : dict
-        Those of `qp.solve`.
+        Settings of `qp.solve`.
 
     Raises
     ------
@@ -94,15 +94,15 @@ def answer_to(data: Data, settings: dict[str, Any]) -> Arrays:
 
 
 def gradients_at(data: Data, point: Arrays, cotangents: Arrays, smoothing: float) -> list[np.ndarray | None]:
-    """Return the gradients by the arguments, in the order of `AXES`, each of the shape of its argument.
+    """Return the gradients with respect to the arguments, in the order of `AXES`, each in its argument's shape.
 
     Parameters
     ----------
     data : dict of arrays
     point : tuple of arrays
-        What `answer_to` gave.
+        Result of `answer_to`.
     cotangents : tuple of arrays
-        The gradients by x, y and z_bounds.
+        Gradients with respect to x, y and z_bounds.
     smoothing : float
         As in `qp.Solution.vjp`.
     """
@@ -125,7 +125,7 @@ def _symmetric(data: Data) -> Data:
 
 
 def _like(gradient: Any, argument: np.ndarray | None) -> np.ndarray | None:
-    """Return the gradient in the shape of its argument, where one number may stand for many."""
+    """Return the gradient in the shape of its argument, summed if a number stands for many entries."""
     if argument is None:
         return None
     dense = np.asarray(gradient.toarray() if hasattr(gradient, "toarray") else gradient)

@@ -1,4 +1,4 @@
-"""The engine behind the interface of qpsolvers."""
+"""The engine with the interface of qpsolvers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def solve_qp(
     verbose: bool = False,
     **settings: Any,
 ) -> np.ndarray | None:
-    r"""Solve a quadratic program given as to ``qpsolvers.solve_qp``.
+    r"""Solve a quadratic program with the arguments of ``qpsolvers.solve_qp``.
 
     .. math::
         \min_x \tfrac12 x^\top P x + q^\top x \quad \text{s.t.} \quad Gx \le h,\; Ax = b,\; lb \le x \le ub
@@ -41,11 +41,11 @@ def solve_qp(
     Parameters
     ----------
     P, q, G, h, A, b, lb, ub
-        The program; a single row may be one-dimensional.  `qp.solve` gives the multipliers, too.
+        Data of the program; a single row may be one-dimensional.  `qp.solve` also returns the multipliers.
     solver : str, optional
-        For calls written for qpsolvers; anything but "centralpath" is refused.
+        For calls written for qpsolvers; must be "centralpath" if given.
     initvals
-        Of no use here: the engine finds a start.
+        Without effect: the engine finds its own starting point.
     verbose : bool, default False
     **settings
         See `socp.Settings`; ``eps_abs`` is `tol_abs`, ``eps_rel`` is `tol`, ``max_iters`` is `max_iter`.
@@ -76,13 +76,13 @@ def solve_qp(
 
 
 def qpsolvers_solve_problem(problem: Any, initvals: Any = None, verbose: bool = False, **settings: Any) -> Any:
-    """Solve a ``qpsolvers.Problem``; the function that qpsolvers dispatches to, after `register_with_qpsolvers`.
+    """Solve a ``qpsolvers.Problem``: the function that qpsolvers calls after `register_with_qpsolvers`.
 
     Returns
     -------
     qpsolvers.Solution
-        With x, y, z, z_box in qpsolvers' signs, whatever the status; ``found`` is True only when optimal.  The whole
-        answer of the engine is in ``extras["solution"]``.
+        x, y, z, z_box with qpsolvers' signs, for any status; ``found`` is True only if optimal.  The complete answer
+        of the engine is ``extras["solution"]``.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def qpsolvers_solve_problem(problem: Any, initvals: Any = None, verbose: bool = 
 
 
 def register_with_qpsolvers(name: str = "centralpath") -> None:
-    """Make the engine one of qpsolvers' solvers, dense and sparse, for this process.
+    """Register the engine with qpsolvers as a dense and sparse solver, for this process.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _settings(verbose: bool, settings: dict[str, Any]) -> Settings:
 
 
 def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> QuadraticProgram:
-    """The equalities, then the inequalities, as rows between two sides."""
+    """Return the program whose rows are the equalities, then the inequalities, each with two sides."""
     if not isinstance(P, LowRank) and not sp.issparse(P):
         P = np.atleast_2d(P)
     rows, lower, upper, n = [], [], [], np.size(q)

@@ -1,4 +1,4 @@
-"""A quadratic program as a function of PyTorch, through which gradients flow.
+"""A quadratic program as a differentiable function of PyTorch.
 
 >>> import torch
 >>> from qp.interop.torch import solve
@@ -41,13 +41,13 @@ class _Answer(torch.autograd.Function):  # type: ignore[misc]
 
 @as_function("tensors", "with a leading axis for a batch, as in `qp.solve_many`; q a tensor")
 def solve(data: dict[str, Any], smoothing: float, settings: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """The program, or the batch, solved."""
+    """Return (x, y, z_bounds) of the program or the batch."""
     found: tuple[Any, Any, Any] = _Answer.apply(smoothing, settings, *data.values())
     return found
 
 
 def _array(value: Any) -> np.ndarray | None:
-    """A tensor or a number as an array of its own."""
+    """Return a copy of a tensor or a number as a float64 array; None for None."""
     if value is None:
         return None
     if isinstance(value, torch.Tensor):

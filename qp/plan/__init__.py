@@ -1,1 +1,1 @@
-"""Which method solves a quadratic program."""
+"""Choice of the method that solves a quadratic program."""

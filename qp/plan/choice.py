@@ -14,14 +14,14 @@ DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  #
 
 
 def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite: bool = True, solved: int = 0) -> str:
-    """The `Plan.method` for a program with two-sided rows and bounds.
+    """Return the `Plan.method` for a program with two-sided rows and bounds.
 
-    The one with the least `plan.costs.method_seconds` of those that can: the dual active set for a small program, which
-    takes proximal steps where P is not definite (the method itself looks whether one that `may_be_definite` is), the
-    active set for a dense P where most variables have bounds and at most one row has sides.  An interior-point method
-    factors all of P in each iteration, whereas the active set reads the rows of what moves.  The working set where rows
-    of P are enough.  Settings that belong to the interior-point method choose it.  Where programs with these
-    matrices have been `solved`, the one for what goes on from the last answer.
+    It is the method with the least `plan.costs.method_seconds` among those that apply: the dual active set for a small
+    program, with proximal steps if P is not definite (the method itself tests a P that `may_be_definite`); the active
+    set for a dense P if most variables have bounds and at most one row has sides, as it reads only the rows of P that
+    move, while an interior-point method factors all of P in each iteration; the working set for a `KernelMatrix`.
+    Settings of the interior-point method choose it.  If `solved` is positive, programs with these matrices have been
+    solved, and the costs are those of a start from the last answer.
     """
     P = program.hessian
     if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
@@ -43,7 +43,7 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
 
 
 def _suits_working_set(program: QuadraticProgram, P: KernelMatrix, settings: Settings) -> bool:
-    """Whether all variables have two bounds, and rows with sides are along the signs of the samples."""
+    """Return True if all variables have two bounds and each row with sides is a multiple of the samples' signs."""
     if not settings.active_set:
         return False
     suits = program.rows_along_signs() is not None and (P.is_semidefinite or not settings.check_convexity)
@@ -51,7 +51,7 @@ def _suits_working_set(program: QuadraticProgram, P: KernelMatrix, settings: Set
 
 
 def _suits_active_set(program: QuadraticProgram, settings: Settings) -> bool:
-    """Whether most variables have bounds, one row at most has sides, and there is time for a round."""
+    """Return True if most variables have bounds, at most one row has sides, and `time_limit` allows a round."""
     if not (settings.active_set and _has_time(settings)):
         return False
     bounded = np.count_nonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
@@ -59,5 +59,5 @@ def _suits_active_set(program: QuadraticProgram, settings: Settings) -> bool:
 
 
 def _has_time(settings: Settings, most: float = np.inf) -> bool:
-    """Whether there is time for a round of an active set, which looks at it no earlier, or for the `most` it takes."""
+    """Return True if `time_limit` allows one round of an active set, which checks no clock, or `most` seconds."""
     return settings.time_limit is None or settings.time_limit >= min(COSTS.round, most)

@@ -1,1 +1,1 @@
-"""What a caller gives and gets: quadratic programs, solutions, and the tests that these pass."""
+"""Quadratic programs, their solutions, and the stopping test of solutions."""

@@ -17,7 +17,7 @@ class Blocks(BlockProgram):
     Parameters
     ----------
     **sizes : int
-        The number of variables of every block, in their order.  A block of size 0 is left out, with all its terms.
+        Number of variables of every block, in order.  A block of size 0 is left out, with all its terms.
 
     Raises
     ------
@@ -40,23 +40,23 @@ class Blocks(BlockProgram):
     """
 
     def equal(self, right: Any, **terms: Any) -> Rows:
-        """Rows with  sum of the terms = right."""
+        """Add rows  sum of the terms = right  and return them."""
         return self.between(right, right, **terms)
 
     def at_least(self, right: Any, **terms: Any) -> Rows:
-        """Rows with  sum of the terms >= right."""
+        """Add rows  sum of the terms >= right  and return them."""
         return self.between(right, np.inf, **terms)
 
     def at_most(self, right: Any, **terms: Any) -> Rows:
-        """Rows with  sum of the terms <= right."""
+        """Add rows  sum of the terms <= right  and return them."""
         return self.between(-np.inf, right, **terms)
 
     def between(self, lower: Any, upper: Any, **terms: Any) -> Rows:
-        """Rows with  lower <= sum of the terms <= upper."""
+        """Add rows  lower <= sum of the terms <= upper  and return them."""
         return self._add(self._rows("A", 1.0, terms, {"l": lower, "u": upper}))
 
     def program(self) -> QuadraticProgram:
-        """The program, its rows in the order in which they were stated."""
+        """Return the program, with its rows in the order in which they were stated."""
         rows: dict[str, Any] = {"A": self._assemble("A", self._groups)} if self._groups else {}
         return QuadraticProgram(
             self._whole_hessian(), self._linear, lb=self._lower, ub=self._upper, offset=self._offset,
@@ -64,16 +64,16 @@ class Blocks(BlockProgram):
         )  # fmt: skip
 
     def change(self, rows: Rows, lower: Any = None, upper: Any = None, **terms: Any) -> dict[str, np.ndarray]:
-        """Other values in the places of the old ones: what `Solver.update` takes.
+        """Replace values of stated rows and return the arguments for `Solver.update`.
 
         Parameters
         ----------
         rows : Rows
-            What stated them.
+            The rows, as the method that stated them returned them.
         lower, upper : float or array_like, optional
-            Their sides; both for an equality.
+            New sides of the rows; both for an equality.
         **terms : matrix, vector or number
-            Those that change.
+            New values of the terms that change.
         """
         sides = {name: value for name, value in (("l", lower), ("u", upper)) if value is not None}
         self._change(rows, terms, sides)

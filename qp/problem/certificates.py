@@ -1,4 +1,4 @@
-"""Many dense quadratic programs at once, as `socp.verify.certificates` sees one."""
+"""Certificates of many dense quadratic programs at once, through the interface of `socp.verify.certificates`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from socp.verify.stopping import Sides
 
 
 class Stack(NamedTuple):
-    """Arrays with a row for each program, or one where they share it; bounds are behind the sides of the rows."""
+    """Arrays with a row for each program, or one shared row; bounds follow the sides of the rows in l and u."""
 
     P: np.ndarray
     cost: np.ndarray
@@ -29,34 +29,34 @@ class Stack(NamedTuple):
 
     @property
     def n(self) -> int:
-        """The number of variables."""
+        """Number of variables."""
         return self.A.shape[2]
 
     @property
     def constraints(self) -> tuple[Sides, Sides]:
-        """As of a `QuadraticProgram`."""
+        """Rows and bounds, as in `QuadraticProgram.constraints`."""
         m = self.A.shape[1]
         rows = Sides(self.A, self.l[:, :m], self.u[:, :m], 0.0)
         return rows, Sides(np.eye(self.n)[None], self.l[:, m:], self.u[:, m:])
 
     @property
     def hessian(self) -> Stack:
-        """What answers for P."""
+        """Provider of the interface of P: the stack itself."""
         return self
 
     @property
     def largest(self) -> Any:
-        """The largest entry of P."""
+        """Largest entry of each P in size."""
         return largest_entry(self.P)
 
     def accurate_product(self, x: np.ndarray) -> np.ndarray:
-        """P x with its errors behind."""
+        """Return P x followed by its rounding errors, shape (programs, 2 n)."""
         sums = np.zeros((len(x), 2 * self.n))
         add_transposed(self.P, x, sums)
         return sums
 
     def certificates(self, rays: np.ndarray, primal: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Rays, (y, z_bounds) or x, scaled to the slope -1, and the smallest tol at which each is a certificate."""
+        """Return rays, (y, z_bounds) or x, scaled to slope -1, and the smallest tol at which each is a certificate."""
         parts = np.split(rays, [self.A.shape[1]], axis=1) if primal else [rays]
         slope_of, terms_of = (primal_slope, primal_terms) if primal else (dual_slope, dual_terms)
         found, tol = certificate_of(slope_of, terms_of, self, *parts)

@@ -16,14 +16,14 @@ from .program import QuadraticProgram
 
 
 class Gradient(NamedTuple):
-    """The gradient of a number of the answer by all data of a quadratic program.
+    """Gradient of a scalar function of the answer with respect to all data of a quadratic program.
 
     Attributes
     ----------
     P, A : arrays or CSC, or None
-        Sparse where the data are, on their pattern; that by P is symmetric.
+        Sparse on the pattern of sparse data; the gradient with respect to P is symmetric.
     q, l, u, lb, ub : arrays
-        Zero by an infinite side; both sides of an equality have one half of the gradient by their common value.
+        Zero for infinite sides; each side of an equality has half of the gradient with respect to their common value.
     differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
@@ -39,7 +39,7 @@ class Gradient(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """The derivative of the answer to a quadratic program along a change of the data.
+    """Derivative of the answer to a quadratic program along a change of the data.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class Tangent(NamedTuple):
 
 
 class QuadraticDerivatives:
-    """The derivatives of the answer to a quadratic program, or of a batch.
+    """Derivatives of the answer to a quadratic program, or of the answers of a batch.
 
     Parameters
     ----------
     at : Linearization or Linearizations
-        Its rows are those of A, then the variables.
+        Linearized optimality conditions: first the rows of A, then one row for each variable.
     program : QuadraticProgram, or `qp.batch.Programs`
     """
 
@@ -68,7 +68,7 @@ class QuadraticDerivatives:
         self.at, self.program, self.m = at, program, program.A.shape[-2]
 
     def gradient(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None) -> Gradient:
-        """Return the gradient by all data of a number of which dx, dy, dz_bounds are the gradients by the answer."""
+        """Return the gradient with respect to all data of a scalar with gradients dx, dy, dz_bounds at the answer."""
         at, program, m, n = self.at, self.program, self.m, self.at.x.shape[-1]
         right = np.concatenate([at.vector("dy", dy, m), at.vector("dz_bounds", dz_bounds, n)], axis=-1)
         u, w = at.solve(at.vector("dx", dx, n), right)
@@ -85,7 +85,7 @@ class QuadraticDerivatives:
         self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
         dub: Any = None,
     ) -> Tangent:  # fmt: skip
-        """Return the derivative of the answer along a change of the data; a batch shares what has no leading axis."""
+        """Return the derivative of the answer along a change of the data; arrays without a batch axis are shared."""
         at, m, n = self.at, self.m, self.at.x.shape[-1]
         first = -at.vector("dq", dq, n)
         upper = np.concatenate([at.vector("du", du, m), at.vector("dub", dub, n)], axis=-1)

@@ -1,4 +1,4 @@
-"""P as the matrix of a kernel between samples, whose rows are made when they are asked for."""
+"""P as the matrix of a kernel between samples, whose rows are computed when they are needed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .mercer import (
 
 
 class KernelMatrix(Hessian):
-    r"""P_kl = s_k s_l k(x_o(k), x_o(l)): the samples once, or several times over, with signs.
+    r"""The matrix P_kl = s_k s_l k(x_o(k), x_o(l)) of samples, each used once or several times, with signs s.
 
-    Nothing of the size of P is kept.  A program with such a P, finite bounds and one row at most, whose entries are
-    those of `signs` times a number, is solved from rows of the kernel that are made when they are needed and kept in
-    `cache_size` megabytes; any other has P made in full.
+    Nothing of the size of P is kept.  A program with such a P, finite bounds and at most one equality (or one for the
+    first and one for the other variables), whose entries are a multiple of `signs`, is solved from kernel rows that are
+    computed on demand and kept in `cache_size` megabytes; for any other program P is formed in full.
 
     Parameters
     ----------
@@ -40,15 +40,15 @@ class KernelMatrix(Hessian):
         x'z, (gamma x'z + coef0)^degree, exp(-gamma \|x - z\|^2); or a function of two matrices of samples that returns
         the matrix between their rows.
     gamma, coef0, degree : float, float, int
-        Of the kernel; gamma is at least 0, degree whole and from 0 to 1000, whatever the kernel.  A poly kernel with
-        coef0 < 0 need not be positive semidefinite: P is made in full and tested.
+        Parameters of the kernel; gamma is at least 0, degree whole and from 0 to 1000, for every kernel.  A poly kernel
+        with coef0 < 0 need not be positive semidefinite: P is formed in full and tested.
     signs : array_like of +1 and -1, optional
-        One a variable: as many as there are samples, or a multiple; variable k belongs to sample k modulo their number.
+        One a variable, in number a multiple of the samples; variable k belongs to sample k modulo their number.
     semidefinite : bool, optional
-        Whether the kernel is known to be positive semidefinite; told by name and parameters where it is not given.  One
-        that is not known to be has P made in full and tested.
+        Whether the kernel is known to be positive semidefinite; by default decided by name and parameters.  Otherwise P
+        is formed in full and tested.
     cache_size : float, default 200
-        Megabytes for rows.
+        Megabytes for kernel rows.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class KernelMatrix(Hessian):
 
     @property
     def cache_bytes(self) -> int:
-        """Bytes for rows."""
+        """Size of the row cache in bytes."""
         return int(self.cache_size * 2**20)
 
     @property
@@ -112,7 +112,7 @@ class KernelMatrix(Hessian):
         return {**self.__dict__, "_compiled": None}
 
     def compiled(self) -> Samples | None:
-        """Return the samples as kernels take them, with room for work: those of this thread.  None for a function."""
+        """Return this thread's `Samples`, with work space for compiled kernels, or None if `kernel` is a function."""
         if not isinstance(self.kernel, str):
             return None
         if self._compiled is None:
@@ -124,7 +124,7 @@ class KernelMatrix(Hessian):
         return found
 
     def kernel_diagonal(self) -> np.ndarray:
-        """k(x_i, x_i) of the samples."""
+        """Return k(x_i, x_i) of all samples, shape (count,)."""
         if self._diagonal is None:
             compiled = self.compiled()
             if compiled is None:
@@ -141,11 +141,11 @@ class KernelMatrix(Hessian):
         return self._diagonal
 
     def diagonal(self) -> np.ndarray:
-        """That of P."""
+        """Return the diagonal of P."""
         return np.tile(self.kernel_diagonal(), self.sides)
 
     def between(self, rows: Any, columns: Any) -> np.ndarray:
-        """Return what the function returns for some samples and others."""
+        """Return a callable kernel's matrix between samples `rows` and `columns`, checked for shape and finiteness."""
         assert callable(self.kernel)
         left, right = self.samples[rows], self.samples[columns]
         found, shape = self.kernel(left, right), (left.shape[0], right.shape[0])
@@ -155,7 +155,7 @@ class KernelMatrix(Hessian):
         return found
 
     def kernel_rows(self, which: np.ndarray) -> np.ndarray:
-        """k between the samples `which` and all."""
+        """Return k between the samples `which` and all samples, shape (which.size, count)."""
         compiled = self.compiled()
         if compiled is None:
             return self.between(which, slice(None))
@@ -165,7 +165,7 @@ class KernelMatrix(Hessian):
         return found
 
     def gram(self, which: np.ndarray | None = None) -> np.ndarray:
-        """k among the samples `which`, all by default; symmetric to the last bit but for a function's."""
+        """Return k among the samples `which` (default all), exactly symmetric unless the kernel is a function."""
         compiled = self.compiled()
         if compiled is None:
             which = np.arange(self.count) if which is None else which
@@ -178,12 +178,12 @@ class KernelMatrix(Hessian):
         return found
 
     def among(self, which: np.ndarray) -> np.ndarray:
-        """The rows and columns `which` of P."""
+        """Return the rows and columns `which` of P."""
         signs = self.signs[which]
         return signs[:, None] * self.gram(which % self.count) * signs
 
     def expansion(self, coefficients: np.ndarray) -> np.ndarray:
-        """sum_j c_j k(x_j, x_i) at all samples i, from the rows of those whose c_j is not zero."""
+        """Return sum_j c_j k(x_j, x_i) for all samples i, from the kernel rows of nonzero c_j alone."""
         which = np.flatnonzero(coefficients)
         compiled, values = self.compiled(), np.zeros(self.count)
         if compiled is not None:
@@ -199,23 +199,23 @@ class KernelMatrix(Hessian):
         return values
 
     def signed(self, v: np.ndarray) -> np.ndarray:
-        """The coefficients of the samples that the variables v make, signs and all."""
+        """Return the coefficient of each sample, the sum of s_k v_k over its variables k."""
         return (self.signs * v).reshape(self.sides, self.count).sum(axis=0)  # type: ignore[no-any-return]
 
     def __matmul__(self, v: np.ndarray) -> np.ndarray:
         return self.signs * np.tile(self.expansion(self.signed(v)), self.sides)
 
     def accurate_product(self, x: np.ndarray) -> np.ndarray:
-        """P x, with zeros in place of its errors."""
+        """Return P x followed by zeros in place of its rounding errors."""
         return np.concatenate([self @ x, np.zeros(x.size)])
 
     def sizes(self, x: np.ndarray) -> np.ndarray:
-        """A bound of |P| |x|: |P_ij| <= root(P_ii P_jj) where P is semidefinite."""
+        """Return a bound on |P| |x|, from |P_ij| <= sqrt(P_ii P_jj) for a semidefinite P."""
         root = np.sqrt(np.abs(self.diagonal()))
         return root * (root @ np.abs(x))  # type: ignore[no-any-return]
 
     def toarray(self) -> np.ndarray:
-        """P in full, symmetric to the last bit."""
+        """Return P as an array, exactly symmetric."""
         K = self.gram()
         K = K if self.compiled() is not None else 0.5 * (K + K.T)
         P = np.tile(K, (self.sides, self.sides)) if self.sides > 1 else K

@@ -4,8 +4,8 @@
     poly     (gamma x'z + coef0)^degree
     rbf      exp(-gamma |x - z|^2)
 
-Products of 32 samples with 512 others at a time come from gemm, and what follows is done where they are in the cache.
-For rbf the samples are centred, so that |x|^2 + |z|^2 - 2 x'z cancels as little as it may.
+Products of 32 samples with 512 others at a time come from gemm; the kernel is evaluated while they are in the cache.
+For rbf the samples are centred, so that |x|^2 + |z|^2 - 2 x'z cancels as little as possible.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from socp.problem.checks import ProgramError
 
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
-PARAMETERS: dict[str, tuple[str, float, float]] = {  # what each must be, whatever the kernel: kind, least, largest
+PARAMETERS: dict[str, tuple[str, float, float]] = {  # requirements for every kernel: kind, least, largest
     "gamma": ("a finite number of at least 0", 0.0, math.inf),
     "coef0": ("a finite number", -math.inf, math.inf),
     "degree": ("a whole number from 0 to 1000", 0, 1000),
@@ -43,7 +43,7 @@ ZERO = np.float32(0.0)
 
 
 def check_name(kernel: Any, names: tuple[str, ...] = NAMES) -> None:
-    """Refuse what is neither a function nor one of `names`."""
+    """Raise ProgramError unless `kernel` is a function or one of `names`."""
     if isinstance(kernel, str) and kernel == "sigmoid":
         raise ProgramError(SIGMOID)
     if not callable(kernel) and not (isinstance(kernel, str) and kernel in names):
@@ -51,7 +51,7 @@ def check_name(kernel: Any, names: tuple[str, ...] = NAMES) -> None:
 
 
 def check_parameter(name: str, value: Any) -> Any:
-    """Return a parameter of a kernel as a float, or as an int if it must be whole; refuse what `PARAMETERS` excludes.
+    """Return a kernel parameter as a float, or as an int if it must be whole; raise ProgramError as `PARAMETERS` says.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def is_mercer(name: str, coef0: float) -> bool:
 
 
 def check_range(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int) -> None:
-    """Refuse samples between which the kernel, or a term of it, exceeds the range of double precision."""
+    """Raise ProgramError if the kernel of two samples, or a term of it, may exceed the range of double precision."""
     with np.errstate(over="ignore"):
         square = np.einsum("ij,ij->i", x, x).max(initial=0.0)
         largest = square
@@ -100,12 +100,12 @@ class Samples(Structure):
     x32, squares32 = singles(), singles()
     lanes = matrix("(count + 7) // 8 * features, 8")  # feature f of samples 8 t, 8 t + 1, ... in row t * features + f
     rows, powers = floats("32 * features"), floats("512")
-    products, product_lanes = floats(), matrix()  # of rows with others, twice the same memory
+    products, product_lanes = floats(), matrix()  # of `rows` and other samples, in shared memory
     rows32, products32, powers32 = singles(), singles(), singles()
 
 
 def samples_of(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int, centred: bool = False) -> Samples:
-    """The structure of the samples x, shape (count, features); those of rbf that are `centred` stay as they are."""
+    """Return the `Samples` of x, shape (count, features); for rbf the mean is subtracted unless x is `centred`."""
     count, features = x.shape
     if name == "rbf" and not centred:
         x = x - x.mean(axis=0)
@@ -124,13 +124,13 @@ def samples_of(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int
 
 
 def add_singles(samples: Samples) -> None:
-    """The samples in float32, too, for `fill_singles`."""
+    """Add float32 copies of the samples, which `fill_singles` needs."""
     samples.x32, samples.squares32 = samples.x.astype(np.float32), samples.squares.astype(np.float32)
 
 
 @inner
 def from_products(samples: Samples, s: Floats, powers: Floats, squares: Floats, own: float) -> None:
-    """s := the kernel of products s between a sample with |x|^2 = own and others."""
+    """Replace the inner products s of a sample with |x|^2 = `own` and other samples by kernel values."""
     gamma = samples.gamma
     if samples.name == RBF:
         double = 2.0 * gamma
@@ -148,7 +148,7 @@ def from_products(samples: Samples, s: Floats, powers: Floats, squares: Floats, 
 
 @inner
 def from_single_products(samples: Samples, s: Singles, powers: Singles, squares: Singles, own: np.float32) -> None:
-    """The same in float32."""
+    """Evaluate the kernel from float32 inner products; see `from_products`."""
     gamma = np.float32(samples.gamma)
     if samples.name == RBF:
         double = gamma + gamma
@@ -166,7 +166,7 @@ def from_single_products(samples: Samples, s: Singles, powers: Singles, squares:
 
 @inner
 def multiply_four(samples: Samples, tile: int, first: int, out: int) -> None:
-    """x_i'x_j of four of `rows` with the samples j of a tile, in `product_lanes`."""
+    """Write x_i'x_j to `product_lanes` for four samples i of `rows` and the samples j of a tile."""
     d, rows, lanes, found = samples.features, samples.rows, samples.lanes, samples.product_lanes
     a, b, c, e = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     begin, i = tile * d, first * d
@@ -185,7 +185,7 @@ def multiply_four(samples: Samples, tile: int, first: int, out: int) -> None:
 
 @inner
 def kernel_tile(samples: Samples, which: Ints, first: int, count: int, begin: int, end: int) -> None:
-    """products[r * PITCH + c] := k(x_i, x_begin+c), i = which[first + r], for `count` of them; `rows` hold the x_i."""
+    """products[r * PITCH + c] := k(x_i, x_(begin+c)) with i = which[first + r], r < count; `rows` hold the x_i."""
     width = end - begin
     for tile in range((width + LANES - 1) // LANES):
         for r in range(0, count, 4):
@@ -199,7 +199,7 @@ def kernel_tile(samples: Samples, which: Ints, first: int, count: int, begin: in
 
 @inner
 def gather(samples: Samples, which: Ints, first: int, count: int) -> None:
-    """rows := the samples which[first:first + count]."""
+    """Copy the samples which[first:first + count] to `rows`."""
     d, lanes, rows = samples.features, samples.lanes, samples.rows
     for r in range(count):
         begin, lane = which[first + r] // LANES * d, which[first + r] % LANES
@@ -225,7 +225,7 @@ def add_expansion(samples: Samples, which: Ints, coefficients: Floats, out: Floa
 
 @deferred_kernel
 def make_rows(samples: Samples, size: int, which: Ints, total: int, places: Ints, out: Matrix) -> None:
-    """out[places[r], i] := k(x_which(r), x_i) for the first `size` samples i, and zero beyond; `total` rows r."""
+    """out[places[r], i] := k(x_which(r), x_i) for r < total and i < size, and 0 for i >= size."""
     for first in range(0, total, AT_ONCE):
         count = min(AT_ONCE, total - first)
         gather(samples, which, first, count)
@@ -244,7 +244,7 @@ def make_rows(samples: Samples, size: int, which: Ints, total: int, places: Ints
 
 @deferred_kernel
 def fill_gram(samples: Samples, out: Matrix) -> None:
-    """out[i, j] := k(x_i, x_j), symmetric to the last bit."""
+    """out[i, j] := k(x_i, x_j), exactly symmetric."""
     n, which = samples.count, np.arange(samples.count)
     for first in range(0, n, AT_ONCE):
         count = min(AT_ONCE, n - first)

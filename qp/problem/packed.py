@@ -29,7 +29,7 @@ Places = tuple[Ints, Ints, Ints, Ints]
 
 
 def parts_of(matrix: Any, m: int, n: int) -> Parts | None:
-    """Return what a kernel can read of a matrix: an array or CSC of contiguous float64 entries; None of others."""
+    """Return (entries, indptr, indices) of a contiguous float64 array or CSC matrix, and None for any other matrix."""
     if type(matrix) is np.ndarray:
         if matrix.dtype is FLOAT and matrix.shape == (m, n) and matrix.flags.c_contiguous:
             return matrix.reshape(-1), NO_PLACES, NO_PLACES
@@ -40,13 +40,13 @@ def parts_of(matrix: Any, m: int, n: int) -> Parts | None:
 
 
 def empty_block(P: Parts, A: Parts, n: int, m: int) -> np.ndarray:
-    """Return memory for a program of n variables and m rows."""
+    """Return an uninitialized block for a program with n variables, m rows, and matrices with parts P and A."""
     places = P[1].size + P[2].size + A[1].size + A[2].size
     return np.empty(SIZES + P[0].size + A[0].size + places + 4 * n + 2 * m)
 
 
 def unpack(block: np.ndarray, offset: float) -> QuadraticProgram:
-    """Return the program of a block."""
+    """Return the program that a block holds."""
     n, m, of_P, of_A, sparse_P, sparse_A = block[:SIZES].view(INT).tolist()
     ends = np.cumsum([SIZES, of_P, of_A, n, m, m, n, n])
     of_P, of_A, q, l, u, lb, ub = (block[begin:end] for begin, end in itertools.pairwise(ends))
@@ -63,10 +63,10 @@ def unpack(block: np.ndarray, offset: float) -> QuadraticProgram:
 
 @kernel
 def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats, is_checked: bool) -> int:
-    """Fill the block; unless all `is_checked`, return 2^32 (entries of P, as of its `Hessian`) + (those of A), or -1.
+    """Fill the block and check the copy; return 2^32 (entries of P) + (entries of A), -1 if a check fails, or 0.
 
-    The last is for data that are not as a program has them: P and A finite and canonical, P symmetric to the bit, sides
-    in order and far from 1e20.  What is looked at is the copy, as another thread may write into the caller's arrays.
+    It returns 0 if all `is_checked`; entries of P count as in its `Hessian`.  P and A must be finite and canonical, P
+    exactly symmetric, sides in order and far from 1e20.  Another thread may change the caller's arrays meanwhile.
     """
     words, n, m = block.view(np.int64), vectors[0].size, vectors[1].size
     sizes = matrices[0].size, matrices[1].size, places[0].size, places[2].size
@@ -122,7 +122,7 @@ def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats, is
 
 @inner
 def put_matrix(block: Floats, at: int, places: int, entries: int, n: int, is_sparse: bool, out: Floats) -> None:
-    """out := the matrix of n columns whose entries begin at `at`, and indptr and indices at `places`, by rows."""
+    """Write a block's matrix by rows to `out`: n columns, entries from `at`, and indptr and indices from `places`."""
     words = block.view(np.int64)
     if is_sparse or entries == 0:
         out[:] = 0.0

@@ -94,7 +94,7 @@ class QuadraticProgram(WithHessian):
         self.offset = as_number("offset", offset)
 
     def _check_vectors(self) -> None:
-        """Take sides far out as absent; refuse those that can never hold, and a q that is not finite."""
+        """Make sides beyond 1e20 infinite; raise ProgramError for sides that can never hold, and unless q is finite."""
         if not are_plain(self.q, self.l, self.u, self.lb, self.ub):
             check_finite("q", self.q)
             self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
@@ -103,7 +103,7 @@ class QuadraticProgram(WithHessian):
     def with_data(
         self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
     ) -> QuadraticProgram:
-        """The program with checked matrices P and A in place of its own, and what else is given; that is checked."""
+        """Return the program with checked matrices P and A and with the other given data, which are checked here."""
         program: QuadraticProgram = object.__new__(QuadraticProgram)
         program.__dict__ = self.__dict__.copy()
         program.P, program.A = P, A
@@ -121,7 +121,7 @@ class QuadraticProgram(WithHessian):
         return program
 
     def with_full_hessian(self) -> QuadraticProgram:
-        """The program with P as an array in place of a `KernelMatrix`."""
+        """Return the program with its `KernelMatrix` P as an array."""
         assert isinstance(self.P, KernelMatrix)
         check_room(8.0 * self.n**2, f"P in full, {self.n} by {self.n},")
         P = as_hessian("P", self.P.toarray(), self.n, "q")
@@ -129,38 +129,38 @@ class QuadraticProgram(WithHessian):
 
     @property
     def n(self) -> int:
-        """The number of variables."""
+        """Number of variables."""
         return self.q.size
 
     @property
     def m(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return self.l.size
 
     @property
     def cost(self) -> np.ndarray:
-        """The linear objective, by the name that all programs have."""
+        """Linear objective q, under the name that all programs share."""
         return self.q
 
     @property
     def constraints(self) -> tuple[Sides, Sides]:
-        """The rows, of which those with one entry are bounds, and the bounds: their multipliers are y and z_bounds."""
+        """Rows, where a row with one entry is a bound, and bounds; their multipliers are y and z_bounds."""
         return Sides(self.A, self.l, self.u, 0.0, True), Sides(identity(self.n), self.lb, self.ub)
 
     @property
     def sided_rows(self) -> np.ndarray:
-        """The rows with a finite side."""
+        """Indices of the rows with a finite side."""
         return np.flatnonzero(np.isfinite(self.l) | np.isfinite(self.u))
 
     def rows_along_signs(self) -> tuple[np.ndarray, np.ndarray, list[int]] | None:
-        """Return the rows with sides where each is c times the signs of a `KernelMatrix`, else None.
+        """Return the rows with sides if they are equalities with entries c times the signs of P, else None.
 
-        Of two rows the first has the first variables, the second the last.
+        Of two rows, the first has the leading variables and the second the others.  P is a `KernelMatrix`.
 
         Returns
         -------
         rows, slopes : arrays, shape (rows,)
-            Their places, and c.
+            Indices of the rows, and their c.
         ends : list of int
             Row r has the variables from ends[r] to ends[r + 1].
         """
@@ -191,7 +191,7 @@ class QuadraticProgram(WithHessian):
 
 
 def check_rows(A: Any, m: int, l: Any, u: Any) -> None:
-    """Refuse sides without rows, and rows, of which there are m, without sides."""
+    """Raise ProgramError if A is missing although it has sides, or if m > 0 rows have no sides."""
     if A is None and (l is not None or u is not None):
         raise ProgramError("l and u are the sides of the rows of A, but A is missing")
     if m > 0 and l is None and u is None:
@@ -199,9 +199,9 @@ def check_rows(A: Any, m: int, l: Any, u: Any) -> None:
 
 
 def checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both sides with what lies far out as absent; refuse what can never hold.
+    """Return both sides, infinite beyond 1e20 in size; raise ProgramError for NaN and for sides that can never hold.
 
-    Each may have a row for each program of a batch, or one that all share.
+    Each may have a row for each program of a batch, or one row that all programs share.
     """
     if lower.shape == upper.shape and are_plain(NO_VALUES, lower.ravel(), upper.ravel(), NO_VALUES, NO_VALUES):
         return lower, upper
@@ -225,14 +225,14 @@ def checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) 
 
 
 def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
-    """Return where the first bad entry is, and in words, without the number of the program where there is one row."""
+    """Return the index of the first bad entry, and its text, without the program's number if there is one row."""
     at = tuple(np.argwhere(bad)[0].tolist())
     return at, ", ".join(map(str, at[1:] if len(at) == 2 and len(bad) == 1 else at))
 
 
 @kernel
 def are_plain(q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) -> bool:
-    """Whether q is finite, and all sides are in order, and absent or numbers well below 1e20 in size."""
+    """Return True if q is finite and all sides are in order, each absent or well below 1e20 in size."""
     trap = 0.0  # 0 times a number that is not finite is NaN
     for j in range(q.size):
         trap += 0.0 * q[j]
@@ -246,6 +246,6 @@ def are_plain(q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) -> bool:
 
 
 def no_side_beyond(side: np.ndarray) -> np.ndarray:
-    """`side` with +-1e20 and what lies beyond made infinite; a file's 1e20 may have gone through a rounding."""
+    """Return `side` with entries of at least 1e20 in size made infinite; a file's 1e20 may have been rounded."""
     far = np.abs(side) >= 1e20 * (1 - 1e-9)
     return np.where(far, np.copysign(np.inf, side), side) if far.any() else side

@@ -1,4 +1,4 @@
-"""What solving a quadratic program returns."""
+"""Solutions of quadratic programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Solution(Answer):
     status : Status
         A `str` enum; see `socp.Status`.
     x : array, shape (n,)
-        The best point found.  For "dual_infeasible" a direction in which the objective falls for ever:
+        The best point found.  For "dual_infeasible" a direction along which the objective decreases without end:
         Px = 0, q'x = -1, towards no finite side; NaN for "primal_infeasible".
     y, z_bounds : arrays, shapes (m,), (n,)
         The multipliers: positive where the upper side holds the solution back, negative at the lower,
@@ -43,14 +43,14 @@ class Solution(Answer):
         Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual), measured in
         twice the working precision.
     iterations : int
-        Of the interior-point method; where an active set gave the answer, its rounds (see `qp.active_set.method`), or
-        those in which sides came into the working set (see `qp.active_set.dual`).
+        Iterations of the interior-point method, rounds of the active set (see `qp.active_set.method`), or rounds of the
+        dual active set in which sides entered the working set (see `qp.active_set.dual`).
     setup_time, solve_time : float
         Seconds.
     message : str
         The reason for stopping, in words; also that double precision has no more digits for a smaller residual.
     trace : structured array
-        One record an iteration, or a round; see `socp.problem.solution.TRACE`.  What a round has no number for is NaN.
+        One record an iteration, or a round; see `socp.problem.solution.TRACE`.  Numbers that a round lacks are NaN.
     timings : dict of float
         Seconds by part, as in `socp.Solution`; presolve, the way to the cone program and the active set are in "rest".
 
@@ -89,29 +89,29 @@ class Solution(Answer):
 
     @property
     def cone_solution(self) -> ConeSolution | None:
-        """The engine's answer to the cone program behind it; None where a batch or a large active set gave it."""
+        """Solution of the underlying cone program; None for an answer of a batch or of a large active set."""
         run = self._run
         if run is not None:  # another thread may have asked, too
             self._cone_solution, self._run = run(), None
         return self._cone_solution
 
     def _state(self) -> dict[str, Any]:
-        """A run stays with its answer; what is known of the cone program goes along."""
+        """Return the attributes of a copy: the cone solution is computed, and the run is left out."""
         return {**super()._state(), "_cone_solution": self.cone_solution, "_run": None}
 
     def vjp(
         self, dx: ArrayLike | None = None, dy: ArrayLike | None = None, dz_bounds: ArrayLike | None = None,
         smoothing: float = 0.0,
     ) -> Gradient:  # fmt: skip
-        """The gradient of a number of this answer by all data of the program.
+        """Return the gradient of a scalar function of this answer with respect to all data of the program.
 
         Parameters
         ----------
         dx, dy, dz_bounds : array_like, optional
-            The gradients of the number by x, y and z_bounds; None is zero.
+            Gradients of the scalar with respect to x, y and z_bounds; None is zero.
         smoothing : float, default 0
             When above 0, the point of the central path with products of slacks and multipliers `smoothing` is
-            differentiated in place of the answer: what layers train with, as it has a derivative everywhere.
+            differentiated in place of the answer: it has a derivative everywhere, so that layers can train with it.
 
         Returns
         -------
@@ -126,8 +126,8 @@ class Solution(Answer):
 
         Notes
         -----
-        One factorization of the system of the rows that hold and the variables that no bound holds, dense or sparse,
-        and two solves, one of which takes the answer to more digits.
+        One factorization, dense or sparse, of the system of the active rows and the variables between their bounds, and
+        two solves, one of which refines the answer.
 
         Examples
         --------
@@ -144,13 +144,13 @@ class Solution(Answer):
         dl: ArrayLike | None = None, du: ArrayLike | None = None, dlb: ArrayLike | None = None,
         dub: ArrayLike | None = None, smoothing: float = 0.0,
     ) -> Tangent:  # fmt: skip
-        """The derivative of this answer along a change of the data: `Tangent`, with x, y, z_bounds, differentiable.
+        """Return the derivative of this answer, a `Tangent`, along a change of the data.
 
         Parameters
         ----------
         dP, dq, dA, dl, du, dlb, dub : array_like, optional
-            The change of the data, each of the shape of what it changes; None is zero.  An equality moves by the mean
-            of its two sides' changes.
+            Changes of the data, each with the shape of the data; None is zero.  An equality moves by the mean of the
+            changes of its two sides.
         smoothing : float, default 0
             As in `vjp`.
         """
@@ -160,14 +160,14 @@ class Solution(Answer):
 def solution_at(
     program: QuadraticProgram, status: Status, point: Point, found: Residuals | None, **rest: Any
 ) -> Solution:
-    """The answer at a point, given its residuals there.
+    """Return the `Solution` at a point, given its residuals.
 
     Parameters
     ----------
     program : QuadraticProgram
     status : Status
     point : tuple of arrays
-        (x, y, z_bounds); of a certificate the ray, which is normalised here, and anything for the others.
+        (x, y, z_bounds); for a certificate its ray, which is normalized here, and any values for the other parts.
     found : Residuals or None
         None for a certificate.
     **rest
@@ -183,7 +183,7 @@ def solution_at(
 
 
 def conflict(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> str:
-    """Return the sides with the largest multipliers of a certificate of infeasibility, as "l[0], ub[3] and 2 others".
+    """Return the sides with the largest multipliers of an infeasibility certificate, as "l[0], ub[3] and 2 others".
 
     Examples
     --------

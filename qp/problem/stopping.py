@@ -29,18 +29,18 @@ Point = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ProgramTest(ConeTest):
-    """The tests of points of the cone program, on the quadratic program's own data.
+    """Stopping test of points of the cone program on the quadratic program's own data.
 
-    There a row has one multiplier in place of two, and the fixed variables theirs; a point of the cone program may pass
-    its own test and not this one.
+    There a row has one multiplier, not two, and fixed variables have multipliers; a point may pass the test of the cone
+    program and fail this one.
 
     Parameters
     ----------
     program : QuadraticProgram
     presolved : Presolve
-        What was left out of it.
+        Presolve of `program`.
     form : ConeForm
-        The way from there to the cone program.
+        Map between the presolved program and the cone program.
     """
 
     def __init__(self, program: QuadraticProgram, presolved: Presolve, form: ConeForm) -> None:
@@ -51,14 +51,14 @@ class ProgramTest(ConeTest):
     def residuals(
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool | str = False
     ) -> Residuals:
-        """The residuals of a point of the cone program; with `rounding` without what evaluating them may lose."""
+        """Return the residuals of a point of the cone program; `rounding` subtracts what their evaluation may lose."""
         x, y, z = self.form.lift(self.presolved.program, x, y, z)
         return self.measure(x, y, z, rounding)
 
     def measure(
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool | str = False, Px: np.ndarray | None = None
     ) -> Residuals:
-        """The residuals of a point (x, y, z_bounds) of what presolve leaves; Px where it is at hand."""
+        """Return the residuals of a point (x, y, z_bounds) of the presolved program; Px may be given if it is known."""
         if self.presolved.removed is not None:
             y, z = self.presolved.dual(y, z)
         found = residuals(self.program, x, y, z, rounding=rounding, Px=Px)
@@ -66,24 +66,24 @@ class ProgramTest(ConeTest):
         return found
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
-        """The smallest tol at which (y, z) of the cone program certifies infeasibility."""
+        """Return the smallest tol at which (y, z) of the cone program certifies infeasibility."""
         return super().primal_infeasibility(*self.dual_ray(y, z))
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
-        """The smallest tol at which x of the cone program certifies that the objective falls for ever."""
+        """Return the smallest tol at which x of the cone program certifies that the objective is unbounded below."""
         return super().dual_infeasibility(self.primal_ray(x))
 
     def point(self, found: Residuals, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Point:
-        """The point (x, y, z_bounds) at which `found` was measured: the last one, or lifted again."""
+        """Return the point (x, y, z_bounds) at which `found` was measured: the last one, or (x, y, z) lifted again."""
         if self.last is None or self.last[1] is not found:
             x, y, z = self.form.lift(self.presolved.program, x, y, z)
             return x, *self.presolved.dual(y, z)
         return self.last[0]
 
     def primal_ray(self, x: np.ndarray) -> np.ndarray:
-        """The direction of the program that x of the cone program is."""
+        """Return the direction in the quadratic program that corresponds to x of the cone program."""
         return self.form.lift_primal_ray(self.presolved.program, x)
 
     def dual_ray(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(y, z_bounds) of the program for those of a certificate."""
+        """Return (y, z_bounds) of the quadratic program for a certificate (y, z) of the cone program."""
         return self.presolved.dual(*self.form.lift_dual_ray(self.presolved.program, y, z))

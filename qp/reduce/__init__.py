@@ -1,1 +1,1 @@
-"""A quadratic program made smaller and brought into the form of a cone program, and the way back."""
+"""Presolve of quadratic programs, their form as cone programs, and the way back."""

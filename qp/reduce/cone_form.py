@@ -8,10 +8,10 @@ row of the nonnegative orthant, in the order
     G = [ A_u; -A_l; I_ub; -I_lb ],   h = [ u; -l; ub; -lb ],
 
 of which the engine's KKT system sees only the distinct rows of A: the two sides of a row share one, and
-bounds none.
+bounds need none.
 
-The places of all sides among the rows of [A; G] are found once and say the rest: which sides are infinite, which rows
-are equalities, which variables are fixed.
+The places of all sides among the rows of [A; G] are computed once; they tell which sides are infinite, which rows are
+equalities, and which variables are fixed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NONE, FIXED = range(-1, -3, -1)  # in place of the place of a side that is infin
 
 
 class ConeForm:
-    """Which variables are free and which sides are rows, for one pattern of finite sides.
+    """Map between a quadratic program and its cone program, for one pattern of finite sides.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ class ConeForm:
     Attributes
     ----------
     places : array of int64, shape (2 * (program.m + program.n),)
-        The row of [A; G] for the upper side of each row, then of each variable, and behind these for the lower sides:
-        `NONE` where a side is infinite.  Equal sides of a row have one place, among the upper; a variable with equal
-        bounds is `FIXED` there.
+        The row of [A; G] for the upper side of each row, then of each variable, and then for all lower sides; `NONE`
+        if a side is infinite.  Equal sides of a row have one place, among the upper sides, where a variable with equal
+        bounds is `FIXED`.
     n, p, m : int
-        The sizes of the cone program: free variables, equalities, other finite sides.
+        Sizes of the cone program: free variables, equalities, other finite sides.
     has_fixed : bool
         Whether variables are fixed.
     """
@@ -80,32 +80,32 @@ class ConeForm:
 
     @functools.cached_property
     def bounds(self) -> Entries:
-        """(row, variable, sign) of the finite bounds of the free variables, in G."""
+        """Arrays (row of G, variable, sign) of the finite bounds of the free variables."""
         rows, variables, signs = np.empty(self.m, INT), np.empty(self.m, INT), np.empty(self.m)
         count = list_bounds(self.places, self._rows, self.p, rows, variables, signs)
         return rows[:count], variables[:count], signs[:count]
 
     @property
     def sizes(self) -> Sizes:
-        """The dimensions of the standard form."""
+        """Dimensions of the standard form."""
         return self.n, self.p, self.m, self.m, 0, self._entries
 
     def program(self, program: QuadraticProgram) -> SidesProgram:
-        """The cone program."""
+        """Return the cone program of a quadratic program with these finite sides."""
         P = program.P
         if self.has_fixed:
-            check_semidefinite(hessian_of(program.P, program.n))  # the engine sees no more than what is left of it
+            check_semidefinite(hessian_of(program.P, program.n))  # the engine sees only P of the free variables
             P = program.hessian.among(np.flatnonzero(self.is_free(program)))
         return SidesProgram(self, program, P)
 
     def gather(self, l: np.ndarray, u: np.ndarray, lb: np.ndarray, ub: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (b, h): the equal sides, and (u, -l, ub, -lb) where they are finite."""
+        """Return b, the sides of the equalities, and h, the finite entries of (u, -l, ub, -lb)."""
         sides = np.empty(self.p + self.m)
         gather_sides(l, u, lb, ub, self.places, sides)
         return sides[: self.p], sides[self.p :]
 
     def spread(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (y, z_bounds): the multiplier of each upper side less that of the lower one."""
+        """Return (y, z_bounds): the multiplier of each upper side minus the multiplier of the lower side."""
         v = np.empty(self.places.size // 2)
         spread_multipliers(y, z, self.places, v)
         return v[: program.m], v[program.m :]
@@ -120,43 +120,43 @@ class ConeForm:
         return own_x, own_y, own_z
 
     def lift_primal_ray(self, program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
-        """Return the direction in x of the quadratic program; fixed variables stay."""
+        """Return the direction in x of the quadratic program, zero in fixed variables."""
         return self._among_fixed(x, np.zeros(program.n))
 
     def lift_dual_ray(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (y, z_bounds) of a certificate of infeasibility, in which the objective has no part."""
+        """Return (y, z_bounds) of a certificate of infeasibility, on which the objective has no influence."""
         own_y, own_z = self.spread(program, y, z)
         if self.has_fixed:
             self._fix_multipliers(program, np.zeros(program.n), own_y, own_z)
         return own_y, own_z
 
     def _among_fixed(self, x: np.ndarray, fixed: np.ndarray) -> np.ndarray:
-        """A copy of x of the free variables, with the others' entries of `fixed`."""
+        """Return x with entries of all variables: x of the free variables, and `fixed` of the others."""
         own_x = np.empty(fixed.size)
         put_among_fixed(self.places, x, fixed, own_x)
         return own_x
 
     def _fix_multipliers(self, program: QuadraticProgram, gradient: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
-        """Set z of the fixed variables to -(gradient + A'y), where `gradient` is that of the objective."""
+        """Set z of the fixed variables to -(gradient + A'y) for a gradient of the objective."""
         A = program.A
         fix_multipliers(self.places, A.indptr, A.indices, A.data, gradient, y, z)
 
 
 def reduced(program: QuadraticProgram, settings: Settings) -> tuple[Presolve, ConeForm]:
-    """What presolve leaves of a program, and the cone form of that."""
+    """Return the presolve of a program and the cone form of the presolved program."""
     presolved = presolve(program, settings)
     return presolved, ConeForm(presolved.program, presolved.wanted)
 
 
 class SidesProgram(StackedProgram):
-    """The cone program of a quadratic one, of which the engine takes the rows from where they are.
+    """Cone program of a quadratic program, whose standard form is stacked straight from A and the sides.
 
     Parameters
     ----------
     form : ConeForm
     program : QuadraticProgram
     P : matrix
-        That of the free variables.
+        P of the free variables.
     """
 
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
@@ -171,13 +171,13 @@ class SidesProgram(StackedProgram):
         self.c, (self.b, self.h) = q, form.gather(l, u, program.lb, program.ub)
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
-        """The cone program of another quadratic one that has the same matrices and other vectors."""
+        """Return the cone program of a quadratic program with equal matrices and other vectors."""
         other, own = SidesProgram(self._form, program, self.P), vars(self)
         vars(other).update({name: own[name] for name in ("_stacked", "A", "G") if name in own})
         return other
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return q of the free variables, and l and u less what the fixed ones add to A x."""
+        """Return q of the free variables, and l and u minus the contribution of the fixed variables to A x."""
         A, q, value, l, u = program.A, program.q, np.empty(program.n), np.empty(program.m), np.empty(program.m)
         sides = A.indptr, A.indices, A.data, program.lb, program.l, program.u
         substitute(self._form.places, *sides, value, l, u)
@@ -186,23 +186,23 @@ class SidesProgram(StackedProgram):
         return (q + Pv)[self._form.is_free(program)], l, u
 
     def bounds(self) -> Entries:
-        """See `socp.ConeProgram`; presolve leaves no row with one entry."""
+        """Return the bounds, as `socp.ConeProgram` does; presolve leaves no row with one entry."""
         return self._form.bounds if self._form.is_presolved else super().bounds()
 
     def stack(self, form: StandardForm) -> None:
-        """See `StackedProgram`."""
+        """Write M and the vectors to the standard form; see `StackedProgram`."""
         A = self._matrix
         stack_quadratic(form, self._form.places, A.indptr, A.indices, A.data, self.c, self.b, self.h)
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
-        """See `StackedProgram`."""
+        """Return True if the standard forms have equal patterns; see `StackedProgram`."""
         if not isinstance(other, SidesProgram) or self.sizes != other.sizes:
             return False
         return np.array_equal(self._form.places, other._form.places) and same_places(self._matrix, other._matrix)
 
     @functools.cached_property
     def _stacked(self) -> sp.csc_array:
-        """[A; G]."""
+        """The matrix [A; G]."""
         (n, p, m, *_, entries), A = self.sizes, self._matrix
         indptr, indices, data = np.empty(n + 1, INT), np.empty(entries, INT), np.empty(entries)
         stack_rows(A.indptr, A.indices, A.data, self._form.places, p, indptr, indices, data)
@@ -210,7 +210,7 @@ class SidesProgram(StackedProgram):
 
     @functools.cached_property
     def A(self) -> sp.csc_array:
-        """See `socp.ConeProgram`; so is G."""
+        """Matrix of the equalities, computed like G when it is first needed."""
         return rows_kept(self._stacked, np.arange(self.b.size + self.h.size) < self.b.size, self.b.size)
 
     @functools.cached_property
@@ -220,7 +220,7 @@ class SidesProgram(StackedProgram):
 
 @functools.lru_cache(maxsize=64)
 def orthant(dim: int) -> tuple[tuple[Cone, ...], Layout]:
-    """The cones of a program with so many sides and their layout, kept: few programs are of a size of their own."""
+    """Return the cones of a program with `dim` sides and their layout, cached because sizes repeat."""
     cones = (NonNeg(dim),) if dim else ()
     return cones, layout_of(cones)
 
@@ -229,7 +229,7 @@ def orthant(dim: int) -> tuple[tuple[Cone, ...], Layout]:
 def classify(
     A_indptr: Ints, A_indices: Ints, l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, counts: Ints
 ) -> None:
-    """Write `ConeForm.places`; counts := free variables, equalities, sides, entries of [A; G]."""
+    """Write `ConeForm.places` and the `counts` of free variables, equalities, other sides and entries of [A; G]."""
     m, size, free, entries = l.size, l.size + lb.size, 0, 0
     at = np.zeros(5, np.int64)  # of equalities, upper and lower sides of rows, upper and lower bounds
     for turn in range(2):
@@ -263,7 +263,7 @@ def classify(
 
 @kernel
 def gather_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, sides: Floats) -> None:
-    """sides := (equal sides, u, -l, ub, -lb), where they have a place."""
+    """Write the sides that have a place, equal sides and (u, -l, ub, -lb), to `sides`."""
     m, size = l.size, l.size + lb.size
     for k in range(size):
         if places[k] >= 0:
@@ -274,7 +274,7 @@ def gather_sides(l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, sid
 
 @kernel
 def spread_multipliers(y: Floats, z: Floats, places: Ints, v: Floats) -> None:
-    """v := the multiplier of each upper side less that of the lower one, of rows and variables."""
+    """Compute v: the multiplier of each upper side minus the multiplier of the lower one, of rows, then variables."""
     size, p = v.size, y.size
     for k in range(size):
         upper, lower = places[k], places[size + k]
@@ -284,7 +284,7 @@ def spread_multipliers(y: Floats, z: Floats, places: Ints, v: Floats) -> None:
 
 @kernel
 def list_bounds(places: Ints, rows: int, p: int, row: Ints, variable: Ints, sign: Floats) -> int:
-    """Row of G, variable and sign of the finite bounds of the free variables, the upper first; returns their number."""
+    """Write row of G, variable and sign of the free variables' finite bounds, upper ones first; return their number."""
     size, count = places.size // 2, 0
     for side in range(2):
         free = 0
@@ -300,7 +300,7 @@ def list_bounds(places: Ints, rows: int, p: int, row: Ints, variable: Ints, sign
 
 @kernel
 def put_among_fixed(places: Ints, x: Floats, fixed: Floats, out: Floats) -> None:
-    """out := x of the free variables, in their order, and the entries of `fixed` of the others."""
+    """Write x of the free variables, in order, and the entries of `fixed` of the other variables to `out`."""
     rows, free = places.size // 2 - out.size, 0
     for j in range(out.size):
         is_free = places[rows + j] != FIXED
@@ -312,7 +312,7 @@ def put_among_fixed(places: Ints, x: Floats, fixed: Floats, out: Floats) -> None
 def fix_multipliers(
     places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, gradient: Floats, y: Floats, z: Floats
 ) -> None:
-    """z := -(gradient + A'y) of the fixed variables."""
+    """Compute z := -(gradient + A'y) for the fixed variables."""
     for j in range(z.size):
         if places[y.size + j] == FIXED:
             total = 0.0
@@ -326,9 +326,9 @@ def substitute(
     places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, l: Floats, u: Floats, value: Floats,
     lower: Floats, upper: Floats,
 ) -> None:  # fmt: skip
-    """value := the fixed variables at their bounds, 0 of the others; lower, upper := the sides less A value.
+    """Set `value` to the fixed variables, 0 elsewhere; compute `lower` := l - A value and `upper` := u - A value.
 
-    A side that only rounding keeps from 0 is 0: a row 0 x = 1e-16 has a solution.
+    A side that differs from 0 by rounding alone is set to 0: a row 0 x = 1e-16 has a solution.
     """
     m, shift, size = l.size, np.zeros(l.size), np.zeros(l.size)
     for j in range(lb.size):
@@ -348,7 +348,7 @@ def substitute(
 def stack_rows(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, places: Ints, p: int, indptr: Ints, indices: Ints, data: Floats
 ) -> None:
-    """M = [ A_=; A_u; -A_l; I_ub; -I_lb ] in the free variables, the rows of each column ascending; p rows are A_=."""
+    """Write M = [ A_=; A_u; -A_l; I_ub; -I_lb ] of the free variables by columns, rows ascending; A_= has p rows."""
     n, size = A_indptr.size - 1, places.size // 2
     m, free, at = size - n, 0, 0
     for j in range(n):
@@ -378,9 +378,9 @@ def stack_rows(
 def stack_quadratic(
     form: StandardForm, places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, c: Floats, b: Floats, h: Floats
 ) -> None:
-    """M and the vectors of the cone program of a quadratic one, in whose order nothing is to be sorted.
+    """Write M and the vectors of the cone program of a quadratic program; its order of rows needs no sorting.
 
-    The two sides of a row are told to be parallel, which is all where presolve has merged other rows.
+    The two sides of a row are marked as parallel; if presolve has merged other rows, no more rows are parallel.
     """
     p, rows, lead, ratio, size = form.p, form.rows, form.groups.lead, form.groups.ratio, places.size // 2
     form.ptr[0] = rows.size

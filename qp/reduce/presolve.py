@@ -1,17 +1,17 @@
 """A quadratic program made smaller before it is solved, and its multipliers afterwards.
 
     empty row       l <= 0 <= u                           left out, its multiplier is 0
-    parallel rows   l <= a'x <= u,  l' <= s a'x <= u'     one row with the tighter sides; y' = y / s where they are its
-    singleton row   l <= a x_j <= u                       bounds of x_j; y = z_j / a where they are the tighter ones
+    parallel rows   l <= a'x <= u,  l' <= s a'x <= u'     one row with the tighter sides; y' = y / s where it has them
+    singleton row   l <= a x_j <= u                       bounds of x_j; y = z_j / a where these are tighter
     empty column    no entry in A nor in P                x_j at its better bound (any value between them when q_j = 0)
 
-What equal bounds fix counts as gone: its entries move to the sides, and rows become singletons or empty by that.
+A variable with equal bounds counts as removed: its entries move to the sides, which leaves singleton or empty rows.
 (`cone_form` substitutes the fixed variables.)  A multiplier that moves from a bound of x_j to its row i also acts, by
 a_ik y_i, on the fixed variables k of that row; they take it up in z_k, those that were fixed last first.
 
 A contradiction (an empty row with 0 < l, bounds that cross) stays in the program as it is: the engine certifies it.
-Sides that cross by a part of the tolerance are none, but one side: the program has solutions within the tolerance, and
-no certificate that rounding leaves anything of.
+Sides that cross by a part of the tolerance are merged instead: the program has solutions within the tolerance, and
+rounding would leave nothing of a certificate.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in
 
 
 class Presolve:
-    """What can be left out of one program.
+    """Reductions of one program, and the presolved program.
 
     Parameters
     ----------
     program : QuadraticProgram
     wanted : bool
-        When False nothing is looked for.
+        If False, nothing is removed.
     slack : float
-        Sides that cross by no more than this, relative to their size, become one; such a row misses one of them.
+        Sides that cross by at most this, relative to their size, are merged; such a row violates one of them.
 
     Attributes
     ----------
     program : QuadraticProgram
-        What is left: the same variables with tighter bounds, fewer rows.  The given one where nothing was found.
+        The presolved program: all variables, with tighter bounds, and fewer rows; the given one if nothing was removed.
     kept : array of bool, shape (m,), or None
-        The rows that are left; None where nothing was found.
+        True for rows that are kept; None if nothing was removed.
     fixed : int
-        Variables without entries that are at the bound which q tells.
+        Number of variables without entries that are fixed at their better bound.
     """
 
     fixed = 0
@@ -64,7 +64,7 @@ class Presolve:
             self._reduce(program, bool(found & ROWS), slack)
 
     def _reduce(self, program: QuadraticProgram, has_rows: bool, slack: float) -> None:
-        """Take out what there is: rows where `has_rows`, and variables."""
+        """Remove redundant rows if `has_rows`, and fix variables without entries."""
         A, l, u, lb, ub = program.A, program.l, program.u, program.lb, program.ub
         kept, left = np.ones(program.m, dtype=np.bool_), program.m
         if has_rows:
@@ -81,7 +81,7 @@ class Presolve:
             self.program = program.of_checked(**{**vars(program), "A": A, "l": l, "u": u, "lb": lb, "ub": ub})
 
     def with_objective(self, program: QuadraticProgram) -> Presolve | None:
-        """Presolve of the program with another objective; None where variables are fixed by the old one."""
+        """Return the presolve of the program with another objective; None if the old objective has fixed variables."""
         if self.fixed:
             return None
         other = object.__new__(Presolve)
@@ -92,13 +92,13 @@ class Presolve:
         return other
 
     def fits(self, other: Presolve) -> bool:
-        """Whether the same rows are left."""
+        """Return True if this presolve and `other` keep equal sets of rows."""
         if self.kept is None or other.kept is None:
             return self.kept is other.kept
         return np.array_equal(self.kept, other.kept)
 
     def dual(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The multipliers (y, z_bounds) of the given program from those of what is left of it."""
+        """Return (y, z_bounds) of the given program for multipliers y and z of the presolved program."""
         if self.removed is None or self.kept is None:
             return y, z
         rows, bounds = np.zeros(self.kept.size), z.copy()
@@ -108,14 +108,14 @@ class Presolve:
 
 
 def presolve(program: QuadraticProgram, settings: Settings) -> Presolve:
-    """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
+    """Return the presolve of a program; sides may cross by a share of `tol`, or not at all if `tol_abs` is set."""
     slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
     wanted = settings.presolve and not program.hessian.is_by_rows
     return Presolve(program, wanted, min(slack, MOST_CROSSING))
 
 
 def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
-    """The rows of A that are kept, of which there are so many."""
+    """Return the `count` rows of A that are kept."""
     indptr, indices, data = np.empty_like(A.indptr), np.empty_like(A.indices), np.empty_like(A.data)
     rows, columns = np.empty(kept.size, INT), np.arange(A.shape[1])
     number_kept(kept, rows)
@@ -126,7 +126,7 @@ def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
 def fix_empty_columns(
     program: QuadraticProgram, kept: np.ndarray, lb: np.ndarray, ub: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray]:
-    """(how many variables without entries have a better bound, the lower and the upper bounds with these at it)."""
+    """Fix variables without entries in A and P at their better finite bound; return their number, lb and ub."""
     A, j = program.A, np.flatnonzero(lb < ub)
     found = np.empty(j.size, np.bool_)
     have_entries(A.indptr, A.indices, A.data, kept, j, found)

@@ -1,6 +1,6 @@
-"""Rows that presolve takes out of a program, and their multipliers afterwards.
+"""Rows that presolve removes from a program, and their multipliers afterwards.
 
-What becomes of a row is told at the head of `presolve`.
+The head of `presolve` lists all reductions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 from socp.verify.stopping import LOST
 
 ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
-ROWS, COLUMNS = range(1, 3)  # what `look_for_more` finds
+ROWS, COLUMNS = range(1, 3)  # bits that `look_for_more` returns
 
 
 class Removed(Structure):
-    """The sides of a program, and what was taken out of it.
+    """Sides of a program that presolve tightens, and a record of the rows that it removes.
 
-    Sides that do not come from another row are -1 in `upper_twin` and so on.  Those that cross by no more than the
-    relative `slack` become one.
+    `upper_twin`, `lower_twin`, `upper_row` and `lower_row` are -1 for sides that come from no other row.  Sides that
+    cross by at most the relative `slack` are merged.
     """
 
     l, u, lb, ub, slack = floats("m"), floats("m"), floats("n"), floats("n"), number()
@@ -44,7 +44,7 @@ class Removed(Structure):
 
 @leaf
 def has_sides(lower: float, upper: float) -> bool:
-    """Whether there is a finite side."""
+    """Return True if the lower or the upper side is finite."""
     return math.isfinite(lower) or math.isfinite(upper)
 
 
@@ -52,7 +52,7 @@ def has_sides(lower: float, upper: float) -> bool:
 def look_for_more(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats
 ) -> int:  # fmt: skip
-    """Whether there may be rows to take out and variables without entries in A: the sum of `ROWS` and `COLUMNS`."""
+    """Return the sum of `ROWS`, if there may be redundant rows, and `COLUMNS`, if variables have no entry in A."""
     m = l.size
     live, wanted = np.zeros(m, np.int64), np.empty(m, np.bool_)
     found = COLUMNS if count_live(A_indptr, A_indices, A_data, lb, ub, live) > 0 else 0
@@ -65,7 +65,7 @@ def look_for_more(
 
 @inner
 def count_live(A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: Floats, live: Ints) -> int:
-    """live += the entries of each row in variables that are not fixed; returns how many of these have no entry."""
+    """Add each row's number of entries in unfixed variables to `live`; return how many of these variables have none."""
     empty = 0
     for j in range(lb.size):
         if lb[j] < ub[j]:
@@ -80,7 +80,7 @@ def count_live(A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: 
 
 @inner
 def find_parallel(data: Floats, source: Ints, removed: Removed) -> bool:
-    """`parallel_rows` of those that have a side and two live entries; whether there are any."""
+    """Run `parallel_rows` on the rows with a side and at least two live entries; return True if any are parallel."""
     l, u, live, wanted = removed.l, removed.u, removed.live, np.empty(removed.l.size, np.bool_)
     for i in range(wanted.size):
         wanted[i] = live[i] > 1 and has_sides(l[i], u[i])
@@ -89,7 +89,7 @@ def find_parallel(data: Floats, source: Ints, removed: Removed) -> bool:
 
 @deferred_kernel
 def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Removed, kept: Bools) -> int:
-    """Take out parallel, singleton and empty rows (kept := False) and tighten the sides; returns how many."""
+    """Remove parallel, singleton and empty rows (kept := False) and tighten the sides; return how many are removed."""
     m, n = removed.l.size, removed.lb.size
     for i in range(m):
         removed.upper_twin[i], removed.lower_twin[i] = -1, -1
@@ -112,7 +112,7 @@ def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Remove
 
 @kernel
 def number_kept(kept: Bools, place: Ints) -> None:
-    """place := the number of each row among those that are kept, -1 of the others."""
+    """Set place[i] to the index of row i among the kept rows, or to -1 if row i is not kept."""
     count = 0
     for i in range(kept.size):
         place[i] = count if kept[i] else -1
@@ -121,14 +121,14 @@ def number_kept(kept: Bools, place: Ints) -> None:
 
 @leaf
 def close(a: float, b: float, factor: float, slack: float) -> bool:
-    """Whether two finite sides differ by rounding, or by `slack`, in a row of `factor` times their unit, too."""
+    """Return True if finite sides a, b differ by rounding or by `slack`, also in a row of `factor` times their unit."""
     size = max(abs(a), abs(b))
     return abs(a - b) <= max(ROUNDING * max(1.0, size), slack * max(min(1.0, 1.0 / abs(factor)), size))
 
 
 @inner
 def merge_rows(removed: Removed, kept: Bools) -> None:
-    """Take out the rows that are parallel to another, whose sides become the tighter ones."""
+    """Remove the rows that are parallel to their lead, and give it the tighter sides; keep rows that contradict it."""
     lead, l, u, slack = removed.lead, removed.l, removed.u, removed.slack
     for i in range(lead.size):
         r, s = lead[i], removed.ratio[i]
@@ -146,7 +146,7 @@ def merge_rows(removed: Removed, kept: Bools) -> None:
 
 @inner
 def tighten_bounds(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Removed, kept: Bools) -> None:
-    """Take out rows with at most one live entry, as bounds, again and again as they fix variables."""
+    """Turn rows with at most one live entry into bounds, and repeat for rows whose other variables this fixes."""
     l, u, lb, ub, live = removed.l, removed.u, removed.lb, removed.ub, removed.live
     m, n = l.size, lb.size
     stack, fixed = np.empty(m, np.int64), np.empty(n, np.int64)
@@ -182,7 +182,7 @@ def tighten_bounds(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Rem
 
 @inner
 def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
-    """Make of row i bounds of the only variable in it that is not fixed; returns the variable if that fixes it."""
+    """Turn row i into bounds of its only variable that is not fixed; return the variable if this fixes it, else -1."""
     l, u, lb, ub, slack = removed.l, removed.u, removed.lb, removed.ub, removed.slack
     moved, size, j, a = 0.0, 0.0, -1, 0.0
     for k in range(removed.indptr[i], removed.indptr[i + 1]):
@@ -209,7 +209,7 @@ def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
     if upper < ub[j]:
         ub[j], removed.upper_row[j] = max(upper, lb[j]), i
     terms = max(abs(lb[j]), abs(ub[j]), size / abs(a))
-    if math.isfinite(terms) and ub[j] - lb[j] <= LOST * terms:  # what is left between them is rounding
+    if math.isfinite(terms) and ub[j] - lb[j] <= LOST * terms:  # their difference is rounding
         if removed.lower_row[j] == i:
             lb[j] = ub[j]
         elif removed.upper_row[j] == i:
@@ -219,7 +219,7 @@ def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
 
 @deferred_kernel
 def postsolve(removed: Removed, y: Floats, z: Floats) -> None:
-    """Move multipliers from bounds and merged rows to the rows that these come from."""
+    """Move multipliers from bounds and merged rows to the removed rows that the active sides come from."""
     indptr, indices, values = removed.indptr, removed.indices, removed.values
     for at in range(removed.tightened):
         j = removed.backwards[at]

@@ -17,10 +17,10 @@ from ..problem.hessian import Hessian, as_hessian, hessian_of
 def matrices(
     name: str, value: Any, shape: tuple[int | None, int], why: str, forms: tuple[type[Hessian], ...] = ()
 ) -> np.ndarray:
-    """Return a matrix, or one for each program, as a dense array; of symmetric ones the symmetric part.
+    """Return one matrix, or one for each program, as a dense array; symmetric matrices are symmetrized.
 
-    `shape` begins with None where any number of rows may come; where it does not, the matrices must be symmetric.
-    `forms` are the forms of P that may come beside arrays and sparse matrices.
+    `shape` begins with None if any number of rows is allowed; otherwise the matrices must be symmetric.  `forms` are
+    the subclasses of `Hessian` that are allowed in addition to arrays and sparse matrices.
     """
     if value is None:
         return np.zeros((shape[0] or 0, shape[1]))
@@ -36,7 +36,7 @@ def matrices(
 
 
 def _in_full(P: Any, forms: tuple[type[Hessian], ...]) -> Any:
-    """Return a P in one of the forms as an array, anything else as it is."""
+    """Return P as a dense array if it is of one of the `forms`; return other values unchanged."""
     if not isinstance(P, forms):
         return P
     check_room(8.0 * P.order**2, f"P in full, {P.order} by {P.order},")
@@ -44,23 +44,23 @@ def _in_full(P: Any, forms: tuple[type[Hessian], ...]) -> Any:
 
 
 class BatchData:
-    """The checked data of a batch by argument: a row for each program, or one row that all share.
+    """Checked data of a batch by argument: a row for each program, or one row that all share.
 
     Attributes
     ----------
     k : int
-        The number of programs.
+        Number of programs.
     has_axis : dict of bool
-        Whether each argument came with a leading axis.
+        True for arguments that were given with a leading axis.
     share_matrices : bool
-        Whether no matrix did.
+        True if no matrix was given with a leading axis.
     """
 
     k: int
     has_axis: dict[str, bool]
 
     def hold(self, vectors: tuple[str, ...], matrices: tuple[str, ...]) -> None:
-        """Note which of the arguments, all of them checked, have a leading axis, and give one to the others."""
+        """Record which checked arguments have a leading axis, add one to the others, and set the number of programs."""
         axes = {**dict.fromkeys(vectors, 2), **dict.fromkeys(matrices, 3)}
         self.has_axis = {name: getattr(self, name).ndim == count for name, count in axes.items()}
         self.share_matrices = not any(self.has_axis[name] for name in matrices)
@@ -92,7 +92,7 @@ def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
-    """Refuse matrices of shape (1 or k, n, n) if one is not semidefinite; the message has its number."""
+    """Raise ProgramError with the number of a program if P, of shape (1 or k, n, n), is not semidefinite there."""
     n, i = P.shape[1], -1
     while n > 0 and (i := next_doubtful(n, P.reshape(P.shape[0], n * n), i + 1)) >= 0:
         try:
@@ -103,7 +103,7 @@ def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
 
 @kernel
 def next_doubtful(n: int, P: Matrix, first: int) -> int:
-    """Return the number of the first matrix from `first` on that a glance does not show to be semidefinite, or -1."""
+    """Return the first i >= `first` for which a quick test does not prove P[i] semidefinite, or -1."""
     nothing, no_scales = np.empty(0, np.int64), np.empty(0)
     for p in range(first, P.shape[0]):
         if not is_clearly_semidefinite(n, False, nothing, nothing, P[p], no_scales, 1.0, SEMIDEFINITE_TOL):

@@ -1,7 +1,7 @@
-"""Cone programs as the lanes take them, and their answers on the caller's data.
+"""Cone programs in the form of the lanes, and their answers on the caller's data.
 
-Rows come as the second-order cones, the equalities and the other rows of orthants; a row of an orthant with one entry
-is a bound, where no other row holds the variable on that side.
+The rows are ordered as second-order cones, equalities and other rows of orthants.  A row of an orthant with one entry
+is a bound if no earlier row bounds the variable on that side.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ SEVERAL, LARGE = range(-2, 0)  # rows that are no bounds of the lanes: with seve
 
 
 class ConeRows:
-    """What the rows of G are.
+    """Classification of the rows of G.
 
     Attributes
     ----------
     in_cones : array of bool, shape (m,)
-        The rows of second-order cones.
+        True for the rows of second-order cones.
     ranges : array of int
-        Second-order cone k has the rows ranges[2 k]:ranges[2 k + 1].
+        Second-order cone k has the rows ranges[2 k]:ranges[2 k + 1] of G.
     starts : array of int
-        It has starts[k]:starts[k + 1] of the rows of second-order cones.
+        Second-order cone k has starts[k]:starts[k + 1] of the rows of second-order cones.
     codes : array of int, shape (1 or k, m)
-        Of a row of an orthant with one entry, 2 j or 2 j + 1 where that makes it a lower or an upper bound of variable
-        j; `LARGE` where it is above 1 in size, as a miss of the row would be larger than that of x.  Else `SEVERAL`.
+        2 j or 2 j + 1 if an orthant's row has one entry and is a lower or an upper bound of variable j; `LARGE` if
+        the entry is above 1 in size, which would enlarge a violation of the bound; `SEVERAL` for other rows.
     values : array, shape (1 or k, m)
-        These entries.
+        Entries of the rows with one entry.
     """
 
     def __init__(self, cones: Sequence[Cone], G: np.ndarray) -> None:
@@ -63,7 +63,7 @@ class ConeRows:
         self.codes = np.where(is_bound, 2 * where + (values > 0.0), np.where(is_single, LARGE, SEVERAL))
 
     def bounds_of(self, program: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that are bounds in a program, and their codes: of each bound the first row."""
+        """Return the rows that are bounds in a program, the first one of each bound, and their codes."""
         codes = self.codes[min(program, len(self.codes) - 1)]
         rows = np.flatnonzero(codes >= 0)
         slots, first = np.unique(codes[rows], return_index=True)
@@ -71,13 +71,13 @@ class ConeRows:
 
 
 def _first_entries(entries: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of the first `entries` of all rows, and what G has there."""
+    """Return the columns of the first `entries` of all rows, and the values of G there."""
     where = entries.argmax(axis=2)
     return where, np.take_along_axis(G, np.broadcast_to(where[:, :, None], (*G.shape[:2], 1)), 2)[..., 0]
 
 
 class ConeLot(Lot):
-    """Cone programs with infinite entries of h in the same places: the rows are [A; G], the sides (b, h)."""
+    """Lot of cone programs with infinite entries of h in equal places: the rows are [A; G], the sides (b, h)."""
 
     equalities_apart = True
 
@@ -134,14 +134,14 @@ class ConeLot(Lot):
 
 
 def lots_of(programs: ConePrograms, settings: Settings) -> list[ConeLot]:
-    """Return the programs, together where the same rows are bounds, absent, and equal as bounds."""
+    """Group programs into lots with equal sets of bounds, of absent rows, and of bounds with lower = upper."""
     rows, lots = ConeRows(programs.cones, programs.G), []
     kinds = np.isfinite(programs.h).astype(int)
     if len(rows.codes) > 1:
         kinds = side_by_side(kinds, rows.codes)
     for chosen in alike(kinds, programs.k):
         singles, slots = rows.bounds_of(chosen[0])
-        pairs = np.flatnonzero(np.diff(slots // 2) == 0)  # an upper bound beside a lower one
+        pairs = np.flatnonzero(np.diff(slots // 2) == 0)  # an upper bound next to a lower one
         h, values = (rows_at(array, chosen)[:, singles] for array in (programs.h, rows.values))
         bounds = h / values
         equal = alike(bounds[:, pairs] == bounds[:, pairs + 1], chosen.size) if pairs.size else [slice(None)]

@@ -5,9 +5,9 @@ With J = diag(1, -I) and s, z inside the cone,
     W = eta [q_0, q_1'; q_1, I + q_1 q_1' / (1 + q_0)],   q'Jq = 1,   W z = W^-1 s = lam
     W^-2 = (2 (Jq)(Jq)' - J) / eta^2
 
-the equation s o z = mu e becomes  W dz + W^-1 ds = c  with lam o c = sigma mu e - lam o lam - (W^-1 ds) o (W dz), and
-what G'WG is to the sides, A'W^-2 A is to a cone: rows with weights -J / eta^2, and twice the row B = (Jq)'A / eta.
-Steps to the boundary are taken at lam, which is well inside.
+the equation s o z = mu e becomes  W dz + W^-1 ds = c  with lam o c = sigma mu e - lam o lam - (W^-1 ds) o (W dz).  To
+G'WG a cone adds A'W^-2 A: its rows with the weights -J / eta^2, and 2 B'B with the row B = (Jq)'A / eta.  Steps to the
+boundary are measured at lam, which is well inside.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def tail_square(v: Matrix, a: int, e: int) -> Vec:
 
 @leaf
 def determinant(v: Matrix, a: int, e: int) -> Vec:
-    """Return v'Jv."""
+    """Return v'Jv of the cone in rows a:e."""
     tail = root(tail_square(v, a, e))
     return (load(v, a) - tail) * (load(v, a) + tail)
 
 
 @leaf
 def scale(q: Matrix, a: int, e: int, sign: float, eta: Vec, v: Matrix, out: Matrix) -> None:
-    """out := W v for sign = 1, W^-1 v for sign = -1 and 1 / eta as eta."""
+    """out := W v if sign = 1; out := W^-1 v if sign = -1 and `eta` is the reciprocal of eta."""
     q0, v0, along = load(q, a), load(v, a), splat(0.0)
     for i in range(a + 1, e):
         along += load(q, i) * load(v, i)
@@ -59,7 +59,7 @@ def weigh(q: Matrix, a: int, e: int, eta: Vec, v: Matrix, out: Matrix) -> None:
 
 @leaf
 def longest_step(lam: Matrix, a: int, e: int, v: Matrix) -> Vec:
-    """Return the smallest t with t lam + v in the cone: the longest step along v is 1 / t."""
+    """Return the smallest t with t lam + v in the cone; the step length along v to the boundary is 1 / t."""
     det = determinant(lam, a, e)
     norm, along = root(det), load(lam, a) * load(v, a)
     for i in range(a + 1, e):
@@ -101,8 +101,9 @@ def measure_cones(w: Lanes) -> None:
 
 @inner
 def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
-    """Compute q, eta, lam, the weights and the row B of cone k; c = -lam and u = W^-1 c = -z of the predictor,
-    v = u + W^-2 r and o = W^-2 h.
+    """Compute the scaling q, eta, lam of cone k, its weights W, its row B and its right-hand sides.
+
+    In the predictor c = -lam, u = W^-1 c = -z and v = u + W^-2 r; always o = W^-2 h.
     """
     a, e, s, z, q, lam, c, u, v = w.cone_start[k], w.cone_start[k + 1], w.cone_s, w.y, w.nt, w.lam, w.c, w.u, w.v
     norm_s, norm_z = root(determinant(s, a, e)), root(determinant(z, a, e))
@@ -140,7 +141,7 @@ def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
 
 @inner
 def constant_of_cones(w: Lanes) -> tuple[Vec, Vec]:
-    """Return h'W^-2 (G x2 - h) and |W^-1 (G x2 - h)|^2."""
+    """Return h'W^-2 (G x2 - h) and |W^-1 (G x2 - h)|^2, summed over the cones."""
     start, h, Gx2, ds, dz, forward, square = w.cone_start, w.b, w.Gx2, w.ds, w.dz, splat(0.0), splat(0.0)
     for i in range(w.cone_rows):
         store(ds, i, load(Gx2, i) - load(h, i))
@@ -154,7 +155,7 @@ def constant_of_cones(w: Lanes) -> tuple[Vec, Vec]:
 
 @inner
 def direction_of_cones(w: Lanes) -> Vec:
-    """Return h'(u + W^-2 (G dx + keep r))."""
+    """Return h'(u + W^-2 (G dx + keep r)), summed over the cones."""
     start, h, r, ds, dz, u, Gdx, keep = w.cone_start, w.b, w.r_equal, w.ds, w.dz, w.u, w.Gdx, w.keep
     found = splat(0.0)
     for i in range(w.cone_rows):
@@ -168,7 +169,7 @@ def direction_of_cones(w: Lanes) -> Vec:
 
 @inner
 def measure_step_of_cones(w: Lanes) -> Vec:
-    """ds := W^-1 ds and dz := W dz = c - W^-1 ds; returns 1 / the step to the boundary."""
+    """Compute ds := W^-1 ds and dz := W dz = c - W^-1 ds; return 1 / (step length to the boundary)."""
     start, q, ds, dz, c, lam, longest = w.cone_start, w.nt, w.ds, w.dz, w.c, w.lam, splat(0.0)
     for i in range(w.cone_rows):
         store(ds, i, slack_step(w, i))
@@ -183,14 +184,14 @@ def measure_step_of_cones(w: Lanes) -> Vec:
 
 @leaf
 def slack_step(w: Lanes, i: int) -> Vec:
-    """Return ds of row i."""
+    """Return ds in row i of a second-order cone."""
     change, g = w.change, load(w.Gdx, i)
     return change * (load(w.b, i) - load(w.Gx2, i)) - g - w.keep * load(w.r_equal, i)
 
 
 @inner
 def correct_cones(w: Lanes) -> None:
-    """c := -lam + lam \\ (sigma mu e - (W^-1 ds) o (W dz)), in fresh lanes -lam; u := W^-1 c, v := u + W^-2 keep r."""
+    """c := -lam + lam \\ (sigma mu e - (W^-1 ds) o (W dz)), -lam in fresh lanes; u := W^-1 c; v := u + W^-2 keep r."""
     start, q, lam, c, u, v, ds, dz = w.cone_start, w.nt, w.lam, w.c, w.u, w.v, w.ds, w.dz
     keep, target, fresh = w.keep, w.target, w.fresh > 0.5
     for k in range(w.cones):
@@ -215,7 +216,7 @@ def correct_cones(w: Lanes) -> None:
 
 @inner
 def advance_cones(w: Lanes) -> Vec:
-    """Advance slacks, multipliers and G x, where dz holds W dz; return the least depth of the slacks."""
+    """Update slacks, multipliers and G x, where dz holds W dz; return the smallest s_0 - |s_1| of all cones."""
     start, size, change = w.cone_start, w.size, w.change
     for k in range(w.cones):
         scale(w.nt, start[k], start[k + 1], -1.0, 1.0 / load(w.eta, k), w.dz, w.dz)
@@ -228,7 +229,7 @@ def advance_cones(w: Lanes) -> Vec:
 
 @inner
 def depth_in_cones(w: Lanes, v: Matrix) -> Vec:
-    """Return the least v_0 - |v_1| of all cones."""
+    """Return the smallest v_0 - |v_1| of all cones."""
     found = splat(1e300)
     for k in range(w.cones):
         a = w.cone_start[k]

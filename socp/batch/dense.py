@@ -1,8 +1,8 @@
-"""Linear algebra of `LANES` programs side by side: products, and the factors of P + A'WA + diag(w).
+"""Linear algebra of `LANES` programs at once: products, and the factors of P + A'WA + diag(w).
 
-A matrix lies by rows in a flat array.  Where programs share it, it is a vector of numbers, which are broadcast as they
-are loaded; else it has a lane for each program.  Each function is written once and compiled for both.  Loops run over
-`Spans`, all of a dense matrix and the band of a banded one.
+A matrix is stored by rows in a flat array.  If programs share it, it is a vector of numbers, which are broadcast when
+they are loaded; else it has a lane for each program.  Each function is written once and compiled for both.  Loops run
+over `Spans`: all entries of a dense matrix, the band of a banded one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .spans import Spans
 
 
 def specialized(function: Any, kind: Any, *names: str) -> Any:
-    """Return a kernel made of `function`, whose arguments `names` are of the given kind."""
+    """Return a kernel with the code of `function`, whose arguments `names` have the type `kind`."""
     name = f"{function.__name__[1:]}_{'shared' if kind is Floats else 'own'}"
     made = FunctionType(function.__code__, function.__globals__, name)
     made.__annotations__ = {**function.__annotations__, **dict.fromkeys(names, kind)}
@@ -27,7 +27,7 @@ def specialized(function: Any, kind: Any, *names: str) -> Any:
 
 
 def _multiply(m: int, n: int, A: Any, first: Ints, end: Ints, x: Matrix, out: Matrix) -> None:
-    """out[:m] := A x, four rows at a time; row i has its entries in the columns first[i]:end[i]."""
+    """out[:m] := A x, four rows at a time; row i has entries in the columns first[i]:end[i] only."""
     i = 0
     while i + 4 <= m:
         a, b, c, d = i * n, i * n + n, i * n + 2 * n, i * n + 3 * n
@@ -52,7 +52,7 @@ def _multiply(m: int, n: int, A: Any, first: Ints, end: Ints, x: Matrix, out: Ma
 
 
 def _multiply_transposed(m: int, n: int, A: Any, first: Ints, end: Ints, v: Matrix, out: Matrix) -> None:
-    """out := A'v[:m] + v[m:], four columns at a time; column j has its entries in the rows first[j]:end[j]."""
+    """out := A'v[:m] + v[m:], four columns at a time; column j has entries in the rows first[j]:end[j] only."""
     j = 0
     while j + 4 <= n:
         t0, t1, t2, t3 = load(v, m + j), load(v, m + j + 1), load(v, m + j + 2), load(v, m + j + 3)
@@ -126,7 +126,7 @@ def _assemble(m: int, n: int, P: Any, A: Any, spans: Spans, w: Matrix, C: Matrix
 
 @leaf
 def store_column(C: Matrix, at: int, n: int, x0: Vec, x1: Vec, x2: Vec, x3: Vec) -> None:
-    """Store four entries of a column."""
+    """Store four entries of a column of C, from index `at` on."""
     store(C, at, x0)
     store(C, at + n, x1)
     store(C, at + 2 * n, x2)
@@ -143,7 +143,7 @@ assemble_own = specialized(_assemble, Matrix, "P", "A")
 
 @inner
 def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> None:
-    """C = T D T', T unit lower, pivots = 1 / D; C := T D below the diagonal.  Four rows and two columns at a time."""
+    """Factor C = T D T', T unit lower, pivots = 1 / D, and set C := T D below the diagonal, in blocks of 4 by 2."""
     begin, last = spans.begin, spans.end
     for j in range(0, n, 2):
         l = j + 1 if j + 1 < n else j
@@ -204,7 +204,7 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
 
 @inner
 def solve(n: int, spans: Spans, T: Matrix, pivots: Matrix, b: Matrix) -> None:
-    """b := (T D T')^-1 b, two entries at a time, each in two sums: few operations wait for the one before."""
+    """b := (T D T')^-1 b, two entries at a time in two sums each, as few operations then wait for others."""
     begin, end = spans.begin, spans.end
     for i in range(0, n, 2):
         l = i + 1 if i + 1 < n else i

@@ -1,8 +1,8 @@
-"""A batch of programs through the lanes: the next program takes the lane of one that is finished.
+"""The loop over a batch of programs: the next program takes the lane of a finished one.
 
     minimize 1/2 x'Px + q'x   subject to   l <= [A; I] x <= u,   u_K - A_K x in second-order cones
 
-Data are scaled as they come in, to D P D and E A D with rows and columns of size near one, and answers scaled back.
+Data are scaled to D P D and E A D when loaded, with rows and columns of size near one, and answers are scaled back.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED
 
 
 class Batch(Structure):
-    """Data and answers of `count` programs, a row for each; P and A have one row where the programs share them.
+    """Data and answers of `count` programs, one per row; P and A have one row if the programs share them.
 
-    The sides l, u of the rows, and of the variables behind them, have one row or `count`.  Programs start near
-    `x_start` and `y_start` where these have rows, and the row is finite.  `s` are the slacks of the last rows, of
-    cone programs.  `numbers` are (objective, dual objective, primal residual, dual residual, gap) of the answers,
-    residuals relative.  `trace` is for the steps of another method that solves one program.
+    The sides l, u of the rows, followed by the sides of the variables, have one row or `count`.  A program starts near
+    its row of `x_start` and `y_start` if there is one and it is finite.  `s` are the slacks of the last rows in cone
+    programs.  `numbers` are (objective, dual objective, primal residual, dual residual, gap) of the answers, with
+    relative residuals.  `trace` records the steps of other methods that solve one program.
     """
 
     m, n, count = dimension(), dimension(), dimension()
@@ -48,15 +48,15 @@ class Batch(Structure):
 
 
 class Shape(NamedTuple):
-    """What all programs of a lot share, in the order of the spans.
+    """Properties of the rows that all programs of a lot share, in the order of the spans.
 
     Attributes
     ----------
     equal, lower, upper, bound : arrays of bool, shape (m + n,)
-        Whether a row, or variable, has equal sides, a finite lower and upper one, and is judged by its own size.
+        True where a row or variable has equal sides, a finite lower side, a finite upper side, a scale of its own.
     spans : Spans
     cone_start : array of int
-        Cone k has the rows cone_start[k]:cone_start[k + 1].
+        Second-order cone k has the rows cone_start[k]:cone_start[k + 1].
     """
 
     equal: np.ndarray
@@ -68,7 +68,7 @@ class Shape(NamedTuple):
 
 
 def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: bool = False) -> Lanes:
-    """Allocate the lanes; with `equalities_apart` the stopping test treats equalities as a block of their own."""
+    """Return new lanes for a batch; with `equalities_apart` the stopping test has a separate block of equalities."""
     n, equal = batch.n, shape.equal
     N, shared = equal.size, batch.P.shape[0] == 1 == batch.A.shape[0]
     m = N - n
@@ -148,7 +148,7 @@ def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
 
 @kernel
 def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
-    """Solve programs begin:end; return the number of steps."""
+    """Solve programs begin:end of the batch; return the number of steps."""
     following, live, steps = begin, 0, 0
     who, age = w.who, w.age
     for lane in range(LANES):
@@ -181,9 +181,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
         if live == 0:
             return steps
         if warm:
-            measure(
-                w
-            )  # once more: in the other lanes it finds the same, but for rounding where a program has just come
+            measure(w)  # again: in other lanes results are equal, up to rounding where a program was just loaded
             for lane in range(LANES):
                 if w.fresh[lane] > 0.0:
                     fill(batch, w, lane, who[lane])
@@ -193,7 +191,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
 
 @inner
 def judge(batch: Batch, w: Lanes, lane: int) -> int:
-    """Return the code with which the program in a lane ends, or -1 while it goes on."""
+    """Return the code with which the program in a lane ends, or -1 if it continues."""
     tau, xPx, qx, hz = w.tau[lane], w.xPx[lane], w.qx[lane], w.hz[lane] - w.overlap[lane]
     rows, dual, bounds = w.rows[lane], w.dual[lane], w.bounds[lane]
     if not (w.mu[lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
@@ -208,7 +206,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
-    # a ray must be small beside its slope, and beside the data times its size in the caller's units
+    # a ray must be small compared with its slope, and with the data times its size in the caller's units
     tol, p, ray_P, ray_rows = w.tol_infeasible, w.who[lane], w.ray_P[lane], w.ray_rows[lane]
     if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
         y, z, A = 0.0, 0.0, norm_within(batch.A[min(p, batch.A.shape[0] - 1)], 0, batch.A.shape[1])
@@ -230,7 +228,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
 
 @inner
 def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
-    """Write the point in a lane, or the ray, in the caller's units."""
+    """Write the point of a lane, or its ray, to the batch in the caller's units."""
     p, m, n = w.who[lane], w.m, w.n
     size = w.tau[lane]
     if code == PRIMAL_INFEASIBLE:
@@ -300,7 +298,7 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
 
 @inner
 def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
-    """Move a lane to the given point, with s, z >= `WARM_MARGIN`; return False if there is none."""
+    """Move a lane to its given starting point, with s, z >= `WARM_MARGIN`; return False if it has no finite one."""
     if p >= batch.x_start.shape[0]:
         return False
     m, n, x, y, total = w.m, w.n, batch.x_start[p], batch.y_start[p], 0.0

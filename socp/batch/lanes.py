@@ -1,20 +1,20 @@
-"""The homogeneous embedding for programs with linear rows and second-order cones, `LANES` of them side by side.
+"""The homogeneous embedding of `LANES` programs at once, with linear rows and second-order cones.
 
     minimize 1/2 x'Px + q'x   subject to   sign_k (G x)_i + s_k = h_k, s_k >= 0,   (G x)_i = b_i,   G_K x + s_K = b_K
 
 Row i of G = [A; I] has the sides k in first[i]:first[i + 1], one for each finite side, or is an equality, or belongs to
-a cone, of which `cones` has the formulas.  The embedding, with z_k >= 0 the multipliers of sides, y_i = sum sign_k z_k,
-and v those of equalities among the y:
+a cone (see `cones` for its formulas).  The embedding, with the multipliers z_k >= 0 of sides, y_i = sum sign_k z_k, and
+the multipliers v of equalities among the y:
 
     rd = P x + G'y + q tau,   r_k = sign_k (G x)_i + s_k - h_k tau,   r_i = (G x)_i - b_i tau,
     kappa = -(q'x + h'z + b'v + x'Px / tau) + rtau,        s z = mu,  tau kappa = mu
 
-Slacks and multipliers are eliminated, an equality is kept by a penalty of which the multiplier is exact:
+Slacks and multipliers are eliminated; an equality is kept by a penalty with an exact multiplier:
 
     (P + G'WG) dx = -(keep rd + G'v),   W_i = sum z_k / s_k  or  1 / DELTA
 
-A direction is relative, es = ds / s and ez = dz / z, so that a side costs one division an iteration.  No arithmetic
-mixes lanes: what is in one changes no bit of another.
+A direction is relative, es = ds / s and ez = dz / z, so that a side costs one division per iteration.  No operation
+mixes lanes: the data of one lane change no bit of another.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def multiply_transposed(w: Lanes, v: Matrix, out: Matrix) -> None:
 
 @inner
 def factor(w: Lanes) -> None:
-    """Factor P + G'WG."""
+    """Factor P + G'WG in every lane."""
     if w.shared:
         assemble_shared(w.m, w.n, w.P, w.A, w.spans, w.W, w.C)
     else:
@@ -97,7 +97,7 @@ def factor(w: Lanes) -> None:
 
 @inner
 def measure(w: Lanes) -> None:
-    """Compute residuals and weights at the point."""
+    """Compute residuals, weights and right-hand sides at the point, in every lane."""
     measure_gradient(w)
     measure_rows(w)
     w.overlap = overlap(w)
@@ -196,7 +196,7 @@ def measure_rows(w: Lanes) -> None:
 
 @inner
 def overlap(w: Lanes) -> Vec:
-    """Return the part of h'z that rows with two sides lose: answers hold the difference of the two multipliers."""
+    """Return the part of h'z that rows with two sides lose, as answers have the difference of their two multipliers."""
     first, h, z, total = w.first, w.h, w.z, splat(0.0)
     for i in range(w.cone_rows, w.m + w.n):
         k = first[i]
@@ -207,7 +207,7 @@ def overlap(w: Lanes) -> Vec:
 
 @inner
 def step(w: Lanes) -> None:
-    """Step in every lane; a fresh lane takes the affine step from s = z = 1, which is its start."""
+    """Make one step in every lane; a fresh lane takes the affine step from s = z = 1, which is its starting point."""
     factor(w)
     constant_direction(w)
     tau, kappa, fresh = w.tau, w.kappa, w.fresh > 0.5
@@ -273,7 +273,7 @@ def solve_refined(w: Lanes, x: Matrix, Gx: Matrix) -> None:
 
 @inner
 def constant_direction(w: Lanes) -> None:
-    """x2 := (P + G'WG)^-1 (G'o - q), and the slope of the equation of tau.
+    """Compute x2 = (P + G'WG)^-1 (G'o - q), and the slope of the equation of tau.
 
     slope = kappa / tau + x'Px / tau^2 - (q + 2 P x / tau)'x2 - h'z2 - b'v2, or the larger
             kappa / tau + |x / tau - x2|_P^2 + |W^1/2 (G x2 - h)|^2, which cannot cancel.
@@ -315,7 +315,7 @@ def constant_direction(w: Lanes) -> None:
 
 @inner
 def direction(w: Lanes) -> Vec:
-    """dx := -(P + G'WG)^-1 (keep rd + G'v), Gdx := G dx; returns (q + 2 P x / tau)'dx + h'z1 + b'v1."""
+    """Compute dx = -(P + G'WG)^-1 (keep rd + G'v), Gdx = G dx; return (q + 2 P x / tau)'dx + h'z1 + b'v1."""
     n, q, Px, rd, dx, Gdx = w.n, w.q, w.Px, w.rd, w.dx, w.Gdx
     first, equal, sign, h, b, z, inverse_s = w.first, w.equal, w.sign, w.h, w.b, w.z, w.inverse_s
     r, r_equal, e = w.r, w.r_equal, w.e
@@ -339,7 +339,7 @@ def direction(w: Lanes) -> Vec:
 
 @inner
 def measure_step(w: Lanes) -> Vec:
-    """es := ds / s and e := dz / z from c = ds / s + dz / z in e; returns the largest of -ds / s and -dz / z."""
+    """Compute es = ds / s and e := dz / z, from c = ds / s + dz / z in e; return the largest of -ds / s and -dz / z."""
     first, sign, h, inverse_s, r, e, es, Gdx, Gx2 = w.first, w.sign, w.h, w.inverse_s, w.r, w.e, w.es, w.Gdx, w.Gx2
     change, keep, longest = w.change, w.keep, splat(0.0)
     for i in range(w.cone_rows, w.m + w.n):
@@ -355,9 +355,7 @@ def measure_step(w: Lanes) -> Vec:
 
 @inner
 def prepare_corrector(w: Lanes) -> None:
-    """e := c = ds / s + dz / z = sigma mu / (s z) - 1 - (ds / s) (dz / z) of the predictor, where ds / s = -1 - dz / z;
-    and v.
-    """
+    """Compute v and e := c = sigma mu / (s z) - 1 - (ds / s) (dz / z), with the predictor's ds / s = -1 - dz / z."""
     first, equal, sign, z, inverse_s, inverse_sz = w.first, w.equal, w.sign, w.z, w.inverse_s, w.inverse_sz
     r, r_equal, e, v = w.r, w.r_equal, w.e, w.v
     keep, target, fresh = w.keep, w.target, w.fresh > 0.5
@@ -377,7 +375,7 @@ def prepare_corrector(w: Lanes) -> None:
 
 @inner
 def advance(w: Lanes) -> None:
-    """Step along dx + dtau x2; move slacks and multipliers of fresh lanes inside."""
+    """Move along dx + dtau x2; move slacks and multipliers of fresh lanes inside their cones."""
     first, equal, sign, s, z, y, b, Gx, x = w.first, w.equal, w.sign, w.s, w.z, w.y, w.b, w.Gx, w.x
     Gdx, Gx2, dx, x2, r_equal, es, e = w.Gdx, w.Gx2, w.dx, w.x2, w.r_equal, w.es, w.e
     size, change, keep = w.size, w.change, w.keep

@@ -1,4 +1,4 @@
-"""Programs of a batch that are alike enough for the lanes: what is finite, infinite and equal, is so in all of them."""
+"""Lots of programs for the lanes: sides are finite, infinite and equal in common places."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Task = tuple[int, int]
 
 
 def fits_lanes(n: int, m: int) -> bool:
-    """Return True if programs with `n` variables and `m` rows are solved side by side."""
+    """Return True if programs with `n` variables and `m` rows are small enough for the lanes."""
     return 0 < n <= LANES_UP_TO and m <= 4 * LANES_UP_TO
 
 
@@ -46,9 +46,9 @@ def solve_batch(
     many: Any, lots: Sequence[Lot], new_solver: Callable[[], Callable[[int, Settings], Any]], settings: Settings,
     started: float,
 ) -> None:  # fmt: skip
-    """Solve the programs of a batch in lots, if any, and those that fail one by one.
+    """Solve the programs of a batch in lots, if there are any, and the failed programs one by one.
 
-    A thread solves program i alone by ``new_solver()(i, settings)``.
+    In each thread ``new_solver()`` returns the function (i, settings) that solves program i alone.
     """
     watch, left = Watch(settings.time_limit), np.arange(len(many))
     many.setup_time = time.perf_counter() - started
@@ -69,7 +69,7 @@ def solve_batch(
 
         return alone
 
-    with blas_threads(1) if left.size else contextlib.nullcontext():  # of which sums depend on the number
+    with blas_threads(1) if left.size else contextlib.nullcontext():  # sums depend on the number of threads
         watch.work(left.tolist(), worker, settings.threads)
     if watch.reason is not None:
         many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
@@ -77,31 +77,31 @@ def solve_batch(
 
 
 class Lot:
-    """Programs whose sides are finite, infinite and equal in the same places.
+    """Programs whose sides are finite, infinite and equal in common places.
 
-    A subclass tests the answers by `verifier`, has them as `vectors`, and writes those certificates that hold by
+    A subclass tests the answers in `verifier`, returns them in `vectors`, and writes the certificates that hold in
     `certify`.
 
     Parameters
     ----------
     chosen : array of int
-        Their numbers in the batch.
+        Numbers of the programs in the batch.
     data : dict of arrays
         P, A, q, l, u, x_start, y_start as in `Batch`, with three axes for matrices.
     share_matrices : bool
-        Whether all programs of the batch, not of the lot alone, have the same P and A.
+        True if all programs of the batch, not only of the lot, share P and A.
     bound : array of bool, shape (m + n,)
-        The rows that are judged by their own size, and variables.
+        True for variables, and for rows with a residual relative to their own side.
     rows : array of int
-        The rows that are in the lanes.
+        The rows that the lanes treat as rows.
     cone_start : array of int
-        Second-order cone k has cone_start[k]:cone_start[k + 1] of these.
+        Second-order cone k has cone_start[k]:cone_start[k + 1] of `rows`.
     settings : Settings
 
     Attributes
     ----------
     equalities_apart : bool
-        Whether the stopping test takes equalities as a block of their own.
+        True if the stopping test has a separate block of equalities.
     batch : Batch
     shape : Shape
     """
@@ -131,7 +131,7 @@ class Lot:
         self.shape = Shape(l == u, np.isfinite(l), finite_u, bound[spans.rows], spans, cone_start)
 
     def tasks(self) -> list[Task]:
-        """Return ranges of programs, one for each compiled call; they shrink so that all threads end together."""
+        """Return ranges of programs, one per compiled call, the last ones small so that all threads end together."""
         m, n, k, threads = self.batch.m, self.batch.n, self.batch.count, self.settings.threads
         most, share, ends = WORK / (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n)), 2 * threads, [0]
         while ends[-1] < k:
@@ -140,7 +140,7 @@ class Lot:
         return list(pairwise(ends))
 
     def worker(self) -> Callable[[Task], None]:
-        """Return a function that solves a range of programs; each thread has its own."""
+        """Return a function that solves a range of programs; each thread needs its own."""
         batch = self.batch
         lanes, verify = lanes_for(batch, self.shape, self.settings, self.equalities_apart), self.verifier()
         if lanes.shared:
@@ -157,7 +157,7 @@ class Lot:
         raise NotImplementedError
 
     def collect(self, many: Any) -> np.ndarray:
-        """Write the answers that pass; return the numbers of the programs that must be solved alone."""
+        """Write the answers that pass to `many`; return the numbers of the programs that must be solved alone."""
         batch, chosen = self.batch, self.chosen
         good = batch.code == OPTIMAL
         all_good = bool(good.all()) and chosen.size == len(many)
@@ -179,5 +179,5 @@ class Lot:
         raise NotImplementedError
 
     def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
-        """Write the certificates that hold among programs `which` of the lot; return True for each that has one."""
+        """Write the certificates that hold among programs `which` of the lot; return a mask, True where one holds."""
         raise NotImplementedError

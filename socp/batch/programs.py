@@ -1,4 +1,4 @@
-"""Many cone programs of one shape solved at once, in the lanes of vector registers where they are small."""
+"""Batches of cone programs of one shape; small programs are solved in the lanes of vector registers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KNOWN = ("c", "G", "h", "cones", "A", "b", "P", *BatchSettings.__annotations__)
 
 
 class ConePrograms(BatchData):
-    """The checked data of a batch, which threads share: nothing is written here once it is made."""
+    """Checked data of a batch, which threads share and never write."""
 
     def __init__(self, c: Any, G: Any, h: Any, cones: Any, A: Any, b: Any, P: Any) -> None:
         check_pair("G", G, "h", h)
@@ -48,7 +48,7 @@ class ConePrograms(BatchData):
         self.hold(("c", "h", "b"), ("G", "A", "P"))
 
     def program(self, i: int) -> ConeProgram:
-        """Return program `i`."""
+        """Return program `i` as a `ConeProgram`."""
         c, G, h, A, b = (self.own(name, i) for name in ("c", "G", "h", "A", "b"))
         return ConeProgram(c, G, h, self.cones, A, b, self.own("P", i) if self._has_P else None)
 
@@ -65,13 +65,13 @@ def solve_many(
     P: ArrayLike | None = None,
     **settings: Unpack[BatchSettings],
 ) -> Solutions:
-    """Solve many cone programs of one shape: any argument may have a leading axis, an entry for each program.
+    """Solve many cone programs of one shape; any argument may have a leading axis, with an entry for each program.
 
     Parameters
     ----------
     c, G, h, cones, A, b, P
-        As in `ConeProgram`, shared by all programs; or, but for the cones, with a leading axis of length k, as c of
-        shape (k, n) and G of shape (k, m, n).  A `LowRank` P is formed: its rounded entries are the programs'.
+        As in `ConeProgram`, shared by all programs; or, except for the cones, with a leading axis of length k, as c of
+        shape (k, n) and G of shape (k, m, n).  A `LowRank` P is rounded to a dense array.
     tol, max_iter, ...
         The settings, each as in `Settings`.
 
@@ -86,9 +86,9 @@ def solve_many(
 
     Notes
     -----
-    Programs are shared out among the threads.  Small programs are solved side by side in the lanes of vector registers,
-    larger ones one by one, each thread with one set-up where they share P, A and G.  Every answer passes the stopping
-    test of `solve` on the caller's own data.  A program that fails beside others is solved again by itself.
+    Threads share the programs.  Small programs are solved several at a time in the lanes of vector registers, larger
+    ones one by one, with one set-up per thread if they share P, A and G.  Every answer passes the stopping test of
+    `solve` on the caller's own data.  A program that fails in its lane is solved again alone.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def solve_many(
 
 
 def solve_like(solver: Engine, vectors: dict[str, Any], threads: int | None) -> Solutions:
-    """Run `Solver.solve_many`."""
+    """Solve programs with the matrices of `solver` and new `vectors`: the body of `Solver.solve_many`."""
     program, settings = solver.program, settings_of_batch(solver.settings, threads)
     data = {name: getattr(program, name) for name in ("c", "b", "h")}
     data.update({name: value for name, value in vectors.items() if value is not None})
@@ -117,13 +117,13 @@ def solve_like(solver: Engine, vectors: dict[str, Any], threads: int | None) -> 
 
 
 def settings_of_batch(settings: Settings, threads: int | None) -> Settings:
-    """Return the settings of a solver for a batch, in which single iterations are not watched."""
+    """Return the settings of a solver for a batch: without `verbose` and `callback`, and with `threads` if given."""
     checked = settings.threads if threads is None else Settings(threads=threads).threads
     return dataclasses.replace(settings, threads=checked, verbose=False, callback=None)
 
 
 def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions:
-    """Solve checked programs."""
+    """Solve the checked programs of a batch; return their answers."""
     started = time.perf_counter()
     n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
     many, lots = Solutions(programs.k, x=n, y=p, z=m, s=m), []
@@ -146,10 +146,10 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
 
 
 class AloneSolver:
-    """A solver of programs that share their matrices, one after the other; each thread has its own.
+    """Solver of programs that share their matrices, one after another; each thread has its own.
 
-    It is set up for vectors of zeros, and takes the scale of the objective that each program has by itself: no answer
-    depends on what was solved before, here or in another thread.
+    It is set up for vectors of zeros, and the objective is scaled for each program alone, so that no answer depends on
+    programs that were solved before, here or in another thread.
     """
 
     def __init__(self, programs: ConePrograms) -> None:
@@ -157,7 +157,7 @@ class AloneSolver:
         self.solver: Engine | None = None
 
     def solve(self, i: int, settings: Settings) -> Solution:
-        """Solve program `i`."""
+        """Solve program `i` and return its answer."""
         c, b, h = (self.programs.own(name, i) for name in ("c", "b", "h"))
         always = h == np.inf
         if self.solver is None or not np.array_equal(always, self.solver.program.h == np.inf):

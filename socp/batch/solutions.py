@@ -1,4 +1,4 @@
-"""The answers to many programs, as arrays with a row for each."""
+"""The answers to a batch of programs, as arrays with a row for each program."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MESSAGES = {
 
 
 class Answers(KeepsProgram, Generic[One]):
-    """The answers to a batch of programs, `many`: ``many[i]`` is the solution of program i.
+    """Answers to a batch of programs: ``many[i]`` is the solution of program i.
 
     Parameters
     ----------
     k : int
-        The number of programs.
+        Number of programs.
     **sizes : int
-        The length of each vector.
+        Length of each vector.
     """
 
     vectors: ClassVar[tuple[str, ...]]
@@ -43,7 +43,7 @@ class Answers(KeepsProgram, Generic[One]):
     linearize: ClassVar[Any]  # the functions that linearize the conditions at one answer, and at all
     linearize_many: ClassVar[Any]
     _kept = "_programs"
-    _programs: Any = None  # what has `program(i)`, for derivatives
+    _programs: Any = None  # an object with `program(i)`, for derivatives
     status: np.ndarray
     x: np.ndarray
     y: np.ndarray
@@ -115,14 +115,14 @@ class Answers(KeepsProgram, Generic[One]):
 
 
 class Solutions(Answers[Solution]):
-    """The answers to a batch of cone programs: a row for each, ``many[i]`` the `Solution` of one.
+    """Answers to a batch of cone programs: arrays with a row for each; ``many[i]`` is the `Solution` of program i.
 
     Attributes
     ----------
     status : array of Status, shape (k,)
         ``many.status == "optimal"`` is an array of truth values.
     x, y, z, s : arrays, shapes (k, n), (k, p), (k, m), (k, m)
-        As in `Solution`, NaN where there is none.
+        As in `Solution`; NaN where a program has no such vector.
     objective, dual_objective : arrays, shape (k,)
     primal_residual, dual_residual, gap : arrays, shape (k,)
         Relative, measured on the caller's own data.
@@ -151,19 +151,19 @@ class Solutions(Answers[Solution]):
         Parameters
         ----------
         dx, dy, dz, ds : array_like, shapes (k, n), (k, p), (k, m), (k, m), optional
-            The gradients of the numbers by the answers; None is zero.
+            Gradients of one scalar function per program with respect to x, y, z and s; None is zero.
         smoothing : float, default 0
 
         Returns
         -------
         Gradient
-            Its fields have a leading axis where the argument has one; by what the programs share it is the gradient of
-            the sum of the numbers.  `differentiable` is an array.
+            Its fields have a leading axis where the argument has one; for data that the programs share it is the
+            gradient of the sum of the functions.  `differentiable` is an array.
 
         Raises
         ------
         ProgramError
-            The status of a program is not "optimal", or the answers came out of a pickle, without their programs.
+            The status of a program is not "optimal", or the answers were unpickled, without their programs.
 
         Examples
         --------
@@ -179,5 +179,5 @@ class Solutions(Answers[Solution]):
         self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None,
         smoothing: float = 0.0,
     ) -> Tangent:  # fmt: skip
-        """Return the derivatives of all answers along a change of the data, with or without a leading axis."""
+        """Return the derivatives of all answers along changes of the data, with or without a leading axis."""
         return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)

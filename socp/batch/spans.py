@@ -1,4 +1,4 @@
-"""Where the entries of banded matrices are, and the order of variables and rows that gives a narrow band."""
+"""The places of entries of banded matrices, and orders of variables and rows with a narrow band."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ WORTHWHILE = 0.7  # the share of the factor's entries up to which the order is c
 
 
 class Spans(Structure):
-    """Entries of A and of the factor T of P + A'A: none is outside.
+    """Ranges that contain all entries of A and of the factor T of P + A'A.
 
-    Row i of A has them in the columns row_first[i]:row_end[i], column j in the rows column_first[j]:column_end[j], row
-    i of T from column begin[i] on, column j of T above row end[j].  None of these falls with i or j.  Cone k has them
-    in the columns cone_first[k]:cone_end[k].
+    Row i of A has its entries in the columns row_first[i]:row_end[i], column j in the rows
+    column_first[j]:column_end[j], row i of T from column begin[i] on, column j of T above row end[j].  None of these
+    limits decreases with i or j.  The rows of cone k have their entries in the columns cone_first[k]:cone_end[k].
 
-    Row i is the caller's row rows[i], column j the variable columns[j]; behind the rows are the variables.
+    Row i is the caller's row rows[i], column j the variable columns[j]; the variables follow the rows in `rows`.
     """
 
     row_first, row_end, column_first, column_end = integers(), integers(), integers(), integers()
@@ -31,7 +31,7 @@ class Spans(Structure):
 
 
 def spans_of(P: np.ndarray, A: np.ndarray, cone_start: np.ndarray = NO_CONES) -> Spans:
-    """Return the spans of matrices, or of patterns; cone k has the rows cone_start[k]:cone_start[k + 1]."""
+    """Return the spans of matrices, or of their patterns; cone k has the rows cone_start[k]:cone_start[k + 1]."""
     row_first, row_end = _hull(A != 0.0)
     column_first, column_end = _hull((A != 0.0).T)
     n = P.shape[0]
@@ -55,11 +55,11 @@ def ordered_spans(P: np.ndarray, A: np.ndarray, rows: np.ndarray, cone_start: np
     Parameters
     ----------
     P, A : arrays, shapes (1 or k, n, n), (1 or k, m, n)
-        Where programs have matrices of their own, every entry counts.
+        If programs have different matrices, every entry counts as nonzero.
     rows : array of int
-        The rows that are taken.
+        The rows of A that are used.
     cone_start : array of int
-        Second-order cone k has cone_start[k]:cone_start[k + 1] of these.  With cones the order is the given one.
+        Second-order cone k has cone_start[k]:cone_start[k + 1] of `rows`.  With cones the given order is kept.
     """
     (_, m, n), shared = A.shape, P.shape[0] == 1 == A.shape[0]
     P, A = (P[0], A[0, rows]) if shared else (np.ones((n, n)), np.ones((rows.size, n)))
@@ -89,9 +89,9 @@ def _hull(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def narrow_band(P: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return an order of variables and one of rows that give P + A'A a narrow band, or None if there is none.
+    """Return an order of variables and an order of rows that give P + A'A a narrow band, or None if none is found.
 
-    Variables are in the order of Cuthill and McKee, and rows in that of their first ones.
+    Variables are in the reverse order of Cuthill and McKee, and rows in the order of their first variables.
     """
     n, used = P.shape[0], A != 0.0
     near = (P != 0.0) | (used.T.astype(float) @ used.astype(float) > 0.0)

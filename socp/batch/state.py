@@ -1,4 +1,4 @@
-"""The programs at work in the lanes, and room for the method."""
+"""The state of the programs in the lanes, and work arrays of the method."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
 
 
 class Lanes(Structure):
-    """The programs at work, one in each lane, and room for the method.
+    """State of one program in each lane, and work arrays of the method.
 
-    The rows before `cone_rows` belong to second-order cones, cone k has cone_start[k]:cone_start[k + 1]; of these
-    `b` is the right-hand side h, `r_equal` the residual and `y` the multiplier z.  `degree` counts sides, cones, tau.
+    The rows before `cone_rows` belong to second-order cones, cone k has cone_start[k]:cone_start[k + 1]; in these
+    rows `b` is the right-hand side h, `r_equal` the residual, `y` the multiplier z.  `degree` counts sides, cones, tau.
 
-    `P` and `A` are those of the program that came last, scaled by `D` and `E`; where programs do not share them each
-    lane has `P_own` and `A_own`.
-    `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
-    `bound`, is judged by its own size; equalities have a scale of their own where they are `equalities_apart`.
+    `P` and `A` are the matrices of the last program that was loaded, scaled by `D` and `E`; if programs do not share
+    them, each lane has `P_own` and `A_own`.  `unit` converts residuals of rows to the caller's units, `dual_unit`
+    residuals of the gradient.  Residuals of rows that are a `bound` are relative to their own side; equalities have a
+    scale of their own if `equalities_apart` is 1.
     """
 
     m, n, sides = dimension(), dimension(), dimension()

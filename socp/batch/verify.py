@@ -1,4 +1,4 @@
-"""The answers of lanes under the stopping test of the engine, `socp.verify.stopping`, on the caller's own data."""
+"""The stopping test of the engine (`socp.verify.stopping`) for the answers of lanes, on the caller's own data."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ announce(lanes=["socp.batch.driver.run", "socp.batch.driver.take_matrices", "soc
 
 
 class Verifier(Structure):
-    """What the rows of the programs of a batch are, and room for what is measured of one point.
+    """Kinds of the rows of a batch, and work arrays for the test of one answer.
 
-    The last rows are those of cones, of which `orthant` tells those of orthants; the others have two sides.  A row that
-    is a `bound` is judged by its own size.  The lanes had `singles`, rows of orthants with one entry, as bounds: 2 j in
-    `slots` is the lower one of variable j, 2 j + 1 the upper one.  Their entries `values` have one row or one for each
-    program.  `At` is A' of the program `held`, or -1.
+    The last rows belong to cones, to orthants where `orthant` is 1; the other rows have two sides.  The residual of a
+    `bound` is relative to its own side.  The lanes treated `singles`, rows of orthants with one entry, as bounds: 2 j
+    in `slots` is the lower bound of variable j, 2 j + 1 the upper one.  `values`, the entries of `singles`, have one
+    row or one for each program.  `At` is A' of program `held`, which is -1 at first.
     """
 
     m, n = dimension(), dimension()
@@ -52,7 +52,7 @@ class Verifier(Structure):
 
 
 def verifier_for(batch: Batch, bound: np.ndarray, settings: Settings, **rows: np.ndarray) -> Verifier:
-    """Return what tests the answers of a batch; `rows` are the fields of `Verifier` that tell those of cones."""
+    """Return the `Verifier` of a batch; `rows` are its fields for the rows of cones."""
     verifier = Verifier(m=batch.m, n=batch.n, **(rows or NO_ROWS))
     verifier.bound[:], verifier.held, verifier.tol = bound[: batch.m], -1, settings.tol
     verifier.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
@@ -61,12 +61,12 @@ def verifier_for(batch: Batch, bound: np.ndarray, settings: Settings, **rows: np
 
 @kernel
 def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: int, end: int) -> None:
-    """Take the answers of programs `begin` to `end` to the caller's rows, and test them; those that fail are marked."""
+    """Convert the answers of programs begin:end to the caller's rows, test them, and mark answers that fail."""
     m, p, found, nothing = batch.m, batch.m - w.orthant.size, w.found, w.found[:0]
     for i in range(begin, end):
         l, u = batch.l[min(i, batch.l.shape[0] - 1)], batch.u[min(i, batch.u.shape[0] - 1)]
         q, x, y = batch.q[min(i, batch.q.shape[0] - 1)], batch.x[i], batch.y[i]
-        for k in range(p, m):  # rows of orthants have no multiplier below zero, those of bounds that of their variable
+        for k in range(p, m):  # multipliers of orthants are >= 0; a row that is a bound has its variable's
             if w.orthant[k - p] and y[k] < 0.0:
                 y[k] = 0.0
         for k in range(w.singles.size):
@@ -102,7 +102,7 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
 
 @inner
 def multiply(batch: Batch, w: Verifier, i: int) -> None:
-    """Compute P x, A x and A'y + z_bounds of program i, each followed by its rounding errors."""
+    """Compute P x, A x and A'y + z of program i, z the multipliers of bounds, each followed by its rounding errors."""
     m, n, x, y = batch.m, batch.n, batch.x[i], batch.y[i]
     A = batch.A[min(i, batch.A.shape[0] - 1)].reshape((m, n))
     if w.held < 0 or batch.A.shape[0] > 1:
@@ -120,7 +120,7 @@ def multiply(batch: Batch, w: Verifier, i: int) -> None:
 
 @inner
 def take_rows(w: Verifier, first: int, end: int) -> None:
-    """rows := (A x)[first:end], its rounding errors, and 1 for each bound."""
+    """rows := (A x)[first:end], its rounding errors, and 1 for each row that is a bound."""
     count = end - first
     for k in range(count):
         w.rows[k], w.rows[count + k], w.rows[2 * count + k] = w.v[first + k], w.v[w.m + first + k], w.bound[first + k]

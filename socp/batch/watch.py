@@ -14,7 +14,7 @@ from ..problem.status import Status
 
 
 class Watch:
-    """The time limit and the keyboard, looked at between compiled calls; `reason` is why work ended early, or None."""
+    """Time limit and keyboard interrupt, checked between compiled calls; `reason` is the status of an early end."""
 
     def __init__(self, time_limit: float | None) -> None:
         self.reason: Status | None = None
@@ -26,12 +26,12 @@ class Watch:
         return None if self._end == np.inf else max(self._end - time.perf_counter(), 0.0)
 
     def note(self, status: Status) -> None:
-        """End the work if a program solved alone was interrupted: its solver has caught Ctrl-C."""
+        """End the work if a program that was solved alone was interrupted, as its solver has caught Ctrl-C."""
         if status is Status.INTERRUPTED:
             self.reason = status
 
     def work(self, tasks: Sequence[Any], new_worker: Callable[[], Callable[[Any], None]], threads: int) -> None:
-        """Have so many workers, each made in the thread where it works, take tasks until none is left."""
+        """Run the tasks in up to `threads` threads, each with its own worker, until none is left or time is over."""
         waiting, others = iter(tasks), min(threads, len(tasks)) - 1
 
         def loop(worker: Callable[[Any], None] | None, task: Any) -> None:

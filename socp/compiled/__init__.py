@@ -1,3 +1,3 @@
-"""What compiled kernels stand on: the decorators, the cache, structures, BLAS and its threads."""
+"""The base of compiled kernels: decorators, cache, structures, BLAS and its threads."""
 
 from . import build  # noqa: F401  which loads kernels when they are first called

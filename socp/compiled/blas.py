@@ -52,17 +52,17 @@ C_INTEGER = ctypes.c_int64 if integer_bits() == 64 else ctypes.c_int32
 
 
 class Routine(Callee):
-    """One routine, called from kernels and from Python alike.
+    """BLAS or LAPACK routine that kernels and Python call.
 
     Parameters
     ----------
     module : module
-        Of Cython, which has the routine.
+        Cython module of SciPy that exports the routine.
     name : str
-        As it is there, with the letter of its precision.
+        Name in the module, with the letter of the precision.
     arguments : str
-        What the routine wants, in its order: c a letter, i an integer, x a number, A an array (which comes as the array
-        and where the matrix begins in it), 1 the increment of a vector, r the integer that it answers with.
+        Kinds of the arguments in order: c a letter, i an integer, x a number, A an array (given as the array and the
+        index where the matrix begins in it), 1 the increment of a vector, r the integer that is returned.
     """
 
     def __init__(self, module: Any, name: str, arguments: str) -> None:
@@ -78,7 +78,7 @@ class Routine(Callee):
         llvmlite.binding.add_symbol(self.name, self.address)
 
     def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
-        """The code of a call: Fortran takes the addresses of all arguments."""
+        """Generate a call and return its result; Fortran takes the addresses of all arguments."""
         places, number, given = [], context.get_value_type(self.number), iter(zip(values, self.signature.args))
         for letter in self.arguments:
             if letter == "A":
@@ -101,14 +101,14 @@ class Routine(Callee):
         return builder.sext(answer, ir.IntType(64)) if INTEGER.width < 64 else answer
 
     def __call__(self, *given: Any) -> Any:
-        """The call from Python."""
+        """Call the routine from Python; return its integer result, or None."""
         boxes = list(self._boxes(iter(given)))
         kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(boxes))
         kind(self.address)(*(box if isinstance(box, int) else ctypes.addressof(box) for box in boxes))
         return boxes[self.arguments.index("r")].value if "r" in self.arguments else None
 
     def _boxes(self, given: Iterator[Any]) -> Iterator[Any]:
-        """The address of each array, and each other value in memory of its own."""
+        """Yield the address of each array, and every other argument in memory of its own."""
         for letter in self.arguments:
             if letter == "A":
                 array, first = next(given), next(given)

@@ -1,6 +1,6 @@
-"""Compiling what is missing, in as many processes as there are processors, and loading it.
+"""Compilation of missing kernels in as many processes as there are processors, and loading of kernels.
 
-As kernels call each other through symbols, none waits for the code of another: this process and its helpers (`worker`)
+Kernels call each other through symbols, so they are compiled in any order: this process and its helpers (`worker`)
 take kernels from one list, the longest first.
 """
 
@@ -35,9 +35,9 @@ SECONDS = (0.05, 5.2e-4)  # of a kernel, and of an instruction of its code
 
 
 def prepare(wanted: Sequence[Kernel], alone: bool = False) -> None:
-    """Load the kernels and all that they call, and compile those that are not in the cache.
+    """Load the kernels and all that they call; compile the kernels that are not in the cache.
 
-    With `alone` these are all that a program needs, and no company comes `together` with them.
+    With `alone` no group that was registered by `together` is compiled with them.
 
     Raises
     ------
@@ -55,12 +55,12 @@ _company: list[Callable[[], list[Kernel]]] = []
 
 
 def together(company: Callable[[], list[Kernel]]) -> None:
-    """Have these kernels compiled with the first one that must be: a program needs them all, one after the other."""
+    """Register a group of kernels, which are all compiled as soon as one of them must be compiled."""
     _company.append(company)
 
 
 def _company_of(missing: list[Kernel]) -> list[Kernel]:
-    """What is compiled together with these kernels, which must be."""
+    """Remove and return the first registered group that contains one of the `missing` kernels, or []."""
     for place, kernels_of in enumerate(_company if missing else []):
         company = kernels_of()
         if any(kernel in missing for kernel in company):
@@ -85,17 +85,17 @@ def _compile_and_load(order: list[Kernel], alone: bool) -> None:
 
 
 def _compiled(kernel: Kernel) -> MachineCode:
-    """Compile the kernel here, and keep its machine code."""
+    """Compile the kernel in this process, cache its machine code and return it."""
     code = kernel.compile()
     cache.write(kernel, code)
     return code
 
 
 def _check_numba() -> None:
-    """Raise RuntimeError if kernels were never tried with this numba.
+    """Raise RuntimeError unless the kernels were tested with the installed version of numba.
 
-    They lean on its calling convention and on the inner names in `machine`: where another version changed them, a
-    process may end by it.
+    Kernels depend on numba's calling convention and on the private names in `machine`; the process may crash if a
+    version has changed them.
     """
     if not KNOWN[0] <= numba.version_info.short <= KNOWN[1]:
         first, last = (".".join(map(str, version)) for version in KNOWN)
@@ -109,7 +109,7 @@ kernels.load[:] = [prepare]
 
 
 def callees_first(wanted: Iterable[Kernel]) -> list[Kernel]:
-    """The kernels and all that they call, each behind what it calls."""
+    """Return the kernels and all that they call, callees before their callers."""
     order: dict[int, Kernel] = {}
 
     def visit(kernel: Kernel) -> None:
@@ -124,13 +124,13 @@ def callees_first(wanted: Iterable[Kernel]) -> list[Kernel]:
 
 
 def expected_seconds(kernel: Kernel) -> float:
-    """What one processor takes to compile it, roughly."""
+    """Return an estimate of the seconds that one processor takes to compile the kernel."""
     operations = kernel.py_func.__code__.co_code[::2]  # from Python 3.11 on with room for caches among them: zeros
     return SECONDS[0] + SECONDS[1] * (len(operations) - operations.count(0))
 
 
 class Compilation:
-    """The compilation of some kernels, by this process and its helpers.
+    """Compilation of a list of kernels by this process and its helpers.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Compilation:
         self.helpers: list[Helper] = []
 
     def run(self) -> None:
-        """Compile; what helpers fail at is done here."""
+        """Compile all kernels; this process compiles the kernels that fail in a helper."""
         processes = max(1, min(_processors(), 1 + int(self.work / START)))
         self._announce(processes)
         self.started = time.perf_counter()
@@ -171,7 +171,7 @@ class Compilation:
             self._tell(last=True)
 
     def take(self, anywhere: bool) -> Kernel | None:
-        """The next kernel to compile; helpers cannot import what the main program defines."""
+        """Remove and return the next kernel, or None; unless `anywhere`, one that another process can import."""
         with self.guard:
             for at in range(len(self.waiting) - 1, -1, -1):
                 if anywhere or self.waiting[at].importable:
@@ -179,12 +179,12 @@ class Compilation:
         return None
 
     def give_back(self, kernel: Kernel) -> None:
-        """A kernel that a helper could not compile."""
+        """Put a kernel that a helper could not compile back into the list."""
         with self.guard:
             self.waiting.append(kernel)
 
     def note(self, kernel: Kernel) -> None:
-        """A kernel is done."""
+        """Count a kernel as compiled."""
         with self.guard:
             self.done += 1
             self.left -= expected_seconds(kernel)
@@ -201,7 +201,7 @@ class Compilation:
             )  # fmt: skip
 
     def _tell(self, last: bool = False) -> None:
-        """A line of progress on a terminal or in a notebook."""
+        """Write a line of progress to a terminal or a notebook."""
         if self.total < 10 or not _shows_progress(sys.stderr):
             return
         if last:
@@ -215,12 +215,12 @@ class Compilation:
 
 
 def _shows_progress(stream: Any) -> bool:
-    """Whether a line that is written again shows the last one alone: on a terminal, and in a notebook."""
+    """Return True if a line that is rewritten replaces the former one: on a terminal and in a notebook."""
     return stream.isatty() or type(stream).__module__.split(".")[0] == "ipykernel"
 
 
 class Helper(threading.Thread):
-    """A process that compiles, and the thread that hands it kernels."""
+    """Process that compiles kernels, and the thread that sends them to it."""
 
     def __init__(self, compilation: Compilation) -> None:
         super().__init__(daemon=True)
@@ -229,7 +229,7 @@ class Helper(threading.Thread):
         self.current: Kernel | None = None
 
     def start(self) -> bool:  # type: ignore[override]
-        """False where no process can be started."""
+        """Start the process and its thread; return False if no process can be started."""
         try:
             self.process = subprocess.Popen(
                 _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -264,7 +264,7 @@ class Helper(threading.Thread):
         self.process.stdin.flush()
 
     def stop(self) -> None:
-        """End the process."""
+        """Kill the process."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -283,7 +283,7 @@ def _command() -> list[str]:
 
 
 def _search_path() -> list[str]:
-    """Where a helper imports from: as here but for the current directory, and last where this package is."""
+    """Return the import path of a helper: the absolute entries of this process's path, then this package's folder."""
     return [*filter(os.path.isabs, sys.path), str(Path(__file__).parents[2])]
 
 
@@ -292,7 +292,7 @@ _collector_off = False  # whether Python's garbage collector waits for the compi
 
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
-    """Without garbage collection: the compiler makes much that lives long."""
+    """Switch garbage collection off inside a ``with`` block: the compiler makes many long-lived objects."""
     global _collector_off
     _collector_off = gc.isenabled()
     gc.disable()

@@ -1,19 +1,19 @@
 """Compiled kernels on disk: one file per kernel, in the user's cache folder.
 
-The folder is named after all that machine code depends on beside the kernel itself: Python, numba, LLVM, the processor,
-the width of BLAS's integers, and the text of this package; a file after the kernel and its stamp (see `kernels`).
+The name of the folder depends on all that determines machine code apart from the kernel: Python, numba, LLVM, the
+processor, the width of BLAS's integers, and the text of this package.  A file is named by its kernel and its stamp (see
+`kernels`).
 
     SHA-256 of all that follows, the version, and the kernel's name and stamp     32 bytes
     the names in the object file, as JSON                                         one line
     the object file
 
-A file with another digest is damaged, or belongs elsewhere: it is removed and compiled anew.  A file is machine code
-that this process will run, so only what this user or root has written, and nobody else may write, is loaded.
+A file with another digest is damaged or out of place: it is removed and compiled again.  A file is machine code that
+this process will run, so it is loaded only if this user or root has written it, and nobody else may write it.
 
-Kernels that came with the package (see `packaged`) are read after those in the user's folder.
+Kernels of the package (see `packaged`) are read if the user's folder has none.
 
-``NUMBA_CACHE_DIR`` names another place.  A kernel that cannot be written is kept for the process alone, which is said
-once.
+``NUMBA_CACHE_DIR`` names another place.  A kernel that cannot be written is kept in the process, with one warning.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _said: set[str] = set()
 
 
 class Place(NamedTuple):
-    """A folder that kernels are read from."""
+    """Folder that kernels are read from."""
 
     path: Path
     version: str  # that its files are of
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 def _caches() -> Path | None:
-    """Return the folder of all versions, an absolute path; None if the user has no folder."""
+    """Return the absolute path of the folder of all versions, or None if the user has no home folder."""
     try:
         if os.environ.get("NUMBA_CACHE_DIR"):
             base = Path(os.environ["NUMBA_CACHE_DIR"])
@@ -77,7 +77,7 @@ def _caches() -> Path | None:
 
 
 def _say(message: str, *arguments: object) -> None:
-    """A warning, once per process."""
+    """Log a warning once per process."""
     if message not in _said:
         _said.add(message)
         logger.warning(message, *arguments)
@@ -88,7 +88,7 @@ CACHES = _caches()  # a relative NUMBA_CACHE_DIR means the directory in which Py
 
 @functools.cache
 def version(baseline: str = "") -> str:
-    """The name of the folder: what machine code depends on beside its kernel; of this processor, or of a baseline."""
+    """Return the name of the folder, which identifies the target of machine code: this processor or a `baseline`."""
     triple, processor, features = target.processor()
     if baseline:
         triple, processor, features = re.sub(r"[\d.]+$", "", triple), baseline, ""  # on any release of macOS
@@ -102,13 +102,13 @@ def version(baseline: str = "") -> str:
 
 
 def folder() -> Path | None:
-    """Where kernels are written and first looked for, whether or not it is there yet; None without a cache."""
+    """Return the folder that kernels are written to and first read from, which may not exist; None without a cache."""
     return None if CACHES is None else CACHES / version()
 
 
 @functools.cache
 def _places() -> tuple[Place, ...]:
-    """The folders that kernels are read from, in this order."""
+    """Return the folders that kernels are read from, in order."""
     found, cache = [], folder()
     if cache is not None and all(_is_safe(path) for path in (cache.parent, cache) if os.path.lexists(path)):
         _mark(cache)
@@ -119,7 +119,7 @@ def _places() -> tuple[Place, ...]:
 
 
 def _suits() -> bool:
-    """Whether the kernels of the package are of the versions that are installed, and this processor runs them."""
+    """Return True if the packaged kernels are of the installed versions and run on this processor."""
     made = packaged.made_for()
     return made.get("version") == version(made["processor"]) and packaged.has_baseline(target.processor()[2])
 
@@ -133,7 +133,7 @@ def unsuited() -> str:
 
 
 def package(kernels: Iterable[Any], path: Path, processor: str) -> None:
-    """Write the kernels, which were compiled for the processor, into a folder of the package that is built."""
+    """Write kernels that were compiled for `processor` into the folder `path` of a package that is built."""
     path.mkdir(parents=True, exist_ok=True)
     for kernel in kernels:
         code = read(kernel)
@@ -148,7 +148,7 @@ def package(kernels: Iterable[Any], path: Path, processor: str) -> None:
 
 
 def ready() -> Path | None:
-    """The folder that kernels are written to, made where it is missing; None, and a warning, where nothing can be."""
+    """Return the folder that kernels are written to, created if needed; warn and return None if it is not writable."""
     place = folder()
     if place is None:
         return None
@@ -174,7 +174,7 @@ def _say_not_written(place: Path, error: OSError) -> None:
 
 
 def _is_safe(path: Path) -> bool:
-    """Whether a folder is this user's or root's and nobody else may write into it; one of this user's is closed."""
+    """Return True if only this user or root may write into a folder; a folder of this user is made so first."""
     try:
         status = path.stat()
         if os.name == "posix" and status.st_uid == os.geteuid() and status.st_mode & 0o022:
@@ -193,7 +193,7 @@ def _is_trusted(status: os.stat_result, path: Path) -> bool:
 
 
 def _mark(place: Path) -> None:
-    """Note that the folder is in use, once a day, and remove what was not used for long."""
+    """Mark the folder as used, once a day, and remove folders and incomplete files that are unused for 90 days."""
     mark, now = place / MARK, time.time()
     with contextlib.suppress(OSError):
         if mark.exists() and now - mark.stat().st_mtime < 24 * 3600.0:
@@ -209,14 +209,14 @@ def _mark(place: Path) -> None:
 
 
 def encode(kernel: Any, code: MachineCode, of: str | None = None) -> bytes:
-    """The content of the kernel's file, of this version or another."""
+    """Return the content of the kernel's file, for this version or the version `of`."""
     object_file, *names = code
     content = json.dumps(names).encode() + b"\n" + object_file
     return _digest(kernel, content, of) + content
 
 
 def decode(kernel: Any, file: bytes, of: str | None = None) -> MachineCode | None:
-    """The machine code in the kernel's file; None where it is damaged, or of another kernel or version."""
+    """Return the machine code in the kernel's file, or None if it is damaged or of another kernel or version."""
     digest, content = file[:DIGEST], file[DIGEST:]
     if digest != _digest(kernel, content, of):
         return None
@@ -233,7 +233,7 @@ def _file_name(kernel: Any) -> str:
 
 
 def read(kernel: Any) -> MachineCode | None:
-    """The machine code of the kernel; None where it must be compiled."""
+    """Return the machine code of the kernel, or None if it must be compiled."""
     held = _held.pop((kernel.name, kernel.stamp), None)
     if held is not None:
         return held
@@ -258,7 +258,7 @@ def _say_damaged(path: Path, is_cache: bool) -> None:
 
 
 def _content(path: Path, is_cache: bool) -> bytes | None:
-    """Return what is in a file, nothing if it is too large; None if there is none, or none to be trusted."""
+    """Return the bytes of a file, b"" if it is too large, or None if it is missing or not trusted."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or (is_cache and not _is_trusted(status, path)):
@@ -271,7 +271,7 @@ def _content(path: Path, is_cache: bool) -> bytes | None:
 
 
 def write(kernel: Any, code: MachineCode) -> None:
-    """Keep the machine code of the kernel: on disk if that can be, and until it is read in this process."""
+    """Store the machine code of the kernel on disk if possible, and in memory until this process reads it."""
     _held[kernel.name, kernel.stamp] = code
     place = ready()
     if place is not None:
@@ -283,7 +283,7 @@ def write(kernel: Any, code: MachineCode) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file under another name and rename it: it is never seen incomplete.  Other users may read it."""
+    """Write a file that others may read under a temporary name and rename it, so that it is never seen incomplete."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -297,7 +297,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _remove_old(place: Path, kernel: Any) -> None:
-    """Remove other versions of the kernel that are old."""
+    """Remove files of other versions of the kernel that are older than 90 days."""
     for other in place.glob(f"{kernel.name}-{'?' * 20}.kernel"):
         if other.name != _file_name(kernel) and time.time() - other.stat().st_mtime > UNUSED:
             other.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""The time for compiled kernels: seconds of a clock that never goes back, as `time.perf_counter` of Python.
+"""The monotonic clock of compiled kernels, in seconds, as Python's `time.perf_counter`.
 
-The operating system's own clock is called by its address; where there is none that is known, Python's.
+Kernels call the operating system's clock by its address, or Python's if the system has no known one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLOCKS = {"linux": 1, "darwin": 8}  # darwin: CLOCK_UPTIME_RAW, which Python tak
 
 
 class Clock(Callee):
-    """Seconds since some moment, in kernels and in Python."""
+    """Monotonic clock in seconds, for kernels and Python."""
 
     def __init__(self) -> None:
         super().__init__("centralpath.clock")
@@ -34,11 +34,11 @@ class Clock(Callee):
         llvmlite.binding.add_symbol(self.name, ctypes.cast(self.function, ctypes.c_void_p).value)
 
     def __call__(self) -> float:
-        """Return what a kernel would find."""
+        """Return the seconds of the clock."""
         return time.perf_counter()
 
     def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
-        """Make the code of a call; of the system's clock, of which Python's is a function of no arguments."""
+        """Generate a call of the system's clock, or of Python's, which takes no arguments, and return the seconds."""
         double, word = ir.DoubleType(), ir.IntType(64)
         if self.number is None:
             kind = ir.FunctionType(double, [])

@@ -1,12 +1,12 @@
 """Kernels that are compiled, or loaded, when they are first called.
 
-A kernel that calls one looks at a word that holds the address of the machine code.  Where that is zero it asks for the
-kernel, which a thread of its own prepares: a signal such as Ctrl-C that came meanwhile is Python's after the kernel, as
-always, and never ends one half way.
+The caller of such a kernel reads a word with the address of its machine code.  If the word is zero, the caller requests
+the kernel, which a thread of its own prepares: Python handles a signal such as Ctrl-C that arrives meanwhile after the
+calling kernel, as always, and never halfway.
 
-    symbol.address    the word: 0 at first, -1 where the kernel could not be had
-    symbol.request    the function that starts the thread; it returns 0 where that cannot be
-    PAUSE             the function that lets some time go by
+    symbol.address    the word: 0 at first, -1 if the kernel could not be prepared
+    symbol.request    the function that starts the thread; it returns 0 if that fails
+    PAUSE             the function that waits a millisecond
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _request = ctypes.CFUNCTYPE(ctypes.c_int64)
 
 
 class Deferred:
-    """The word and the request of one kernel, whose address `find` returns."""
+    """Address word and request function of one deferred kernel; `find` returns its address."""
 
     def __init__(self, symbol: str, find: Callable[[], int]) -> None:
         self.symbol, self.find = symbol, find
@@ -50,7 +50,7 @@ class Deferred:
             self.word[0] = -1
 
     def function(self, context: Any, builder: Any, kind: Any) -> Any:
-        """Make the code that finds the function, or raises a RuntimeError in the kernel; return the function."""
+        """Generate the code that finds the function, or raises RuntimeError in the kernel; return the function."""
         name = f"{self.symbol}.address"
         place = builder.module.globals.get(name) or ir.GlobalVariable(builder.module, WORD, name)
         with cgutils.if_unlikely(builder, builder.icmp_signed("==", builder.load(place), WORD(0))):
@@ -74,7 +74,7 @@ class Deferred:
 
 
 def _register_pause() -> int:
-    """Let kernels wait a millisecond by a function of the system; returns its argument."""
+    """Register a function of the system with which kernels wait a millisecond; return its argument."""
     if os.name == "nt":
         function, argument = ctypes.windll.kernel32.Sleep, 1  # type: ignore[attr-defined]
     else:

@@ -1,9 +1,9 @@
-"""exp of vectors, and what lets LLVM work on several entries of a vector at once.
+"""exp and the larger or smaller of two numbers in forms that LLVM vectorizes.
 
-numba's `max` in a reduction, and its `exp`, take one entry after the other: neither says that there is no NaN, or is
-more than a call.  Here exp(x) = 2^k exp(r) with k the whole number next to x / log 2, and |r| <= log(2) / 2 found with
-log 2 in two parts (Cody and Waite), so that no digit of r is lost; exp(r) is its Taylor polynomial.  k is read from the
-last bits of x / log 2 + 1.5 * 2^52, and goes into the exponent of the result.
+It vectorizes neither numba's `max` in a reduction, which allows for NaN, nor its `exp`, which is a call.  This `exp` is
+2^k exp(r) with k the integer next to x / log 2, and |r| <= log(2) / 2 found with log 2 in two parts (Cody and Waite),
+so that no digit of r is lost; exp(r) is its Taylor polynomial.  k is read from the last bits of x / log 2 + 1.5 * 2^52,
+and goes into the exponent of the result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _choice(comparison: str) -> Any:
 
 @intrinsic
 def _exponential(typing_context, x):  # type: ignore[no-untyped-def]
-    """exp(x) for least <= x <= 0, and what is below as that."""
+    """Return exp(max(x, least)) for x <= 0."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         (bits, places, least, high, low, degree), (v,) = DIGITS[x], arguments

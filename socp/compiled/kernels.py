@@ -1,19 +1,19 @@
 """Compiled kernels: one declared signature each, called by the address of its symbol.
 
-numba links a copy of every callee into its caller and optimizes it there again, which makes deep chains of kernels dear
+numba links a copy of every callee into its caller and optimizes it there again, which makes deep chains of kernels slow
 to compile (the cost grows with the square of the depth).  Here a kernel is compiled for the types that its arguments
 are annotated with, its machine code is known to LLVM under a symbol, and its callers call that symbol:
 
-    @kernel      may be called from Python, too; it returns nothing or a number, as numba crashes when an interrupt
-                 comes while it makes a Python object of a tuple or structure
+    @kernel      may be called from Python, too; it returns nothing or a number, as numba crashes if it is interrupted
+                 while it makes a Python object of a tuple or structure
     @inner       called from kernels; when Python calls it (tests do) it is compiled once more, with a way in
     @deferred    an inner kernel that most programs never call: compiled, or loaded, at its first call
     @deferred_kernel   a deferred kernel that Python may call, too
     @leaf        a few lines that are linked into their callers, where LLVM puts them in line
 
-So a caller depends on the signature of a callee alone: to edit one kernel is to compile one kernel, and kernels are
-compiled in any order, side by side in several processes (see `build`).  Callees are loaded before their callers: a
-symbol that nobody has registered ends the process.  Of a deferred one that is the word that holds its address.
+So a caller depends on the signature of a callee alone: an edit of one kernel recompiles one kernel, and kernels are
+compiled in any order, in several processes (see `build`).  Callees are loaded before their callers, as an unknown
+symbol ends the process.  The symbol of a deferred kernel is the word that holds its address.
 
 With NUMBA_DISABLE_JIT=1 the decorators return the functions as they are.
 """
@@ -51,7 +51,7 @@ _kernels: list[Kernel] = []
 
 
 def _after_fork() -> None:
-    """Make a new lock in a child, which has no thread that would give the old one back."""
+    """Make a new lock in a forked child, which has no thread that would release the old one."""
     global lock
     lock = threading.RLock()
 
@@ -61,15 +61,15 @@ if hasattr(os, "register_at_fork"):
 
 
 def once(method: Callable[[Any], Any]) -> Any:
-    """Make a method an attribute that is computed once.
+    """Decorate a method as a property that is computed once.
 
-    `functools.cached_property` does that under a lock before Python 3.12, which a fork may copy taken.
+    Before Python 3.12 `functools.cached_property` holds a lock, which a fork may copy locked.
     """
     return property(functools.cache(method))
 
 
 class Callee:
-    """What kernels call by its name: a kernel, or machine code from elsewhere.
+    """Base class of all that kernels call by name: kernels and machine code from elsewhere.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class Callee:
         return self.lower(context, builder, arguments)
 
     def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
-        """Make the code of a call; return its result."""
+        """Generate the code of a call and return its result."""
         raise NotImplementedError
 
     def lower_call(self, context: Any, builder: Any, function: Any, values: list[Any]) -> Any:
-        """Make the code of a call that follows numba's convention and hands on an error; return its result."""
+        """Generate a call that follows numba's convention and propagates errors; return its result."""
         convention, result = context.call_conv, self.signature.return_type
         wanted = self.signature.args[-len(values) :] if values else ()
         status, value = convention.call_function(builder, function, result, wanted, values)
@@ -105,7 +105,7 @@ class Callee:
 
 
 class CalleeType(types.Callable):
-    """The numba type of one callee."""
+    """Numba type of one callee."""
 
     def __init__(self, callee: Any) -> None:
         self.callee = callee
@@ -144,19 +144,19 @@ def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 class Kernel(Callee):
-    """A function with one compiled signature.
+    """Function with one compiled signature.
 
     Attributes
     ----------
     py_func : function
     name : str
-        Its module and name.
+        Module and name of the function.
     kind : str
         "kernel", "inner", "leaf", or "way in": an inner kernel or a leaf as Python calls it.
     symbol : str
-        The name of its machine code.
+        Name of the machine code.
     address_or_zero : int
-        The address of its machine code, once that is loaded.
+        Address of the machine code, or 0 before it is loaded.
     """
 
     # A call from Python goes straight to the machine code, once that is loaded: no frame of Python lies between them.
@@ -189,19 +189,19 @@ class Kernel(Callee):
 
     @property
     def address(self) -> int:
-        """The address of the machine code, for a call by address."""
+        """Address of the machine code, which is loaded if needed."""
         if not self.address_or_zero:
             load[0]([self])
         return self.address_or_zero
 
     @property
     def importable(self) -> bool:
-        """Whether another process finds it by its module and name."""
+        """True if another process can import the kernel by its module and name."""
         return self.kind != "way in" and self.py_func.__module__ != "__main__"
 
     @once
     def callees(self) -> tuple[Kernel, ...]:
-        """The kernels whose symbols its machine code holds, but for deferred ones."""
+        """Kernels whose symbols the machine code refers to, except deferred kernels."""
         found: dict[Kernel, None] = {}
         for value in globals_of(self.py_func):
             if isinstance(value, Kernel) and value.deferred is None:
@@ -210,20 +210,20 @@ class Kernel(Callee):
 
     @once
     def stamp(self) -> str:
-        """A digest of all that its machine code was made of: its own code, numbers, leaves, and what others declare."""
+        """Digest of all that determines the machine code: code, constants, leaves, and declarations of callees."""
         parts = [_called(self), str(_side_by_side(self.py_func)), *_code_of(self.py_func.__code__), _declaration(self)]
         parts += map(_contribution, globals_of(self.py_func))
         return hashlib.sha256("".join(parts).encode()).hexdigest()
 
     @global_compiler_lock
     def compile(self) -> MachineCode:
-        """Compile, whether or not it was before."""
+        """Compile the kernel, even if it was compiled before, and return its machine code."""
         from . import machine
 
         return machine.emit(self.typed_and_lowered())
 
     def typed_and_lowered(self) -> Any:
-        """Return numba's result, of which machine code is made: LLVM's optimized module."""
+        """Return numba's compile result, which contains LLVM's optimized module."""
         from . import machine
 
         return machine.lower(
@@ -233,12 +233,12 @@ class Kernel(Callee):
 
     @once
     def linkable(self) -> Any:
-        """numba's result for a leaf, which is linked into callers."""
+        """Compile result of a leaf, which numba links into callers."""
         return self.typed_and_lowered()
 
     @global_compiler_lock
     def load(self, code: MachineCode) -> None:
-        """Take the machine code into this process, and let callers find it."""
+        """Load the machine code into this process and register it for callers."""
         address, entry = _engine().load(code, self.py_func.__globals__)
         llvmlite.binding.add_symbol(self.symbol, address)
         if entry is not None:
@@ -257,7 +257,7 @@ class Kernel(Callee):
         return self._compiled_entry(*arguments)
 
     def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
-        """Make the code of a call: of the symbol, or of a leaf that is linked into the caller."""
+        """Generate a call of the symbol, or of a leaf that is linked into the caller, and return its result."""
         kind = context.call_conv.get_function_type(self.signature.return_type, self.signature.args)
         if self.deferred is not None:
             function = self.deferred.function(context, builder, kind)
@@ -287,12 +287,12 @@ def _engine() -> Any:
 
 
 def kernels() -> list[Kernel]:
-    """All kernels that are defined so far, but for leaves."""
+    """Return all kernels defined so far, without leaves."""
     return list(_kernels)
 
 
 def globals_of(py_func: Callable[..., Any]) -> Iterator[Any]:
-    """What the function's code takes from outside: globals by name, and what it takes from modules among these."""
+    """Yield the values that the function's code uses from outside: globals, and attributes of modules among them."""
     names = list(_names_of(py_func.__code__))
     for name in names:
         if name not in py_func.__globals__:
@@ -314,7 +314,7 @@ def _names_of(code: CodeType) -> Iterator[str]:
 
 
 def _code_of(code: CodeType) -> Iterator[str]:
-    """What a function does, without its docstring and its lines."""
+    """Yield the parts of a function that determine its effect, without its docstring and line numbers."""
     yield code.co_code.hex()
     yield repr(code.co_names + code.co_varnames)
     for at, constant in enumerate(code.co_consts):
@@ -333,7 +333,7 @@ def _contribution(value: Any) -> str:
 
 
 def _called(kernel: Kernel) -> str:
-    """How callers call it, in words."""
+    """Return the kind of the kernel, if it is deferred, and its symbol: all that its callers' code depends on."""
     return f"{kernel.kind} {'' if kernel.deferred is None else 'deferred '}{kernel.symbol} "
 
 
@@ -349,9 +349,9 @@ def _layout(kind: types.Type) -> str:
 
 
 def _side_by_side(py_func: Callable[..., Any]) -> bool:
-    """Whether LLVM may make vector instructions of equal operations side by side: where the module says `SIDE_BY_SIDE`.
+    """Return True if LLVM may combine equal operations into vector instructions: if the module sets `SIDE_BY_SIDE`.
 
-    numba leaves it out by default, and short loops over pairs of numbers are slower with it.
+    numba does not by default, and short loops over pairs of numbers are slower with it.
     """
     return bool(py_func.__globals__.get("SIDE_BY_SIDE", False))
 
@@ -360,12 +360,12 @@ ALLOCATING = {"empty", "zeros", "ones", "full", "arange", "copy", "sort", "argso
 
 
 def _allocates(code: CodeType) -> bool:
-    """Whether a kernel makes arrays, of which numba then counts references: two atomic operations an array and call."""
+    """Return True if a kernel makes arrays: numba then counts references, two atomic operations per array and call."""
     return bool(ALLOCATING & set(_names_of(code)))
 
 
 def _way_in(kernel: Kernel) -> Kernel:
-    """The same function once more, as a kernel that Python may call."""
+    """Return a copy of the kernel that Python may call."""
     own = kernel.py_func
     copy: Any = FunctionType(own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__)
     copy.__annotations__, copy.__qualname__ = own.__annotations__, f"{own.__qualname__}.way_in"
@@ -385,10 +385,10 @@ def address_of(function: Any) -> int:
 
 
 class Indirect(Callee):
-    """A call of a kernel by its address: ``call(address, *arguments)``, the kernel being of the declared signature.
+    """Callee that calls a kernel of the declared signature by its address: ``call(address, *arguments)``.
 
-    Made of an annotated function without a body, whose first argument is the address.  A structure among the arguments
-    may be declared as one that it begins with.
+    It decorates an annotated function without a body, whose first argument is the address.  A structure among the
+    arguments may be declared as another structure whose fields it begins with.
     """
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
@@ -397,7 +397,7 @@ class Indirect(Callee):
         super().__init__(f"{py_func.__module__}.{py_func.__qualname__}")
 
     def __call__(self, address: int, *arguments: Any) -> Any:
-        """Call the function without compilation."""
+        """Call the function of this address, where nothing is compiled."""
         return _functions[address](*arguments)
 
     @once
@@ -406,7 +406,7 @@ class Indirect(Callee):
         return call_signature(result, *arguments)
 
     def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
-        """Make the code of the call."""
+        """Generate the call and return its result."""
         kind = context.call_conv.get_function_type(self.signature.return_type, self.signature.args[1:])
         return self.lower_call(context, builder, builder.inttoptr(values[0], kind.as_pointer()), values[1:])
 

@@ -3,8 +3,8 @@
 numba types and lowers a function, LLVM optimizes it and emits an object file, which is all that is kept.  Loading is
 LLVM's linker alone, a fraction of a millisecond; numba's own way would read back modules and link them again.
 
-Most of what numba does not promise to keep is imported here, when a kernel is first compiled or loaded: `build` refuses
-a version that it does not know before.
+Most private names of numba are imported here, when a kernel is first compiled or loaded; `build` refuses unknown
+versions of numba before.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .target import CHECKS, MachineCode
 
 
 class _Flags(compiler.Flags):
-    """Flags that are compared and hashed quickly, which numba does for every operator.
+    """Compiler flags with a fast comparison and hash, which numba computes for every operator.
 
-    Its own hash is the same for all flags, so that each look-up compares with many, option by option.
+    numba's own hash is equal for all flags, so each look-up compares with many, option by option.
     """
 
     __slots__ = ("_hash",)
@@ -72,9 +72,9 @@ UNUSED = {
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _IndicesAsTheyAre(AnalysisPass):
-    """Has indices of arrays taken as unsigned: kernels count from the front, where numba tests each for a negative one.
+    """Pass that types array indices as unsigned: kernels count from the front, and numba tests signed indices.
 
-    So loops over computed indices vectorize.  A literal index keeps its type: a[-1] is the last entry.
+    Loops over computed indices vectorize with it.  A literal index keeps its type: a[-1] is the last entry.
     """
 
     _name = "centralpath_indices"
@@ -102,9 +102,9 @@ def _unsigned(index: types.Type) -> types.Type:
 
 @contextlib.contextmanager
 def _remembering(context: Any) -> Iterator[None]:
-    """Have numba's context of types remember what an operator or function returns for types of arguments.
+    """Cache the result types that numba's typing context finds for operators, functions and types of arguments.
 
-    It tries all that is declared for it anew each time, which takes a fifth of the time to compile.
+    Without the cache it tries all declarations each time, a fifth of the time to compile.
     """
 
     def resolve(function: Any, arguments: Any, keywords: Any) -> Any:
@@ -133,7 +133,7 @@ _resolved: dict[Any, Any] = {}
 
 
 class _Compiler(compiler.CompilerBase):
-    """numba's pipeline without the passes that find nothing in kernels, and with one of ours before the lowering."""
+    """numba's pipeline without passes that find nothing in kernels, with `_IndicesAsTheyAre` before the lowering."""
 
     def define_pipelines(self) -> list[Any]:
         builder = compiler.DefaultPassBuilder
@@ -152,7 +152,7 @@ def lower(
     py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool, in_line: bool,
     side_by_side: bool,
 ) -> Any:  # fmt: skip
-    """Return numba's result: a library with the function's LLVM module, optimized and not yet machine code."""
+    """Return numba's compile result: a library with the function's optimized LLVM module, not yet machine code."""
     flags = _flags(allocates, called_from_python, in_line)
     target = registry.cpu_target
     target.target_context.refresh()
@@ -174,7 +174,7 @@ def lower(
 
 @global_compiler_lock
 def _optimize(library: Any, vectors: bool) -> None:
-    """`CodeLibrary.finalize` without the part that hands the module to numba's own engine."""
+    """Run `CodeLibrary.finalize` without the part that adds the module to numba's own engine."""
     seen = []
     for other in library._linking_libraries:
         if other not in seen:
@@ -191,12 +191,12 @@ def _optimize(library: Any, vectors: bool) -> None:
 
 
 def emit(made: Any) -> MachineCode:
-    """Return the machine code of what `lower` returned.
+    """Return the machine code of a compile result from `lower`.
 
     Raises
     ------
     TypeError
-        It needs Python objects, which an object file cannot hold.
+        The kernel needs Python objects, which an object file cannot hold.
     """
     if made.environment.consts:
         raise TypeError(f"a kernel may not hold Python objects, but {made.fndesc.qualname} does")
@@ -221,7 +221,7 @@ class Engine:
         self._kept: list[Any] = []
 
     def load(self, code: MachineCode, namespace: dict[str, Any]) -> tuple[int, Callable[..., Any] | None]:
-        """Return the address of the function and its way in for Python, or None; `namespace` is that of its module."""
+        """Return the address of the function and its Python entry or None; `namespace` is the module's globals."""
         file = llvm.ObjectFileRef.from_data(code.object_file)
         self._engine.add_object_file(file)
         self._engine.finalize_object()

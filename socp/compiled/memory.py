@@ -1,6 +1,6 @@
-"""How much memory there is left, asked before much of it is taken; that what is freed is kept; and pools of it.
+"""Free memory, checked before large allocations; freed memory, kept for the next solver; and pools of workspaces.
 
-Linux hands out more than it has and ends the process that comes to use it: an allocation that succeeds says nothing.
+Linux allocates more than it has and kills the process that uses it: a successful allocation proves nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "me
 
 @functools.cache
 def keep_freed_memory() -> None:
-    """Let malloc keep what a solver frees for the next one, up to 64 MiB.
+    """Let malloc keep memory that a solver frees for the next solver, up to 64 MiB.
 
-    What is given back to the system and taken again is touched for the first time again, page by page, which costs a
-    program of some milliseconds a third of its time.  glibc gives back what lies beyond a threshold that it adapts to
-    the largest block that was ever freed.  Here one of the largest size that counts is freed, which was never touched.
-    Other systems are left alone, and so is a malloc whose thresholds are set in the environment.
+    Memory that was returned to the system is mapped again page by page, which costs a program of some milliseconds a
+    third of its time.  glibc returns memory beyond a threshold, which it adapts to the largest block that was ever
+    freed: here an untouched block of the largest size that counts is freed.  This has no effect on other systems, or if
+    the environment sets the thresholds of malloc.
     """
     try:
         np.empty(LARGEST_KEPT, np.uint8)
@@ -52,21 +52,21 @@ def check_room(size: float, what: str) -> None:
 
 
 def free_memory() -> float:
-    """Return the bytes that the machine and the container have left: infinity where the system does not say."""
+    """Return the bytes that the machine and the container have left; infinity if the system does not say."""
     return min(_of_the_machine(), _of_the_group())
 
 
 class Pool(threading.local):
-    """Workspaces that nobody uses any more, for the next who needs one of their kind in this thread.
+    """Pool of free workspaces by kind, one for each thread.
 
-    Who takes one has it alone.  Kinds that were left first go first, once there is too much.
+    A workspace that is taken belongs to the caller.  Beyond `most_words`, kinds that were left first are dropped first.
 
     Attributes
     ----------
     kept : dict of list
-        (size, workspace) of each, by kind.
+        Lists of (size, workspace), by kind.
     words, most_words : int
-        Their size, and the largest, in words of eight bytes.
+        Total size of the workspaces, and its limit, in words of eight bytes.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Pool(threading.local):
         self.words, self.kept = 0, dict[Hashable, list[tuple[int, Any]]]()
 
     def take(self, kind: Hashable) -> Any:
-        """Return a workspace of this kind, which is the caller's now; None where there is none."""
+        """Remove and return a workspace of this kind; return None if the pool has none."""
         found = self.kept.pop(kind, None)
         if not found:
             return None
@@ -93,14 +93,14 @@ class Pool(threading.local):
         return workspace
 
     def leave(self, kind: Hashable, workspace: Any, words: int) -> None:
-        """Leave a workspace of so many words."""
+        """Add a workspace of `words` words to the pool, and drop the first kinds if the pool is too large."""
         self.kept.setdefault(kind, []).append((words, workspace))
         self.words += words
         while self.words > self.most_words and self.kept:
             self.take(next(iter(self.kept)))
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Drop all workspaces."""
         self.kept.clear()
         self.words = 0
 
@@ -118,7 +118,7 @@ def _of_the_machine() -> float:
 
 
 def _of_the_group(folder: Path = Path("/sys/fs/cgroup")) -> float:
-    """Return the bytes that a container leaves."""
+    """Return the bytes that the container has left; infinity if it has no limit."""
     left = math.inf
     for limit, used in LIMITS:
         try:

@@ -1,10 +1,10 @@
-"""Kernels that a wheel brings along: for one Python, numba and llvmlite, and for a baseline that many processors have.
+"""Compiled kernels in a wheel: for one Python, numba and llvmlite, and for a baseline that many processors have.
 
     CENTRALPATH_WHEEL=x86-64-v3 pip wheel .
 
-has `setup.py` put them into this folder of the package, and beside them what they were made for.  They are as good as
-the source that lies beside them, so whoever may write there is trusted; another numba, another processor or a damaged
-file only has kernels compiled as without them.
+makes `setup.py` write them into the folder `kernels` of the package, with a file that names their target.  They are
+trusted as much as the source code next to them.  With another numba, another processor or a damaged file, kernels are
+compiled as without them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BASELINES: dict[str, tuple[str, ...]] = {  # LLVM's names: of the processor, and
 
 @functools.cache
 def made_for() -> dict[str, str]:
-    """What the kernels of this installation were made for; nothing where it has none."""
+    """Return the target of the packaged kernels, by name; {} if there are none."""
     try:
         found = json.loads((FOLDER / MADE_FOR).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -34,6 +34,6 @@ def made_for() -> dict[str, str]:
 
 
 def has_baseline(features: str) -> bool:
-    """Whether a processor of these features, as LLVM lists them, runs the kernels of this installation."""
+    """Return True if a processor with these features, as LLVM lists them, runs the packaged kernels."""
     wanted = BASELINES.get(made_for().get("processor", ""))
     return wanted is not None and {f"+{name}" for name in wanted} <= set(features.split(","))

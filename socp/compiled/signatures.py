@@ -1,4 +1,4 @@
-"""The types that the arguments of kernels are annotated with, and what numba calls them.
+"""The types that the arguments of kernels are annotated with, and the numba type of each.
 
     int, float, bool        int64, float64, boolean; np.float32 is float32
     Ints, Floats, Bools     C-contiguous vectors of these
@@ -40,7 +40,7 @@ ARRAYS: dict[str, types.Array] = {
 
 
 def numba_type(annotation: Any) -> types.Type:
-    """The numba type that an annotation stands for."""
+    """Return the numba type of an annotation."""
     if annotation in SCALARS:
         return SCALARS[annotation]
     if typing.get_origin(annotation) is Annotated:
@@ -53,7 +53,7 @@ def numba_type(annotation: Any) -> types.Type:
 
 
 def numba_signature(py_func: Callable[..., Any]) -> tuple[types.Type, tuple[types.Type, ...]]:
-    """(the type of the result, those of the arguments) of an annotated function."""
+    """Return the numba types of the result and of the arguments of an annotated function."""
     hints = typing.get_type_hints(py_func, include_extras=True)
     missing = [name for name in [*inspect.signature(py_func).parameters, "return"] if name not in hints]
     if missing:

@@ -21,7 +21,7 @@ from numba.core.typing.templates import AttributeTemplate
 
 
 class StructureType(types.Type):
-    """The numba type of a class of structures: its name and its fields, (name, type, word)."""
+    """Numba type of a class of structures: its name and its fields (name, type, word)."""
 
     def __init__(self, name: str, fields: tuple[tuple[str, types.Type, int], ...]) -> None:
         self.fields = fields
@@ -33,7 +33,7 @@ class StructureType(types.Type):
         return self.name, self.fields
 
     def can_convert_to(self, context: Any, other: types.Type) -> Any:
-        """A structure is also any that it begins with."""
+        """Return a safe conversion if `other` is a structure whose fields this one begins with, else None."""
         if isinstance(other, StructureType) and self.fields[: len(other.fields)] == other.fields:
             return Conversion.safe
         return None

@@ -1,4 +1,4 @@
-"""Named fields in one block of memory: what kernels and Python share of a state.
+"""Structures of named fields in one block of memory, shared by kernels and Python.
 
 A class lists its fields,
 
@@ -12,14 +12,14 @@ and its objects have them as attributes, in Python and in kernels alike.  A kern
 where a tuple of twenty arrays is a hundred and forty arguments, copied at every call.  In memory a field is a word of
 eight bytes: a number, the address of another structure, or the address of an array, whose sizes follow.
 
-`Point(n=..., p=..., m=...)` has all arrays with a shape in one block with the fields, as zeros.  Other arrays are bound
+`Point(n=..., p=..., m=...)` has its fields and all arrays with a shape in one block, as zeros.  Other arrays are bound
 by assignment, or by name in the constructor, and kept alive.  A field ``n = dimension()`` is the dimension of that
 name.  Kernels write numbers and entries of arrays, never the place of an array.
 
     class State(Structure):
         point = part(Point)
 
-has a Point in its own block, made from the same dimensions.  A structure that the constructor is given by name is bound
+has a Point in its own block, made from the dimensions of the State.  A structure that is given by name is bound
 to the fields of that name, in the structure and in its parts.
 """
 
@@ -94,7 +94,7 @@ class FlagField(IntField):
 
 
 class KeptField(Field):
-    """What Python keeps an object for, made by `_view` when it is first asked for."""
+    """Field with a Python object, which `_view` makes at its first use."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
         if owner is None:
@@ -105,12 +105,12 @@ class KeptField(Field):
         return found
 
     def _view(self, owner: Any) -> Any:
-        """What is in the block, as an object."""
+        """Return an object that views the field in the block of `owner`."""
         raise NotImplementedError
 
 
 class ArrayField(KeptField):
-    """An array, kept alive by the structure."""
+    """Array, kept alive by the structure."""
 
     def __init__(
         self, numba_type: Any, shape: str | None = None, dtype: np.dtype | None = None, scratch: bool = False
@@ -126,7 +126,7 @@ class ArrayField(KeptField):
         )
 
     def _view(self, owner: Any) -> np.ndarray:
-        """The array in the block."""
+        """Return the array in the block."""
         if self.shape is None:
             raise AttributeError(f"{type(owner).__name__}.{self.name} is not set")
         word, place = owner._words.item, self.place
@@ -144,7 +144,7 @@ class ArrayField(KeptField):
         self._note(owner, value)
 
     def _note(self, owner: Any, value: np.ndarray) -> None:
-        """Write the place of the array and its sizes."""
+        """Write the address and the lengths of the array into the block."""
         if self._bind is not None:
             self._bind(owner._block, self.place, value)
         else:
@@ -152,7 +152,7 @@ class ArrayField(KeptField):
 
 
 class StructureField(Field):
-    """Another structure, held by its address."""
+    """Another structure, stored as its address."""
 
     def __init__(self, kind: type[Structure]) -> None:
         super().__init__(kind.numba_type)
@@ -166,14 +166,14 @@ class StructureField(Field):
 
 
 class PartField(KeptField):
-    """Another structure, in the same block of memory."""
+    """Another structure, stored in the block of its owner."""
 
     def __init__(self, kind: type[Structure]) -> None:
         super().__init__(kind.numba_type)
         self.kind = kind
 
     def _view(self, owner: Any) -> Any:
-        """The part as an object of its own."""
+        """Return the part as a structure that shares the block of `owner`."""
         address = owner._words.item(self.place)
         first = (address - owner.address) // WORD
         found = object.__new__(self.kind)
@@ -184,21 +184,21 @@ class PartField(KeptField):
 
 @kernel
 def bind_floats(block: Floats, place: int, array: Floats) -> None:
-    """Write where a vector of floats is, and its length, into the words of a field."""
+    """Write the address and the length of a vector of floats into the words of a field."""
     words = block.view(np.int64)
     words[place], words[place + 1] = array.ctypes.data, array.size
 
 
 @kernel
 def bind_integers(block: Floats, place: int, array: Ints) -> None:
-    """Write where a vector of integers is, and its length, into the words of a field."""
+    """Write the address and the length of a vector of integers into the words of a field."""
     words = block.view(np.int64)
     words[place], words[place + 1] = array.ctypes.data, array.size
 
 
 @deferred_kernel
 def bind_matrix(block: Floats, place: int, array: Matrix) -> None:
-    """Write where a matrix of floats is, and its shape, into the words of a field."""
+    """Write the address and the shape of a matrix of floats into the words of a field."""
     words = block.view(np.int64)
     words[place], words[place + 1], words[place + 2] = array.ctypes.data, array.shape[0], array.shape[1]
 
@@ -223,7 +223,7 @@ def records(dtype: np.dtype, shape: str | None = None) -> Any:
 
 
 class Structure:
-    """See the head of this file."""
+    """Base class of structures: named fields in one block of memory (see the docstring of the module)."""
 
     numba_type: ClassVar[StructureType]
     address: int
@@ -243,9 +243,7 @@ class Structure:
         cls._layout = _Layout(cls)
 
     def __init__(self, **given: Any) -> None:
-        """One block of memory for the fields and the arrays that have a shape, zeros but for scratch; what is given is
-        bound.
-        """
+        """Allocate fields and arrays in one block, zero except for scratch arrays; bind given arrays and structures."""
         self._block, self._words, self.address, self._links, arrays = self._layout.memory(given)
         self._kept = self._links.copy()
         for name in arrays:
@@ -253,7 +251,7 @@ class Structure:
 
     @property
     def words(self) -> int:
-        """The size of the block."""
+        """Size of the block in words of eight bytes."""
         return self._block.size
 
     def __getstate__(self) -> Any:
@@ -261,11 +259,11 @@ class Structure:
 
 
 class _Layout:
-    """Where the fields of a class, and the arrays that have a shape, are in its block.
+    """Places of the fields of a class, and of the arrays that have a shape, in its block.
 
     The fields of the class come first, then those of its parts, then the values of expressions, then arrays: only the
     places of arrays depend on dimensions.  All expressions are compiled into one function, as `memory` runs several
-    times for each program, of which many are tiny.
+    times for each program, and many programs are tiny.
     """
 
     def __init__(self, kind: type[Structure]) -> None:
@@ -291,7 +289,7 @@ class _Layout:
                 self.dimensions.update(dict.fromkeys(compile(f"({field.shape},)", "<shape>", "eval").co_names))
 
     def _add(self, kind: type[Structure]) -> int:
-        """Plan the fields of a structure and of its parts; returns the word where they begin."""
+        """Plan the fields of a structure and of its parts; return the word where they begin."""
         begin = self.fields
         self.fields += kind._size
         for field in kind._fields:
@@ -315,7 +313,7 @@ class _Layout:
         return self.values.setdefault(expression, len(self.values))
 
     def _finish(self) -> None:
-        """What `memory` needs, from the plan."""
+        """Compile the plan into the function and the arrays that `memory` uses."""
         zeros, scratch = (" + ".join(f"{words} * {size}" for size, words in sizes.items()) for sizes in self.sizes)
         values = "".join(f"(v{number} := {expression}), " for expression, number in self.values.items())
         zeros = " + ".join(filter(None, [str(self.fields + len(self.values)), zeros]))
@@ -330,9 +328,7 @@ class _Layout:
         self.begin, self.end = self.fields, self.fields + len(self.values)
 
     def memory(self, given: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]:
-        """(a block with all fields and the arrays that have a shape, its words as integers, its address, the
-        structures, the other arrays).
-        """
+        """Return (block, its words as integers, its address, given structures, given arrays) for a new structure."""
         values, zeros, scratch, links, arrays = self.read(**given)
         if scratch:
             block = np.empty(zeros + scratch)
@@ -348,7 +344,7 @@ PART, VALUE, VECTOR, MATRIX = range(-1, 3)  # what a step of a plan is for; of a
 
 @kernel
 def lay_out(plan: IntMatrix, values: int, arrays: int, block: Floats) -> int:
-    """Write into a block where parts and arrays are, their lengths and other values; returns its address.
+    """Write the places of parts and arrays, their lengths and other values into a block; return its address.
 
     A step of the plan is (what, the word of the field, a value or the first length, the second length, words of an
     entry).  The values begin at the word `values`, the room for arrays at the word `arrays`.

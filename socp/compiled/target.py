@@ -1,4 +1,4 @@
-"""What machine code is made for: platform, processor, the integers of SciPy's BLAS, checks of indices or none."""
+"""The target of machine code: platform, processor, integers of SciPy's BLAS, and whether indices are checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of indice
 
 
 class MachineCode(NamedTuple):
-    """An object file and the names in it."""
+    """Object file and the names in it."""
 
     object_file: bytes
     function: str

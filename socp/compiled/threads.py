@@ -1,7 +1,7 @@
-"""How many threads BLAS may use: OpenBLAS, as the wheels of NumPy and SciPy carry it, is told through ctypes.
+"""The number of threads of BLAS: it is set through ctypes in the OpenBLAS of the wheels of NumPy and SciPy.
 
-The number belongs to the process.  It is set while a solver is at work and put back when the last one is done; of
-solvers that overlap in several threads, the first one's number counts.
+The number belongs to the process.  It is set while a solver is at work and restored when the last one ends; of solvers
+that overlap in several threads, the number of the first one counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _before: list[tuple[Callable[[], int], Callable[[int], None], int]] = []  # what
 
 
 class blas_threads:
-    """Let BLAS use `count` threads inside one ``with`` block, which ends with the number that was there before."""
+    """Context in which BLAS uses `count` threads; its end restores the former number."""
 
     def __init__(self, count: int) -> None:
         self.count, self.thread = count, threading.get_ident()
@@ -62,7 +62,7 @@ def _put_back() -> None:
 
 
 def _after_fork() -> None:
-    """The blocks of other threads do not end in a child, and neither do their kernels, which may silence BLAS."""
+    """Discard the blocks of other threads in a forked child, where neither they nor their kernels go on."""
     others = [block for block in _open if block.thread != threading.get_ident()]
     for block in others:
         _open.discard(block)
@@ -77,7 +77,7 @@ if hasattr(os, "register_at_fork"):
 
 @functools.cache
 def bundled_libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
-    """The getter and the setter of each OpenBLAS that came with NumPy and SciPy."""
+    """Return the getter and the setter of the thread count of each OpenBLAS in the wheels of NumPy and SciPy."""
     return [functions for package in (np, scipy) for functions in _functions_of(package)]
 
 
@@ -98,7 +98,7 @@ def _functions_of(package: ModuleType) -> Iterator[tuple[Callable[[], int], Call
 
 
 def _bundled(package: ModuleType) -> list[Path]:
-    """The OpenBLAS libraries inside the wheel of a package (Linux and Windows, macOS)."""
+    """Return the paths of the OpenBLAS libraries in the wheel of a package (Linux, Windows, macOS)."""
     folder = Path(str(package.__file__)).parent
     return sorted([*folder.parent.glob(f"{package.__name__}.libs/*openblas*"), *folder.glob(".dylibs/*openblas*")])
 

@@ -1,13 +1,13 @@
-"""Numbers of `LANES` programs side by side: a vector of doubles as a type of numba, and what kernels do with it.
+"""Vectors of `LANES` doubles, one for each of several programs, as a type of numba, and their operations.
 
 LLVM does not vectorize loops over lanes; with a type of its own, arithmetic that is written on numbers compiles to
 vector instructions of whatever width the processor has.  A number among vectors stands for itself in every lane.
 
     load(a, i)        row i of an array with LANES columns as a Vec; entry i of a vector, which lanes share, as a number
-    store(a, i, v)    the other way
+    store(a, i, v)    write v to row i
     splat(c)          c in every lane
     v[lane]           one of the numbers
-    put(v, lane, c)   v with another number in a lane
+    put(v, lane, c)   v with c in one lane
     + - * /  -v       lane by lane
     < > <= >= & |     masks
     select(mask, v, w), largest(v, w), smallest(v, w), absolute(v), root(v)
@@ -39,14 +39,14 @@ WIDE = ir.VectorType(DOUBLE, LANES)
 
 
 class LanesType(types.Type):
-    """A vector of doubles, one a lane; or a truth value for every lane."""
+    """Numba type of a vector with one double, or one truth value, per lane."""
 
     def __init__(self, name: str, wide: Any) -> None:
         self.wide = wide
         super().__init__(name=f"{name}{LANES}")
 
     def can_convert_from(self, context: Any, other: types.Type) -> Any:
-        """Convert any number to a vector."""
+        """Return a safe conversion from any number to a vector, else None."""
         return Conversion.safe if self is VEC and isinstance(other, types.Number) else None
 
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 else:
 
     class Vec:
-        """What kernels are annotated with that take or return a vector."""
+        """Annotation of arguments and results of kernels that are vectors."""
 
         numba_type: LanesType
 
@@ -79,7 +79,7 @@ def _in_all_lanes(context: Any, builder: Any, came: Any, wanted: Any, value: Any
 
 
 def _define(operators: list[Any], kind: types.Type, result: types.Type, build: Callable[..., Any]) -> None:
-    """Define operators whose arguments are vectors, or numbers among them; or masks."""
+    """Define operators on vectors (numbers among them are broadcast) or on masks."""
 
     def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return build(builder, *arguments)
@@ -121,18 +121,18 @@ def _item(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
 
 
 class Operation(Callee):
-    """A function of vectors: `build` makes instructions, `plain` works on arrays where nothing is compiled."""
+    """Function of vectors: `build` generates instructions, `plain` computes on arrays if nothing is compiled."""
 
     def __init__(self, name: str, arguments: tuple[types.Type, ...], build: Any, plain: Any) -> None:
         super().__init__(f"centralpath.vec.{name}")
         self.signature, self.build, self.plain = signature(VEC, *arguments), build, plain
 
     def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
-        """Make the instructions."""
+        """Generate the instructions and return their result."""
         return self.build(builder, *values)
 
     def __call__(self, *given: Any) -> Any:
-        """Compute it on arrays."""
+        """Compute the function on arrays."""
         return self.plain(*given)
 
 
@@ -167,7 +167,7 @@ root: Any = Operation("root", ONE, _llvms("sqrt"), np.sqrt)
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
-    """The address of row i of a matrix, or of entry i of a vector."""
+    """Return the address of row i of a matrix, or of entry i of a vector."""
     if kind.ndim == 1:
         return builder.gep(context.make_array(kind)(context, builder, array).data, [i], inbounds=True)
     row = builder.mul(i, ir.Constant(i.type, LANES))
@@ -204,7 +204,7 @@ if INTERPRETED:
 
 
 class LaneField(Field):
-    """A number for each lane."""
+    """One number per lane."""
 
     words = LANES
 
@@ -216,19 +216,19 @@ class LaneField(Field):
 
 
 def lane_numbers() -> Any:
-    """The field of a structure that kernels have as a vector."""
+    """Return a field of a structure with one number per lane, which kernels read as a vector."""
     return LaneField(VEC)
 
 
 def lane_rows(rows: int) -> np.ndarray:
-    """Zeros of shape (rows, LANES) that begin at a line of the cache."""
+    """Return zeros of shape (rows, LANES) that begin at a cache line."""
     raw = np.zeros(rows * LANES + LANES)
     first = -raw.ctypes.data // raw.itemsize % LANES
     return raw[first : first + rows * LANES].reshape(rows, LANES)
 
 
 def bind_lanes(owner: Structure, rows: dict[str, int]) -> None:
-    """Arrays of so many rows of lanes for the fields of these names, in one block of memory."""
+    """Allocate arrays of shape (rows[name], LANES) in one block of memory and bind them to the fields `name`."""
     room, at = lane_rows(sum(rows.values())), 0
     address, kind = room.ctypes.data, type(owner)
     for name, size in rows.items():  # binding each array by itself takes five times as long

@@ -1,7 +1,7 @@
-"""A helper process of `build`: compiles the kernels whose module and name come by standard input, one per line.
+"""A helper process of `build`, which reads modules and names of kernels from standard input, one per line.
 
-It answers with the length and the content of each one's file, which the process that asked checks and writes.
-Whatever goes wrong ends the helper, and its kernel is compiled by who asked.
+For each kernel it writes the length and the content of the kernel's file, which the parent process checks and stores.
+Any error ends the helper, and the parent process compiles the kernel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HEAD = struct.Struct("<q")  # the length of the file
 
 
 def main() -> None:
-    """Compile until standard input ends."""
+    """Compile the kernels named on standard input until it ends."""
     gc.disable()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an imported module prints is no answer

@@ -1,7 +1,7 @@
 """The product cone K = R^l_+ x Q^k1 x Q^k2 x ... on flat arrays.
 
 All kernels take the pair (l, ptr): the first l entries are the nonnegative orthant, and second-order
-cone k lives in entries ptr[k] to ptr[k + 1], its t first.  The Jordan algebra of K:
+cone k has the entries ptr[k] to ptr[k + 1], its t first.  The Jordan algebra of K:
 
     u o v = u_i v_i                            on the orthant
     u o v = (u'v, u_0 v_1 + v_0 u_1)           on a second-order cone
@@ -24,7 +24,7 @@ from ..linalg.vectors import bits, dot, from_bits, norm_tail
 
 @leaf
 def j_residual(v: Floats, start: int, stop: int) -> float:
-    """v'Jv = v_0^2 - ||v_1||^2 as (v_0 - ||v_1||)(v_0 + ||v_1||), whose sign is that of v_0 - ||v_1||."""
+    """Return v'Jv = v_0^2 - ||v_1||^2 as (v_0 - ||v_1||)(v_0 + ||v_1||), without the cancellation of squares."""
     tail = norm_tail(v, start, stop)
     return (v[start] - tail) * (v[start] + tail)
 
@@ -40,7 +40,7 @@ def add_identity(l: int, ptr: Ints, alpha: float, v: Floats) -> None:
 
 @inner
 def margin(l: int, ptr: Ints, v: Floats) -> float:
-    """The largest alpha with v - alpha e in K: v is in K exactly when this is not negative (inf for the empty cone)."""
+    """Return the largest alpha with v - alpha e in K, inf for the empty cone; v is in K if and only if it is >= 0."""
     smallest = np.inf
     for i in range(l):
         smallest = min(smallest, v[i])
@@ -79,7 +79,7 @@ def divide(l: int, ptr: Ints, lam: Floats, d: Floats, out: Floats) -> None:
 
 @inner
 def max_step(l: int, ptr: Ints, v: Floats, d: Floats) -> float:
-    """The largest alpha with v + alpha d in K, for v in the interior of K (inf when there is none).
+    """Return the largest alpha with v + alpha d in K, for v in the interior of K; inf if there is none.
 
     On a second-order cone, let r = sqrt(v'Jv), w = v / r.  The hyperbolic rotation that takes w to e
     takes d / r to rho = (w'Jd, d_1 - (w'Jd + d_0) / (w_0 + 1) w_1) / r, and e + alpha rho stays in the

@@ -7,7 +7,7 @@ s / sqrt(s'Js) and z / sqrt(z'Jz), the scaling point w (w'Jw = 1, w_0 > 0) and e
               [ w_1  I + w_1 w_1' / (1 + w_0)  ]      W^2  = eta^2 (2 w w' - J)
 
 (Vandenberghe, "The CVXOPT linear and quadratic cone program solvers", 2010, section 5.)  The arrays: w
-and lam have an entry a row of K, eta one a second-order cone.
+and lam have an entry per row of K, eta one per second-order cone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..linalg.vectors import dot, dot_within, norm_tail
 
 @inner
 def nesterov_todd(l: int, ptr: Ints, s: Floats, z: Floats, w: Floats, eta: Floats, lam: Floats) -> int:
-    """The scaling at (s, z).  Returns 0, or -1 when s or z is not in the interior of K."""
+    """Compute the scaling w, eta, lam at (s, z); return 0, or -1 if s or z is not in the interior of K."""
     outside = 0
     for i in range(l):  # two loops: one that may end early does not vectorize
         outside |= int(not (s[i] > 0.0 and z[i] > 0.0))
@@ -54,7 +54,7 @@ def nesterov_todd(l: int, ptr: Ints, s: Floats, z: Floats, w: Floats, eta: Float
 
 @leaf
 def norm(eta: float, w0: float) -> float:
-    """|W| on a second-order cone: eta (w_0 + |w_1|), where w'Jw = 1."""
+    """Return |W| on a second-order cone: eta (w_0 + ||w_1||), where w'Jw = 1."""
     return eta * (w0 + math.sqrt(max(w0 * w0 - 1.0, 0.0)))
 
 
@@ -71,7 +71,7 @@ def apply_cone(eta: float, w: Floats, v: Floats, out: Floats, start: int, stop: 
 
 @leaf
 def apply(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) -> None:
-    """out := W v (out may be v)."""
+    """out := W v; `out` may be v."""
     for i in range(l):
         out[i] = w[i] * v[i]
     if ptr.size > 1:
@@ -80,14 +80,14 @@ def apply(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) -> 
 
 @inner
 def apply_to_cones(ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) -> None:
-    """`apply` on the second-order cones."""
+    """out := W v on the second-order cones; `out` may be v."""
     for k in range(ptr.size - 1):
         apply_cone(eta[k], w, v, out, ptr[k], ptr[k + 1])
 
 
 @leaf
 def apply_inverse(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int, out: Floats, out0: int) -> None:
-    """out[out0:] := W^-1 v[v0:] (which may be the same)."""
+    """out[out0:] := W^-1 v[v0:]; `out` may be v if out0 = v0."""
     source, to = v0, out0
     for i in range(l):
         out[to + i] = v[source + i] / w[i]
@@ -97,7 +97,7 @@ def apply_inverse(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int,
 
 @inner
 def apply_inverse_to_cones(ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int, out: Floats, out0: int) -> None:
-    """`apply_inverse` on the second-order cones."""
+    """out[out0:] := W^-1 v[v0:] on the second-order cones; `out` may be v if out0 = v0."""
     source, to = v0, out0
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]

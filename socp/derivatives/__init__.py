@@ -1,1 +1,1 @@
-"""Derivatives of answers by their data: optimality conditions of rows between two sides and of cones, linearized."""
+"""Derivatives of answers with respect to the data: linearized optimality conditions of rows with sides and of cones."""

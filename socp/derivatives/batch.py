@@ -1,6 +1,6 @@
-"""How the answers to many small programs of one shape move with their data, all at once.
+"""Derivatives of the answers to a batch of small programs of one shape.
 
-The gradient by what all programs share is the sum of their gradients.
+The gradient with respect to data that all programs share is the sum of the gradients of the programs.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .sides import note_cones
 
 
 class Linearizations:
-    """The optimality conditions of the programs of a batch, linearized at their answers: see `Linearization`.
+    """Optimality conditions of the programs of a batch, linearized at their answers: see `Linearization`.
 
     Parameters
     ----------
     form : RowForm
-        Its arrays have a leading axis, and P and the blocks are arrays.
+        Form whose arrays have a leading axis; P and the blocks are arrays.
     parts, slacks : tuples of arrays
-        The answers, as in `Linearization`, a row for each program.
+        Answers, as in `Linearization`, with a row for each program.
     smoothing : float
     has_axis : dict of bool
-        Whether each argument came with a leading axis.
+        True for arguments that were given with a leading axis.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Linearizations:
         self.differentiable = np.zeros(self.k, bool)
 
     def solve(self, a: np.ndarray, b: np.ndarray, below: np.ndarray | None = None) -> Pair:
-        """`Linearization.solve` for a right-hand side of each program; finds the points, too."""
+        """Run `Linearization.solve` with a right-hand side for each program; compute the points, too."""
         form, (n, m, r), answer = self.form, (self.x.shape[1], self.m, self.w.shape[1]), self._answer
         right = np.concatenate([a, b] if below is None else [a, b, below], axis=1)
         answer[:, -2:], is_small = 0.0, n * (n + m) <= SMALL
@@ -73,11 +73,11 @@ class Linearizations:
         return right[:, :n], right[:, n : n + r]
 
     def find(self) -> None:
-        """Find the points."""
+        """Compute the points at which the conditions are linearized."""
         self.solve(np.zeros_like(self.x), np.zeros_like(self.w))
 
     def vector(self, name: str, value: Any, size: int) -> np.ndarray:
-        """Return `value` as a finite vector for each program."""
+        """Return `value` as finite vectors, one row for each program."""
         if value is None:
             return np.zeros((self.k, size))
         rows = as_vector(name, value, size, spread=True, leading=True)
@@ -87,7 +87,7 @@ class Linearizations:
         return np.array(np.broadcast_to(rows, (self.k, size)))
 
     def matrix(self, name: str, value: Any, rows: int) -> np.ndarray:
-        """Return `value` as a finite matrix for each program, or one for all."""
+        """Return `value` as finite matrices, one for each program or one for all."""
         shape = rows, self.x.shape[1]
         found = as_dense(name, value, shape, leading=True)
         if found.ndim == 3 and len(found) != self.k:
@@ -95,23 +95,23 @@ class Linearizations:
         return found.reshape(-1, *shape)
 
     def total(self, name: str, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradients by the programs' own vectors, or their sum."""
+        """Return the gradients with respect to vectors of the programs, or the sum if they share the vector."""
         return gradient if self.has_axis[name] else np.ones(self.k) @ gradient
 
     def symmetric(self, name: str, matrix: Any, u: np.ndarray, x: np.ndarray) -> Any:
-        """Return the gradients -(u x' + x u') / 2 by the programs' own matrices, or their sum."""
+        """Return -(u x' + x u') / 2, the gradients with respect to symmetric matrices, or the sum if shared."""
         product = u[:, :, None] * x[:, None, :] if self.has_axis[name] else u.T @ x
         return -0.5 * (product + np.swapaxes(product, -1, -2))
 
     def products(self, name: str, matrix: Any, w: np.ndarray, u: np.ndarray, r: np.ndarray, x: np.ndarray) -> Any:
-        """Return the gradients -(w u' + r x') by the programs' own matrices, or their sum."""
+        """Return -(w u' + r x'), the gradients with respect to matrices, or the sum if programs share the matrix."""
         if self.has_axis[name]:
             return -(w[:, :, None] * u[:, None, :]) - r[:, :, None] * x[:, None, :]
         return -(w.T @ u) - r.T @ x
 
 
 def refuse_failed(many: Any) -> None:
-    """Refuse a batch with an answer that is not optimal, by its number."""
+    """Raise ProgramError with the number of the first program whose answer is not optimal."""
     if many.status.tolist().count(Status.OPTIMAL) < len(many):  # quicker than a comparison of arrays
         failed = np.flatnonzero(many.status != Status.OPTIMAL)[0]
         raise ProgramError(
@@ -121,6 +121,6 @@ def refuse_failed(many: Any) -> None:
 
 
 def side_by_side(*parts: np.ndarray) -> np.ndarray:
-    """Return arrays with an entry for each program, or one for all, side by side."""
+    """Concatenate arrays along their second axis; each has a row for each program or one row for all."""
     count = max(map(len, parts))
     return np.concatenate([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts], axis=1)

@@ -1,13 +1,13 @@
-r"""The optimality conditions of dense programs, linearized at their answers, in compiled code.
+r"""Compiled kernels that linearize the optimality conditions of dense programs at their answers.
 
 With the projection Pi onto the sides of the rows and D, its derivative at v (see `sides`), x and v are optimal where
 
     P x + c + B'(v - Pi(v)) = 0,    B x = Pi(v),
 
-and move by P u + B'(I - D) dv = a, B u - D dv = b; the last n rows of B may be bounds.  In the eigenvectors of D, rows
-are equations where the weight theta is infinite, absent where it is 0, and weighted in between; a bound that is an
-equation gives its variable.  That leaves a dense saddle-point system (see `saddle`), whose factors also serve at points
-nearby, by refinement with the D of that point.
+and change by P u + B'(I - D) dv = a, B u - D dv = b; the last n rows of B may be bounds.  In the eigenvectors of D, a
+row with weight theta is an equation if theta is infinite, absent if theta is 0, and else weighted; a bound that is an
+equation determines its variable.  What remains is a dense saddle-point system (see `saddle`); its factors also serve
+at points nearby, by refinement with the D there.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from ..linalg.vectors import dot_within, norm_within
 from .saddle import PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
 from .sides import Sides, begin_at, project, reflect
 
-SAME = 1e-10  # relative difference of points that have the same factors, or are one, and of residuals that are none
+SAME = 1e-10  # relative difference of points that share factors or count as equal, and of residuals that count as zero
 ON_PATH = 1e-12  # residual of a point of the path, relative to the data, at which Newton's method ends
 
 
 class Conditions(Structure):
-    """The programs of a batch, or one, and room to linearize one of them.
+    """Programs of a batch, or one program, and work arrays to linearize one of them.
 
     Attributes
     ----------
     n, m, r, given : int
-        The numbers of variables, of rows of B but for bounds, of all rows, and of the last rows that come with slacks.
+        Numbers of variables, of rows of B without bounds, of all rows, and of the last rows with given slacks.
     P, B, c, limits : matrices, a row for each program or one for all
-        P and B by rows, c, and the lower, then the upper sides of the r rows.
+        P and B by rows, c, and the lower sides of the r rows, followed by the upper sides.
     answer : matrix, shape (k, n + 2 r + given + 2)
-        In: (x, w), r entries that are not read, the given slacks, and two more.  Out: (x, w) of the point of the path,
-        or of the answer to more digits; `Sides.share`; the slacks; the quality: the smallest pivot over its diagonal
-        entry, 0 where the system was not solved, -1 off the path; 1 where slacks and multipliers are strictly
-        complementary.
+        In: (x, w), r entries that are not read, the given slacks, and two more entries.  Out: (x, w) of the point of
+        the path, or of the answer to more digits; `Sides.share`; the slacks; the quality, which is the smallest pivot
+        over its diagonal entry, 0 if the system was not solved, -1 off the path; and 1 if slacks and multipliers are
+        strictly complementary.
     right : matrix, shape (k, n + r or n + 2 r)
-        (a, b) of each, which become (u, dw) with dw = (I - D) dv.  Where there are r more, b is by the upper sides, and
-        these by the lower ones.
+        In: right-hand sides (a, b).  Out: (u, dw) with dw = (I - D) dv.  With r more columns, b belongs to the upper
+        sides, and these columns belong to the lower sides.
     """
 
     n, m, r, given = dimension(), dimension(), dimension(), dimension()
@@ -65,7 +65,7 @@ class Conditions(Structure):
 
 @deferred_kernel
 def differentiate(w: Conditions, begin: int, end: int) -> None:
-    """Call `find_point` and `solve_conditions` for programs begin:end."""
+    """Run `find_point` and `solve_conditions` for programs begin:end."""
     for i in range(begin, end):
         find_point(w, i)
         solve_conditions(w, i)
@@ -73,7 +73,7 @@ def differentiate(w: Conditions, begin: int, end: int) -> None:
 
 @deferred_kernel
 def find_point(w: Conditions, i: int) -> None:
-    """Take Newton's steps from the answer of program i; refactor where a step with the factors does not serve."""
+    """Make Newton steps from the answer of program i; refactor if a step with the old factors is too slow."""
     n, r, sides, answer, last = w.n, w.r, w.sides, w.answer[i], w.answer.shape[1] - 2
     limits = w.limits[min(i, w.limits.shape[0] - 1)]
     answer[last] = 0.0
@@ -116,7 +116,7 @@ def find_point(w: Conditions, i: int) -> None:
 
 @deferred_kernel
 def solve_conditions(w: Conditions, i: int) -> None:
-    """Replace (a, b) of program i by (u, dw) at its point; the quality becomes 0 where a residual is left."""
+    """Replace (a, b) of program i by (u, dw) at its point; the quality becomes 0 if a residual remains."""
     n, r, right, share, last = w.n, w.r, w.right[i], w.answer[i, w.n + w.r :], w.answer.shape[1] - 2
     if not w.answer[i, last] > 0.0:
         return
@@ -150,7 +150,7 @@ def solve_conditions(w: Conditions, i: int) -> None:
 
 @inner
 def advance(w: Conditions, i: int, share: float) -> None:
-    """(new_x, new_v) := the point that is a share of a step further, new_values := the rows there."""
+    """Compute (new_x, new_v), the point `share` times the step further, and new_values = B new_x."""
     x, step, new_x = w.x, w.step_x, w.new_x
     for j in range(w.n):
         new_x[j] = x[j] + share * step[j]
@@ -170,7 +170,7 @@ def accept(w: Conditions) -> None:
 
 @inner
 def residual_of(w: Conditions, i: int, a: Floats, b: Floats) -> float:
-    """left := what (u, dv) = (x, v) leaves of a right-hand side, dual := (I - D) dv; returns the largest entry."""
+    """Compute `left`, the residual of (u, dv) = (x, v), and dual = (I - D) dv; return the largest entry of `left`."""
     sides, theta, v, dual, turned, values, left = w.sides, w.sides.theta, w.v, w.dual, w.turned, w.values, w.left_v
     copy(v, turned)
     reflect(sides, sides.unit, turned, 1, False)
@@ -189,7 +189,7 @@ def residual_of(w: Conditions, i: int, a: Floats, b: Floats) -> float:
 
 @inner
 def conditions_at(w: Conditions, i: int, x: Floats, v: Floats, values: Floats) -> float:
-    """left := what (x, v) leaves of the conditions, where B x = values; returns its norm."""
+    """Compute `left`, the residual of the conditions at (x, v) with B x = `values`; return its Euclidean norm."""
     n, r, c, left, left_v, image = w.n, w.r, w.c[min(i, w.c.shape[0] - 1)], w.left_x, w.left_v, w.image
     a, low, up, origin = w.sides.a, w.sides.low, w.sides.up, w.sides.origin
     project(w.sides, v)
@@ -229,7 +229,7 @@ def multiply_rows(w: Conditions, i: int, x: Floats, values: Floats) -> None:
 
 @inner
 def factor_conditions(w: Conditions, i: int) -> None:
-    """Factor the system with the D of `sides`; the pivot is 0 where there are no factors."""
+    """Factor the system with the D of `sides`; the pivot is 0 if it cannot be factored."""
     n, theta, rows = w.n, w.theta, w.rows
     P, B = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)]
     sort_rows(w)
@@ -258,7 +258,7 @@ def factor_conditions(w: Conditions, i: int) -> None:
 
 @inner
 def sort_rows(w: Conditions) -> None:
-    """Copy the weights; list free columns and hard rows, and from the ends of both fixed columns and weighted rows."""
+    """Copy the weights; list free columns and hard rows, and from the list ends fixed columns and weighted rows."""
     n, m, theta, columns, held, has_bounds = w.n, w.m, w.theta, w.columns, w.held, w.r > w.m
     copy(w.sides.theta, theta)
     copy(w.sides.unit, w.unit)
@@ -277,14 +277,14 @@ def sort_rows(w: Conditions) -> None:
 
 @leaf
 def gather(values: Floats, places: Ints, out: Floats) -> None:
-    """out := the values at the first places."""
+    """out[k] := values[places[k]]."""
     for k in range(out.size):
         out[k] = values[np.uint64(places[k])]
 
 
 @inner
 def correct(w: Conditions, i: int) -> None:
-    """step := (u, dv - B u) for the right-hand side `left`, with the factors."""
+    """Compute step = (u, dv - B u) for the right-hand side `left`, with the current factors."""
     n, m, f, theta, dual, bounds, has_bounds = w.n, w.m, w.free, w.theta, w.turned, w.left_v[w.m :], w.r > w.m
     P, B, rows, columns, held = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)], w.rows, w.columns, w.held
     step, u, y, right = w.step_x, w.free_right[:f], w.free_right[f : f + w.hard], w.step_v
@@ -328,7 +328,7 @@ def correct(w: Conditions, i: int) -> None:
     left, image = w.left_x, w.image
     if f < n:
         multiply(w, i, step, dual)
-    for g in range(f, n):  # what stationarity leaves
+    for g in range(f, n):  # residual of stationarity
         dual[m + columns[g]] = left[columns[g]] - image[columns[g]]
     left = w.left_v
     for j in range(w.r):

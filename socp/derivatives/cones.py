@@ -1,4 +1,4 @@
-"""Derivatives of answers to cone programs, one or a batch: A and G are the rows of one matrix."""
+"""Derivatives of the answers to a cone program or a batch; A and G are stacked to one matrix of rows."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .linearization import Linearization, RowForm
 
 
 class Gradient(NamedTuple):
-    """The gradient of a number of the answer by all data of a cone program.
+    """Gradient of a scalar function of the answer with respect to all data of a cone program.
 
     Attributes
     ----------
     P, A, G : arrays or CSC, or None
-        Sparse where the data are, on their pattern; that by P is symmetric.
+        Sparse if the data are sparse, on their pattern; the gradient with respect to P is symmetric.
     c, b, h : arrays
     differentiable : bool, or an array of a batch
-        Whether the answer has a derivative; else this is the element of least norm.
+        True if the answer has a derivative; else the fields are the element of least norm.
     """
 
     P: Any
@@ -33,13 +33,13 @@ class Gradient(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """The derivative of the answer to a cone program along a change of the data.
+    """Derivative of the answer to a cone program along a change of the data.
 
     Attributes
     ----------
     x, y, z, s : arrays
     differentiable : bool, or an array of a batch
-        Whether the answer has a derivative; else this is the element of least norm.
+        True if the answer has a derivative; else the fields are the element of least norm.
     """
 
     x: np.ndarray
@@ -50,12 +50,12 @@ class Tangent(NamedTuple):
 
 
 class ConeDerivatives:
-    """The derivatives of the answer to a cone program, or of a batch.
+    """Derivatives of the answer to a cone program, or of the answers to a batch.
 
     Parameters
     ----------
     at : Linearization or Linearizations
-        Its rows are those of A and G.
+        Linearized conditions, with the rows of A and then G.
     program : ConeProgram, or ConePrograms
     """
 
@@ -63,7 +63,7 @@ class ConeDerivatives:
         self.at, self.program, self.p = at, program, program.A.shape[-2]
 
     def gradient(self, dx: Any = None, dy: Any = None, dz: Any = None, ds: Any = None) -> Gradient:
-        """Return the gradient by all data of a number of which dx, dy, dz, ds are the gradients by the answer."""
+        """Return the gradient in all data of a function whose gradients in x, y, z and s are dx, dy, dz and ds."""
         at, program, p, m = self.at, self.program, self.p, self.program.G.shape[-2]
         right = np.concatenate([at.vector("dy", dy, p), at.vector("dz", dz, m)], axis=-1)
         first, slack = at.vector("dx", dx, at.x.shape[-1]), np.zeros(())
@@ -81,7 +81,7 @@ class ConeDerivatives:
     def tangent(
         self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None
     ) -> Tangent:
-        """Return the derivative of the answer along a change of the data; a batch shares what has no leading axis."""
+        """Return the derivative of the answer along a change of the data; programs may share changes in a batch."""
         at, program, p, m = self.at, self.program, self.p, self.program.G.shape[-2]
         first = -at.vector("dc", dc, at.x.shape[-1])
         rows = np.concatenate([at.vector("db", db, p), at.vector("dh", dh, m)], axis=-1)
@@ -96,7 +96,7 @@ class ConeDerivatives:
 def add_matrices(
     at: Any, dP: Any, changes: tuple[tuple[str, Any, slice], ...], first: np.ndarray, rows: np.ndarray
 ) -> None:
-    """Take dP x + dB'w from `first`, and dB x from `rows`, for changes of P and of blocks of rows."""
+    """Subtract dP x + dB'w from `first`, and dB x from `rows`, for changes of P and of blocks of rows."""
     if dP is not None or any(change is not None for _, change, _ in changes):
         at.find()
     if dP is not None:
@@ -110,7 +110,7 @@ def add_matrices(
 
 
 def times(matrix: Any, vectors: np.ndarray, transposed: bool = False) -> np.ndarray:
-    """Return the product of a matrix with a vector; of each program of a batch, or of one for all, with each row."""
+    """Return a matrix times a vector; in a batch, each program's matrix, or the shared one, times its vector."""
     if matrix.ndim == 2:
         return np.asarray((matrix.T if transposed else matrix) @ vectors)
     if len(matrix) == 1:
@@ -119,7 +119,7 @@ def times(matrix: Any, vectors: np.ndarray, transposed: bool = False) -> np.ndar
 
 
 def linearize(program: ConeProgram, answer: Any, smoothing: float) -> ConeDerivatives:
-    """Linearize the optimality conditions of a cone program at its answer."""
+    """Linearize the optimality conditions of a cone program at its answer; return the derivatives of the answer."""
     blocks = (program.A, program.G) if program.p else (program.G,)
     limits = np.concatenate([program.b, np.full(program.m, -np.inf), program.b, program.h])
     form = RowForm(program.hessian, program.c, blocks, limits, program.cone_layout, program.p)
@@ -128,7 +128,7 @@ def linearize(program: ConeProgram, answer: Any, smoothing: float) -> ConeDeriva
 
 
 def linearize_many(programs: Any, many: Any, smoothing: float) -> ConeDerivatives:
-    """Linearize the optimality conditions of the programs of a batch at their answers."""
+    """Linearize the optimality conditions of a batch at its answers; return the derivatives of the answers."""
     refuse_failed(many)
     b, h = programs.b, programs.h
     limits = side_by_side(b, np.full((1, h.shape[1]), -np.inf), b, h)

@@ -1,19 +1,19 @@
-r"""How the answer to a program moves with its data: the optimality conditions, linearized.
+r"""Derivatives of the answer to a program with respect to its data, by linearized optimality conditions.
 
 With v = a + w for the values a = Bx of the rows and their multipliers w, the projection Pi onto the sides, and D, its
 derivative at v (see `sides`), da = D dv and dw = (I - D) dv.  In the eigenvectors of D, with weights theta, that is
-da_i = dw_i / theta_i.  So the answer moves by
+da_i = dw_i / theta_i.  So the answer changes by
 
     [ P   B'       ] [ dx ]       [ dP x + dc + dB'w    ]
     [ B  -1/theta  ] [ dw ]  =  - [ dB x - (the sides)' ]      dw = 0 where theta = 0,
 
-and the gradient of a number of the answer by all data is one solve with this symmetric matrix (see `Saddle`).  Where
-it is singular, or v on the boundary of a cone of the projection, there is no derivative: the element of least norm is
-taken.
+and the gradient of a scalar function of the answer by all data is one solve with this symmetric matrix (see `Saddle`).
+If it is singular, or v is on the boundary of a cone of the projection, there is no derivative, and the element of least
+norm is returned.
 
 In a second-order cone with s - z = (t, r q), |q| = 1, |t| < r, the row (1, -q) / 2^(1/2) is active, the row
-(1, q) / 2^(1/2) is not, and theta = (r - t) / (r + t) on all that is orthogonal to both: these are the rows 1, 2, ...
-of the cone with that weight, and a variable with the column q in them, which takes away what dw has along q.
+(1, q) / 2^(1/2) is not, and theta = (r - t) / (r + t) on the space orthogonal to both: these are the rows 1, 2, ... of
+the cone with that weight, and a variable with the column q in them, which removes the component of dw along q.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 
 class RowForm(NamedTuple):
-    """A program as rows between two sides, of which some are of cones: 1/2 x'Px + c'x subject to lower <= Bx <= upper.
+    """Program with rows between two sides, some of them of cones: 1/2 x'Px + c'x subject to lower <= Bx <= upper.
 
     Attributes
     ----------
     P : Hessian, or arrays in a batch
     c : array
     blocks : tuple of matrices
-        What B has one below the other.
+        Blocks whose rows, stacked, are B.
     limits : array
-        The lower sides of these rows, and of the variables behind them unless none has sides; then all upper sides.
+        Lower sides of the rows, then of the variables if any variable has sides; then all upper sides.
     layout : tuple
-        The cones of the last rows; see `ConeProgram.cone_layout`.
+        Cones of the last rows; see `ConeProgram.cone_layout`.
     before : int
-        The row at which they begin.
+        Row at which the cones begin.
 
-    In a batch the arrays have a leading axis, of length one where programs share them.
+    In a batch the arrays have a leading axis, of length one if programs share them.
     """
 
     P: Any
@@ -74,24 +74,24 @@ class RowForm(NamedTuple):
 
 
 class Linearization:
-    """The optimality conditions of a program, linearized at its answer.
+    """Optimality conditions of a program, linearized at its answer.
 
     Parameters
     ----------
     form : RowForm
     parts : tuple of arrays
-        An optimal answer: the variables, and the multipliers of the r rows, positive at upper sides.
+        Optimal answer: the variables, and the multipliers of the r rows, positive at upper sides.
     slacks : tuple of arrays
-        Those of the upper sides of the last rows, as far as they are known.
+        Slacks of the upper sides of the last rows, as far as they are known.
     smoothing : float
-        The mu of the point on the central path that is differentiated in place of the answer, unless 0.
+        If positive, mu of the point on the central path that is differentiated in place of the answer.
     is_dense : bool, optional
-        Whether to try `Conditions`; by default where the program is small or most of its entries are not zero.
+        True to try `Conditions`; by default if the program is small or most of its entries are nonzero.
 
     Attributes
     ----------
     x, w : arrays
-        That point, by Newton's method; or the answer, to more digits.
+        The point on the central path, by Newton's method; or the answer, to more digits.
     share : array
         See `Sides`.
     differentiable : bool
@@ -112,7 +112,7 @@ class Linearization:
             self._begin()
 
     def _dense_conditions(self) -> Conditions | None:
-        """Return the conditions in compiled code, at the point; None where that fails."""
+        """Return the compiled conditions at the point, or None if they cannot be solved."""
         form, m, r, n, at = self.form, self.m, self.w.size, self.x.size, 0
         B = np.zeros((m, n))
         for block in form.blocks:
@@ -131,7 +131,7 @@ class Linearization:
         return found if self._answer[-2] > 0.0 else None
 
     def solve(self, a: np.ndarray, b: np.ndarray, below: np.ndarray | None = None) -> Pair:
-        """Return (u, dw) with Pu + B'dw = a, Bu - dw / theta = b; where `below` comes, it is b by the lower sides."""
+        """Return (u, dw) with Pu + B'dw = a, Bu - dw / theta = b; `below`, if given, is b for the lower sides."""
         if below is not None:
             b = self.share * b + (1.0 - self.share) * below
         if self._conditions is not None:
@@ -144,7 +144,7 @@ class Linearization:
         return self._solve(a, b)
 
     def _begin(self) -> None:
-        """Find the point where `Conditions` does not serve."""
+        """Find the point and factor the system without `Conditions`."""
         form, n, r, self._conditions = self.form, self.x.size, self.w.size, None
         self._B = sp.vstack(form.blocks, format="csc")
         self._sides, v = Sides(r=r), np.empty(r)
@@ -157,12 +157,12 @@ class Linearization:
         self.differentiable = (is_strict or self.mu > 0.0) and self._saddle.is_regular
 
     def _rows_of(self, x: np.ndarray) -> np.ndarray:
-        """Return B x, of all rows."""
+        """Return B x for all rows, bounds included."""
         rows = self._B @ x
         return np.concatenate([rows, x]) if self.w.size > self.m else rows
 
     def _residual(self, x: np.ndarray, v: np.ndarray) -> Pair:
-        """Return what x and v leave of the conditions, after projecting v."""
+        """Project v and return the residuals of the conditions at (x, v)."""
         project(self._sides, v)
         w, m = self._sides.w, self.m
         dual = self.form.c + self._B.T @ w[:m]
@@ -172,7 +172,7 @@ class Linearization:
         return -dual - self.form.P.product(x), np.where(self._free, 0.0, left)
 
     def _follow(self, v: np.ndarray) -> None:
-        """Take damped Newton steps to the point of the central path at mu, or to the answer."""
+        """Make damped Newton steps to the point of the central path at mu, or to the answer."""
         x, rows = self.x, np.where(self._free, 0.0, self._rows_of(self.x))
         left = self._residual(x, v)
         scale = 1.0 + largest_of(self.form.c, left[0] + self.form.c, rows, self._sides.origin)
@@ -199,14 +199,14 @@ class Linearization:
         self.x, self.w, self.share = x, self._sides.w.copy(), self._sides.share.copy()
 
     def _is_elsewhere(self, v: np.ndarray) -> bool:
-        """Return True if the factors do not serve at v, of which `_sides` has the projection."""
+        """Return True if the factors do not fit the point v, which was projected last."""
         factored, sides = self._factored_at, self._sides
         if self.mu == 0.0 and not sides.cones:
             return bool((sides.theta != self._factored_theta).any())
         return bool(np.abs(v - factored).max(initial=0.0) > SAME * np.abs(v).max(initial=0.0))
 
     def _linearize(self, v: np.ndarray) -> None:
-        """Factor the system at v, of which `_sides` has the projection."""
+        """Factor the system at v, which was projected last."""
         n, m, theta, B = self.x.size, self.m, self._sides.theta, self._B
         self._factored_at, self._factored_theta = v, theta.copy()
         E, F = np.divide(1.0, theta, out=np.full(theta.size, np.inf), where=theta > 0.0), np.full(n, np.inf)
@@ -224,9 +224,9 @@ class Linearization:
             self._saddle = Saddle(self.form.P.source, B, E, F)
 
     def _frames_of(self, E: np.ndarray) -> tuple[tuple[Any, Any] | None, np.ndarray]:
-        """Find the rows (1, -q) / 2^(1/2) and (1, q) / 2^(1/2) of cones and the columns q, and 1 / theta of these rows.
+        """Return ((rows, columns), 1 / theta of the rows) for the frames of cones, or (None, `E`) if there is none.
 
-        E becomes that of the rows which come with the program.  None where no cone has a frame.
+        The rows are (1, -q) / 2^(1/2) and (1, q) / 2^(1/2), the columns q.  `E` becomes 1 / theta of the other rows.
         """
         sides = self._sides
         first, last = sides.first[: sides.cones], sides.last[: sides.cones]
@@ -249,13 +249,13 @@ class Linearization:
         return (sp.vstack(parts, format="csr"), q), np.concatenate([low[low < np.inf], high[high < np.inf]])
 
     def _with_bounds(self, E: np.ndarray, F: np.ndarray) -> Pair:
-        """Return E and F where the active rows with one entry are bounds."""
+        """Return copies of E and F in which active rows with one entry are bounds."""
         E, F = E.copy(), F.copy()
         F[self._column], E[self._single] = 0.0, np.inf
         return E, F
 
     def _solve(self, a: np.ndarray, b: np.ndarray) -> Pair:
-        """Solve with the factors at hand; see `solve`."""
+        """Solve with the current factors of the system; see `solve`."""
         n, m, rows, f = a.size, self.m, b[: self.m], np.zeros(self._saddle.F.size)
         if self.w.size > m:
             f[:n] = b[m:]
@@ -269,10 +269,10 @@ class Linearization:
         return u[:n], np.concatenate([dw, t[:n]]) if self.w.size > m else dw
 
     def find(self) -> None:
-        """Do nothing: the constructor has found the point."""
+        """Do nothing, as the constructor has found the point."""
 
     def vector(self, name: str, value: Any, size: int) -> np.ndarray:
-        """Return `value` as a finite vector; None and a number stand for one of equal entries."""
+        """Return `value` as a finite vector; None and a number stand for vectors of equal entries."""
         vector = as_vector(name, value, size, spread=True, absent=0.0)
         check_finite(name, vector)
         return vector
@@ -282,15 +282,15 @@ class Linearization:
         return as_csc(name, value, (rows, self.x.size))
 
     def total(self, name: str, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradient by a vector."""
+        """Return the gradient with respect to a vector."""
         return gradient
 
     def symmetric(self, name: str, matrix: Any, u: np.ndarray, x: np.ndarray) -> Any:
-        """Return the gradient -(u x' + x u') / 2 by a symmetric matrix."""
+        """Return -(u x' + x u') / 2, the gradient with respect to a symmetric matrix."""
         return self.products(name, matrix, 0.5 * u, x, 0.5 * x, u)
 
     def products(self, name: str, matrix: Any, w: np.ndarray, u: np.ndarray, r: np.ndarray, x: np.ndarray) -> Any:
-        """Return the gradient -(w u' + r x') by a matrix: on the pattern of a sparse one, None for None."""
+        """Return -(w u' + r x'), the gradient with respect to a matrix, on its pattern if sparse; None for None."""
         if matrix is None:
             return None
         if sp.issparse(matrix):
@@ -301,7 +301,7 @@ class Linearization:
 
 
 def single_entries(B: sp.csc_array, E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the active rows with one entry, their columns and entries, where no bound or other such row holds them."""
+    """Return (rows, columns, entries) of active rows with one entry; a bound or another such row excludes them."""
     columns = np.repeat(np.arange(B.shape[1]), np.diff(B.indptr))
     alone = (np.bincount(B.indices, minlength=E.size)[B.indices] == 1) & (E[B.indices] == 0.0) & (B.data != 0.0)
     places = np.flatnonzero(alone & (F[columns] == np.inf))
@@ -311,23 +311,23 @@ def single_entries(B: sp.csc_array, E: np.ndarray, F: np.ndarray) -> tuple[np.nd
 
 
 def largest_of(*parts: np.ndarray) -> float:
-    """Return the largest absolute value of all."""
+    """Return the largest absolute value in the arrays."""
     return max(float(np.abs(part).max(initial=0.0)) for part in parts)
 
 
 def norm_of(parts: Pair) -> float:
-    """Return the Euclidean norm of both."""
+    """Return the Euclidean norm of two vectors, stacked."""
     return float(np.sqrt(sum(np.vdot(part, part) for part in parts)))
 
 
 def check_path(quality: float, mu: float) -> None:
-    """Refuse a point that is not on the central path, which has the quality -1."""
+    """Raise ProgramError if the quality of a point is negative: it is not on the central path at mu."""
     if quality < 0.0:
         raise ProgramError(NO_PATH.format(mu))
 
 
 def as_smoothing(value: Any) -> float:
-    """Return `value` as a mu."""
+    """Return `value` as the mu of a point on the central path: a float >= 0."""
     mu = as_number("smoothing", value)
     if mu < 0.0:
         raise ProgramError(f"smoothing must be at least 0, but {mu!r} came")
@@ -336,7 +336,7 @@ def as_smoothing(value: Any) -> float:
 
 @deferred_kernel
 def subtract_products(indptr: Ints, indices: Ints, a: Floats, b: Floats, c: Floats, d: Floats, data: Floats) -> None:
-    """data := the entries of -(a b' + c d') that a CSC matrix stores."""
+    """data := the entries of -(a b' + c d') on the pattern of a CSC matrix."""
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
             data[k] = -(a[indices[k]] * b[j] + c[indices[k]] * d[j])

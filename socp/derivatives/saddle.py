@@ -4,12 +4,12 @@ r"""Symmetric saddle-point systems with rows that are equations, weighted, or ab
     [ B  -E   0 ] [w] = [b],        P symmetric positive semidefinite, E and F diagonal, from 0 to infinity
     [ I   0  -F ] [t]   [f]
 
-A row with E_i = 0 is an equation, one with E_i = inf is absent (w_i = 0); the same of the bounds, with F.  A bound that
-is an equation gives its variable, and weighted bounds go to the diagonal of P.  The matrix of the variables and rows
-that are left has an LDL' once its diagonal is regularized; solutions are refined.  Where the system is singular the
-solution is the one of least norm, in the sense of least squares.
+A row with E_i = 0 is an equation, a row with E_i = inf is absent (w_i = 0); for bounds F_j has this role.  A bound that
+is an equation determines its variable, and weighted bounds are added to the diagonal of P.  The matrix of the other
+variables and rows has an LDL' factorization after its diagonal is regularized; solutions are refined.  If the system is
+singular, the solution is the least-squares solution of least norm.
 
-Dense, with the weighted rows in H = P + B'E^-1 B and the equations in C, there are Cholesky factors:
+Dense systems, with the weighted rows in H = P + B'E^-1 B and the equations in C, have Cholesky factors:
 
     [ H  C' ] [u]   [a]
     [ C  0  ] [w] = [b],        R = H + rho C'C = LL',   C R^-1 C' = Y'Y = MM',  Y = L^-1 C'.
@@ -43,21 +43,21 @@ REFINED, STEPS = 1e-14, 100  # of the right-hand side, the residual at which ref
 
 
 class Saddle:
-    """A saddle-point system, factored.
+    """Factored saddle-point system.
 
     Parameters
     ----------
     P : array or sparse, shape (n, n), or None; or with F and d for FF' + diag(d)
-        It may be of fewer variables, the first ones: the others have no part in it.
+        P may have only the first variables; it is zero for the others.
     B : array or sparse, shape (m, n)
     E : array, shape (m,)
     F : array, shape (n,), optional
-        All infinite without it.
+        Infinite for all bounds by default.
 
     Attributes
     ----------
     is_regular : bool
-        Whether the system has one solution for each right-hand side, as far as double precision tells.
+        True if each right-hand side has exactly one solution, as far as double precision shows.
 
     Examples
     --------
@@ -77,11 +77,11 @@ class Saddle:
         self.F, self._given = np.full(n, np.inf) if F is None else F, B
         fixed = np.flatnonzero(self.F == 0.0)
         self._set_up(E, fixed)
-        if fixed.size and not self.is_regular:  # the multipliers of bounds are part of what has least norm
+        if fixed.size and not self.is_regular:  # the vector of least norm includes the multipliers of bounds
             self._set_up(E, fixed[:0])
 
     def _set_up(self, E: np.ndarray, fixed: np.ndarray) -> None:
-        """Factor the system without the fixed variables; other bounds that are equations become rows."""
+        """Factor the system without the `fixed` variables; other bounds that are equations become rows."""
         is_free = np.ones(self.F.size, bool)
         is_free[fixed] = False
         self.fixed, self.free = fixed, np.flatnonzero(is_free)
@@ -99,7 +99,7 @@ class Saddle:
         self.is_regular = self._system.is_regular
 
     def solve(self, a: np.ndarray, b: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (u, w, t) for a right-hand side (a, b, f)."""
+        """Return the solution (u, w, t) for the right-hand side (a, b, f)."""
         free, fixed, units = self.free, self.fixed, self._units
         u, w, t, m = np.zeros(self.F.size), np.zeros(self.B.shape[0]), np.zeros(self.F.size), self._given.shape[0]
         u[fixed] = f[fixed]
@@ -113,7 +113,7 @@ class Saddle:
 
 
 class _System:
-    """The system of the free variables and the present rows, equilibrated and regularized."""
+    """Equilibrated and regularized system of the free variables and the present rows."""
 
     def __init__(self, P: Any, B: Any, E: np.ndarray, diagonal: np.ndarray) -> None:
         n, m = diagonal.size, E.size
@@ -162,12 +162,12 @@ class _System:
         return True
 
     def multiply(self, v: np.ndarray) -> np.ndarray:
-        """Return the product of the system with v."""
+        """Return the product of the system's matrix and v."""
         u, w = v[: self.n], v[self.n :]
         return np.concatenate([self.P @ u + self.diagonal * u + self.B.T @ w, self.B @ u - self.E * w])
 
     def approximate(self, right: np.ndarray) -> np.ndarray:
-        """Return the solution but for rounding and regularization; of a singular system that of nearly least norm."""
+        """Return the solution up to rounding and regularization; a singular system's has nearly least norm."""
         if self.spectrum is not None:
             values, vectors = self.spectrum
             least: np.ndarray = vectors @ ((right @ vectors) / values)
@@ -178,7 +178,7 @@ class _System:
         return self.scale * _solved(self.ldl, scaled)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        """Return the solution, refined as long as its residual falls."""
+        """Return the solution, refined while its residual decreases."""
         found, left, size = np.zeros(right.size), right, np.inf
         limit = REFINED * np.abs(right).max(initial=0.0)
         for _ in range(STEPS if right.size else 0):
@@ -194,21 +194,21 @@ class _System:
 
 
 def _widened(matrix: Any, columns: int, rows: int | None = None) -> sp.csc_array:
-    """A copy in CSC with zeros behind its last columns, and rows."""
+    """Return a CSC copy of `matrix`, padded with zero columns, and zero rows if `rows` is given."""
     found = sp.csc_array(matrix, copy=True)
     found.resize(found.shape[0] if rows is None else rows, columns)
     return found
 
 
 def _with_long_indices(matrix: Any) -> Any:
-    """The matrix with sorted indices of 64 bits."""
+    """Sort the indices of the matrix, convert them to int64 in place, and return the matrix."""
     matrix.sort_indices()
     matrix.indptr, matrix.indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     return matrix
 
 
 def _factored(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, signs: np.ndarray, delta: float) -> LDL:
-    """The LDL' of an upper triangle, the last entry of a column on the diagonal, with +-delta added to that."""
+    """Return the LDL' of an upper triangle with +-delta added to the diagonal, the last entry of each column."""
     last = indptr[1:] - 1
     data = data.copy()
     data[last] += delta * signs
@@ -225,7 +225,7 @@ def _solved(ldl: LDL, right: np.ndarray) -> np.ndarray:
 
 
 def scale_upper(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, passes: int, scale: np.ndarray) -> None:
-    """Equilibrate a symmetric matrix by its upper triangle, in sweeps; `scale` is multiplied by the factors."""
+    """Equilibrate the upper triangle of a symmetric matrix in place; multiply `scale` by the factors."""
     column = np.repeat(np.arange(scale.size), np.diff(indptr))
     for _ in range(passes):
         largest, size = np.zeros(scale.size), np.abs(data)
@@ -238,7 +238,7 @@ def scale_upper(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, passe
 
 @inner
 def add_squares(n: int, q: int, rho: float, C: Floats, L: Floats) -> None:
-    """L += rho C'C, the lower triangle by columns, for the q rows of C."""
+    """L += rho C'C, in the lower triangle of L, stored by columns; C has q rows."""
     if n * q > LOOPS:
         syrk(LOWER, NO_TRANSPOSE, n, q, rho, C, 0, n, 1.0, L, 0, n)
         return
@@ -252,10 +252,10 @@ def add_squares(n: int, q: int, rho: float, C: Floats, L: Floats) -> None:
 
 @kernel
 def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats) -> float:
-    """L, Y and the factor of S of the dense system; H and the q rows of C lie by columns and by rows.
+    """Factor the dense system into L, Y and S; return the smallest ratio of a pivot to its original diagonal entry.
 
-    Returns the smallest pivot beside the diagonal entry that it came from, 0 where a factor does not exist.  `room` has
-    n + q + 1 places, of which the last one keeps rho.
+    Returns 0 if a factor does not exist.  H is stored by columns, the q rows of C by rows.  `room` has n + q + 1
+    entries; the last one becomes rho.
     """
     largest, longest, least = 0.0, 0.0, 1.0
     for j in range(n):
@@ -300,7 +300,7 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
 
 @kernel
 def solve_saddle(n: int, q: int, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats, right: Floats) -> None:
-    """Solve with the factors of `factor_saddle`, in place; the first n entries of `right` are u, the next q are w."""
+    """Solve in place with the factors of `factor_saddle`; `right` has n entries of u, then q entries of w."""
     u, w = right[:n], right[n : n + q]
     if q > 0:
         multiply_tall(NO_TRANSPOSE, n, q, room[n + q], C, w, 1.0, u)

@@ -1,11 +1,11 @@
-r"""The projection onto the sides of rows and onto second-order cones, smoothed or not, and its derivative.
+r"""The projection onto the sides of rows and onto second-order cones, smooth on the central path, and its derivative.
 
 A row with the value a = b'x, the sides l <= a <= u and the multiplier w is optimal where a = Pi(v), v = a + w, with
 the projection Pi onto the sides; so are the rows of a cone, with the projection onto h - K.  On the central path
 w = mu / (u - a) - mu / (a - l), or (h - a) o w = mu e in a cone, and Pi becomes smooth.
 
 The derivative D of Pi has the eigenvalues 1 / (1 + theta).  The weight theta is infinite for a row that is an equation,
-0 for one that does not hold the answer back, mu / (u - a)^2 + mu / (a - l)^2 on the path: two sides are one row.
+0 for an inactive row, and mu / (u - a)^2 + mu / (a - l)^2 on the path, so that two sides make one row.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the
 
 
 class Sides(Structure):
-    """The sides of the r rows of a program, measured from the nearest, `origin`, and what `project` writes.
+    """Sides of the r rows of a program, measured from `origin`, the nearest side, and the results of `project`.
 
     Attributes
     ----------
     mu : float
-        The point of the central path; 0 for the answer itself.
+        Parameter of the point of the central path; 0 for the answer itself.
     cone : array of int64
-        The number of the second-order cone of two rows or more that a row is of, or -1.
+        Number of the second-order cone, of two rows or more, of each row; -1 if there is none.
     first, last : arrays of int64
-        The rows of each cone are first <= i < last.
+        Cone k has the rows first[k]:last[k].
     low, up : arrays
-        Equal where the row is an equality, both infinite where it is free; `up` is 0 in a cone.
+        Sides: equal for an equality, both infinite for a free row; `up` is 0 in a cone.
     a, w : arrays
-        Pi(v), and v - Pi(v), the multipliers.
+        Pi(v), and the multipliers v - Pi(v).
     theta : array
-        The weights; those of a cone belong to its frame: low, high, then between.
+        Weights; in a cone they belong to the rows of its frame: low, high, then between.
     share : array
-        The part of the upper side in the weight of a row; the lower side has the rest.
+        Share of the upper side in the weight of a row; the lower side has the rest.
     unit : array
-        The sign of `reflect`, then the direction of the tail of -v, where the weights of a cone differ; else 0 first.
+        In a cone with different weights, the sign of `reflect`, then the direction of the tail of -v; else 0 first.
     """
 
     r, mu, cones = dimension(), number(), integer()
@@ -54,7 +54,7 @@ class Sides(Structure):
 
 @deferred_kernel
 def note_cones(sides: Sides, start: Ints, second_order: Bools, before: int) -> None:
-    """Note the second-order cones of a layout whose rows begin after `before` others."""
+    """Set `cone`, `first` and `last` from a layout of cones whose rows follow `before` other rows."""
     sides.cones = 0
     for i in range(sides.r):
         sides.cone[i] = -1
@@ -68,10 +68,10 @@ def note_cones(sides: Sides, start: Ints, second_order: Bools, before: int) -> N
 
 @deferred_kernel
 def begin_at(sides: Sides, lower: Floats, upper: Floats, slacks: Floats, v: Floats) -> bool:
-    """Take the sides of a program, and write v = a + w for the values `sides.a` and the multipliers `sides.w`.
+    """Set the sides of a program, and v = a + w from the values `sides.a` and the multipliers `sides.w`.
 
-    Values of the last rows follow from `slacks`, which these have of their upper sides.  Returns True if slacks and
-    multipliers are strictly complementary, as far as their digits tell.
+    `slacks` are the distances of the last rows from their upper sides, and replace their values.  Returns True if
+    slacks and multipliers are strictly complementary, as far as their digits show.
     """
     given, is_strict, low, up, origins = sides.r - slacks.size, True, sides.low, sides.up, sides.origin
     cone, multipliers, values = sides.cone, sides.w, sides.a
@@ -106,7 +106,7 @@ def is_weak(slack: float, multiplier: float) -> bool:
 
 @deferred_kernel
 def project(sides: Sides, v: Floats) -> None:
-    """Write a, w, theta, share and unit at v."""
+    """Compute a, w, theta, share and unit at v."""
     lower, upper, mu, cone = sides.low, sides.up, sides.mu, sides.cone
     a, multipliers, weights, share = sides.a, sides.w, sides.theta, sides.share
     for i in range(sides.r):
@@ -141,7 +141,7 @@ def project(sides: Sides, v: Floats) -> None:
 
 @inner
 def project_cone(sides: Sides, k: int, v: Floats) -> None:
-    """`project` for the rows of cone k, by the eigenvalues of -v."""
+    """Compute a, w, theta, share and unit of the rows of cone k at v, by the eigenvalues of -v."""
     first, last, mu, unit = sides.first[k], sides.last[k], sides.mu, sides.unit
     t, r = -v[first], norm_tail(v, first, last)
     low, high = raised(t - r, mu), raised(t + r, mu)
@@ -165,7 +165,7 @@ def project_cone(sides: Sides, k: int, v: Floats) -> None:
 
 @inner
 def reflect(sides: Sides, unit: Floats, X: Floats, columns: int, back: bool) -> None:
-    """X := Q X, or Q'X back, for the rows X of all sides: Q turns the rows of each cone into those of its frame."""
+    """X := Q X, or Q'X with `back`, for the rows X of all sides; Q turns rows of cones into rows of their frames."""
     half = math.sqrt(0.5)
     for k in range(sides.cones):
         first, last = sides.first[k], sides.last[k]
@@ -192,7 +192,7 @@ def reflect(sides: Sides, unit: Floats, X: Floats, columns: int, back: bool) -> 
 def slack_on_path(inside: float, width: float, mu: float) -> float:
     """Return the s with s - mu / s + mu / (width - s) = inside, at most width / 2.
 
-    The left side is concave there: Newton's method from below rises to the root, and ends where it rises no more.
+    The left side is concave there, so Newton's method increases from below to the root; it ends at the last increase.
     """
     s, before = raised(inside - 2.0 * mu / width, mu), 0.0
     while s > before:
@@ -204,7 +204,7 @@ def slack_on_path(inside: float, width: float, mu: float) -> float:
 
 @leaf
 def raised(t: float, mu: float) -> float:
-    """Return the s > 0 with s - mu / s = t; max(t, 0) for mu = 0."""
+    """Return the s > 0 with s - mu / s = t, or max(t, 0) if mu = 0."""
     if mu == 0.0:
         return max(t, 0.0)
     larger = 0.5 * (abs(t) + math.sqrt(t * t + 4.0 * mu))  # without cancellation
@@ -213,7 +213,7 @@ def raised(t: float, mu: float) -> float:
 
 @leaf
 def weight(t: float, mu: float) -> float:
-    """Return the weight of an eigenvalue t of -v: mu / raised(t)^2, which is 0 or infinite for mu = 0."""
+    """Return mu / raised(t)^2, the weight of an eigenvalue t of -v, which is 0 or infinite if mu = 0."""
     if mu == 0.0:
         return 0.0 if t > 0.0 else math.inf
     return mu / raised(t, mu) ** 2

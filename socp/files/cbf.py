@@ -40,13 +40,13 @@ _COORDINATES = {"OBJACOORD": ("variable",), "ACOORD": ("row", "variable"), "BCOO
 
 
 def read(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
-    """Read a cone program by the ending of its name: ``.cbf`` or ``.cbf.gz``; see `read_cbf`."""
+    """Read a cone program from a file whose name ends in ``.cbf`` or ``.cbf.gz``; see `read_cbf`."""
     check_ending(path, ".cbf", ".cbf.gz")
     return read_cbf(path, max_bytes)
 
 
 def write(program: ConeProgram, path: str | Path) -> None:
-    """Write a cone program by the ending of its name: ``.cbf`` or ``.cbf.gz``; see `write_cbf`."""
+    """Write a cone program to a file whose name ends in ``.cbf`` or ``.cbf.gz``; see `write_cbf`."""
     check_ending(path, ".cbf", ".cbf.gz")
     write_cbf(program, path)
 
@@ -57,22 +57,22 @@ def read_cbf(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
     Parameters
     ----------
     path : str or Path
-        The file; whether it is packed with gzip is told by its content.
+        The file; its content shows if it is packed with gzip.
     max_bytes : int, default 2**29
         A file with more content than this, counted after decompression, is refused.
 
     Returns
     -------
     ConeProgram
-        The variables are those of the file, in its order.  The rows of A are the L= domains, those of G first all
-        the L+ and L- domains as one `NonNeg` and then one `SecondOrder` for each Q and QR, each of these lists with
-        the variables' domains first, then the constraints', in the order of the file.  Free domains give no rows.
+        The variables are in the order of the file.  The rows of A are the L= domains.  The rows of G are all L+ and
+        L- domains as one `NonNeg`, then one `SecondOrder` for each Q and QR.  In each of these lists the domains of
+        variables precede the domains of constraints, in the order of the file.  Free domains give no rows.
         A maximization is turned into the minimization of :math:`-g^\top x - g_0`.
 
     Raises
     ------
     ProgramError
-        The file is malformed, or uses what a `ConeProgram` does not have (integers, other cones, a sequence of
+        The file is malformed, or uses features that a `ConeProgram` lacks (integers, other cones, a sequence of
         programs); the message has the line and the section.  Entries that are given twice are added up.
 
     Examples
@@ -96,7 +96,7 @@ def read_cbf(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
 
 
 class _CbfFile:
-    """What has been read of a CBF file so far, section by section."""
+    """Content of a CBF file as far as it was read, section by section."""
 
     def __init__(self, lines: TextLines) -> None:
         self.lines = lines
@@ -180,7 +180,7 @@ class _CbfFile:
         self.tables[section] = table
 
     def program(self) -> ConeProgram:
-        """The program, from the affine image w = F x + f that lies in VAR x CON: F = [I; M], f = [0; m]."""
+        """Return the program, from the affine image w = F x + f in VAR x CON, with F = [I; M] and f = [0; m]."""
         n, m = self.sizes["VAR"], self.sizes["CON"]
         if n + m > UNMENTIONED + 10 * self.lines.count:
             raise ProgramError(
@@ -222,7 +222,7 @@ def _dense(table: np.ndarray, size: int) -> np.ndarray:
 
 
 def _rotation(rotated: np.ndarray, dims: np.ndarray) -> sp.csr_array:
-    """The block diagonal matrix that maps the rotated ones among second-order cones onto plain ones."""
+    """Return the block diagonal matrix that maps rotated second-order cones to second-order cones."""
     p = (np.cumsum(dims) - dims)[rotated]  # the first of the two leading rows
     diagonal = np.ones(int(dims.sum()))
     diagonal[p], diagonal[p + 1] = np.sqrt(0.5), -np.sqrt(0.5)
@@ -237,7 +237,7 @@ def write_cbf(program: ConeProgram, path: str | Path) -> None:
     """Write a cone program without quadratic objective in CBF, version 1, packed when `path` ends in ``.gz``.
 
     All variables are free; A x - b is written as an L= domain and h - G x as L+ and Q domains, every number with
-    all its digits.  Left out are cones without rows and rows with ``h = +inf``, which always hold.
+    all its digits.  Cones without rows, and rows with ``h = +inf``, which always hold, are left out.
 
     Raises
     ------

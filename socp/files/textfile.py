@@ -1,4 +1,4 @@
-"""The lines of a text file that carry information, with their numbers, for readers whose errors name the line."""
+"""The lines of a text file that carry information, with their numbers for error messages."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from ..problem.checks import ProgramError
 MAX_BYTES = 2**29
 """Bytes that a reader takes from one file by default, counted after decompression."""
 BLOCK = 2**20  # bytes decompressed at once; a line may not be longer
-UNMENTIONED = 10**6  # rows and columns that a file may declare and not speak of, beside those that its size allows
+UNMENTIONED = 10**6  # rows and columns that a file may declare without entries, beyond those that its size allows
 
 
 def check_ending(path: str | Path, *endings: str) -> None:
-    """Refuse a name that does not end in one of `endings`, upper and lower case alike."""
+    """Raise ProgramError unless the name ends in one of `endings`, in upper or lower case."""
     if not str(path).lower().endswith(endings):
         raise ProgramError(f"path must end in {', '.join(endings[:-1])} or {endings[-1]}, but {str(path)!r} came")
 
 
 def check_max_bytes(max_bytes: int) -> None:
-    """Refuse a limit that is no positive whole number."""
+    """Raise ProgramError unless the limit is a positive integer."""
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, (int, np.integer)) or max_bytes < 1:
         raise ProgramError(f"max_bytes must be a whole number of at least 1, but {max_bytes!r} came")
 
 
 def too_large(max_bytes: int) -> str:
-    """Return what is said of a file with more than `max_bytes` bytes."""
+    """Return the message about a file with more than `max_bytes` bytes."""
     return f"it has or decompresses to more than {max_bytes} bytes; max_bytes=... raises the limit"
 
 
 def read_blocks(path: str | Path, max_bytes: int) -> Iterator[bytes]:
-    """Yield the content of a file in blocks, decompressed if its first bytes are those of gzip."""
+    """Yield the content of a file in blocks, decompressed if it begins with the two bytes of gzip."""
     check_max_bytes(max_bytes)
     with open(path, "rb") as file:
         packed = file.peek(2)[:2] == b"\x1f\x8b"
@@ -55,15 +55,15 @@ def read_blocks(path: str | Path, max_bytes: int) -> Iterator[bytes]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write `text`, packed with gzip when the name ends in ``.gz``; the same text gives the same bytes."""
+    """Write `text`, packed with gzip if the name ends in ``.gz``; equal texts give equal bytes."""
     data = text.encode()
     Path(path).write_bytes(gzip.compress(data, mtime=0) if str(path).lower().endswith(".gz") else data)
 
 
 class TextLines:
-    """The lines of a file for which `carries_information` holds, read one after the other or many at once.
+    """Lines of a file for which `carries_information` holds, read one by one or many at once.
 
-    The text is UTF-8 with or without a byte-order mark, its lines end in any way; one block of it is in memory.
+    The text is UTF-8 with or without a byte-order mark, with any line endings; one block of it is in memory.
     """
 
     def __init__(
@@ -100,15 +100,15 @@ class TextLines:
 
     @property
     def number(self) -> int:
-        """The number of the line that was read last, counted from 1."""
+        """Number of the line that was read last, counted from 1."""
         return self._numbers[self._next - 1]
 
     def error(self, message: str, number: int | None = None) -> ProgramError:
-        """Return the error that says `message` of a line, by default of the line that was read last."""
+        """Return a ProgramError with `message` on line `number`, by default the line that was read last."""
         return ProgramError(f"{self.path}, line {self.number if number is None else number}: {message}")
 
     def read(self, expected: str) -> str:
-        """Return the next line; at the end of the file the error says what was `expected`."""
+        """Return the next line; at the end of the file raise an error that names the `expected` content."""
         k = self._next
         if k == len(self._texts):
             if self.at_end:
@@ -118,7 +118,7 @@ class TextLines:
         return self._texts[k]
 
     def finish(self) -> None:
-        """Read on to the end of the file, where gzip has the check sum of all of it."""
+        """Read to the end of the file, where gzip stores the checksum of the content."""
         collections.deque(self._parts, maxlen=0)
 
     def read_integers(self, count: int, expected: str) -> list[int]:
@@ -129,7 +129,7 @@ class TextLines:
         return [int(field) for field in fields]
 
     def read_table(self, rows: int, columns: int, expected: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the next `rows` lines as a table of finite numbers, and the numbers of these lines."""
+        """Return the next `rows` lines as a table of finite numbers, and the line numbers."""
         parts, numbers, left = [np.empty((0, columns))], [np.empty(0, np.int64)], rows
         while left:
             if self.at_end:
@@ -158,5 +158,5 @@ def _is_table(table: np.ndarray, rows: int, columns: int) -> bool:
 
 
 def is_integer(text: str) -> bool:
-    """Return True if `text` is a nonnegative integer of at most 18 decimal digits: more may not fit into 64 bits."""
+    """Return True if `text` is a nonnegative integer of at most 18 decimal digits, which fits into 64 bits."""
     return text.isascii() and text.isdigit() and len(text) <= 18

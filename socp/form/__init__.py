@@ -1,1 +1,1 @@
-"""The standard form that the method works on: rows in order, data equilibrated, P as it comes."""
+"""The standard form that the method works on: rows sorted by cone, data equilibrated, P in the caller's storage."""

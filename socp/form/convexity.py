@@ -1,4 +1,4 @@
-"""Whether P is positive semidefinite: seen at a glance as a rule, else by an LDL' of P."""
+"""Test whether P is positive semidefinite: by cheap sufficient conditions as a rule, else by an LDL' of P."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EPS = float(np.finfo(np.float64).eps)
 def check_semidefinite(
     P: Hessian, D: np.ndarray = NO_VALUES, factor: float = 1.0, tol: float = SEMIDEFINITE_TOL
 ) -> None:
-    """Refuse a P that is not positive semidefinite: P with its diagonal raised has no LDL' with D > 0.
+    """Raise ProgramError unless P is positive semidefinite: P with its diagonal raised has an LDL' with D > 0.
 
-    P is raised by tol P_ii and by what rounding may take of its largest entry: no scaling of the variables hides a
-    negative curvature, as it can where a share of the largest entry is added.  A P that was scaled to factor D P D is
-    measured as it was.
+    P_ii is raised by tol P_ii and by the rounding error of the largest entry of P.  A share of the largest entry would
+    let a scaling of the variables hide negative curvature.  A P that was scaled to factor D P D is tested as it was
+    before.
 
     A diagonal plus low rank is semidefinite by construction.
     """
@@ -46,7 +46,7 @@ def check_semidefinite(
 
 
 def has_factor(P: DenseHessian, shift: np.ndarray) -> bool:
-    """Whether P is of low rank, which is looked for first, or P + diag(shift) has a Cholesky factor."""
+    """Return True if P is of low rank, which is tested first, or P + diag(shift) has a Cholesky factor."""
     if P.diagonal().max(initial=0.0) <= 0.0:
         return not P.values.any()
     if P.find_rank():
@@ -71,7 +71,7 @@ def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
 
 @kernel
 def set_shift(diagonal: Floats, D: Floats, factor: float, tol: float, shift: Floats) -> None:
-    """shift := tol P_ii, and (64 + n) units in the last place of the largest P_ii; an empty D is one."""
+    """shift_i := tol P_ii + (64 + n) eps s_i max P_jj / s_j, where s_i = factor D_i^2, or 1 if D is empty."""
     n, largest = diagonal.size, 0.0
     for i in range(n):
         shift[i] = factor * D[i] ** 2 if D.size > 0 else 1.0
@@ -84,9 +84,9 @@ def set_shift(diagonal: Floats, D: Floats, factor: float, tol: float, shift: Flo
 def is_clearly_semidefinite(
     n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, tol: float
 ) -> bool:
-    """Return True if a glance shows it: P is diagonally dominant, or small and P + diag(shift) has a Cholesky factor.
+    """Return True if P is diagonally dominant, or is small and P + diag(shift) has a Cholesky factor.
 
-    False leaves it open.
+    The result False is inconclusive.
     """
     if is_sparse and is_dominant(indptr, indices, values):
         return True
@@ -108,7 +108,7 @@ def is_clearly_semidefinite(
 
 @kernel
 def is_dominant(indptr: Ints, indices: Ints, data: Floats) -> bool:
-    """Whether each diagonal entry is at least the sum of the others' sizes in its column: P is semidefinite then."""
+    """Return True if P_jj is at least the sum of |P_ij|, i != j, in each column j; P is then semidefinite."""
     n = indptr.size - 1
     for j in range(n):
         diagonal, others = 0.0, 0.0

@@ -1,7 +1,7 @@
-"""The rows of M as the dense backends see them, bounds apart and the others in a dense array, and products with M.
+"""A dense copy of the rows of M that are not bounds, for the dense backends, and products with M.
 
-Where M is dense, and somebody has spread its rows, BLAS multiplies by them: twice as fast as by the entries of M, of
-which it reads half where rows have two sides.
+Where M is dense and its rows have been copied, BLAS multiplies by them: twice as fast as by the entries of M, of which
+BLAS reads half where rows have two sides.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class DenseRows(Structure):
     Attributes
     ----------
     count : int
-        The rows of G.
+        Number of rows of G.
     bounded, largest : bool and float
         Whether every variable has a bound, and the largest entry of A.
     M, scaled : arrays, shapes ((p + count) n,), (count n,)
-        `scaled` is what `scale_rows` makes of G.
+        `scaled` is G after `scale_rows`.
     factor : (n,) array
-        Work of `scale_rows`.
+        Workspace of `scale_rows`.
     """
 
     count, bounded, largest = dimension(), flag(), number()
@@ -44,14 +44,14 @@ class DenseRows(Structure):
         self.spread(form)
 
     def spread(self, form: StandardForm) -> None:
-        """Copy the rows of the form, which multiplies by them from then on."""
+        """Copy the rows of the form, and let the form multiply by this copy."""
         form.spread_M = self.M
         spread_rows(form, self)
 
 
 @inner
 def spread_hessian(form: StandardForm, P: Floats) -> None:
-    """P by rows from the sparse P of the form, or zeros where it has none."""
+    """Write the sparse P of the form to `P` by rows, zeros if the form has no P; other kinds of P are skipped."""
     n = form.n
     if form.hessian_kind != NO_HESSIAN and form.hessian_kind != SPARSE:
         return
@@ -66,7 +66,7 @@ def spread_hessian(form: StandardForm, P: Floats) -> None:
 
 @kernel
 def spread_rows(form: StandardForm, rows: DenseRows) -> None:
-    """[A; G] from M by rows, the largest entry of A, and whether every variable has a bound."""
+    """Copy [A; G] from M by rows; find the largest entry of A, and whether every variable has a bound."""
     n, p, l, groups, data, M = form.n, form.p, form.l, form.groups, form.M_data, rows.M
     variable, has_bound = groups.variable, np.zeros(n, np.bool_)
     indptr, indices, source = form.Mt_indptr, form.Mt_indices, form.Mt_source
@@ -140,7 +140,7 @@ def multiply_M_both(form: StandardForm, x: Floats, v: Floats, Mx: Floats, Mtv: F
 
 @inner
 def scale_rows(form: StandardForm, rows: DenseRows, w: Floats, eta: Floats, out: Floats) -> None:
-    """out := sqrt(theta) times the merged rows, and W^-1 times those of the second-order cones."""
+    """out := sqrt(theta) times the merged rows of G, then W^-1 times the rows of the second-order cones."""
     n, l, ptr, theta, distinct = form.n, form.l, form.ptr, form.groups.theta, form.groups.count
     G = rows.M[form.p * n :]
     for r in range(distinct):
@@ -155,7 +155,7 @@ def scale_rows(form: StandardForm, rows: DenseRows, w: Floats, eta: Floats, out:
 
 @inner
 def scale_cone(n: int, size: int, top: int, w: Floats, eta: float, G: Floats, factor: Floats, out: Floats) -> None:
-    """The rows of one cone, which begin at `top`, times W^-1."""
+    """Write to `out` W^-1 times the rows of G of one second-order cone, which begin at entry `top`."""
     for j in range(n):
         factor[j] = 0.0
     for i in range(1, size):

@@ -1,7 +1,7 @@
 """Rows of the orthant that cost less than a row of the KKT matrix.
 
 A bound (a row of G with one entry a != 0 in column j) is eliminated onto the diagonal: it adds a^2 / w^2 to
-entry (j, j).  A row whose only entry is a stored zero is none.  Rows that are multiples of each other before
+entry (j, j).  A row whose only entry is a stored zero is no bound.  Rows that are multiples of each other before
 equilibration (the two sides of l <= a'x <= u) share one row of the KKT matrix.  With row_i = d_i rho for the group's
 representative rho and v = sum_i d_i dz_i, the equations row_i dx - w_i^2 dz_i = r_i become
 
@@ -19,26 +19,26 @@ from ..linalg.parallel_rows import parallel_rows
 
 
 class RowGroups(Structure):
-    """How the l rows of the orthant enter the KKT matrix.
+    """Bounds and merged rows among the l rows of the orthant, as they enter the KKT matrix.
 
     Attributes
     ----------
     variable : array of int64, shape (l,)
-        The variable whose bound the row is, or -1.
+        Variable bounded by the row, or -1.
     group : array of int64, shape (l,)
-        The merged row that it belongs to, or -1 for a bound.
+        Merged row to which the row belongs, or -1 for a bound.
     coefficient : array, shape (l,)
-        The entry a of a bound, the factor d_i of another row, both equilibrated.
+        Entry a of a bound, or factor d_i of another row, both equilibrated.
     count : int
-        The number of merged rows.
+        Number of merged rows.
     are_told : bool
-        Whether who stacks the rows tells `lead` and `ratio`; else rows are compared.
+        Whether the program that stacks the rows writes `lead` and `ratio`; else rows are compared.
     representative : array of int64, shape (count,)
         The row that stands for each merged row.
     scaled : array, shape (l,)
         coefficient / w at the last scaling.
     theta, heaviest : arrays, shape (count,)
-        The weight of each merged row then, and the row with the largest part in it.
+        Weight of each merged row at the last scaling, and the row with the largest part in it.
     """
 
     count, are_told = integer(), flag()
@@ -52,7 +52,7 @@ class RowGroups(Structure):
 def parallel_in_orthant(
     p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, lead: Ints, ratio: Floats
 ) -> None:  # fmt: skip
-    """`parallel_rows` of the orthant's rows, those behind the first p, with two entries or more."""
+    """Run `parallel_rows` on the orthant's rows with two entries or more; the orthant begins after the first p rows."""
     wanted = np.empty(lead.size, np.bool_)
     for i in range(lead.size):
         wanted[i] = indptr[p + i + 1] - indptr[p + i] > 1
@@ -61,15 +61,15 @@ def parallel_in_orthant(
 
 @leaf
 def is_bound(i: int, indptr: Ints, source: Ints, data: Floats) -> bool:
-    """Whether row i has one entry, which is not a zero that is stored."""
+    """Return True if row i has one entry and this is not a stored zero."""
     return indptr[i + 1] - indptr[i] == 1 and data[source[indptr[i]]] != 0.0
 
 
 @inner
 def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> int:
-    """The bounds, of which the number is returned, and the merged rows.
+    """Find the bounds and the merged rows; return the number of bounds.
 
-    lead, ratio := the first row that a row is a multiple of, and the factor.
+    lead, ratio := the first row that each row is a multiple of, and the factor.
     """
     lead, group, representative = groups.lead, groups.group, groups.representative
     count, bounds = 0, 0
@@ -91,7 +91,7 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
 
 @inner
 def scale_groups(p: int, indptr: Ints, source: Ints, E: Floats, data: Floats, groups: RowGroups) -> None:
-    """The coefficients under the row scaling E, `data` being those of the equilibrated matrix."""
+    """Compute the coefficients under the row scaling E; `data` holds the entries of the equilibrated matrix."""
     lead, ratio, coefficient = groups.lead, groups.ratio, groups.coefficient
     for i in range(lead.size):
         if groups.variable[i] >= 0:
@@ -102,7 +102,7 @@ def scale_groups(p: int, indptr: Ints, source: Ints, E: Floats, data: Floats, gr
 
 @inner
 def weigh_rows(groups: RowGroups, w: Floats, diagonal: Floats) -> None:
-    """diagonal += the weights of the bounds, theta := those of the merged rows, and the heaviest row of each."""
+    """diagonal += weights of the bounds, theta := weights of the merged rows, heaviest := the heaviest row of each."""
     variable, group, coefficient, scaled = groups.variable, groups.group, groups.coefficient, groups.scaled
     theta, heaviest = groups.theta, groups.heaviest
     for r in range(groups.count):
@@ -141,9 +141,9 @@ def reduce_orthant(groups: RowGroups, at: int, rhs: Floats, t: Floats, out: Floa
 
 @inner
 def recover_orthant(groups: RowGroups, at: int, rhs: Floats, t: Floats, reduced: Floats, out: Floats) -> None:
-    """out += (dx, dy, W dz) but for the cones, where reduced = (dx, dy, v), which is used up, and so is t.
+    """out += (dx, dy, W dz) on x, y and the orthant, where reduced = (dx, dy, v); `reduced` and `t` are overwritten.
 
-    The heaviest row of a group takes what the others leave.
+    The heaviest row of a group takes the remainder of the other rows.
     """
     variable, group, scaled, theta, heaviest = (
         groups.variable, groups.group, groups.scaled, groups.theta, groups.heaviest

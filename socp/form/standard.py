@@ -34,7 +34,7 @@ NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 class StackedProgram(ConeProgram):
     """A cone program that knows the sizes of its standard form and stacks its data there itself.
 
-    A and G need not exist until somebody asks for them.
+    A and G need not exist until they are read.
     """
 
     sizes: Sizes
@@ -42,11 +42,11 @@ class StackedProgram(ConeProgram):
     groups_are_told = False  # whether `stack` knows which rows are parallel
 
     def stack(self, form: StandardForm) -> None:
-        """Write the pattern of M, `raw_M` and all else that `stack` and `read` write, and `lead` of told groups."""
+        """Write to `form` all that the functions `stack` and `read` write, and `lead` and `ratio` of told groups."""
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
-        """Whether A and G have their entries in the same places, and the cones and always-true rows are the same."""
+        """Return True if `other` has equal patterns of A and G, equal cones and equal always-true rows."""
         raise NotImplementedError
 
 
@@ -58,20 +58,20 @@ class StandardForm(Structure):
     program : ConeProgram
     equilibrate : bool
     sizes : Sizes, optional
-        The program's, where they are known.
+        Sizes of the program, if they are known.
     limit : float
-        How far from one the scales of the equilibration may go.
+        Largest scale of the equilibration; the smallest is 1 / limit.
 
     Attributes
     ----------
     n, p, m, l, cones : int
-        Variables, equalities, cone rows (finite ones), those of them in the orthant, second-order cones.
+        Numbers of variables, equalities, finite cone rows, cone rows in the orthant, and second-order cones.
     distinct, bounds : int
-        The cone rows that are neither bounds nor multiples of others, and those that are bounds.
+        Numbers of cone rows that are neither bounds nor multiples of others, and of bounds.
     ptr : array of int64
         Second-order cone k has cone rows ptr[k] to ptr[k + 1].
     rows : array of int64, shape (m,)
-        The caller's row of G of each cone row.
+        Row of the caller's G for each cone row.
     M_indptr, M_indices, M_data : the stacked matrix in CSC
     Mt_indptr, Mt_indices, Mt_source : M' in CSC (the rows of M), and for each entry its place in M_data
     raw_M, raw_c, raw_g : the caller's values, stacked and in the order of the rows
@@ -81,9 +81,9 @@ class StandardForm(Structure):
     norm_c, norm_b, norm_h : float
         The infinity norms of the caller's c, b and finite h.
     entries : int
-        Of M.
+        Number of stored entries of M.
     groups : RowGroups
-        How the rows of the orthant enter a KKT matrix.
+        Bounds and merged rows of the orthant.
     is_pooled : bool
         Whether the memory is known to be worth leaving to another program (see `method.workspace`).
     """
@@ -120,7 +120,7 @@ class StandardForm(Structure):
         self.take(program, equilibrate)
 
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
-        """Become the form of this program, which has the sizes of the one before."""
+        """Stack and equilibrate `program`, whose sizes must be the sizes of this form."""
         values = self._make_room(program.hessian)
         self.groups.are_told = isinstance(program, StackedProgram) and program.groups_are_told
         if isinstance(program, StackedProgram):
@@ -132,7 +132,7 @@ class StandardForm(Structure):
         self._settle(program, set_up(self, values, equilibrate))
 
     def refresh(self, program: ConeProgram) -> None:
-        """New values in the old pattern, under the stored equilibration."""
+        """Copy the values of a program with the stored pattern, and scale them by the stored equilibration."""
         values = self._make_room(program.hessian)
         if isinstance(program, StackedProgram):
             program.stack(self)
@@ -141,13 +141,13 @@ class StandardForm(Structure):
         self._settle(program, scale_data(self, values))
 
     def refresh_vectors(self, program: ConeProgram) -> None:
-        """New vectors c, b, h only."""
+        """Copy the vectors c, b and h, and scale them by the stored equilibration."""
         renew_vectors(self, program.c, program.b, program.h)
 
     def rescale(self, program: ConeProgram, equilibrate: bool) -> bool:
-        """Take new vectors, and the scale of the objective that a new form has for them; return True if it is another.
+        """Copy new vectors, and set the scale of the objective as a new form would; return True if it changed.
 
-        D and E do not depend on vectors: the form is then that of the program, to the bit.
+        D and E do not depend on vectors: the form then equals a new form of the program, to the bit.
         """
         before = self.cost_scale
         self.refresh_vectors(program)
@@ -158,17 +158,17 @@ class StandardForm(Structure):
         return True
 
     def groups_hold(self) -> bool:
-        """Whether the values keep the merged rows parallel; their new factors are taken."""
+        """Return True if the merged rows are still parallel for the current values; update their factors."""
         return bool(groups_hold(self))
 
     def check_convexity(self, program: ConeProgram) -> None:
-        """Refuse a P that is not positive semidefinite; a dense one is looked at for its rank in any case."""
+        """Raise ProgramError unless P is positive semidefinite; the rank of a dense P is determined in any case."""
         tested = isinstance(program, StackedProgram) and program.hessian_is_tested
         if not (tested and self.P.is_sparse):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
     def _make_room(self, given: Hessian) -> np.ndarray:
-        """The entries of the caller's P; `P` becomes room for them: that of a dense one before, where it is our own."""
+        """Return the entries of the caller's P; bind memory for a scaled copy as `P`, reusing our own dense memory."""
         if self._owns_P and given.is_full and self.P.is_full:
             self.P.forget_rank()
         else:
@@ -178,13 +178,13 @@ class StandardForm(Structure):
         return given.values
 
     def _settle(self, program: ConeProgram, is_scaled: bool) -> None:
-        """Take the caller's P itself where equilibration leaves it as it is, and one of low rank by its factors."""
+        """Bind the caller's P itself if equilibration does not change it, and a P of low rank by scaled factors."""
         self._owns_P = is_scaled
         if not is_scaled:
             self.bind_hessian(hessian_of(program.P, self.n).scaled(self.D, self.cost_scale))
 
     def bind_hessian(self, P: Hessian) -> None:
-        """Take P as the quadratic term."""
+        """Set P as the quadratic term, and let the kernels multiply by its arrays."""
         self.P = P
         if P.is_zero:
             self.hessian_kind = NO_HESSIAN
@@ -215,9 +215,9 @@ def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:
 
 @inner
 def hessian_norms(form: StandardForm, P_values: Floats, norms: Floats) -> None:
-    """norms[:n] := the infinity norms of the columns of D P D, of which a diagonal entry is the largest.
+    """norms[:n] := infinity norms of the columns of D P D, by the diagonal alone if P is not sparse.
 
-    |P_ij| <= max(P_ii, P_jj) in a semidefinite matrix, scaled or not; a sparse P is not known to be one yet.
+    The largest entry of a semidefinite matrix is on its diagonal; a sparse P has not been tested at this point.
     """
     n, D = form.n, form.D
     for j in range(n):
@@ -230,7 +230,7 @@ def hessian_norms(form: StandardForm, P_values: Floats, norms: Floats) -> None:
 
 
 def sizes_of(program: ConeProgram) -> Sizes:
-    """The dimensions of a program's standard form."""
+    """Return the dimensions of the standard form of a program."""
     if isinstance(program, StackedProgram):
         return program.sizes
     counts = np.empty(4, np.int64)
@@ -241,9 +241,9 @@ def sizes_of(program: ConeProgram) -> Sizes:
 
 @kernel
 def count_rows(start: Ints, second_order: Bools, h: Floats, G_indices: Ints, sizes: Ints) -> None:
-    """sizes := finite rows of G, those of them in the orthant, second-order cones, and the entries in these rows.
+    """Count finite rows of G, finite rows in the orthant, second-order cones, and entries in finite rows, into `sizes`.
 
-    A cone of dimension one is a half-line.
+    A cone of dimension one is a half-line, which belongs to the orthant.
     """
     m, l, cones, entries = 0, 0, 0, G_indices.size
     for k in range(second_order.size):
@@ -262,7 +262,7 @@ def count_rows(start: Ints, second_order: Bools, h: Floats, G_indices: Ints, siz
 
 @inner
 def sort_rows(form: StandardForm, start: Ints, second_order: Bools, h: Floats) -> None:
-    """rows := the order of the rows (finite ones of the orthant first), ptr := the boundaries of the cones."""
+    """rows := the finite rows of the orthant, then the rows of the cones; ptr := the boundaries of the cones."""
     rows, ptr, row, at, cone = form.rows, form.ptr, 0, form.l, 0
     ptr[0] = at
     for k in range(second_order.size):
@@ -281,9 +281,9 @@ def sort_rows(form: StandardForm, start: Ints, second_order: Bools, h: Floats) -
 
 @kernel
 def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
-    """The form of the data that are stacked, but for a P of low rank; returns whether P was scaled.
+    """Equilibrate and scale the stacked data, except a P of low rank; return True if P was scaled.
 
-    D, E and the scale of the objective are ones where equilibration is not `wanted`.
+    D, E and the scale of the objective are ones if equilibration is not `wanted`.
     """
     D, E = form.D, form.E
     form.bounds = find_groups(form.p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, form.groups)
@@ -300,15 +300,15 @@ def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
 
 @kernel
 def set_cost_scale(form: StandardForm, P_values: Floats, wanted: bool) -> None:
-    """Set `cost_scale`, f, or one where equilibration is not `wanted`.
+    """Set `cost_scale`, f, or 1 if equilibration is not `wanted`.
 
         f := sqrt(max |E g| / cost)    where P ties x to v,    1 / cost    where the objective is linear
 
     with the larger of max |D c| and the mean of the infinity norms of the columns of D P D as cost.
 
-    The iterates x and s are of the size of the sides, v of that of f cost: f = side / cost would make them equal, and
-    the root stays between that and the caller's own scale.  A power of two rounds nothing, and is the same for vectors
-    that differ little.  Linear programs gain nothing by it, and certificates of infeasibility lose a tenth.
+    The iterates x and s have the size of the sides, v has the size of f cost: f = side / cost would make them equal,
+    and the root is between that and the caller's own scale.  A power of two causes no rounding, and does not change for
+    similar vectors.  Linear programs gain nothing by the root, and infeasible ones take a tenth longer with it.
     """
     form.cost_scale = 1.0
     D, norms, cost, total = form.D, form.norms, 0.0, 0.0
@@ -333,7 +333,7 @@ def stack(
     form: StandardForm, start: Ints, second_order: Bools, h: Floats, A_indptr: Ints, A_indices: Ints, G_indptr: Ints,
     G_indices: Ints,
 ) -> None:  # fmt: skip
-    """The order of the rows; the pattern of M by columns and by rows, both sorted, and where its entries come from."""
+    """Write the order of the rows, the sorted patterns of M by columns and by rows, and the source of each entry."""
     sort_rows(form, start, second_order, h)
     n, p, rows, indptr, row_ptr, columns = form.n, form.p, form.rows, form.M_indptr, form.Mt_indptr, form.Mt_indices
     place = np.empty(h.size, np.int64)
@@ -374,7 +374,7 @@ def stack(
 
 @leaf
 def put(keys: Ints, values: Ints, fill: Ints, bucket: int, key: int, value: int) -> None:
-    """One more entry in a bucket."""
+    """Append a key and a value to a bucket."""
     at = fill[bucket]
     keys[at], values[at] = key, value
     fill[bucket] += 1
@@ -382,7 +382,7 @@ def put(keys: Ints, values: Ints, fill: Ints, bucket: int, key: int, value: int)
 
 @kernel
 def read(form: StandardForm, A_data: Floats, G_data: Floats, c: Floats, b: Floats, h: Floats) -> None:
-    """raw_M := the entries of A and G in their places, and the vectors."""
+    """Copy the entries of A and G to their places in `raw_M`, and the vectors to `raw_c` and `raw_g`."""
     source, raw_M = form.M_source, form.raw_M
     for k in range(source.size):
         i = source[k]
@@ -404,14 +404,14 @@ def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
 
 @deferred_kernel
 def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
-    """New vectors, under the stored equilibration."""
+    """Copy the vectors c, b and h, and scale them by the stored equilibration."""
     read_vectors(form, c, b, h)
     scale_vectors(form)
 
 
 @deferred_kernel
 def groups_hold(form: StandardForm) -> bool:
-    """`StandardForm.groups_hold`."""
+    """Return True if the merged rows are still parallel for the current values; update their factors."""
     p, groups, lead, ratio = form.p, form.groups, form.groups.lead.copy(), form.groups.ratio.copy()
     if not groups.are_told:
         parallel_in_orthant(p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, lead, ratio)
@@ -459,9 +459,9 @@ def ruiz(form: StandardForm, P_values: Floats) -> None:
 
 @kernel
 def scale_data(form: StandardForm, P_values: Floats) -> bool:
-    """M := E M D, the factors of its groups, the vectors, and P := f D P D; whether that was done.
+    """Compute M := E M D, the factors of its groups, the vectors, and P := f D P D; return True if P was scaled.
 
-    It is not where that is P itself, as often with kernel matrices, or where P is of low rank.
+    P is left alone if that would not change it, as often for kernel matrices, or if it is of low rank.
     """
     D, f, form.is_spread = form.D, form.cost_scale, False
     scale(form.M_indptr, form.M_indices, form.raw_M, form.E, form.D, 1.0, form.M_data)
@@ -481,7 +481,7 @@ def scale_data(form: StandardForm, P_values: Floats) -> bool:
 
 @inner
 def scale_vectors(form: StandardForm) -> None:
-    """c := f D c and g := E g, and the norms of the caller's."""
+    """Compute c := f D c and g := E g, and the infinity norms of the caller's vectors."""
     D, E, c, g, raw_c, raw_g = form.D, form.E, form.c, form.g, form.raw_c, form.raw_g
     norm_c, norm_b, norm_h = 0.0, 0.0, 0.0
     for j in range(c.size):

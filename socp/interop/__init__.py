@@ -1,8 +1,8 @@
-"""socp.interop: the engine behind the interfaces that other solvers have.
+"""socp.interop: the engine with the interfaces of other solvers.
 
-`ecos_solve`, `conelp` and `coneqp` take and return what ECOS and CVXOPT do; `solvers` has all of CVXOPT's by its names
-(``solvers.qp``, ``solvers.lp``, ``solvers.socp``, ``solvers.options``).  `socp.interop.cvxpy` has the solver for cvxpy;
-it is imported by its own name, for it needs cvxpy.
+`ecos_solve`, `conelp` and `coneqp` have the arguments and results of ECOS and CVXOPT; `solvers` has all of CVXOPT's
+names (``solvers.qp``, ``solvers.lp``, ``solvers.socp``, ``solvers.options``).  `socp.interop.cvxpy` has the solver for
+cvxpy and is imported separately, as it needs cvxpy.
 """
 
 from . import cvxopt as solvers

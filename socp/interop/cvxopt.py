@@ -38,7 +38,7 @@ options: dict[str, Any] = {}
 
 
 def _called_as(needed: str, optional: str) -> Callable[[Answer], Call]:
-    """Give a function of the arguments by name CVXOPT's own list of them; those without a default come first."""
+    """Decorate a function of named arguments with CVXOPT's signature: `needed` arguments, then `optional` ones."""
     kinds = inspect.Parameter
     listed = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in needed.split()]
     listed += [kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None) for name in optional.split()]
@@ -85,7 +85,7 @@ def qp(given: Given) -> dict[str, Any]:
 def socp(given: Given) -> dict[str, Any]:
     """Solve min c'x s.t. Gl x <= hl, hq[k] - Gq[k] x in second-order cones, Ax = b as ``cvxopt.solvers.socp`` does.
 
-    As there, the result has ``"sl"``, ``"sq"``, ``"zl"`` and ``"zq"`` in place of ``"s"`` and ``"z"``; see `coneqp`.
+    As in CVXOPT, the result has ``"sl"``, ``"sq"``, ``"zl"``, ``"zq"`` in place of ``"s"``, ``"z"``; see `coneqp`.
 
     Examples
     --------
@@ -135,21 +135,21 @@ def coneqp(given: Given) -> dict[str, Any]:
     Parameters
     ----------
     P, q, G, h, A, b
-        Arrays, sparse matrices, or CVXOPT's own `matrix` and `spmatrix`.  Of P, as there, the lower triangle counts.
+        Arrays, sparse matrices, or CVXOPT's `matrix` and `spmatrix`.  Only the lower triangle of P is read.
     dims : dict, optional
-        ``{"l": ..., "q": [...]}``; an ``"s"`` with anything in it is refused.  Without it, all rows of G are those of
-        the orthant.
+        ``{"l": ..., "q": [...]}``; a nonempty ``"s"`` is refused.  By default all rows of G belong to the nonnegative
+        orthant.
     initvals, kktsolver
-        Of no use here: a start is found by the engine, and `kktsolver` may only be one of CVXOPT's names.
+        Without effect: the engine finds its own starting point; `kktsolver` must be one of CVXOPT's names.
     options : dict, optional
         CVXOPT's ``abstol``, ``reltol``, ``feastol`` (the smallest counts, as `tol`), ``maxiters``, ``show_progress``,
-        or any of `socp.Settings`; others are passed over, as by CVXOPT.  By default `options` of this module, after
-        ``cvxopt.solvers.options`` when CVXOPT is loaded.
+        or any of `socp.Settings`; other names are ignored, as in CVXOPT.  By default `options` of this module and,
+        if CVXOPT is loaded, ``cvxopt.solvers.options``; the former have priority.
 
     Returns
     -------
     dict
-        With CVXOPT's keys.  Vectors are CVXOPT matrices when q is one, otherwise arrays.
+        With CVXOPT's keys.  Vectors are CVXOPT matrices if q is one, otherwise arrays.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def coneqp(given: Given) -> dict[str, Any]:
 
 
 def _check_names(given: Given) -> None:
-    """Refuse a `solver` or a `kktsolver` that there is not."""
+    """Raise ProgramError unless `solver` is None and `kktsolver` is None or one of CVXOPT's names."""
     solver, kktsolver = given.get("solver"), given["kktsolver"]
     if solver is not None:
         raise ProgramError(f"solver must be None, for it is this engine that solves, but {solver!r} came")
@@ -178,7 +178,7 @@ def _check_names(given: Given) -> None:
 
 
 def _answer(given: Given) -> dict[str, Any]:
-    """What CVXOPT returns for its arguments; those that a function does not have are as None."""
+    """Return CVXOPT's result for its arguments; arguments that a function does not have count as None."""
     _check_names(given)
     settings = _settings(given["options"])
     P, G, A = (_as_array(given.get(name)) for name in "PGA")
@@ -196,7 +196,7 @@ def _answer(given: Given) -> dict[str, Any]:
 
 
 def _as_array(value: Any) -> Any:
-    """A matrix of CVXOPT as an array or CSC; whatever else comes is left as it is."""
+    """Return a matrix of CVXOPT as an array or CSC; return other values unchanged."""
     if type(value).__module__.split(".")[0] != "cvxopt":
         return value
     if hasattr(value, "CCS"):
@@ -206,13 +206,13 @@ def _as_array(value: Any) -> Any:
 
 
 def _as_vector(value: Any) -> Any:
-    """A column, a vector."""
+    """Return a matrix with one column as a vector; return other values as `_as_array` does."""
     value = _as_array(value)
     return value.ravel() if isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[1] == 1 else value
 
 
 def _of_lower_triangle(P: Any) -> Any:
-    """The symmetric matrix whose lower triangle is that of P; what is no square matrix is refused later."""
+    """Return the symmetric matrix with the lower triangle of P; return a P that is not square unchanged."""
     if P is None or isinstance(P, LowRank):
         return P
     P, lower = (as_csc("P", P), sp.tril) if sp.issparse(P) else (as_dense("P", P), np.tril)
@@ -220,7 +220,7 @@ def _of_lower_triangle(P: Any) -> Any:
 
 
 def _settings(given: dict[str, Any] | None) -> Settings:
-    """Settings from CVXOPT's options, of which `abstol` or `reltol` may be switched off by what is not positive."""
+    """Return settings from CVXOPT's options; an `abstol` or `reltol` that is not positive is switched off."""
     if given is None:
         library = sys.modules.get("cvxopt.solvers")
         given = {**({} if library is None else library.options), **options}
@@ -265,7 +265,7 @@ def _result(program: ConeProgram, solution: Solution, matrix: Any) -> dict[str, 
 
 
 def _slack(program: ConeProgram, s: np.ndarray) -> float:
-    """The largest t for which s - t e is in the cone, e being its unit."""
+    """Return the largest t for which s - t e is in the cone, where e is the cone's identity element."""
     start, slack = 0, np.inf
     for cone in program.cones:
         part = s[start : start + cone.dim]

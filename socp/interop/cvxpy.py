@@ -47,7 +47,7 @@ CITATION = """@misc{centralpath,
 
 
 class Interface(CvxpySolver):  # type: ignore[misc]
-    """What the interface of cone programs and that of quadratic programs share."""
+    """Base class of the interfaces of cone programs and of quadratic programs."""
 
     solver: type[SetUpOnce]
     MIP_CAPABLE = False
@@ -55,30 +55,30 @@ class Interface(CvxpySolver):  # type: ignore[misc]
     REQUIRES_CONSTR = False
 
     def __eq__(self, other: object) -> bool:
-        """One interface is as good as another of its class: cvxpy compiles a problem anew for a solver that differs."""
+        """Return True for any interface of this class, as cvxpy compiles a problem again if its solver differs."""
         return type(self) is type(other)
 
     def __hash__(self) -> int:
         return hash(type(self))
 
     def name(self) -> str:
-        """The name of the solver."""
+        """Return the name of the solver."""
         return NAME
 
     def import_solver(self) -> None:
-        """There is nothing to import but this package."""
+        """Do nothing, as this package is imported already."""
 
     def supports_quad_obj(self) -> bool:
-        """Quadratic objectives are passed on."""
+        """Return True: quadratic objectives are passed to the solver."""
         return True
 
     def cite(self, data: Any) -> str:
-        """Return how to cite the solver, as BibTeX."""
+        """Return the citation of the solver as BibTeX."""
         return CITATION
 
     @abc.abstractmethod
     def multipliers(self, solution: Any, equalities: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the multipliers of cvxpy's equalities, and those of its other constraints."""
+        """Return the multipliers of cvxpy's equalities, and the multipliers of its other constraints."""
 
     def settings(self, verbose: bool, options: dict[str, Any]) -> Settings:
         """Return the settings of ``problem.solve``, whose options may have the names of other solvers."""
@@ -86,7 +86,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         return Settings(**in_our_names({"verbose": bool(verbose), **ours}))
 
     def refuse_bounds(self, data: Any) -> None:
-        """There are none apart from the rows, since `BOUNDED_VARIABLES` asks for none; what came would be lost."""
+        """Raise ProgramError if cvxpy's data have bounds apart from the rows, though `BOUNDED_VARIABLES` is False."""
         for name in (names.LOWER_BOUNDS, names.UPPER_BOUNDS):
             if data.get(name) is not None:
                 raise ProgramError(f"{name} must be None, for bounds are rows here, but {data[name]!r} came")
@@ -97,12 +97,12 @@ class Interface(CvxpySolver):  # type: ignore[misc]
 
     @abc.abstractmethod
     def goes_on(self, solver: Any, program: Any) -> bool:
-        """Let the solver of the solve before take the program; return False if it needs another one."""
+        """Set the former solver to the new program; return False if a new solver is needed."""
 
     def solve_via_data(
         self, data: Any, warm_start: bool, verbose: bool, solver_opts: Any, solver_cache: Any = None
     ) -> Any:
-        """Solve cvxpy's data, by the solver of the solve before where that can go on."""
+        """Solve cvxpy's data, with the solver of the former solve if it can take the new program."""
         settings = self.settings(verbose, solver_opts)
         self.refuse_bounds(data)
         program = self.program(data)
@@ -115,7 +115,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         return solver.solve(warm_start=warm_start)
 
     def invert(self, solution: Any, inverse_data: Any) -> CvxpySolution:
-        """Return the answer as cvxpy takes it."""
+        """Return the answer as cvxpy's solution."""
         status = STATUS[solution.status]
         if status == names.USER_LIMIT and not np.isfinite(solution.x).all():
             status = names.SOLVER_ERROR
@@ -144,27 +144,27 @@ class Interface(CvxpySolver):  # type: ignore[misc]
 
 
 class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
-    """Linear, quadratic and second-order cone programs of cvxpy, for its versions from 1.7 on.
+    """Interface of cvxpy (1.7 and later) for linear, quadratic and second-order cone programs.
 
-    By its name, ``solver="CENTRALPATH"``, a problem with a quadratic objective and linear constraints goes to `qp`,
-    which sees rows of one entry as bounds, and any other comes here; as an object, ``solver=CentralPath()``, all come
-    here.  (An installed package registers `qp` by an entry point of the group "centralpath.cvxpy"; where nothing is
-    installed, ``import qp.interop.cvxpy`` does.)  A quadratic objective is passed on as it is.
+    With ``solver="CENTRALPATH"`` a problem with a quadratic objective and linear constraints is solved by `qp`, which
+    treats rows with one entry as bounds, and any other problem by `socp`; with ``solver=CentralPath()`` every problem
+    is solved by `socp`.  (An installed package registers `qp` by an entry point of the group "centralpath.cvxpy";
+    without installation ``import qp.interop.cvxpy`` does.)  A quadratic objective is not converted to a cone.
 
-    Options of ``problem.solve`` go to `socp.Settings`, by these names or by those that other solvers have
+    Options of ``problem.solve`` are settings of `socp.Settings`, by their names or by names of other solvers
     (``max_iters``, ``eps``, ``eps_abs``, ``eps_rel``, ``abstol``, ``reltol``, ``feastol``, ``tol_gap_abs``,
     ``tol_gap_rel``, ``tol_feas``, ``max_threads``).  With ``warm_start`` (cvxpy's default) a problem with new parameter
-    values keeps ordering and symbolic analysis, and starts from the last answer where that helps.
+    values keeps ordering and symbolic analysis, and starts from the last answer if that helps.
 
-    The engine's whole answer is ``problem.solver_stats.extra_stats``.  An infeasible problem's constraints get the
-    certificate as their dual values from cvxpy 1.9 on; an earlier cvxpy drops it, and it is in that answer alone, in
-    the rows of cvxpy's data.
+    The complete answer is ``problem.solver_stats.extra_stats``.  From cvxpy 1.9 on, the constraints of an infeasible
+    problem get the certificate as their dual values; with an earlier cvxpy only the complete answer has the
+    certificate, in the rows of cvxpy's data.
 
     Raises
     ------
     socp.ProgramError
-        From ``problem.solve``: an option is unknown or has no value of its setting, or the data are NaN or infinite
-        where no bound is meant.  (cvxpy 1.8 and later refuse such data first, by a ValueError as this one is.)
+        From ``problem.solve``: an option is unknown or its value is not allowed, or the data are NaN, or infinite
+        other than in a bound.  (cvxpy 1.8 and later refuse such data first, with a ValueError.)
 
     Examples
     --------
@@ -189,17 +189,17 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
         )
 
     def goes_on(self, solver: Solver, program: ConeProgram) -> bool:
-        """Replace the program, whatever its pattern."""
+        """Replace the program of the solver and return True; the pattern may change."""
         solver.replace(program)
         return True
 
     def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the multipliers of cvxpy's equalities, and those of its other constraints."""
+        """Return the multipliers of cvxpy's equalities, and the multipliers of its other constraints."""
         return solution.y, solution.z
 
 
 def register(solver: CvxpySolver, solvers: dict[str, Any], *lists: list[str]) -> None:
-    """Make a solver one of those that cvxpy finds by name, for this process."""
+    """Register a solver with cvxpy in this process, so that it is found by name."""
     solvers[solver.name()] = solver
     for known in (*lists, defines.INSTALLED_SOLVERS):
         if solver.name() not in known:

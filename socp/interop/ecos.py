@@ -32,7 +32,7 @@ INTEGERS = ("bool_vars_idx", "int_vars_idx")
 
 
 def cones_of(dims: dict[str, Any], refused: str) -> list[NonNeg | SecondOrder]:
-    """The cones of ``{"l": size, "q": sizes}``; a cone of another kind is refused by its letter."""
+    """Return the cones of ``{"l": size, "q": sizes}``; raise ProgramError if the kind `refused` is not empty."""
     other = dims.get(refused)
     if other is not None and np.any(other):
         raise ProgramError(f"dims[{refused!r}] must be empty, for there are no such cones here, but {other!r} came")
@@ -57,14 +57,14 @@ def ecos_solve(
     Parameters
     ----------
     c, G, h, A, b
-        The data; G and A may be dense too.
+        The data; G and A may be sparse or dense.
     dims : dict
         ``{"l": rows of the orthant, "q": sizes of the second-order cones}``; an ``"e"`` other than 0 is refused.
     verbose : bool
     **options
         ``feastol``, ``abstol``, ``reltol`` (the smallest counts, as `tol`), ``max_iters``, or any of `socp.Settings`;
-        what else ECOS knows has no meaning here and is passed over, but for ``bool_vars_idx`` and ``int_vars_idx``,
-        which must be empty.
+        other options of ECOS are ignored, except for ``bool_vars_idx`` and ``int_vars_idx``, which must be
+        empty.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def _info(solution: Solution, tol: float) -> dict[str, Any]:
         "dinfres": solution.dual_residual if solution.status is Status.DUAL_INFEASIBLE else np.nan,
         "gap": abs(primal - dual),
         "relgap": solution.gap,
-        "r0": tol,  # ECOS's word for what it asks of feasibility
+        "r0": tol,  # ECOS's name for its feasibility tolerance
         "iter": solution.iterations,
         "mi_iter": -1,
         "numerr": int(solution.status is Status.NUMERICAL_ERROR),

@@ -1,4 +1,4 @@
-"""Settings by the names that other solvers have for them."""
+"""Settings by the names that other solvers use."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ FAMILIAR = (*TOLERANCES[1:], *(name for names in OTHERS.values() for name in nam
 
 
 def in_our_names(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with the names of `Settings`.
+    """Return options with the names of `Settings`.
 
     The smallest of ``eps``, ``eps_rel``, ``abstol``, ``reltol``, ``feastol``, ``tol_gap_abs``, ``tol_gap_rel`` and
-    ``tol_feas`` is `tol`, for the stopping test here is one, and relative; ``eps_abs`` is `tol_abs`, ``max_iters`` and
-    ``maxiters`` are `max_iter`, ``max_threads`` is `threads`.  An ``eps_rel``, ``eps_abs`` or ``max_threads`` of 0 asks
-    for nothing.
+    ``tol_feas`` becomes `tol`, as there is one relative stopping test; ``eps_abs`` becomes `tol_abs`, ``max_iters`` and
+    ``maxiters`` become `max_iter`, ``max_threads`` becomes `threads`.  An ``eps_rel``, ``eps_abs`` or ``max_threads``
+    of 0 is ignored.
 
     Raises
     ------
     ProgramError
-        A name is unknown, two names of one setting came, or a value is not one of its setting's.
+        A name is unknown, two names of one setting are given, or a value is not allowed.
 
     Examples
     --------

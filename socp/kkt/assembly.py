@@ -4,9 +4,9 @@ Its rows and columns, before the fill-reducing permutation:
 
     x                      n         bounds eliminated onto the diagonal (see `row_groups`)
     y                      p
-    merged orthant rows    one a group of parallel rows (see `row_groups`)
-    second-order cones     one a cone row of two entries or more (see `expansion`)
-    v, u                   two a second-order cone
+    merged orthant rows    one per group of parallel rows (see `row_groups`)
+    second-order cones     one per cone row of two entries or more (see `expansion`)
+    v, u                   two per second-order cone
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from .expansion import ConeColumns, fill_cones, no_cones, take_entries
 
 
 class KKTMatrix(Structure):
-    """The upper triangle of the matrix in CSC, its pattern static, its values refreshed in place.
+    """Upper triangle of the KKT matrix in CSC, with a fixed pattern and values refreshed in place.
 
     Attributes
     ----------
     size : int
-        Its order.
+        Order of the matrix.
     indptr, indices, data : the upper triangle
     diagonal : array of int64
         The place of each diagonal entry.
     signs : array of int64
-        The signs of the pivots of its LDL'.
+        Signs of the pivots of its LDL' factorization.
     zero_diagonal : array of bool
         Diagonal entries that are zero but for the static regularization.
     static : array of bool
         Rows and columns that do not change with the scaling.
     groups : RowGroups
     cones : ConeColumns
-        How the second-order cones enter.
+        Places and scales of the second-order cones.
     """
 
     form, groups, cones = structure(StandardForm), structure(RowGroups), structure(ConeColumns)
@@ -68,7 +68,7 @@ class KKTMatrix(Structure):
 
 
 def pattern_of(form: StandardForm) -> bytes:
-    """All that the pattern of its KKT matrix follows from, of a form of known sizes."""
+    """Return, as bytes, all data that determine the pattern of the KKT matrix of a form of known sizes."""
     groups, (indptr, indices, _) = form.groups, form.P.upper()
     rows = groups.variable, groups.representative[: groups.count]
     return np.concatenate((form.M_indptr, form.M_indices, indptr, indices, form.ptr, *rows)).tobytes()
@@ -76,7 +76,7 @@ def pattern_of(form: StandardForm) -> bytes:
 
 @kernel
 def take_values(matrix: KKTMatrix, P_data: Floats) -> None:
-    """The values of P and M; the diagonal of P apart."""
+    """Copy the values of P and M from the form to the matrix, and the diagonal of P to `P_diagonal`."""
     form, diagonal, data, place_P, place_M = (
         matrix.form, matrix.diagonal, matrix.data, matrix.place_P, matrix.place_M
     )  # fmt: skip
@@ -96,7 +96,7 @@ def take_values(matrix: KKTMatrix, P_data: Floats) -> None:
 
 @kernel
 def count_pattern(form: StandardForm, cones: ConeColumns, P_indptr: Ints, P_indices: Ints, indptr: Ints) -> None:
-    """indptr := the beginnings of the columns of the upper triangle."""
+    """Compute `indptr`, the places at which the columns of the upper triangle begin."""
     n, p, l, ptr, lead, M_indptr = form.n, form.p, form.l, form.ptr, form.groups.representative, form.Mt_indptr
     first, column, counts = cones.first, cones.column, indptr[1:]
     for j in range(n):
@@ -122,9 +122,9 @@ def count_pattern(form: StandardForm, cones: ConeColumns, P_indptr: Ints, P_indi
 
 @kernel
 def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, zero_diagonal: Bools, static: Bools) -> None:
-    """Find the rows of the upper triangle, the places of all entries of P, of M and of the diagonal, and its signs.
+    """Find the row indices, the places of all entries of P, M and the diagonal, and the signs of the pivots.
 
-    Of P at least the upper triangle is given.
+    P may be given in full or by its upper triangle.
     """
     form, groups, place_P, place_M = matrix.form, matrix.groups, matrix.place_P, matrix.place_M
     n, p, lead, M_indptr = form.n, form.p, groups.representative, form.Mt_indptr
@@ -167,7 +167,7 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, zero_diagon
 
 @deferred
 def fill_cone_pattern(matrix: KKTMatrix) -> None:
-    """`fill_pattern` for the columns of the second-order cones."""
+    """Find the row indices, and the places of M, in the columns of the second-order cones."""
     M_indptr, place_M = matrix.form.Mt_indptr, matrix.place_M
     cones, p, l, ptr = matrix.cones, matrix.form.p, matrix.form.l, matrix.form.ptr
     indptr, indices, diagonal = matrix.indptr, matrix.indices, matrix.diagonal
@@ -191,7 +191,7 @@ def fill_cone_pattern(matrix: KKTMatrix) -> None:
 
 @inner
 def fill_row(form: StandardForm, begin: int, end: int, at: int, indices: Ints, place_M: Ints) -> None:
-    """One row of M, entries begin to end, as the column of the upper triangle that begins at `at`."""
+    """Write entries begin:end of a row of M as the column of the upper triangle that begins at `at`."""
     for k in range(begin, end):
         indices[at] = form.Mt_indices[k]
         place_M[form.Mt_source[k]] = at
@@ -200,7 +200,7 @@ def fill_row(form: StandardForm, begin: int, end: int, at: int, indices: Ints, p
 
 @inner
 def fill_matrix(matrix: KKTMatrix, w: Floats, eta: Floats, delta: float) -> None:
-    """The values at the scaling (w, eta), with delta added to the diagonal along its signs."""
+    """Compute the values of the matrix at the scaling (w, eta); add +-delta to the diagonal by the signs of pivots."""
     form, groups, diagonal, data, weights = matrix.form, matrix.groups, matrix.diagonal, matrix.data, matrix.weights
     n, p, theta = form.n, form.p, groups.theta
     for j in range(n):

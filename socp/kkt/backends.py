@@ -13,10 +13,10 @@ from .sparse import SparseKKT
 
 
 def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
-    """Return the KKT solver that a plan names, and the plan with what the analysis has shown.
+    """Return the KKT solver that a plan names, and the plan updated by the symbolic analysis.
 
-    The analysis of a sparse matrix shows what it takes, by strips and by panels; a plan that was free gives way to
-    dense Cholesky where that takes less.
+    The analysis predicts the time of sparse LDL' by strips and by panels; a plan that is free changes to dense Cholesky
+    where that is faster.
     """
     kkt: KKT
     if plan.backend == "sparse":
@@ -32,7 +32,7 @@ def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
 
 
 def _with_analysis(plan: Plan, ldl: LDL) -> Plan:
-    """Return the plan with the seconds that the analysis has shown, for the backend that takes the least."""
+    """Return the plan with the seconds predicted by the analysis, and with the fastest backend."""
     seconds = {**plan.seconds, "sparse": 1e-9 * ldl.time}
     least: Backend = "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
     if least == "sparse":

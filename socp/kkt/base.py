@@ -1,12 +1,12 @@
-"""The KKT system of a Newton step, in scaled dual variables, and what all ways of solving it share.
+"""The KKT system of a Newton step in scaled dual variables, and the parts common to all ways of solving it.
 
         [ P       A'   G'W^-1 ] [dx  ]   [r1]
     K = [ A       0    0      ] [dy  ] = [r2]        W dz is the unknown, not dz: near the end a cone's W has
         [ W^-1 G  0   -I      ] [W dz]   [r3]        a large condition number, and W (dz) would lose digits.
 
-A backend factors a matrix M near K at a scaling (w, eta) and solves with it: two kernels that are called by their
-addresses, so that nothing here knows which one it is.  Refinement and GMRES make M^-1 into K^-1.  Which regularization
-M has, and how far solves are refined, is decided in `policy`.
+A backend factors a matrix M near K at a scaling (w, eta) and solves with it by two kernels, which are called by their
+addresses, so that this file does not depend on the backend.  Refinement and GMRES make M^-1 into K^-1.  The module
+`policy` decides on the regularization of M and on how far solves are refined.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ from .policy import (
 
 
 class KKT(Structure):
-    """The KKT systems of one program, by a backend that a subclass gives.
+    """KKT systems of one program, solved by the backend of a subclass.
 
-    A subclass sets `factor_address` and `apply_address`, and gives `description` and `refresh`, and `still_fits` where
-    what it found at set-up may cease to hold.
+    A subclass sets `factor_address` and `apply_address`, and defines `description` and `refresh`, and `still_fits`
+    where new values may invalidate its set-up.
 
     Attributes
     ----------
     w, eta : arrays
-        The scaling that the system is solved at.
+        Nesterov-Todd scaling at which the system is solved.
     policy : Policy
-        What is decided about the factors and the solves.
+        Regularization of the factors and limits of the solves.
     flops, factor_entries : float
-        Of a factorization, and of the factor that a solve reads.
+        Operations of a factorization, and entries of the factor that a solve reads.
     refinements, replaced_pivots : int
-        Further solves since the loop has last read them, and pivots that the last factorization replaced.
+        Refinement steps since the loop last read their count, and pivots replaced in the last factorization.
     factor_seconds, solve_seconds : float
-        Of the run so far.
+        Seconds of factorizations and of solves in the run so far.
     residual, before : arrays
-        What is left of two right-hand sides, and the solutions before the last correction.
+        Residuals of two right-hand sides, and the solutions before the last correction.
     rhs_norm, residual_norm, scaled, solves, active : arrays, one entry a right-hand side
-        The infinity norms of both, the residual beside what may be left, the further solves, and whether there are
-        more to come.
+        Infinity norms of right-hand side and residual, the residual divided by its limits, the refinement steps, and
+        whether refinement goes on.
     krylov, hessenberg : arrays
-        Of GMRES: the basis, then the images of its vectors; the least-squares problem.
+        Basis of GMRES, followed by the images of its vectors; least-squares problem of GMRES.
     """
 
     flops, factor_entries = 0.0, 0.0
@@ -93,7 +93,7 @@ class KKT(Structure):
         self.regularize(regularization, refinement_steps)
 
     def _use(self, factor: Any, apply: Any) -> None:
-        """Set the two kernels of the backend."""
+        """Set the addresses of the backend's two kernels."""
         self.factor_address, self.apply_address = address_of(factor), address_of(apply)
 
     @property
@@ -106,29 +106,29 @@ class KKT(Structure):
         raise NotImplementedError
 
     def still_fits(self) -> bool:
-        """Return True if what set-up found in the values of the form holds for its current ones."""
+        """Return True if the set-up, which depends on values of the form, is valid for its current values."""
         return True
 
     def take_form(self) -> bool:
-        """Refresh for the form, which another program of the same sizes has filled; return False if that needs more."""
+        """Refresh for another program of equal sizes in the form; return False if a new set-up is needed."""
         raise NotImplementedError
 
     def keep_pattern(self) -> None:
-        """Note what `take_form` compares, where that is places of entries."""
+        """Store the pattern that `take_form` will compare, if the backend depends on a pattern."""
 
     def analysis_seconds(self) -> tuple[float, float]:
         """Return the seconds of the ordering and of the symbolic analysis."""
         return 0.0, 0.0
 
     def regularize(self, regularization: float | None, refinement_steps: int) -> None:
-        """Set the static regularization (None: the deltas of `LADDER`) and the most refinement steps of a solve."""
+        """Set the static regularization (None: the deltas of `LADDER`) and the largest number of refinement steps."""
         self.policy.deltas[:] = LADDER if regularization is None else regularization
         self.policy.refinement_steps = refinement_steps
         restart(self)
 
     @contextlib.contextmanager
     def precisely(self) -> Iterator[None]:
-        """Solve precisely inside the context: residuals of at most `PRECISE` times the right-hand side are left."""
+        """Refine all solves inside the context to residuals of at most `PRECISE` times the right-hand side."""
         before, self.policy.precise = self.policy.precise, True
         try:
             yield
@@ -138,18 +138,18 @@ class KKT(Structure):
 
 @kernel_type
 def factor_backend(address: int, kkt: KKT, delta: float) -> int:
-    """Factor at the scaling of kkt; returns the number of replaced pivots, -1 on failure."""
+    """Factor at the scaling of `kkt`; return the number of replaced pivots, or -1 on failure."""
     raise NotImplementedError
 
 
 @kernel_type
 def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) -> None:
-    """out += M^-1 rhs for `count` right-hand sides one after the other."""
+    """out += M^-1 rhs for `count` right-hand sides, stored one after the other."""
 
 
 @kernel
 def restart(kkt: KKT) -> None:
-    """Forget the last run, so that it does not change the bits of the next one; begin with the first delta."""
+    """Reset the state left by the last run, so that results do not depend on it; begin with the first delta."""
     policy = kkt.policy
     policy.delta, policy.compared, policy.good_excess, policy.trusted = policy.deltas[0], False, 1.0, False
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
@@ -160,7 +160,7 @@ def restart(kkt: KKT) -> None:
 
 @inner
 def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
-    """out := K u, and P dx on the way."""
+    """out := K u and Px := P u[:n]."""
     form = kkt.form
     n, p, l, ptr, w, eta, v, Mtv = form.n, form.p, form.l, form.ptr, kkt.w, kkt.eta, kkt.v, kkt.Mtv
     multiply_hessian(form, u, Px)
@@ -179,9 +179,9 @@ def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
 
 @inner
 def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
-    """residual := rhs - K out for one of the right-hand sides; returns its infinity norm, inf for NaN.
+    """Compute residual := rhs - K out for right-hand side `row`; return its infinity norm, inf for NaN.
 
-    Also notes its `scaled_residual`.
+    Store its `scaled_residual` in scaled[row], too.
     """
     size, product, residual = kkt.product.size, kkt.product, kkt.residual
     multiply(kkt, out[row * size : (row + 1) * size], kkt.Px[row], product)
@@ -198,8 +198,8 @@ def scaled_residual(kkt: KKT, row: int, largest: float) -> float:
     """Return max |r_i| / limit_i, which is at most 1 where the solve is good enough.
 
     limit_i is the largest of: the limit of the block, the block's limit in the caller's units, and `EQUATIONS` (in the
-    cone's block `GOOD_ENOUGH`) times the right-hand side.  The first two limit residuals before the scaling, so that W
-    weighs them in the cone's block.  Precise solves leave `PRECISE` times the right-hand side anywhere.
+    cone's block `GOOD_ENOUGH`) times the right-hand side.  The first two apply to residuals before the scaling, so
+    that W weighs them in the cone's block.  The limit of precise solves is `PRECISE` times the right-hand side.
     """
     form, policy, w, size = kkt.form, kkt.policy, kkt.w, kkt.product.size
     if policy.precise:
@@ -226,9 +226,9 @@ def scaled_residual(kkt: KKT, row: int, largest: float) -> float:
 
 @inner
 def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
-    """Factor at the scaling (w, eta) and solve K out = rhs as `solve` does, with the delta that does it best.
+    """Factor at the scaling (w, eta) and solve K out = rhs by `solve`, with the best delta by the rule of `policy`.
 
-    Returns the number of replaced pivots, -1 when no delta gives finite factors.
+    Return the number of replaced pivots, or -1 if no delta gives finite factors.
     """
     policy = kkt.policy
     first, best, best_delta, best_solves = policy.delta, np.inf, policy.delta, np.inf
@@ -251,9 +251,9 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
             best_solves = solves if good else np.inf
     if not math.isfinite(best):
         return -1
-    # until the next comparison, what is not much worse than the best of this one is good
+    # until the next comparison, a residual not much worse than the best of this one is good
     policy.compared, policy.good_excess = True, max(1.0, MUCH_WORSE * best)
-    put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # what GMRES would have done
+    put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # GMRES has not run yet
     if policy.delta != best_delta or put_off:
         factor_once(kkt, best_delta, count, rhs, out, True)
     return kkt.replaced_pivots
@@ -261,7 +261,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
 
 @inner
 def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats, finish: bool) -> float:
-    """Factor with one delta and solve; return the scaled residual that is left, inf on failure."""
+    """Factor with regularization `delta` and solve; return the scaled residual of `solve`, or inf on failure."""
     begin = clock()
     kkt.policy.delta = delta
     kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
@@ -271,10 +271,10 @@ def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats, fi
 
 @inner
 def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float:
-    """Solve K out = rhs with refinement, for one or two right-hand sides one after the other.
+    """Solve K out = rhs with refinement, for one or two right-hand sides, stored one after the other.
 
-    Where refinement stalls, GMRES goes on, unless these factors are only looked at and nothing is to `finish`.  Returns
-    the largest residual that is left beside what may be left, infinity when one is not a number.
+    Where refinement stalls, GMRES continues if `finish` is True; it is False while deltas are compared.  Return the
+    largest residual divided by its limit, or infinity if a residual is NaN.
     """
     begin, policy = clock(), kkt.policy
     size, left = kkt.product.size, count
@@ -286,7 +286,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
-        if left == count:  # those that are refined further, at once when these are all
+        if left == count:  # one call if all are refined further
             apply_backend(kkt.apply_address, kkt, count, residual[: count * size], out)
         for row in range(count):
             if left < count and kkt.active[row] != 0:
@@ -315,9 +315,9 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
 
 @inner
 def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
-    """Measure what the last correction of a right-hand side left, and take it back if it made things worse.
+    """Measure the residual of right-hand side `row` after its last correction; undo a correction that did not help.
 
-    Returns whether a further one is to come.
+    Return True if another correction is needed.
     """
     size, previous = kkt.product.size, kkt.scaled[row]
     left = measure_residual(kkt, row, rhs, out)
@@ -339,7 +339,7 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
 
 @deferred
 def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
-    """Right-preconditioned GMRES where refinement of a right-hand side has stalled, undone where it does not help."""
+    """Run right-preconditioned GMRES on right-hand side `row` after refinement stalled; undo it if it does not help."""
     size, small = kkt.product.size, kkt.hessenberg
     basis, images = kkt.krylov[: (KRYLOV_STEPS + 1) * size], kkt.krylov[(KRYLOV_STEPS + 1) * size :]
     solution, product = out[row * size : (row + 1) * size], kkt.product

@@ -6,9 +6,9 @@ Eliminating W dz = W^-1 G dx - r3 from the system of `base` leaves
     [ A  0  ] [dy] = [r2                       ],      H = P + G'W^-2 G + rho A'A,
 
 solved by H = LL' and the Cholesky factor of the Schur complement A H^-1 A' = Y'Y, Y = L^-1 A'.  Bounds enter
-H on its diagonal only; the other rows of G as the product of W^-1 G with its transpose (no W^-2 is formed, whose
-small eigenvalues would be lost).  rho A'A changes no solution; where not every variable has a bound it makes up
-for what P + G'W^-2 G does not see.
+H on its diagonal only; the other rows of G as the product of W^-1 G with its transpose (W^-2 is not formed, as its
+small eigenvalues would be lost).  rho A'A changes no solution; where not every variable has a bound it adds the
+curvature that P + G'W^-2 G lacks.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class DenseKKT(KKT):
     ----------
     rows : DenseRows
     P, H : arrays, shape (n n,)
-        P, and H or its factor.
+        P, and H or its Cholesky factor.
     Y, S : arrays, shapes (n p,), (p p,)
     rho, rho_used : float
-        rho is meant for an H of size one, rho_used is the one that is used.
+        Weight of A'A for an H with entries of size one, and the weight in the last factorization.
     """
 
     _owns_P = False
@@ -68,7 +68,7 @@ class DenseKKT(KKT):
         return f"dense Cholesky, order {self.form.n}, {self.count} dense row{'' if self.count == 1 else 's'}{p}"
 
     def take_form(self) -> bool:
-        """See `KKT`."""
+        """Refresh for another program of equal sizes in the form; return False if dense Cholesky no longer suits it."""
         form = self.form
         fits = self.count == form.distinct and (form.P.rank is None or is_small(form))
         if fits:
@@ -92,9 +92,7 @@ class DenseKKT(KKT):
 
 @kernel
 def read_rows(kkt: DenseKKT) -> None:
-    """Take a sparse P and the rows from the form; rho, where not every variable has a bound, by the largest
-    entry of P.
-    """
+    """Copy a sparse P and the rows from the form; set rho by the entries of P and A, 0 if all variables are bounded."""
     rows, n = kkt.rows, kkt.form.n
     spread_hessian(kkt.form, kkt.P)
     spread_rows(kkt.form, rows)
@@ -108,15 +106,15 @@ def read_rows(kkt: DenseKKT) -> None:
 
 @inner
 def factor_dense(kkt: DenseKKT, delta: float) -> int:
-    """Factor at the scaling of kkt: H := L, Y := L^-1 A', S := the factor of Y'Y; returns 0, or -1 on failure.
+    """Factor at the scaling of `kkt`: H := L, Y := L^-1 A', S := the factor of Y'Y; return 0, or -1 on failure.
 
-    A singular H, of which rounding leaves pivots of any size, would let x grow along its null space by a factor in each
-    iteration: it is factorized again with each entry of its diagonal a little larger.
+    A singular H has pivots of any size by rounding, and x would grow along its null space in each iteration: H is
+    refactored with each diagonal entry a little larger.
     """
     n, p, H, A, Y = kkt.form.n, kkt.form.p, kkt.H, kkt.rows.M, kkt.Y
     form_hessian(kkt, delta)
     info, least = cholesky(n, H), 1.0
-    for j in range(n):  # a pivot beside the entry of the diagonal that it is left of
+    for j in range(n):  # the least pivot relative to its diagonal entry of H
         least = min(least, H[j + j * n] * H[j + j * n] / kkt.work[j])
     if info != 0 or not least > PIVOT_EPS:
         form_hessian(kkt, delta)
@@ -135,10 +133,10 @@ def factor_dense(kkt: DenseKKT, delta: float) -> int:
 
 @inner
 def form_hessian(kkt: DenseKKT, delta: float) -> None:
-    """H, and a copy of its diagonal in `work`.
+    """Compute H, and a copy of its diagonal in `work`.
 
-    The diagonal is raised by a share of its largest entry, but by no more than the same share of one: W may make all of
-    it small, or some of it large.  So with rho.
+    The diagonal is raised by delta times its largest entry or times 1, whichever is less, as W may make all of it small
+    or some of it large.  rho is scaled likewise.
     """
     form, rows = kkt.form, kkt.rows
     n, p, P, H, A, diagonal, work = form.n, form.p, kkt.P, kkt.H, rows.M, kkt.diagonal, kkt.work
@@ -161,7 +159,7 @@ def form_hessian(kkt: DenseKKT, delta: float) -> None:
 
 @inner
 def raise_diagonal(n: int, H: Floats, share: float) -> float:
-    """H := H + share size I, where size = min(max H_ii, 1), and 1 when no H_ii is positive; returns the size."""
+    """H := H + share size I, where size = min(max H_ii, 1), or 1 if no H_ii is positive; return size."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, H[i + i * n])
@@ -173,7 +171,7 @@ def raise_diagonal(n: int, H: Floats, share: float) -> float:
 
 @inner
 def apply_dense(kkt: DenseKKT, count: int, rhs: Floats, out: Floats) -> None:
-    """out += the solution, not refined, for `count` right-hand sides one after the other."""
+    """Add to `out` the solutions, without refinement, for `count` right-hand sides stored one after the other."""
     n, p, Y, S, t, dy = kkt.form.n, kkt.form.p, kkt.Y, kkt.S, kkt.t, kkt.dy
     size = kkt.work.size
     for r in range(count):

@@ -1,4 +1,4 @@
-"""Second-order cones, which stay sparse in the KKT matrix: the expansion by two columns, short rows eliminated.
+"""Sparse expansion of second-order cones in the KKT matrix: two columns each, with short rows eliminated.
 
 With w the Nesterov-Todd point of a second-order cone, W^2 = eta^2 (2ww' - J) has the eigenvectors
 q+- = (1, +-w_1 / ||w_1||) / sqrt(2) with the eigenvalues (eta rho)^2 and (eta / rho)^2, rho = w_0 + ||w_1||, and
@@ -10,12 +10,12 @@ the inverse of the machine precision.  A cone is the block
     [  u'        0   1 ]
 
 which is quasi-definite since I - vv' / eta^2 > 0.  A row of G with at most one entry, a in column j, is eliminated from
-it as a bound is (see `row_groups`).  With E the rows that go and S those that stay this adds
+it as a bound is (see `row_groups`).  With E the eliminated and S the remaining rows this adds
 
     a^2 / eta^2 to (j, j),   a v_E / eta^2 to (j, v),   a u_E / eta^2 to (j, u),   v_E'u_E / eta^2 to (v, u)
 
 and leaves -1 + v_E'v_E / eta^2 = -(rho^-2 + v_S'v_S / eta^2) and 1 + u_E'u_E / eta^2 on the diagonal of the two
-columns, which are scaled so that these become -1 and 1.  Norms of variables, ||x|| <= t, have such rows alone: their
+columns, which are scaled so that these become -1 and 1.  Norms of variables, ||x|| <= t, have only such rows: their
 cones leave nothing but the two columns.
 """
 
@@ -35,23 +35,23 @@ from ..linalg.vectors import norm_tail
 
 
 class ConeColumns(Structure):
-    """How the rows of the second-order cones enter the KKT matrix, whose columns from `base` on are theirs.
+    """Columns of the second-order cones in the KKT matrix, from column `base` on.
 
     Attributes
     ----------
-    first : array of int64, one a cone
-        The column v of the cone, before its u.
-    column : array of int64, one a cone row
-        The column of the KKT matrix, -1 for a row that is eliminated.
-    variable, entry : arrays, one a cone row
-        The variable of a row that is eliminated and the entry in G, or -1 and 0.
+    first : array of int64, one entry per cone
+        Column v of the cone; its column u follows.
+    column : array of int64, one entry per cone row
+        Column of the KKT matrix, or -1 for an eliminated row.
+    variable, entry : arrays, one entry per cone row
+        Variable of an eliminated row and its entry in G, or -1 and 0.
     touched, slots, slot : arrays of int64
-        The columns v and u of cone k touch touched[k] variables, slots[ptr[k] - l] and on; the place of each eliminated
-        row's among them.
+        Columns v and u of cone k have entries in touched[k] variables, slots[ptr[k] - l] and on; slot is the place of
+        each eliminated row's variable among these.
     scales : array, shape (cones, 6)
-        The factors of v and u, eta^2 + delta, the first entries of the scaled v and u, ||w_1||; of the last fill.
+        Factors of v and u, eta^2 + delta, first entries of the scaled v and u, and ||w_1||, at the last scaling.
     end : int
-        The order of the KKT matrix.
+        Order of the KKT matrix.
     """
 
     first, touched, scales = integers("cones"), integers("cones"), matrix("cones, 6")
@@ -65,7 +65,7 @@ class ConeColumns(Structure):
 
 @functools.cache
 def no_cones() -> ConeColumns:
-    """What all programs without second-order cones share; nothing is ever written there."""
+    """Return the shared, read-only expansion of programs without second-order cones."""
     none = object.__new__(ConeColumns)
     Structure.__init__(none, cones=0, size=0)
     return none
@@ -73,9 +73,9 @@ def no_cones() -> ConeColumns:
 
 @deferred_kernel
 def number_columns(form: StandardForm, cones: ConeColumns, base: int) -> None:
-    """Number the rows that stay, then v and u of each cone, from `base` on; find the variables of the rows that go.
+    """Number the remaining rows, then v and u of each cone, from `base` on; find the variables of eliminated rows.
 
-    These ascend for each cone.
+    The variables of each cone ascend.
     """
     l, ptr, variable, slots, touched = form.l, form.ptr, cones.variable, cones.slots, cones.touched
     cone, first_row, indptr, end = np.empty(variable.size, np.int64), form.p + form.l, form.Mt_indptr, base
@@ -105,7 +105,7 @@ def number_columns(form: StandardForm, cones: ConeColumns, base: int) -> None:
 
 @deferred
 def take_entries(form: StandardForm, cones: ConeColumns) -> None:
-    """The entries of the eliminated rows, from the form."""
+    """Copy the entries of the eliminated rows from the form."""
     variable, entry, first = cones.variable, cones.entry, form.p + form.l
     for i in range(variable.size):
         if variable[i] >= 0:
@@ -114,7 +114,7 @@ def take_entries(form: StandardForm, cones: ConeColumns) -> None:
 
 @inner
 def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: float, start: int, stop: int) -> float:
-    """The scales of columns v and u of cone k; returns v_E'u_E / (eta^2 + delta) without them."""
+    """Compute the scales of columns v and u of cone `k`; return v_E'u_E / (eta^2 + delta) without these scales."""
     tail = norm_tail(w, start, stop)
     rho, square, scales = w[start] + tail, eta * eta + delta, cones.scales
     stay, gone = 0.0, 0.0  # of ||w_1||^2, the shares of the rows that stay and of those that go
@@ -144,10 +144,9 @@ def fill_cones(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, delta: float, indptr: Ints, diagonal: Ints,
     data: Floats,
 ) -> None:  # fmt: skip
-    """The values of the cones; to the diagonal of the variables they are added.  w is without the orthant.
+    """Fill the columns of the cones, add to the diagonal of variables, and set `scales`; w is without the orthant.
 
-    The static regularization is that of the expanded block, before rows are eliminated and columns scaled.
-    Fills `scales`.
+    The static regularization delta applies to the expanded block, before rows are eliminated and columns scaled.
     """
     l, ptr, first, column, variable = form.l, form.ptr, cones.first, cones.column, cones.variable
     slot, entry, scales = cones.slot, cones.entry, cones.scales
@@ -185,7 +184,7 @@ def fill_cones(
 def reduce_cones(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, rz: Floats, f: Floats, out: Floats
 ) -> None:
-    """f := W rz on the cones, and their part of the right-hand side; w and rz are without the orthant."""
+    """Compute f := W rz on the cones and their part of the right-hand side `out`; w and rz are without the orthant."""
     l, ptr, first, column, variable = form.l, form.ptr, cones.first, cones.column, cones.variable
     entry, scales = cones.entry, cones.scales
     for k in range(ptr.size - 1):
@@ -212,7 +211,7 @@ def reduce_cones(
 def recover_cones(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, f: Floats, reduced: Floats, work: Floats, dz: Floats
 ) -> None:
-    """dz += W z on the cones, z_E = (a x + v xi + u upsilon - f) / eta^2 in the rows that went."""
+    """dz += W z on the cones, where z_E = (a x + v xi + u upsilon - f) / eta^2 in the eliminated rows."""
     l, ptr, first, column, variable = form.l, form.ptr, cones.first, cones.column, cones.variable
     entry, scales = cones.entry, cones.scales
     for k in range(ptr.size - 1):

@@ -27,7 +27,7 @@ from .base import KKT
 
 
 class LowRankKKT(KKT):
-    """Cholesky of E + B D^-1 B', of the order of the rank of P and the rows that are not bounds.
+    """Cholesky of E + B D^-1 B', whose order is the rank of P plus the number of rows that are not bounds.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class LowRankKKT(KKT):
         return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows})"
 
     def refresh(self) -> None:
-        """Copy the current factors of P, which the form multiplies by, and the values of M from the standard form."""
+        """Copy the factors of P and the values of M from the standard form; let the form multiply by these factors."""
         form, n, p, k = self.form, self.form.n, self.form.p, self.k
         F, d = form.P.low_rank_form()
         form.bind_hessian(LowRank.of_checked(F, d))
@@ -70,24 +70,24 @@ class LowRankKKT(KKT):
         self.B[: k * n], self.B[k * n : (k + p) * n] = F.T.reshape(-1), self.rows.M[: p * n]
 
     def take_form(self) -> bool:
-        """See `KKT`."""
+        """Refresh for another program of equal sizes in the form; return False if the rank or the rows differ."""
         fits = (self.rows.count, self.bounds) == (self.form.distinct, self.form.bounds) and self._suits()
         if fits:
             self.refresh()
         return fits
 
     def still_fits(self) -> bool:
-        """Return True if P is known to have the rank that it had, and the merged rows are still parallel."""
+        """Return True if P has the rank of set-up, every variable is held, and the merged rows are still parallel."""
         return self._suits() and self.form.groups_hold()
 
     def _suits(self) -> bool:
-        """Whether P has the rank that the memory is for, and something holds every variable."""
+        """Return True if P has the rank that memory was allocated for, and every variable is bounded or has d > 0."""
         return self.form.P.rank == self.k and is_held(self.form)
 
 
 @inner
 def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
-    """S := the factor of E + B D^-1 B'; 0, or -1 when it fails."""
+    """Compute S := the Cholesky factor of E + B D^-1 B'; return 0, or -1 on failure."""
     form, D, B, BD, S, r = kkt.form, kkt.D, kkt.B, kkt.BD, kkt.S, kkt.r
     n, p, k, rows = form.n, form.p, kkt.k, kkt.t.size // 2
     for j in range(n):
@@ -109,7 +109,7 @@ def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
 
 @inner
 def apply_low_rank(kkt: LowRankKKT, count: int, rhs: Floats, out: Floats) -> None:
-    """out += the solution, not refined, for `count` right-hand sides one after the other."""
+    """Add to `out` the solutions, without refinement, for `count` right-hand sides stored one after the other."""
     t, n, rows, size = kkt.t, kkt.form.n, kkt.t.size // 2, kkt.product.size
     for c in range(count):
         v = t[c * rows : (c + 1) * rows]
@@ -125,7 +125,7 @@ def apply_low_rank(kkt: LowRankKKT, count: int, rhs: Floats, out: Floats) -> Non
 
 @inner
 def condense(kkt: LowRankKKT, rhs: Floats, t: Floats) -> None:
-    """reduced[:n] := r, that is r1 and the bounds' share of G'W^-1 r3, and t := (0, r2, what stays of r3)."""
+    """reduced[:n] := r, which is r1 plus the bounds' share of G'W^-1 r3, and t := (0, r2, the rest of r3)."""
     form, reduced, k, theta = kkt.form, kkt.reduced, kkt.k, kkt.form.groups.theta
     n, p, first = form.n, form.p, k + form.p
     cones = first + form.groups.count

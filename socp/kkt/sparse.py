@@ -1,4 +1,4 @@
-"""The KKT system by sparse LDL' of the matrix of `assembly`: the way to it and back."""
+"""The KKT system by sparse LDL' of the matrix of `assembly`: reduction of right-hand sides, recovery of solutions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SparseKKT(KKT):
     matrix : KKTMatrix
     ldl : LDL
     factors : Factors
-        Those of `ldl`.
+        The factors of `ldl`.
     """
 
     matrix, factors = structure(KKTMatrix), structure(Factors)
@@ -62,19 +62,19 @@ class SparseKKT(KKT):
         take_values(self.matrix, self.form.P.upper()[2])
 
     def take_form(self) -> bool:
-        """See `KKT`."""
+        """Refresh for another program of equal sizes in the form; return False if the pattern of the matrix differs."""
         fits = self._pattern == pattern_of(self.form)
         if fits:
             self.refresh()
         return fits
 
     def keep_pattern(self) -> None:
-        """See `KKT`."""
+        """Store the pattern of the KKT matrix for `take_form`."""
         self._pattern = pattern_of(self.form)
 
     @property
     def words(self) -> int:
-        """The size of the block and of those of the matrix and the factors."""
+        """Size of this block plus the blocks of the matrix and of the factors, in words of 8 bytes."""
         return super().words + self.matrix.words + self.factors.words
 
     def still_fits(self) -> bool:
@@ -84,14 +84,14 @@ class SparseKKT(KKT):
 
 @inner
 def factor_sparse(kkt: SparseKKT, delta: float) -> int:
-    """Factor at the scaling of kkt."""
+    """Factor at the scaling of `kkt`; return the number of replaced pivots, or -1 on failure."""
     fill_matrix(kkt.matrix, kkt.w, kkt.eta, delta)
     return factor(kkt.factors, kkt.matrix.data, PIVOT_EPS, PIVOT_DELTA)
 
 
 @inner
 def apply_sparse(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
-    """out += the solution, not refined, for one or two right-hand sides one after the other."""
+    """Add to `out` the solutions, without refinement, for one or two right-hand sides stored one after the other."""
     form, size, order, groups = kkt.form, kkt.product.size, kkt.matrix.size, kkt.matrix.groups.count
     first, cones = form.n + form.p + form.l, form.m - form.l
     w = kkt.w[form.l :]

@@ -1,8 +1,8 @@
-"""Products in twice the working precision: sums of products with what rounding takes of every step beside them.
+"""Sums of products in twice the working precision.
 
-A number is a pair (value, low), low being the sum of the rounding errors that led to the value (Ogita, Rump and Oishi
-2005, `Dot2`): value + low is as good as one computed with 106 bits and rounded.  All kernels add to what the pair is.
-Where an error is not a number, as beyond 1e300, `rounded` takes the value alone.
+A number is a pair (value, low), where low is the sum of the rounding errors made on the way to value (Ogita, Rump and
+Oishi 2005, `Dot2`): value + low is as accurate as a result computed with 106 bits and then rounded.  All kernels add
+to a given pair.  Where an error is not finite, as beyond 1e300, `rounded` returns the value alone.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..compiled.signatures import Floats, Ints, Matrix
 
 @intrinsic
 def _is_fused(typing_context):  # type: ignore[no-untyped-def]
-    """Whether the processor that the kernel is made for multiplies and adds in one instruction: known when it is made.
+    """Return True if the target processor has a fused multiply-add; decided when the kernel is compiled.
 
-    Kernels are the same text for all processors, so that those of a wheel are found.
+    The source of a kernel is equal on all processors, so that the compiled kernels of a wheel are found.
     """
 
     def constant(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -33,7 +33,7 @@ def _is_fused(typing_context):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def _fma(typing_context, a, b, c):  # type: ignore[no-untyped-def]
-    """a b + c with one rounding."""
+    """Return a b + c with one rounding."""
     return types.float64(
         types.float64, types.float64, types.float64
     ), lambda context, builder, signature, arguments: builder.fma(*arguments)
@@ -42,13 +42,13 @@ def _fma(typing_context, a, b, c):  # type: ignore[no-untyped-def]
 if INTERPRETED:
 
     def _is_fused() -> bool:  # type: ignore[no-redef, misc]
-        """Python multiplies and adds in two steps."""
+        """Return False: Python multiplies and adds in two steps."""
         return False
 
 
 @leaf
 def product_error(a: float, b: float, product: float) -> float:
-    """a b - product, exactly, for the rounded product: in one instruction, or by halves (Dekker 1971, Veltkamp)."""
+    """Return a b - product exactly, for the rounded product: by a fused step or by halves (Dekker 1971, Veltkamp)."""
     if _is_fused():  # type: ignore[call-arg]
         return _fma(a, b, -product)  # type: ignore[call-arg, no-any-return]
     far_a, far_b = 134217729.0 * a, 134217729.0 * b  # 2^27 + 1: half of the bits
@@ -59,14 +59,14 @@ def product_error(a: float, b: float, product: float) -> float:
 
 @leaf
 def sum_error(a: float, b: float, total: float) -> float:
-    """a + b - total, exactly, for the rounded sum (Knuth)."""
+    """Return a + b - total exactly, where `total` is the rounded sum (Knuth)."""
     part = total - a
     return (a - (total - part)) + (b - part)
 
 
 @leaf
 def add_product(a: float, b: float, total: float, low: float) -> tuple[float, float]:
-    """(total, low) + a b."""
+    """Return (total, low) + a b as a pair of value and error."""
     term = a * b
     raised = total + term
     return raised, low + (product_error(a, b, term) + sum_error(total, term, raised))
@@ -74,7 +74,7 @@ def add_product(a: float, b: float, total: float, low: float) -> tuple[float, fl
 
 @leaf
 def rounded(value: float, low: float) -> float:
-    """value + low, or the value alone where its error is not a number."""
+    """Return value + low, or value alone if low is not finite."""
     return value + low if math.isfinite(low) else value
 
 
@@ -82,7 +82,7 @@ def rounded(value: float, low: float) -> float:
 def add_both(
     indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, rows: Floats, columns: Floats
 ) -> None:  # fmt: skip
-    """rows[:2 m] += M x and columns += M'v in one pass over the m by n matrix M, each followed by its errors."""
+    """Compute rows[:2 m] += M x and columns += M'v in one pass over the m by n matrix M; errors follow each vector."""
     m, n = v.size, indptr.size - 1
     Mx, Mx_low, Mtv, Mtv_low = rows[:m], rows[m : 2 * m], columns[:n], columns[n:]
     for j in range(n):
@@ -96,7 +96,7 @@ def add_both(
 
 @kernel
 def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
-    """(out, low) += M'x for a dense M by rows.  The inner loop vectorizes."""
+    """Compute (out, low) += M'x for a dense M stored by rows; the inner loop vectorizes."""
     count = M.shape[1]
     for j in range(M.shape[0]):
         row, xj = M[j], x[j]

@@ -1,8 +1,8 @@
 """Dense Cholesky factors, and solves with them.
 
-A matrix of order n lies by columns in a flat array, of which the lower triangle counts.  LAPACK's own routine spends
-much of its time in triangular solves with many right-hand sides, which BLAS does at half the speed of a product; here
-narrow panels leave nearly all work to products.
+A matrix of order n is stored by columns in a flat array, of which only the lower triangle is used.  LAPACK's own
+routine spends much of its time in triangular solves with many right-hand sides, which BLAS does at half the speed of a
+product; here narrow panels leave nearly all work to products.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ LOOPS = 64  # order, or entries of a thin matrix, up to which loops are quicker 
 
 @kernel
 def cholesky(n: int, A: Floats) -> int:
-    """Factorize A = L L' in place, in the lower triangle alone; return 0, or k > 0 as LAPACK's potrf does.
+    """Factor A = L L' in its lower triangle in place; return 0, or k > 0 if pivot k is not positive, as LAPACK's potrf.
 
-    A small one goes without LAPACK, whose memory has a lock: a fork in another thread would leave it held in the child.
+    A small A is factored without LAPACK, whose memory lock a fork in another thread would leave held in the child.
     """
     if n * n <= LOOPS:
         for j in range(n):
@@ -58,7 +58,7 @@ def cholesky(n: int, A: Floats) -> int:
 
 @kernel
 def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
-    """x := L^-1 x for `count` vectors x, one after the other in X."""
+    """Compute x := L^-1 x in place for `count` vectors x, stored one after the other in X."""
     if count > 2 and n > LOOPS:
         trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, count, 1.0, L, 0, n, X, 0, n)
         return
@@ -79,7 +79,7 @@ def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
 
 @inner
 def solve_one(n: int, L: Floats, x: Floats) -> None:
-    """`solve_lower` for one vector, by four columns."""
+    """Compute x := L^-1 x in place for one vector, four columns of L at a time."""
     size, j = n, 0
     while j + 3 < size:
         j1, j2, j3 = j + 1, j + 2, j + 3
@@ -102,7 +102,7 @@ def solve_one(n: int, L: Floats, x: Floats) -> None:
 
 @inner
 def solve_one_transposed(n: int, L: Floats, x: Floats) -> None:
-    """`solve_lower_transposed` for one vector, by four columns."""
+    """Compute x := L'^-1 x in place for one vector, four columns of L at a time."""
     size, end = n, n
     while end >= 4:
         j, j1, j2, j3 = end - 4, end - 3, end - 2, end - 1
@@ -128,7 +128,7 @@ def solve_one_transposed(n: int, L: Floats, x: Floats) -> None:
 
 @kernel
 def solve_lower_transposed(n: int, L: Floats, count: int, X: Floats) -> None:
-    """x := L'^-1 x for `count` vectors x, one after the other in X."""
+    """Compute x := L'^-1 x in place for `count` vectors x, stored one after the other in X."""
     if n <= LOOPS:
         for r in range(count):
             solve_one_transposed(n, L, X[r * n : (r + 1) * n])

@@ -13,14 +13,14 @@ _MAXPRINT = _EMPTY.maxprint
 
 
 def csc(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sp.csc_array:
-    """Return a CSC array of parts that are known to fit, without the checks of scipy's constructor (20 us)."""
+    """Return a CSC array of consistent parts without the checks of scipy's constructor, which take 20 us."""
     matrix = object.__new__(sp.csc_array)
     matrix.__dict__ = {"_shape": shape, "maxprint": _MAXPRINT, "data": data, "indices": indices, "indptr": indptr}
     return matrix
 
 
 def same_places(A: sp.csc_array, B: sp.csc_array) -> bool:
-    """Return True if two canonical matrices of one shape have entries in the same places."""
+    """Return True if two canonical matrices of one shape have equal patterns."""
     pairs = (A.indptr, B.indptr), (A.indices, B.indices)
     return all(one is other or np.array_equal(one, other) for one, other in pairs)
 
@@ -43,7 +43,7 @@ def csc_of_dense(array: np.ndarray) -> sp.csc_array:
 
 @kernel
 def compress(array: Matrix, indptr: Ints, indices: Ints, data: Floats) -> None:
-    """Copy the nonzero entries of a dense array by columns."""
+    """Write the nonzero entries of a dense array to the preallocated CSC arrays (indptr, indices, data)."""
     for j in range(array.shape[1] + 1):
         indptr[j] = 0
     for i in range(array.shape[0]):
@@ -65,7 +65,7 @@ def compress(array: Matrix, indptr: Ints, indices: Ints, data: Floats) -> None:
 
 @kernel
 def transpose(n_rows: int, indptr: Ints, indices: Ints, t_indptr: Ints, t_indices: Ints, source: Ints) -> None:
-    """The pattern of M' in CSC (the rows of M), its indices sorted; entry k of M' is entry source[k] of M."""
+    """Compute the pattern of M' in CSC with sorted indices; entry k of M' is entry source[k] of M."""
     for i in range(n_rows + 1):
         t_indptr[i] = 0
     for i in indices:
@@ -111,7 +111,7 @@ def multiply(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats) 
 
 @kernel
 def multiply_transposed(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats) -> None:
-    """out := M'x, or M x for a symmetric M of which all entries are stored."""
+    """out := M'x, which is M x for a symmetric M whose entries are all stored."""
     for j in range(indptr.size - 1):
         total = 0.0
         for k in range(indptr[j], indptr[j + 1]):
@@ -123,7 +123,7 @@ def multiply_transposed(indptr: Ints, indices: Ints, data: Floats, x: Floats, ou
 def scaled_norms(
     indptr: Ints, indices: Ints, data: Floats, left: Floats, right: Floats, row_norms: Floats, column_norms: Floats
 ) -> None:  # fmt: skip
-    """Raise the infinity norms of the rows and columns by those of diag(left) M diag(right)."""
+    """Raise `row_norms` and `column_norms` to the infinity norms of diag(left) M diag(right) where these are larger."""
     for j in range(indptr.size - 1):
         largest, scale = column_norms[j], right[j]
         for k in range(indptr[j], indptr[j + 1]):
@@ -138,7 +138,7 @@ def scaled_norms(
 def scale(
     indptr: Ints, indices: Ints, data: Floats, left: Floats, right: Floats, factor: float, out: Floats
 ) -> None:  # fmt: skip
-    """out := the data of factor diag(left) M diag(right)."""
+    """Write to `out` the entries of factor diag(left) M diag(right), in the pattern of M."""
     for j in range(indptr.size - 1):
         scale = right[j]
         for k in range(indptr[j], indptr[j + 1]):
@@ -147,7 +147,7 @@ def scale(
 
 @kernel
 def have_entries(indptr: Ints, indices: Ints, data: Floats, rows: Bools, columns: Ints, found: Bools) -> None:
-    """Write whether each of the `columns` has a nonzero entry in the marked `rows`; an empty `rows` marks all."""
+    """Set found[i] to True if column columns[i] has a nonzero entry in a marked row; an empty `rows` marks all rows."""
     for at in range(columns.size):
         j, found[at] = columns[at], False
         for k in range(indptr[j], indptr[j + 1]):
@@ -159,9 +159,9 @@ def append_upper(
     indptr: Ints, indices: Ints, data: Floats, diagonal: Floats, first: int, upper_indptr: Ints, upper_indices: Ints,
     upper_data: Floats,
 ) -> None:  # fmt: skip
-    """Columns first, first + 1, ... of an upper triangle: those of M down to their diagonal entries, which are raised.
+    """Append columns first, first + 1, ... to an upper triangle: the upper part of M, with `diagonal` added.
 
-    Every diagonal entry is there, the last one of its column.  The rows of M ascend in each column.
+    Each appended column ends with its diagonal entry, stored even if zero.  The row indices of M ascend in each column.
     """
     end = upper_indptr[first] if first > 0 else 0
     for i in range(diagonal.size):

@@ -34,7 +34,7 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
 
 @inner
 def multiply_tall(trans: int, n: int, k: int, alpha: float, Y: Floats, x: Floats, beta: float, y: Floats) -> None:
-    """y := alpha op(Y) x + beta y for the n by k matrix Y, as `gemv`; beta is one where Y is not transposed."""
+    """y := alpha op(Y) x + beta y for the n by k matrix Y, as `gemv`; beta must be 1 if Y is not transposed."""
     if n * k > LOOPS:
         gemv(trans, n, k, alpha, Y, 0, n, x, 0, beta, y, 0)
         return
@@ -49,7 +49,7 @@ def multiply_tall(trans: int, n: int, k: int, alpha: float, Y: Floats, x: Floats
 
 @inner
 def gram(n: int, k: int, Y: Floats, S: Floats) -> None:
-    """S := Y'Y for the n by k matrix Y, the lower triangle."""
+    """S := lower triangle of Y'Y, for the n by k matrix Y."""
     if n * k > LOOPS:
         syrk(LOWER, TRANSPOSE, k, n, 1.0, Y, 0, n, 0.0, S, 0, k)
         return
@@ -60,7 +60,7 @@ def gram(n: int, k: int, Y: Floats, S: Floats) -> None:
 
 @deferred
 def multiply_low_rank(n: int, k: int, F: Floats, d: Floats, x: Floats, Fx: Floats, out: Floats) -> None:
-    """out[:n] := F (F'x) + d x for F of k columns, one after the other; Fx has room for F'x."""
+    """out[:n] := F (F'x) + d x for the n by k matrix F, stored by columns; Fx is workspace for F'x."""
     for j in range(n):
         out[j] = d[j] * x[j]
     if k > 0 and n > 0:

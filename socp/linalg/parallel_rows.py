@@ -1,7 +1,7 @@
 """Rows of a sparse matrix that are multiples of each other.
 
-Rows with the same places of entries and the same entries relative to the first have the same key.  A hash table with
-open addressing finds for each row the earlier ones of its key, which are then compared entry by entry.
+Rows with equal patterns and equal entries relative to the first one have equal keys.  A hash table with open
+addressing finds for each row the earlier rows with its key, which are then compared entry by entry.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ PRIME = 1099511
 def parallel_rows(
     first: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, wanted: Bools, lead: Ints, ratio: Floats
 ) -> int:
-    """lead := for each row the first wanted one that it is a multiple of, ratio := the multiple.
+    """Find for each wanted row the first earlier wanted row that it is a multiple of, and the factor.
 
         row (first + i) = ratio[i] row (first + lead[i]),    0 <= i < wanted.size
 
     Row i has the entries data[source[k]] in the columns indices[k], indptr[i] <= k < indptr[i + 1].  A row that is not
-    wanted, is empty, begins with a zero or is a multiple of none has lead[i] = i, ratio[i] = 1.
+    wanted, is empty, begins with a zero or is a multiple of no other has lead[i] = i, ratio[i] = 1.
 
-    Returns how many rows have another lead.
+    Return the number of rows with lead[i] != i.
     """
     count, size = wanted.size, 4
     while size < 2 * count:
@@ -64,7 +64,7 @@ def parallel_rows(
 
 @leaf
 def longer_key(key: int, column: int, share: float) -> int:
-    """The key of a row with one more entry, which is that share of the first one."""
+    """Return the key of a row extended by an entry in `column`, where `share` is its ratio to the first entry."""
     rounded = math.floor(share * STEPS + 0.5) if abs(share) < 1e12 else 1
     key = ((key ^ (column + 1)) * PRIME) & MASK
     return ((key ^ (rounded & MASK)) * PRIME) & MASK
@@ -72,13 +72,13 @@ def longer_key(key: int, column: int, share: float) -> int:
 
 @leaf
 def first_place(key: int, last: int) -> int:
-    """Where the search for a key begins in a table of last + 1 places."""
+    """Return where the search for a key begins in a table of last + 1 places."""
     return (key ^ (key >> 20)) & last
 
 
 @inner
 def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) -> bool:
-    """Whether two wanted rows of a matrix by columns have the same key but for zeros; if not, none are parallel."""
+    """Return True if two wanted rows of a CSC matrix have equal keys, zeros ignored; if False, none are parallel."""
     m, size = wanted.size, 4
     while size < 2 * m:
         size *= 2
@@ -104,7 +104,7 @@ def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) ->
 
 @inner
 def row_ratio(i: int, r: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> float:
-    """The s with row i = s row r to within rounding, r < i; 0 when there is none."""
+    """Return s such that row i = s row r up to rounding, r < i, or 0 if there is none."""
     begin, other = indptr[i], indptr[r]
     if indptr[i + 1] - begin != indptr[r + 1] - other:
         return 0.0

@@ -1,8 +1,8 @@
-"""Solving K u = rhs with factors M of a nearby matrix: when refinement goes on, and the vectors of GMRES.
+"""Iterative refinement and GMRES for K u = rhs with factors M of a nearby matrix: the decisions and the vectors.
 
 Iterative refinement, u += M^-1 (rhs - K u), contracts when the factored M is close to K.  Where a few pivots had to
-be replaced, M is far from K in as many directions, and refinement stands still in these only; GMRES with M as
-its preconditioner (Saad and Schultz 1986) takes them out in about one step each.
+be replaced, M is far from K in as many directions, and refinement stalls in these only; GMRES with M as its
+preconditioner (Saad and Schultz 1986) removes them in about one step each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
 
 KRYLOV_STEPS = 12
-USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
+USEFUL = 0.9  # a step that leaves more of the residual is undone: if K is singular, it may only add a null vector
 # A residual that falls by less than this factor has stalled, a vector that falls by more has lost digits.  GMRES must
 # leave less (with a singular K the ray M^-1 rhs is what is sought), and ends at this share of what may be left.
 SLOW = 0.5
@@ -23,9 +23,9 @@ GO_ON, STOP, TAKE_BACK = range(3)  # decisions on a step of refinement
 
 @inner
 def refinement_decision(excess: float, previous: float, count: int, steps: int, further: int) -> int:
-    """What follows a solve that left so much beside what may be left, and `previous` before it.
+    """Return GO_ON, STOP or TAKE_BACK after refinement step `count`; `excess` is the residual divided by its limit.
 
-    It goes on where the residual will be small enough after so many further steps if it falls on by the same factor.
+    Refinement goes on if the reduction from `previous`, one step earlier, would meet the limit in `further` more steps.
     """
     if count > 0 and not excess < USEFUL * previous:
         return TAKE_BACK
@@ -39,11 +39,11 @@ def refinement_decision(excess: float, previous: float, count: int, steps: int, 
 
 @inner
 def extend_basis(k: int, w: Floats, basis: Floats, small: Matrix) -> float:
-    """Step k of Arnoldi with w = K M^-1 basis[k], which is used up; returns the norm of the residual that is then left.
+    """Do step k of Arnoldi with w = K M^-1 basis[k], which is overwritten; return the norm of the GMRES residual.
 
-    -1 when w is beyond all bounds, and nothing is done.  `small`, (steps + 1, steps + 3), keeps the triangle of the
-    Hessenberg matrix (below it the norms of the new vectors), the cosines and sines of the rotations that made it one,
-    and the right-hand side of the least squares, of which the first entry is the norm of the residual.
+    Return -1 if w is not finite; the basis is then not extended.  `small`, (steps + 1, steps + 3), holds the triangular
+    factor of the Hessenberg matrix (below its diagonal the norms of new vectors), the cosines and sines of the Givens
+    rotations, and the right-hand side of the least-squares problem; its first entry starts as the norm of the residual.
     """
     size, last, start = w.size, small.shape[1] - 1, (k + 1) * w.size
     norm = math.sqrt(dot_within(w, 0, w, 0, size))
@@ -74,7 +74,7 @@ def extend_basis(k: int, w: Floats, basis: Floats, small: Matrix) -> float:
 
 @inner
 def add_images(count: int, images: Floats, small: Matrix, out: Floats) -> None:
-    """out += the combination of the first `count` images that leaves the smallest residual."""
+    """Add to `out` the combination of the first `count` images that minimizes the residual."""
     last = small.shape[1] - 1
     for k in range(count - 1, -1, -1):
         value = small[k, last]

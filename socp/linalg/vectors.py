@@ -14,13 +14,13 @@ NO_VALUES = np.zeros(0)
 
 @leaf
 def dot(u: Floats, v: Floats, start: int, stop: int) -> float:
-    """u'v over [start, stop)."""
+    """Return u[start:stop]'v[start:stop]."""
     return dot_within(u, start, v, start, stop - start)
 
 
 @leaf
 def dot_within(u: Floats, u0: int, v: Floats, v0: int, count: int) -> float:
-    """u[u0:][:count]'v[v0:][:count]: four sums side by side, as one would wait for each addition."""
+    """Return u[u0:][:count]'v[v0:][:count], by four partial sums that do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     i, k, end = u0, v0, u0 + count
     whole = u0 + ((count >> 2) << 2)
@@ -40,22 +40,22 @@ def dot_within(u: Floats, u0: int, v: Floats, v0: int, count: int) -> float:
 
 @leaf
 def bits(x: float) -> int:
-    """|x| as an integer of the same order, where infinity and then NaN are the largest.
+    """Return |x| as an integer that orders like |x|; infinity and then NaN are the largest.
 
-    The maximum of integers vectorizes, that of floats does not, and loses what is not a number.
+    The maximum of integers vectorizes.  The maximum of floats does not, and it loses NaN.
     """
     return int(np.float64(abs(x)).view(np.int64))
 
 
 @leaf
 def from_bits(i: int) -> float:
-    """The x >= 0 of `bits`."""
+    """Return the x >= 0 for which `bits` gives i."""
     return float(np.int64(i).view(np.float64))
 
 
 @leaf
 def norm_tail(v: Floats, start: int, stop: int) -> float:
-    """||v_1|| of the second-order cone in v[start:stop], safe from overflow."""
+    """Return ||v_1|| of the second-order cone in v[start:stop], without overflow or underflow."""
     total = dot(v, v, start + 1, stop)
     if total < 1e-280 or total > 1e280:
         largest = 0.0
@@ -72,7 +72,7 @@ def norm_tail(v: Floats, start: int, stop: int) -> float:
 
 @leaf
 def norm_within(x: Floats, start: int, stop: int) -> float:
-    """max |x_i| over start <= i < stop, NaN where one of them is."""
+    """Return max |x_i| over start <= i < stop, or NaN if an entry is NaN."""
     largest = 0
     for i in range(start, stop):
         largest = max(largest, bits(x[i]))

@@ -1,6 +1,6 @@
-"""What is done after a run has failed: the program is solved by the next plans, and the best answer of all is kept.
+"""Further runs after a failed one: the program is solved by the next plans, and the best answer is kept.
 
-A run fails, too, when rounding spoils its answer by multipliers that are large: by other ways they may be smaller.
+A run also counts as failed if large multipliers let rounding spoil its answer: another plan may find smaller ones.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ DECIDED = (Status.OPTIMAL, Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
 
 class Fallbacks:
-    """The runs after a failed one.
+    """Runs that follow a failed run.
 
     Parameters
     ----------
     state : State
-        The memory of the first run, with its plan.
+        State of the first run, with its plan.
     settings : Settings
     """
 
     def __init__(self, state: State, settings: Settings) -> None:
         self.state, self.settings, self.plan = state, settings, state.plan
-        self._robust: State | None = None  # the same form with another backend
+        self._robust: State | None = None  # this form with another backend
         self._other: State | None = None  # another form
 
     def improve(self, run: Run, program: ConeProgram, test: ConeTest | None) -> Run:
-        """Return the first further run that decides the program, or the best of all; `run` has not settled it.
+        """Return the first further run that settles the program, or else the best of all runs, `run` included.
 
-        One that is stopped ends the attempts, but takes no better answer away.  The effort told is that of all.
+        A run that is stopped ends the attempts; a better answer is kept.  The effort is summed over all runs.
         """
         efforts, self._other = [run.effort], None
         try:
@@ -66,7 +66,7 @@ class Fallbacks:
         return run
 
     def _state_for(self, plan: Plan, program: ConeProgram) -> State:
-        """The memory that a plan needs: that of the first run, of its form with another backend, or of another form."""
+        """Return the state for a plan: the first one, one with another backend for its form, or one of another form."""
         if plan.is_for_form_of(self.plan):
             if plan.backend == self.plan.backend:
                 return self.state
@@ -80,7 +80,7 @@ class Fallbacks:
 
 
 def is_settled(run: Run) -> bool:
-    """Return True if the program is decided, and not with multipliers so large that rounding spoils the answer."""
+    """Return True if the program is decided, and not by multipliers so large that rounding spoils the answer."""
     return run.status in DECIDED and not run.has_large_multipliers
 
 

@@ -1,14 +1,14 @@
-"""The primal-dual interior-point method, compiled: the loop, what it measures at each iterate, when it comes back.
+"""The compiled loop of the primal-dual interior-point method: its steps, measurements and reasons to stop.
 
     measure     residuals of the embedding, mu                           (`newton`)
     terminate   record, best iterate so far, candidate for a claim, limits
     linearize   Nesterov-Todd scaling, KKT factorization
-    predict     the affine direction and with its step alpha the centering sigma = (1 - alpha)^3
-    correct     the centered direction with the second-order term, and further centrality correctors where they pay
+    predict     the affine direction; its step alpha gives the centering sigma = (1 - alpha)^3
+    correct     the centered direction with the second-order term, and further centrality correctors if they pay
     advance     a step of 99 % of the way to the boundary
 
-The loop comes back to Python (`run`) when an iterate seems to be a solution or a certificate, which is tested there on
-the caller's own data, at a limit, and when its time is over: after one iteration where somebody watches.
+The loop returns to Python (`run`) if an iterate seems to be a solution or a certificate, which `run` tests on the
+caller's own data, at a limit, and at a given time: after one iteration if there is a callback or `verbose`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from .start import start_cold, start_warm
 PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times the tolerance a ray may become a certificate, which has no part in s, and a bound is near
-FAR_RAY = RAY * RAY  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
+FAR_RAY = RAY * RAY  # the limit where kappa > tau: the KKT matrix has a better direction near the ray
 RECORDS = 60  # records that a trace has room for at first
 
 # why the loop comes back
@@ -54,7 +54,7 @@ GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP, NOT
 
 
 class State(Structure):
-    """A run of the method: where it is, how far it got, and the settings that decide.  One run comes after another.
+    """State of a run of the method: iterates, progress and settings; several runs use it one after another.
 
     Parameters
     ----------
@@ -66,33 +66,33 @@ class State(Structure):
     ----------
     newton : Newton
     point, best, last : Point
-        The present iterate, the best one, and the last optimal one, which a warm start begins at.
+        The present iterate, the best one, and the last optimal one, at which a warm start begins.
     tol, tol_abs, tol_infeasible, step_fraction, max_iter
-        Of the settings; tol_abs is infinite where it is not given.
+        Settings; tol_abs is infinite if it is not given, and step_fraction is the plan's.
     offset : float
-        Of the objective, for the trace.
+        Constant of the objective, for the trace.
     iteration : int
-        The number of the present iterate.
+        Number of the present iterate.
     found, worst, missed : array and float
-        The residuals and the gap of the present iterate and their scales, as in the stopping test, the largest
-        relative one, and the largest without the gap.
+        Residuals and gap of the present iterate and their scales, as in the stopping test; the largest relative
+        one; and the largest relative one without the gap.
     primal_ray, dual_ray, ray_limit : float
-        The slopes of its two rays (see `verify.stopping`), and the one at which the dual one may be a certificate.
+        Slopes of the iterate's two rays (see `verify.stopping`), and the slope up to which the dual ray is tested.
     primal_refused, dual_refused : float
-        The slopes at which they were none in this run.
+        Slopes at which the rays have failed as certificates in this run.
     best_worst, best_missed, best_ray, last_better, last_progress
-        The best of these so far, the iterations of the best iterate and of the last progress of any kind.
+        The smallest values so far, and the iterations of the best iterate and of the last progress of any kind.
     warm : bool
-        Whether the run began at an earlier point.
+        True if the run began at an earlier point.
     sigma, alpha_affine, alpha : float
-        Of the last step.
+        Centering and step lengths of the last iteration.
     started, now : float
-        What the clock showed when the run began and at the present iterate.
+        Clock at the start of the run and at the present iterate, in seconds.
     trace : array of `TRACE`
     settings : Settings or None
-        Those that were taken.
+        Settings that `take_settings` has copied.
     plan : Plan
-        That the runs follow.
+        Plan that the runs follow.
     """
 
     settings: Settings | None = None
@@ -113,7 +113,7 @@ class State(Structure):
         self.plan = plan
 
     def take_settings(self, settings: Settings) -> None:
-        """Take the settings of the runs that follow."""
+        """Copy the settings for the following runs."""
         self.tol = self.newton.tol = settings.tol
         self.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         self.tol_infeasible = settings.tol_infeasible or settings.tol
@@ -121,13 +121,13 @@ class State(Structure):
         self.settings = settings
 
     def start_from_last(self) -> None:
-        """Let the run begin at the last optimal point."""
+        """Start the run at the last optimal point."""
         np.divide(self.last.u, self.last.tau, out=self.point.u)
         np.divide(self.last.s, self.last.tau, out=self.point.s)
         self.warm = True
 
     def follow_plan(self, plan: Plan) -> None:
-        """Let the runs that follow go by another plan for the same backend."""
+        """Let the following runs use another plan with the same backend."""
         self.kkt.regularize(plan.regularization, plan.refinement_steps)
         self.kkt.policy.precise, self.settings = plan.precise, None
         self.plan = plan._replace(what=self.plan.what, flops=self.plan.flops, correctors=self.plan.correctors)
@@ -135,7 +135,7 @@ class State(Structure):
 
 @kernel
 def prepare_run(state: State, offset: float) -> None:
-    """Initialize the fields of a run, so that nothing of the one before is left."""
+    """Initialize the fields of a run, so that nothing of the previous run is left."""
     state.offset, state.iteration, state.warm = offset, -1, False
     state.best_worst, state.best_missed, state.best_ray = np.inf, np.inf, np.inf
     state.last_better, state.last_progress = 0, 0
@@ -157,9 +157,9 @@ def take_best(state: State) -> None:
 
 
 def take_residuals(state: State, residual: np.ndarray, gap: float) -> None:
-    """Let the next step remove these residuals of the present iterate, which are more accurate than its own.
+    """Set the residuals that the next step removes to more accurate ones of the present iterate.
 
-    They are (Px + c + A'y + G'z, Ax - b, Gx + s - h) and the difference of the objectives in the caller's units.
+    In the caller's units, `residual` = (Px + c + A'y + G'z, Ax - b, Gx + s - h), `gap` = primal - dual objective.
     """
     form, newton, tau = state.form, state.newton, state.point.tau
     n, p, r = form.n, form.p, newton.r
@@ -171,11 +171,11 @@ def take_residuals(state: State, residual: np.ndarray, gap: float) -> None:
 
 @kernel
 def begin(state: State) -> int:
-    """Make the starting point, warm or cold, the first iterate; return the reason to come back to Python."""
+    """Compute the first iterate, warm or cold, and judge it; return the reason to stop, or GO_ON."""
     newton, point = state.newton, state.point
     state.started = clock()
     restart(newton.kkt)
-    newton.last_dtau = 1.0  # what the run before ended with must not change the bits of this one
+    newton.last_dtau = 1.0  # the end of the previous run must not change the bits of this run
     if state.warm:
         state.warm = start_warm(newton, point)
     if not state.warm and not start_cold(newton, point):
@@ -185,9 +185,9 @@ def begin(state: State) -> int:
 
 @kernel
 def follow(state: State, until: float) -> int:
-    """Iterate until something is to be decided in Python, the clock shows `until`, or the trace is full.
+    """Iterate until Python must decide, the clock shows `until`, or the trace is full; return the reason to stop.
 
-    Returns why it comes back.
+    The reason is GO_ON at `until` and if the trace is full.
     """
     reason = GO_ON
     while reason == GO_ON and state.iteration + 2 < state.trace.size:
@@ -199,7 +199,7 @@ def follow(state: State, until: float) -> int:
 
 @inner
 def iterate(state: State) -> int:
-    """Make one iteration of the predictor-corrector method (Mehrotra 1992); return the reason to come back."""
+    """Make one iteration of the predictor-corrector method (Mehrotra 1992); return the reason to stop, or GO_ON."""
     newton, point = state.newton, state.point
     if not linearize(newton, point):
         return NOT_FACTORED
@@ -225,7 +225,7 @@ def iterate(state: State) -> int:
 
 @inner
 def judge(state: State) -> int:
-    """Measure the iterate, record it, keep it if it is the best so far; return the reason to come back, or GO_ON."""
+    """Measure the iterate, record it, keep it if it is the best so far; return the reason to stop, or GO_ON."""
     newton, point = state.newton, state.point
     measure(newton, point)
     state.iteration += 1
@@ -249,7 +249,7 @@ def judge(state: State) -> int:
 
 @kernel
 def limit(state: State) -> int:
-    """Return the limit that the run is at: MAX_ITERATIONS, STALLED, or GO_ON for none."""
+    """Return the limit that the run has reached: MAX_ITERATIONS, STALLED, or GO_ON for none."""
     k = state.iteration
     if k >= state.max_iter:
         return MAX_ITERATIONS

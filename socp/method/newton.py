@@ -49,7 +49,7 @@ MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector l
 
 
 class Point(Structure):
-    """The iterate (x, y, z) = u, s, tau, kappa of the embedding, in equilibrated units."""
+    """Iterate (x, y, z) = u, s, tau, kappa of the embedding, in equilibrated units."""
 
     u, s = floats("n + p + m"), floats("m")
     tau, kappa = number(), number()
@@ -60,14 +60,14 @@ class Point(Structure):
 
     @property
     def z(self) -> np.ndarray:
-        """Return z, the last m entries of u."""
+        """View of z, the last m entries of u."""
         return self.u[self.u.size - self.s.size :]
 
     def copy_from(self, other: Point) -> None:
         copy(other, self)
 
     def without_small_entries(self, form: StandardForm, share: float) -> Point:
-        """Return a copy without the entries up to `share` times the largest entry of x, or of (y, z): they are zero."""
+        """Return a copy with zeros for entries up to `share` times the largest entry of x, or of (y, z)."""
         other = Point(form)
         other.copy_from(self)
         x, v = other.u[: form.n], other.u[form.n :]
@@ -81,7 +81,7 @@ class Point(Structure):
 
 @kernel
 def copy(point: Point, to: Point) -> None:
-    """to := point."""
+    """to := point, all fields."""
     u, s, to_u, to_s = point.u, point.s, to.u, to.s
     for i in range(u.size):
         to_u[i] = u[i]
@@ -110,31 +110,31 @@ def unscale(form: StandardForm, point: Point, x: Floats, y: Floats, z: Floats, s
 
 
 class Newton(Structure):
-    """The linearized embedding at a point: residuals, scaling, KKT factors and directions.
+    """Linearized embedding at a point: residuals, scaling, KKT factors and directions.
 
     Attributes
     ----------
     r, rtau : array and float
-        The residuals (rx, rv) and rtau; infinity norms of parts of them, in the caller's units, in `rows` (of A),
+        Residuals (rx, rv) and rtau; infinity norms of their parts, in the caller's units, in `rows` (of A),
         `cone`, `dual`, `norm_Px`, `norm_Ax`, `norm_Gx`, `norm_Mtv` and `norm_Mxs` = |M x + (0, s)|.
     mu : float
         (s'z + tau kappa) / (degree + 1).
     xPx, cx, gv : float
         x'Px, c'x, g'v.
     w, eta, lam : arrays
-        The Nesterov-Todd scaling and the scaled point (see `cones.scaling`).
+        Nesterov-Todd scaling and scaled point (see `cones.scaling`).
     u2, u1 : arrays
-        The solutions of the constant right-hand side and of a direction's.
+        Solutions of the constant right-hand side and of the right-hand side of a direction.
     du, ds, ds_scaled, dtau, dkappa : arrays and floats
-        The direction: (dx, dy, W dz), ds, W^-1 ds, dtau, dkappa.
+        Direction: (dx, dy, W dz), ds, W^-1 ds, dtau, dkappa.
     last_dtau : float
         |dtau| of the last direction, 1 before the first: the factor with which u2 is expected to enter the next one.
     u1_before, shift_before : arrays
-        Those of the direction that a centrality corrector may spoil.
+        u1 and shift of the direction before a centrality corrector.
     difference, P_difference : arrays
-        xi - x2 and P times it, of the denominator of dtau.
+        xi - x2 and P (xi - x2), in the denominator of dtau.
     work : array
-        Scratch of one kernel at a time.
+        Work array of one kernel at a time.
     """
 
     form, kkt = structure(StandardForm), structure(KKT)
@@ -158,28 +158,28 @@ class Newton(Structure):
 
     @property
     def w(self) -> np.ndarray:
-        """Return the scaling w at which the KKT systems are solved."""
+        """Nesterov-Todd scaling w of the KKT systems."""
         return self.kkt.w
 
     @property
     def eta(self) -> np.ndarray:
-        """Return eta, the scaling of the second-order cones."""
+        """Scaling eta of the second-order cones."""
         return self.kkt.eta
 
     @property
     def u2(self) -> np.ndarray:
-        """Return u2, the solution of the constant right-hand side."""
+        """Solution u2 of the constant right-hand side."""
         return self.solution[: self.du.size]
 
     @property
     def u1(self) -> np.ndarray:
-        """Return u1, the solution of the direction's right-hand side."""
+        """Solution u1 of the right-hand side of the direction."""
         return self.solution[self.du.size :]
 
 
 @kernel
 def measure(newton: Newton, point: Point) -> None:
-    """Measure the residuals of the embedding, and mu, at the point."""
+    """Compute the residuals of the embedding, their norms, and mu, at the point."""
     form, u, s, r, Px, Mtv = newton.form, point.u, point.s, newton.r, newton.Px, newton.Mtv
     n, p, c, g, D, E, tau = form.n, form.p, form.c, form.g, form.D, form.E, point.tau
     multiply_hessian(form, u, Px)
@@ -219,13 +219,13 @@ def measure(newton: Newton, point: Point) -> None:
 
 @inner
 def relative_residuals(newton: Newton) -> tuple[float, float]:
-    """Return the primal and the dual residual, each block relative to its own size."""
+    """Return the primal and the dual residual, each block relative to the size of its terms."""
     return max(newton.rows / newton.rows_size, newton.cone / newton.cone_size), newton.dual / newton.dual_size
 
 
 @inner
 def linearize(newton: Newton, point: Point) -> bool:
-    """Find the scaling, factor K and solve for u2 and the affine u1; return False if one of these fails."""
+    """Compute the scaling, factor K and solve for u2 and the affine u1; return False if one of these fails."""
     form, kkt, u = newton.form, newton.kkt, point.u
     z = u[form.n + form.p :]
     if scaling.nesterov_todd(form.l, form.ptr, point.s, z, newton.kkt.w, newton.kkt.eta, newton.lam) != 0:
@@ -244,8 +244,8 @@ def linearize(newton: Newton, point: Point) -> bool:
 def limit_residuals(newton: Newton, row: int, factor: float) -> None:
     """Set the residuals that a solve may leave in right-hand side `row`, which enters the direction with `factor`.
 
-    Of each block it is `SHARE` of the present residual, divided by the factor; more of a block that is far smaller than
-    the others.
+    A block may leave `SHARE` / `factor` times its present residual, or more if that is far smaller than the residuals
+    of other blocks.
     """
     policy, n, r = newton.kkt.policy, newton.form.n, newton.r
     form, first, share = newton.form, n + newton.form.p, SHARE / max(factor, 1e-300)
@@ -261,7 +261,7 @@ def limit_residuals(newton: Newton, row: int, factor: float) -> None:
 
 @inner
 def form_rhs(newton: Newton) -> None:
-    """q := (c, b, W^-1 h), r_scaled := (rx, ry, W^-1 rz) and the right-hand sides of u2 and of the affine u1."""
+    """Compute q = (c, b, W^-1 h), r_scaled = (rx, ry, W^-1 rz) and the right-hand sides of u2 and of the affine u1."""
     form, q, r, r_scaled, rhs, lam = newton.form, newton.q, newton.r, newton.r_scaled, newton.rhs, newton.lam
     n, p, l, ptr, c, g, w, eta = form.n, form.p, form.l, form.ptr, form.c, form.g, newton.kkt.w, newton.kkt.eta
     size = q.size
@@ -281,7 +281,7 @@ def form_rhs(newton: Newton) -> None:
 
 @inner
 def tau_curvature(newton: Newton, point: Point, Px2: Floats) -> float:
-    """Return the denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
+    """Return the denominator of dtau: kappa / tau plus the larger of its two forms (see the module's docstring)."""
     q, Px, x, u2, tau, m = newton.q, newton.Px, point.u, newton.solution, point.tau, point.s.size
     d, Pd, n = newton.difference, newton.P_difference, newton.Px.size
     for j in range(n):
@@ -293,7 +293,7 @@ def tau_curvature(newton: Newton, point: Point, Px2: Floats) -> float:
 
 @inner
 def predict(newton: Newton, point: Point) -> float:
-    """Compute the affine direction (sigma = 0); return the longest step."""
+    """Compute the affine direction (sigma = 0); return the step length to the boundary of the cone."""
     lam, shift = newton.lam, newton.shift
     for i in range(lam.size):
         shift[i] = -lam[i]
@@ -302,12 +302,12 @@ def predict(newton: Newton, point: Point) -> float:
 
 @inner
 def correct(newton: Newton, point: Point, sigma: float) -> float:
-    """Compute the centered direction with the predictor's second-order term; return the longest step."""
+    """Compute the centered direction with the second-order term; return the step length to the boundary."""
     size = newton.du.size
     newton.kappa_rhs = sigma * newton.mu - point.tau * point.kappa - newton.dtau * newton.dkappa
     corrector_rhs(newton, sigma, newton.rhs[size:])
     block, caller = newton.kkt.policy.block_limits, newton.kkt.policy.caller_limits
-    for k in range(3):  # what `linearize` has allowed the affine direction, at the same residuals
+    for k in range(3):  # limits that `linearize` has set for the affine direction at these residuals
         block[k], caller[k] = block[3 + k], caller[3 + k]
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:], True)
     return direction(newton, point, sigma, newton.kappa_rhs)
@@ -315,9 +315,9 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
 
 @inner
 def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
-    """rhs := the right-hand side of the corrector's u1 and shift := lam \\ ds_rhs, for
+    """Set `rhs` to the right-hand side of the corrector's u1 and shift := lam \\ ds_rhs.
 
-    ds_rhs = sigma mu e - lam o lam - (W^-1 ds) o (W dz) of the predictor.
+    Here ds_rhs = sigma mu e - lam o lam - (W^-1 ds) o (W dz), with the predictor's ds and dz.
     """
     l, ptr, lam, shift, r_scaled = newton.form.l, newton.form.ptr, newton.lam, newton.shift, newton.r_scaled
     m, first = shift.size, rhs.size - shift.size
@@ -337,11 +337,11 @@ def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
 
 @deferred
 def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
-    """Correct the direction for the products that a whole step would leave far from their mean (Gondzio 1996).
+    """Add a centrality corrector (Gondzio 1996) to the direction; return the step length to the boundary.
 
-    The products s_i z_i of the orthant, and tau kappa, outside [target / 10, 10 target] are moved towards it, by
-    shift := lam \\ ds_rhs and the right-hand side of u1.  Kept when this allows a longer step than alpha; returns the
-    longest step of the direction that is kept.
+    Products s_i z_i of the orthant, and tau kappa, that a full step leaves outside [target / 10, 10 target] are moved
+    towards it, by shift := lam \\ ds_rhs and the right-hand side of u1.  The corrector is kept if it allows a
+    longer step than `alpha`; else the direction is restored.
     """
     size, target, kappa_rhs = newton.du.size, sigma * newton.mu, newton.kappa_rhs
     lam, shift, ds, u1, rhs = newton.lam, newton.shift, newton.ds_scaled, newton.solution[size:], newton.rhs[size:]
@@ -369,14 +369,14 @@ def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
 
 @inner
 def lift(product: float, target: float) -> float:
-    """Return the number, at least -10 target, that brings `product` into [target / 10, 10 target] when added."""
+    """Return the number, at least -10 target, that moves `product` into [target / 10, 10 target] when added."""
     move = min(max(product, MIN_PRODUCT * target), target / MIN_PRODUCT) - product
     return max(move, -target / MIN_PRODUCT)
 
 
 @inner
 def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> float:
-    """du := u1 + dtau u2, of which W dz is the end, ds, W^-1 ds and dkappa; returns the longest step."""
+    """Compute du = u1 + dtau u2, ds, W^-1 ds, dtau and dkappa; return the step length to the boundary."""
     form, q, Px, du, ds, tau = newton.form, newton.q, newton.Px, newton.du, newton.ds_scaled, point.tau
     size, first, solution = du.size, du.size - ds.size, newton.solution
     linear, mixed = dot_within(q, 0, solution, size, size), dot_within(Px, 0, solution, size, Px.size)
@@ -398,11 +398,11 @@ def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> f
 
 @deferred_kernel
 def singular_directions(newton: Newton, first: Floats, second: Floats) -> None:
-    """Two steps of inverse iteration with the KKT matrix K, whose x are near a ray along which the objective falls.
+    """Set `first`, `second` to inverse iterates of K, with x near a ray along which the objective falls.
 
-    On the way to such a ray x'Px vanishes as mu does, hence Px with its root, and rounding stops that at 1e-8.  But K
-    is nearly singular along the ray: P, A and, on the rows that hold, W^-1 G vanish there, on the others W^-1 does.  So
-    it is most of u2 = K^-1 (-c, b, W^-1 h), and more so of K^-1 (x2, 0, 0).
+    Towards such a ray x'Px vanishes as mu, and Px as its square root, until rounding stops that at 1e-8.  But K is
+    nearly singular along the ray: P and A vanish there, G on the active rows, and W^-1 on the other rows.  So the ray
+    dominates u2 = K^-1 (-c, b, W^-1 h), and more so K^-1 (x2, 0, 0).
     """
     n, largest = newton.form.n, 1.0
     for i in range(first.size):
@@ -416,12 +416,12 @@ def singular_directions(newton: Newton, first: Floats, second: Floats) -> None:
 
 @inner
 def descent_limit(newton: Newton, point: Point) -> float:
-    """Return the step at which mu is smallest along the direction, where (degree + 1) mu changes by
+    """Return the step length alpha >= 0 that minimizes mu along the direction, or infinity.
 
+    The change of (degree + 1) mu is
         alpha (lam'(W dz + W^-1 ds) + kappa dtau + tau dkappa) + alpha^2 (ds'dz + dtau dkappa).
-
-    In a linear program the second term is zero.  The curvature of a quadratic one may make it so large that mu rises,
-    and the method goes to and fro between two bounds for ever.
+    In a linear program the second term is zero.  The curvature of a quadratic program may make it so large that mu
+    rises, and the iterates alternate between two bounds.
     """
     ds, du, lam, dtau, dkappa = newton.ds_scaled, newton.du, newton.lam, newton.dtau, newton.dkappa
     first, slope, curvature = du.size - ds.size, point.kappa * dtau + point.tau * dkappa, dtau * dkappa
@@ -433,7 +433,7 @@ def descent_limit(newton: Newton, point: Point) -> float:
 
 @inner
 def advance(newton: Newton, point: Point, alpha: float) -> None:
-    """(x, y) += alpha (dx, dy), z += alpha W^-1 (W dz), s += alpha ds, and tau and kappa."""
+    """Move the point by `alpha` times the direction, with dz = W^-1 (W dz)."""
     form, u, s, du, ds, work = newton.form, point.u, point.s, newton.du, newton.ds, newton.work
     first = u.size - s.size
     for i in range(first):
@@ -451,7 +451,7 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
 def round_inside(point: Point, ptr: Ints) -> None:
     """Increase s_0 and z_0 by a few ulps where rounding has left s or z on the boundary of its cone.
 
-    Near the end s_0 - |s_1| is about mu / z_0, and may be below the rounding of s_0 while mu is far from zero.
+    In the last iterations s_0 - |s_1| is about mu / z_0, which may be below the rounding of s_0 while mu is not small.
     """
     for v in (point.s, point.u[point.u.size - point.s.size :]):
         for k in range(ptr.size - 1):
@@ -462,11 +462,11 @@ def round_inside(point: Point, ptr: Ints) -> None:
 
 @inner
 def slack_direction(newton: Newton, sigma: float) -> None:
-    """W^-1 ds := shift - W dz, and ds; on a second-order cone ds := g dtau - (1 - sigma) rz - M dx.
+    """Compute W^-1 ds = shift - W dz and ds; in second-order cones from ds = g dtau - (1 - sigma) rz - M dx.
 
-    The two differ by W times what is left of the KKT system.  W is the larger and the worse conditioned, the nearer s
-    and z come to the boundary, and what W (W^-1 ds) loses would stay behind as a primal residual.  The other way it is
-    an error of the complementarity equation, where it is not enlarged and the next step makes up for it.
+    The two forms differ by W times the residual of the KKT system.  W is the larger and worse conditioned, the nearer
+    s and z are to the boundary, and the errors of W (W^-1 ds) would stay as a primal residual.  In the second form they
+    are errors of the complementarity equation, where they are not enlarged and the next step corrects them.
     """
     form, ds, scaled, work = newton.form, newton.ds, newton.ds_scaled, newton.work
     l, p, first, ptr, w, eta = form.l, form.p, newton.du.size - ds.size, form.ptr, newton.kkt.w, newton.kkt.eta

@@ -1,7 +1,7 @@
-"""Directions along which the objective falls for ever, made exact.
+"""Projection of iterates onto rays along which the objective is unbounded below.
 
-On the way to such a ray Px vanishes as the root of mu, and rounding stops that long before tol.  But the ray is near,
-and so is the null space that it lies in: that of P, of A and of the rows of the orthant that it does not leave.
+Towards such a ray Px vanishes as the square root of mu, and rounding stops that long before tol.  But the ray is near,
+and it lies in a known null space: of P, of A and of the rows of the orthant that are active along it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ..problem.program import ConeProgram
 
 
 def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
-    """The direction nearest to x with Px = 0, Ax = 0 and (Gx)_i = 0 on the rows of the orthant that x would leave.
+    """Return the direction near `x` with Px = 0, Ax = 0 and (Gx)_i = 0 in the rows of orthants that `x` violates.
 
-    Rows of second-order cones are left as they are.
+    Rows of second-order cones are ignored.  A program with many variables has its `x` returned.
     """
     if program.n > SPECTRAL_UP_TO or not np.isfinite(x).all() or not x.any():
         return x

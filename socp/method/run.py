@@ -1,4 +1,4 @@
-"""One run of the method: the compiled loop, watched from Python, and what it ends with."""
+"""One run of the method: the compiled loop, controlled from Python, and its answer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Point4 = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class Iterate:
-    """One iterate of a solve, in the caller's units; valid until the next one is computed.
+    """Iterate of a solve, in the caller's units; valid until the next one is computed.
 
     Attributes
     ----------
@@ -67,8 +67,8 @@ class Iterate:
     record : numpy.void
         The trace's record of this iterate (see `socp.problem.solution.TRACE`); its fields are also attributes.
     point, newton, form : Point, Newton, StandardForm
-        The engine's own state, in equilibrated units, open to a student: residuals, scaling point,
-        directions, the KKT matrix.
+        State of the solver, in equilibrated units, for study: residuals, scaling point, directions, the
+        KKT matrix.
 
     Examples
     --------
@@ -116,35 +116,35 @@ class Iterate:
 
 
 class Run:
-    """One solve: it ends with a status, the point that this is said of, and the trace.
+    """One run of the method on a program, with its status, answer and trace.
 
     Parameters
     ----------
     program : ConeProgram
     state : State
-        The memory that it works in; no other run may until it ends.
+        Memory of the run; no other run may use it until this one ends.
     settings : Settings
     warm : bool
-        Whether to start from the last optimal point that the state holds.
+        True to start from the last optimal point in the state.
     test : stopping.ConeTest or None
-        The stopping test and the tests of certificates on the caller's own data; None for those of the program.
+        Stopping test and tests of certificates on the caller's own data; None tests on the data of `program`.
 
     Attributes
     ----------
     status, message : Status and str
     answer : tuple of arrays
-        (x, y, z, s) in the program's units and row order; of an infeasible program a ray, not normalised.
+        (x, y, z, s) in the program's units and row order; if the program is infeasible, a ray, not normalized.
     found : Residuals or None
-        What `test` found there; None for a ray.
+        Residuals of the answer by `test`; None for a ray.
     trace : array of `TRACE`
-        One record an iterate, once `solve` is done.
+        One record per iterate; set by `solve`.
     has_large_multipliers : bool
-        Whether only the rounding of terms with its multipliers excuses the answer: smaller ones may exist.
+        True if the answer passes only as terms with multipliers are rounded: smaller multipliers may exist.
     kept : Point or None
-        Then the iterate, for a warm start: other runs may follow in the same memory.
+        Iterate of an answer that rounding excuses, for a warm start, as later runs overwrite the state.
     effort : (int, float, float)
-        Then the iterations, the seconds of factorizations and those of solves; with those of the other runs where
-        there were several (see `method.fallbacks`).
+        Iterations, seconds of factorizations and seconds of solves, set by `solve`; summed over all runs if there
+        were several (see `method.fallbacks`).
     """
 
     # until it ends
@@ -192,7 +192,7 @@ class Run:
         self.solve_time = time.perf_counter() - self.started
 
     def _show(self, callback: Callable[[Any], Any] | None) -> None:
-        """Run to the end, one iterate at a time, and show each."""
+        """Run to the end, one iterate at a time, and pass each to `callback` if there is one."""
         for iterate in self.iterates():
             if callback is None:
                 continue
@@ -222,7 +222,7 @@ class Run:
             reason = self._follow(0.0)
 
     def _follow(self, patience: float) -> int:
-        """Continue the loop for `patience` seconds, at least one iteration; return the reason why it comes back."""
+        """Continue the loop for `patience` seconds, at least one iteration; return the reason to stop."""
         until = clock() + patience
         if self.settings.time_limit is not None:
             until = min(until, self.state.started + self.settings.time_limit)
@@ -289,9 +289,9 @@ class Run:
         return False
 
     def _judge(self, answer: Point4) -> tuple[stopping.Residuals, str]:
-        """The residuals of an answer, and the message where the stopping test holds.
+        """Return the residuals of an answer, and a message if the stopping test holds, else "".
 
-        One that misses bounds, in digits that count, is tried with x at these bounds: it may pass so, or as well.
+        If x violates bounds by more than tol, x is moved to these bounds in place, where that passes or is better.
         """
         settings, test, self._missed = self.settings, self.test, 0.0
         found = test.residuals(*answer)
@@ -308,14 +308,14 @@ class Run:
         return found, test_holds(settings.tol) if holds else ""
 
     def _is_excused(self, answer: Point4, found: stopping.Residuals) -> bool:
-        """Whether the stopping test fails by no more than what double precision takes of its terms."""
+        """Return True if the stopping test fails by no more than the rounding of its terms in double precision."""
         settings = self.settings
         if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # nothing to be spoilt
             return False
         return self.test.residuals(*answer, rounding=True).meets(settings.tol, settings.tol_abs)
 
     def _excuse(self, found: stopping.Residuals) -> str:
-        """The message of an answer that double precision has no more digits for; empty beyond what it excuses."""
+        """Return the message of an answer limited by double precision, or "" if its residuals exceed `EXCUSED_TOL`."""
         tol = self.settings.tol
         self._was_excused = found.meets(max(tol, stopping.EXCUSED_TOL))
         if not self._was_excused:
@@ -326,7 +326,7 @@ class Run:
         )
 
     def _look_at_multipliers(self) -> None:
-        """Whether the answer is excused, and would not be by the rounding of the terms that have no multiplier."""
+        """Set `kept` if rounding excuses the answer, and `has_large_multipliers` if only terms with multipliers do."""
         settings, answer, found = self.settings, self.answer, self.found
         assert answer is not None and found is not None
         if not found.meets(settings.tol, settings.tol_abs):
@@ -338,11 +338,11 @@ class Run:
     def _last_step(
         self, answer: Point4, found: stopping.Residuals, message: str
     ) -> tuple[Point4, stopping.Residuals, str]:
-        """The better of an answer and that after one more step, which removes residuals in twice the precision.
+        """Return (answer, residuals, message), improved by a step with residuals in twice the precision if possible.
 
-        Residuals in working precision lose digits where their terms cancel, and the iterates then do, too.  Others
-        miss bounds of 1e6 by a relative tol, though more digits are to be had.  The message is empty of an answer that
-        is none.
+        In working precision residuals lose digits where their terms cancel, and so do the iterates.  Other iterates
+        violate bounds of 1e6 by a relative tol although more digits are possible.  The message is "" if the answer
+        fails the stopping test.
         """
         settings, state = self.settings, self.state
         with state.kkt.precisely():
@@ -361,10 +361,10 @@ class Run:
         return (present, now, claim) if claim or not message else (answer, found, message)
 
     def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> Point4 | None:
-        """A certificate of the point, without its small entries, as it is, or near an unbounded ray; or None.
+        """Return a certificate: the point without small entries, the point itself, or a ray near it; None if all fail.
 
-        A multiplier that tends to zero never vanishes beside terms that are none: x >= 0 and 0 x <= -1 have the
-        multipliers (tau, 1).
+        Small entries are dropped as a multiplier that tends to zero is the whole residual where it has no opposite
+        term: x >= 0 and 0 x <= -1 have the multipliers (tau, 1).
         """
         tol, point = self.state.tol_infeasible, self.state.point
         rays: list[Point4] = []
@@ -386,14 +386,14 @@ class Run:
         return found
 
     def _directions(self) -> list[Point]:
-        """Rays in place of x where the objective is unbounded."""
+        """Return two points whose x is near a ray if the objective is unbounded below."""
         first, second = Point(self.form), Point(self.form)
         singular_directions(self.state.newton, first.u, second.u)
         second.u[:] = np.nan_to_num(second.u)
         return [first, second]
 
     def _give_up(self, reason: str) -> bool:
-        """End with the best iterate: "optimal" after all where it meets the test, "inaccurate" where a weaker one."""
+        """End with the best iterate: "optimal" if it passes, "inaccurate" if it passes at 1e-5, else with an error."""
         tol = max(self.settings.tol, stopping.INACCURATE_TOL)
         answer = self.unscale(self.state.best)
         found, message = self._judge(answer)
@@ -414,9 +414,9 @@ class Run:
     def finish(
         self, status: Status, message: str, answer: Point4 | None = None, found: stopping.Residuals | None = None
     ) -> bool:
-        """Note how the run ends (the first reason counts), with the best iterate where there is no other answer.
+        """Store how the run ends (the first reason counts), with the best iterate if no answer is given; return True.
 
-        All is noted at once: an interrupt that comes before leaves a run that has not ended.
+        All attributes are set in one statement: an interrupt before it leaves a run that has not ended.
         """
         if self.status is None:
             if answer is None:
@@ -426,13 +426,13 @@ class Run:
         return True
 
     def close(self, setup_time: float, timings: dict[str, float]) -> None:
-        """Note the times, of which no part is the rest yet, and let go of the engine; the answer stays."""
+        """Store the times, to which `solution` adds the rest, and release the state of the solver; the answer stays."""
         self.setup_time, self.timings, self.kept = setup_time, timings, None
         del self.state, self.form
 
     @property
     def iterations(self) -> int:
-        """The number of steps, those of all runs where there were several."""
+        """Number of iterations, summed over all runs if there were several."""
         return self.effort[0]
 
     def solution(self) -> Solution:
@@ -461,17 +461,17 @@ class Run:
 
 @functools.lru_cache(maxsize=16)
 def test_holds(tol: float) -> str:
-    """The message of an optimal answer, kept: to print a number costs a program of ten variables a hundredth."""
+    """Return the message of an optimal answer, cached: formatting takes 1 % of a solve with ten variables."""
     return f"the stopping test holds at {tol:g}"
 
 
 def copy_of_records(trace: np.ndarray, count: int) -> np.ndarray:
-    """The first records, copied as plain numbers: NumPy copies records field by field, and is slow to view them."""
+    """Copy the first `count` records as plain numbers, which NumPy copies faster than records."""
     return np.ndarray(count, TRACE, np.ndarray(WORDS * count, FLOAT, trace).copy())
 
 
 def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> Point4:
-    """(x, y, z, s) of a point in the program's units and row order, divided by tau."""
+    """Return (x, y, z, s) of a point in the program's units and row order, divided by tau."""
     m = program.h.size
     answer = np.empty(program.c.size), np.empty(program.b.size), np.empty(m), np.empty(m)
     unscale(form, point, *answer)

@@ -16,23 +16,23 @@ FAR = 1e3  # Sides 1000x the infeasibility at x = 0 count as absent.
 
 @inner
 def start_cold(newton: Newton, point: Point) -> bool:
-    """The solution of the program with the cone constraint penalized by 1/2 ||W^-1 (s - f)||^2, shifted into the cone.
+    """Compute the cold starting point; return False if the KKT matrix cannot be factored.
+
+    The cone constraint is penalized by 1/2 ||W^-1 (s - f)||^2, and the solution is shifted into the cone:
 
         [ P       A'   G'W^-1 ] [x  ]   [-c          ]                  [.         ]   [0           ]
         [ A       0    0      ] [y  ] = [ b          ]  or for P = 0: K [.         ] = [b           ],
         [ W^-1 G  0   -I      ] [W z]   [ W^-1 (h-f) ]                  [W^-1 (f-s)]   [W^-1 (h - f)]
 
-    with W^-1 (s - f) = -W z in the first case and K (., y, W z) = (-c, 0, 0) in the second.  W = 1 and f = 0 but in
-    cones whose sides are far away, as a bound of 1e10 that stands for none.  Their slacks are f = h, of the size W, and
-    must neither draw x to the middle nor be the size of all others.
-
-    Returns False when the KKT matrix cannot be factored.
+    with W^-1 (s - f) = -W z in the first case and K (., y, W z) = (-c, 0, 0) in the second.  W = 1 and f = 0 except in
+    cones with sides far away, such as a bound of 1e10 that stands for none: their slacks f = h, of size W, must neither
+    draw x to the middle nor determine the size of the other slacks.
     """
     form, u, s, rhs, solution = newton.form, point.u, point.s, newton.rhs, newton.solution
     n, l, ptr, c, g, weight = form.n, form.l, form.ptr, form.c, form.g, newton.lam
     first, size, linear = n + form.p, u.size, form.hessian_kind == NO_HESSIAN
     scale_far_sides(newton, weight)
-    # (., y, W z) is the first solution, (x, ., W^-1 (f - s)) the second; the same where the objective is curved
+    # (., y, W z) is the first solution, (x, ., W^-1 (f - s)) the second; both are equal if P is not zero
     for j in range(n):
         rhs[j], rhs[size + j] = -c[j], 0.0 if linear else -c[j]
     for i in range(g.size):
@@ -62,9 +62,9 @@ def start_cold(newton: Newton, point: Point) -> bool:
 
 @inner
 def scale_far_sides(newton: Newton, weight: Floats) -> None:
-    """The scaling (w, eta) that multiplies a cone by |h| / size when that is `FAR` or more, and the same by rows.
+    """Set (w, eta) to scale cones by |h| / size if that is `FAR` or more, else by 1; `weight` has the factors by row.
 
-    The size is that of what keeps x = 0 from being feasible, hence of x, s and z that are not far away.
+    The size is the infeasibility of x = 0, hence the size of x, and of s and z in cones without far sides.
     """
     form, w, eta = newton.form, newton.kkt.w, newton.kkt.eta
     p, l, ptr, g = form.p, form.l, form.ptr, form.g
@@ -89,8 +89,8 @@ def scale_far_sides(newton: Newton, weight: Floats) -> None:
 def start_warm(newton: Newton, point: Point) -> bool:
     """Move s and z of an earlier optimal point (tau = 1) inside the cone, as far as the new data moved the residuals.
 
-    Returns False (and the point is to be set anew) when the residuals there are of the size of the data,
-    so that a cold start is as good.
+    Returns False, and leaves a point that must be replaced, if the residuals are of the size of the data, so that a
+    cold start is as good.
     """
     form, u, s, r, c, g, z = newton.form, point.u, point.s, newton.r, newton.form.c, newton.form.g, newton.work
     first, size, largest, trap = u.size - s.size, 1.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
@@ -118,7 +118,7 @@ def start_warm(newton: Newton, point: Point) -> bool:
 
 @inner
 def shift_inside(l: int, ptr: Ints, v: Floats) -> None:
-    """v := v + (1 + alpha) e when v is not well inside the cone, alpha the way to its boundary."""
+    """Add (1 + alpha) e to v if v is not well inside the cone, where v + alpha e is on the cone's boundary."""
     inside, size = cones.margin(l, ptr, v), 1.0
     for i in range(v.size):
         size = max(size, abs(v[i]))
@@ -128,7 +128,7 @@ def shift_inside(l: int, ptr: Ints, v: Floats) -> None:
 
 @inner
 def move_inside(l: int, ptr: Ints, margin: float, v: Floats) -> None:
-    """v := v + alpha e where v is not so far inside the cone."""
+    """Add (margin - min(d, 0)) e to v if its distance d to the cone's boundary, negative outside, is below `margin`."""
     inside = cones.margin(l, ptr, v)
     if inside < margin:
         cones.add_identity(l, ptr, margin - min(inside, 0.0), v)

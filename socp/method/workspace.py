@@ -1,14 +1,13 @@
-"""The workspace of a program that is done with, for the next one of the same sizes.
+"""A pool of workspaces: a solve leaves its memory to the next program of equal sizes.
 
-Who solves many small programs one after another pays more for memory, three structures of a hundred arrays, than for a
-factorization: ten variables take 63 us with a workspace that is there, 90 us without, sparse ones of a thousand two
-thirds to three quarters of the time.  `solve` releases what it worked with, and whoever is set up next in the same
-thread acquires it.  All in it is written before it is read: one run comes after another in the same memory also where a
-program is updated.
+For many small programs solved one after another, memory (three structures of a hundred arrays) costs more than a
+factorization: ten variables take 63 us with a workspace from the pool and 90 us without; sparse programs of a thousand
+variables take two thirds to three quarters of the time.  `solve` releases its workspace, and the next setup in the
+thread acquires it.  All in it is written before it is read, as when a program is updated.
 
-A workspace is for programs of one kind, which has all that `plan.choice` decides by for a small program, or with the
-places of its entries for a sparse one, whose ordering and analysis are kept so: the plan goes along, and a program is
-solved in the same way, to the bit, whatever was solved before it.
+A workspace serves programs of one kind.  The kind has all that `plan.choice` depends on for a small program; for a
+sparse program it also has the places of the entries, so that the ordering and the analysis are kept.  The plan goes
+with the workspace, and a program is solved in one way, to the bit, whatever was solved before it.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ Kind = tuple[Sizes, bool, bool, int, str, float | None, int, float, bool]
 
 
 def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | None:
-    """Return a workspace that a program of this kind has released, which is the caller's now, or None."""
+    """Return a workspace for programs of this kind from the pool, owned by the caller, or None."""
     state: State | None = _pool.take(_kind(sizes, program.hessian, settings))
     return state
 
 
 def release(state: State, settings: Settings) -> None:
-    """Put the workspace of a program that is done with into the pool, if it is small enough."""
+    """Put the workspace of a finished program into the pool if it is small enough."""
     form, kkt = state.form, state.kkt
     words = form.words + kkt.words + state.words
     if not form.is_pooled:
@@ -47,7 +46,7 @@ def release(state: State, settings: Settings) -> None:
 
 
 def forget() -> None:
-    """Let the next programs of this thread begin as the first of their kinds do."""
+    """Clear the pool of this thread: the next programs allocate their workspaces."""
     _pool.clear()
 
 

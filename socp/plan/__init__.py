@@ -1,1 +1,1 @@
-"""How a program is solved: decided from counts of its data, before memory is taken, and told in words."""
+"""The choice of how to solve a program, by counts of its data, before memory is allocated."""

@@ -13,11 +13,11 @@ NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low 
 
 
 def decide(form: StandardForm, settings: Settings, is_kept: bool = False) -> Plan:
-    """The plan that `settings.kkt` names, or for "auto" the one with the least seconds.
+    """Return the plan that `settings.kkt` names, or the plan with the least predicted seconds for "auto".
 
-    Where a sparse matrix takes fewer than dense Cholesky by what its counts tell, its analysis decides
-    (`kkt.backends`): it shows the work, and costs less than a factorization.  To solve a small program once costs less
-    than to look at it; where a solver `is_kept`, the analysis costs nothing.
+    Where sparse LDL' is predicted to be faster than dense Cholesky, its symbolic analysis decides (`kkt.backends`),
+    which gives the exact work and costs less than a factorization.  A small program that is solved once is not
+    analyzed; if a solver `is_kept`, the cost of the analysis is not counted.
     """
     backend, reason, seconds = _backend(form, settings, is_kept)
     return Plan(
@@ -27,7 +27,7 @@ def decide(form: StandardForm, settings: Settings, is_kept: bool = False) -> Pla
 
 
 def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Backend, str, dict[str, float]]:
-    """(the backend, why, the seconds of all that were compared)."""
+    """Return the backend, the reason for it in words, and the predicted seconds of the backends compared."""
     wanted = NAMES.get(settings.kkt)
     if form.n == 0:  # BLAS refuses empty arrays
         return "sparse", "there are no variables", {}
@@ -55,12 +55,12 @@ def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Bac
 
 
 def _told(seconds: dict[Backend, float], chosen: Backend) -> dict[str, float]:
-    """Those that are slower than the chosen one, and itself."""
+    """Return the entries of `seconds` that are at least the seconds of the chosen backend."""
     return {name: each for name, each in seconds.items() if each >= seconds[chosen]}
 
 
 def is_small(form: StandardForm) -> bool:
-    """Whether dense Cholesky takes less than to look for another way, by what the sizes alone tell."""
+    """Return True if dense Cholesky costs no more than the choice of another backend, by the sizes alone."""
     n, p, entries, rank = form.n, form.p, form.entries, form.P.rank
     if n == 0 or n + p > GLANCE:
         return False
@@ -73,12 +73,12 @@ def is_small(form: StandardForm) -> bool:
 
 
 def _dense_at_a_glance(form: StandardForm) -> float:
-    """The seconds of dense Cholesky by the number of entries alone."""
+    """Return the predicted seconds of dense Cholesky by the number of entries alone."""
     return dense_seconds(form.n + form.p, form.entries / form.n)
 
 
 def check_low_rank(form: StandardForm) -> None:
-    """Refuse what the low-rank backend cannot do."""
+    """Raise ProgramError unless the low-rank backend can solve the program."""
     if form.P.is_sparse:
         raise ProgramError('kkt="lowrank" needs a dense or LowRank P')
     if not is_held(form):
@@ -88,7 +88,7 @@ def check_low_rank(form: StandardForm) -> None:
 
 
 def is_held(form: StandardForm) -> bool:
-    """Whether every variable has a bound or a positive entry in the diagonal that is left of P."""
+    """Return True if every variable has a bound or a positive entry in diag(d), where P = F F' + diag(d)."""
     held, variable = form.P.low_rank_form()[1] > 0.0, form.groups.variable
     held[variable[variable >= 0]] = True
     return bool(held.all())

@@ -1,7 +1,7 @@
-"""What each way to solve a program costs: one table of rates, and the counts that are multiplied by them.
+"""Costs of each way to solve a program: one table of rates, and the counts that are multiplied by them.
 
-The rates are those of one core of a usual machine.  They decide between ways of which one takes several times as long
-as the other, so that only their ratios count; the same table everywhere gives the same bits everywhere.
+The rates are typical of one core.  They decide between ways of which one takes several times as long as the other, so
+that only their ratios count; one table for all machines gives equal bits on all machines.
 `python -m docs.results.calibration` measures them on a machine, next to the numbers here.
 """
 
@@ -14,35 +14,35 @@ from ..linalg.ldl.factorization import expected_times
 
 
 class Costs(NamedTuple):
-    """The rates of a machine, in seconds where nothing else is said.
+    """Rates of a machine, in seconds unless another unit is given.
 
     Attributes
     ----------
     flops : float
-        Operations a second of products and Cholesky factorizations by BLAS.
+        Operations per second of products and Cholesky factorizations by BLAS.
     bandwidth : float
-        Bytes a second that a solve reads of a factor in main memory (one in the cache is read several times faster).
+        Bytes per second that a solve reads of a factor in main memory (a factor in the cache is several times faster).
     cache : int
-        Numbers in the first cache, beyond which a dual active set is slow where P is sparse and only semidefinite.
+        Numbers that fit in the L1 cache; with more, a dual active set is slow where P is sparse and only semidefinite.
     iterations : int
-        Of an interior-point method, as a rule.
+        Typical number of iterations of an interior-point method.
     interior_point : float
-        What it takes beside its iterations: set-up, the way there and back, and the test of its answer.
+        Interior-point method without its iterations: set-up, conversion of program and solution, and verification.
     analysis, analysis_of_entry : float
-        The share of an iteration in the ordering and the analysis of a sparse matrix, and in those of one entry.
+        Share of an iteration in the ordering and the analysis of a sparse matrix: constant part, and per entry of L.
     active_set : float
-        The first guess of the active set and the test of its answer.
+        First guess of the active set, and verification of its solution.
     passes : int
-        Times that the active set reads all of P, as a rule.
+        Typical number of times that the active-set method reads all of P.
     round : float
-        What a round of it may take, between which it looks at its time.
+        Longest round of the active-set method, which checks the clock between rounds.
     dual, dual_flops : float
-        The call of a dual active set, and its operations a second.
+        Call of the dual active-set method, and its operations per second.
     dual_size : int
-        Numbers in its rows at most, and four times that where they are kept.
+        Largest n (n + m) for the dual active-set method; four times as much for a solver that is kept.
     proximal : float
-        Times that it takes as long where P is only semidefinite, without rows; with n full ones and more three times
-        that.
+        Time relative to the dual active-set method where P is only semidefinite and there are no rows; three times as
+        much for n or more full rows.
     """
 
     flops: float = 4e10
@@ -68,20 +68,20 @@ PAYING_SOLVES = (5.0, 10.0, 20.0)  # that a factorization must cost for one, two
 
 
 def dense_seconds(n: float, rows: float, costs: Costs = COSTS) -> float:
-    """A Cholesky factorization of order n with so many dense rows, and the solves of an iteration."""
+    """Return the seconds of Cholesky of order n with `rows` dense rows, and of the solves of an iteration."""
     return (n**3 / 3 + rows * n**2) / costs.flops + SOLVES * 8 * (n + 2 * rows) * n / costs.bandwidth
 
 
 def low_rank_seconds(n: int, order: int, costs: Costs = COSTS) -> float:
-    """The Schur complement of that order over a diagonal, its factorization, and the solves of an iteration."""
+    """Return the seconds of a Schur complement over a diagonal, its Cholesky factor, and the solves of an iteration."""
     return order**2 * (n + order / 3) / costs.flops + SOLVES * 16 * order * (n + order / 2) / costs.bandwidth
 
 
 def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P_entries: float) -> float:
-    """The least that sparse LDL' takes, before its analysis, with a share of that.
+    """Return a lower bound on the seconds of an iteration by sparse LDL', with a share of its symbolic analysis.
 
-    L has the entries of the rows and the triangle of P.  To eliminate a row of k entries takes k^2 operations of rank
-    one, at half the rate of others, and to eliminate the variables n^3 / 3 where P is full, or n rows or more fill it.
+    L has the entries of the rows and the triangle of P.  Eliminating a row of k entries takes k^2 rank-one operations
+    at half the rate of others, eliminating the variables n^3 / 3 where P is full, or where n rows or more fill it.
     """
     cliques = 2.0 * entries**2 / max(rows, 1)
     full = P_entries >= n**2 or (rows >= n and cliques >= 2.0 * n**2)
@@ -94,14 +94,13 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
 def method_seconds(
     n: int, m: int, entries: int, P_entries: int, rank: int | None = None, costs: Costs = COSTS, solved: int = 0
 ) -> dict[str, float]:
-    """A program with m rows of so many entries and a P of order n, by each method, from data to answer.
+    """Return the seconds of each method, from data to solution, for m rows with `entries` entries and P of order n.
 
-    Zeros cost active sets as much as other entries.  The dual one takes half of the variables to their bounds, in ten
-    rounds; proximal steps, where P is only semidefinite, are for what the cache holds, or a P without zeros.
+    Zeros cost active sets as much as other entries.  The dual method takes half of the variables to their bounds in ten
+    rounds; proximal steps, for a semidefinite P, need data that fit in the cache or a P without zeros.
 
-    Where an interior-point method has `solved` programs with these matrices, as many more are expected.  Its set-up is
-    done, half of what it takes beside its iterations; that of the dual active set is for all of them, and each begins
-    at the last answer.
+    After an interior-point method has `solved` programs with these matrices, as many more are expected.  Half of its
+    time besides iterations is then saved; the dual method is set up once for all, and begins at the last solution.
     """
     seen = costs._replace(analysis=0.0 if solved else NEW_PATTERNS * costs.analysis)
     iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, seen, P_entries=P_entries))
@@ -120,10 +119,10 @@ def method_seconds(
 
 
 def correctors(flops: float, entries: float, costs: Costs = COSTS) -> int:
-    """Centrality correctors that an iteration may try: each costs a solve, and may save a factorization.
+    """Return how many centrality correctors an iteration may try: each costs a solve and may save a factorization.
 
-    They are for programs of seconds: without them pilot87 takes 86 iterations for 63, pds_10 62 for 51, dfl001 41 for
-    36, and 1.1 to 1.3 times as long; qap12 and CVXQP1_L lose nothing.
+    They help where a run takes seconds: pilot87 takes 86 iterations without and 63 with them, pds_10 62 and 51,
+    dfl001 41 and 36, and these take 1.1 to 1.3 times as long without; qap12 and CVXQP1_L lose nothing.
     """
     solve = 16.0 * max(entries, 1.0) / costs.bandwidth
     return sum(flops / costs.flops > solves * solve for solves in PAYING_SOLVES)

@@ -1,4 +1,4 @@
-"""What follows a run that has failed: the next plans, one after another, each with what it is good for.
+"""Plans that follow a failed run, one after another, each for its own kind of failure.
 
 Of 73,941 random programs (`bench.fuzz`) the first run failed on 3,211.  Of these the plans below decided 2,837; each
 decided some that no other did, so that none can go:
@@ -32,7 +32,7 @@ LARGE = 5_000  # variables, or these and rows, beyond which another run takes to
 
 
 def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]:
-    """The plans after `plan`, of which the run with `form` failed after so many iterations."""
+    """Yield the plans to try after `plan`, whose run with `form` failed after `iterations` iterations."""
     # the KKT system with a regularization that stays, as in a proximal method: one step of refinement takes out
     # most of what it does to a solution, and little in a direction that the exact system does not see
     proximal = plan._replace(regularization=REGULARIZATION, refinement_steps=min(plan.refinement_steps, 1))
@@ -47,7 +47,7 @@ def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]
         robust = plan._replace(backend="sparse", reason="dense Cholesky broke down", seconds={})
         # where dense Cholesky breaks down, sparse LDL' goes on with pivots of either sign
         yield robust._replace(precise=True)
-        # the same where data are scaled so badly that no solve is precise
+        # not precise, where data are scaled so badly that no solve can be
         yield robust
     if iterations == 0 or form.n + form.p + form.m > LARGE:
         return
@@ -66,7 +66,7 @@ def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]
         plain = robust._replace(equilibrate=False)
         # equilibration can make of a thin set one that looks empty or large
         yield plain._replace(step_fraction=short)
-        # the same in long steps: near infeasibility now these end well, now the short ones
+        # in long steps, too: near infeasibility now these end well, now the short ones
         yield plain
         if form.p > 0:
             # equalities beside each other in the caller's units
@@ -74,6 +74,6 @@ def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]
 
 
 def is_cut_off(form: StandardForm) -> bool:
-    """Whether a scale of rows or columns has met its limit."""
+    """Return True if a scale of rows or columns has reached its limit."""
     scales = np.concatenate([form.D, form.E])
     return bool(((scales <= 1.0 / LIMIT) | (scales >= LIMIT)).any())

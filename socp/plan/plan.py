@@ -1,4 +1,4 @@
-"""How a program is solved, as data that can be read aloud."""
+"""A plan: how a program is solved, as data with a description in words."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 class Plan(NamedTuple):
-    """One way to solve a program; what follows a failed run is another plan (`plan.fallbacks`).
+    """One way to solve a program; other plans follow a failed run (`plan.fallbacks`).
 
     Attributes
     ----------
     backend : {"dense", "sparse", "low rank"}
-        How the Newton systems are factorized.
+        How the Newton systems are factored.
     reason : str
-        Why, in words.
+        Reason for the choice, in words.
     is_free : bool
-        Whether the backend was for the engine to choose.
+        Whether the engine was free to choose the backend.
     method : {"interior point", "active set", "working set", "dual active set"}
     regularization : float or None
-        The one static regularization, or None for the ladder of the backend.
+        The only static regularization, or None for the ladder of the backend.
     refinement_steps : int
-        The most that a solve takes.
+        Largest number of refinement steps of a solve.
     equilibrate : bool
     limit : float
-        How far from one the scales of the equilibration may go.
+        Largest scale of the equilibration; the smallest is 1 / limit.
     step_fraction : float
-        The share of the way to the boundary that a step goes.
+        Step length relative to the step to the boundary.
     precise : bool
-        Whether solves leave next to nothing instead of what the direction does not need.
+        Whether solves are refined to a fixed small residual instead of to the limits of the direction.
     seconds : dict of float
-        What an iteration should take in each way that was compared, by the table of `plan.costs` (from data to answer
-        where methods were); empty where there was no choice.
+        Predicted seconds of an iteration by each backend compared, by `plan.costs` (from data to solution if methods
+        were compared); empty if there was no choice.
     what : str
-        The factorization in words, once its analysis is done.
+        Description of the factorization, once its analysis is done.
     flops : float
-        Of a factorization.
+        Floating-point operations of a factorization.
     correctors : int
         Centrality correctors that an iteration may try.
 
@@ -66,7 +66,7 @@ class Plan(NamedTuple):
     correctors: int = 0
 
     def is_for_form_of(self, other: Plan) -> bool:
-        """Whether both want the same standard form."""
+        """Return True if both plans equilibrate alike, so that one standard form serves both."""
         return (self.equilibrate, self.limit) == (other.equilibrate, other.limit)
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ class Plan(NamedTuple):
 
 
 def _quantity(value: float) -> str:
-    """A number of two digits and the prefix of its unit."""
+    """Return a number to two digits with the prefix of its unit."""
     for size, prefix in PREFIXES:
         if value >= size:
             return f"{float(f'{value / size:.2g}'):g} {prefix}"

@@ -1,1 +1,1 @@
-"""What a caller gives and gets: programs and settings, checked, and solutions with the tests that they pass."""
+"""Input and output: checked programs and settings, and solutions with the tests that they pass."""

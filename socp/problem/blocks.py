@@ -1,4 +1,4 @@
-"""Programs stated by their blocks of variables, in place of index arithmetic and stacked matrices."""
+"""Programs stated by their blocks of variables, without index arithmetic and stacked matrices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = "head "  # before the name of a block, in the terms of a cone's first row
 
 
 class Entries(NamedTuple):
-    """A matrix by its entries, explicit zeros among them."""
+    """Matrix in coordinate form; explicit zeros are entries."""
 
     row: np.ndarray
     column: np.ndarray
@@ -25,7 +25,7 @@ class Entries(NamedTuple):
 
 
 class Term(NamedTuple):
-    """The entries of one block in some rows, and where these begin among the rows that are stated together."""
+    """Entries of one block in `size` rows, which begin at row `first` of their group."""
 
     entries: Entries
     first: int
@@ -33,14 +33,14 @@ class Term(NamedTuple):
 
 
 class Rows:
-    """Some rows of a program that is stated by its blocks: what `Blocks.at_least` and its like return.
+    """Group of rows of a program that is stated by its blocks, as `Blocks.at_least` returns it.
 
     Attributes
     ----------
     rows : slice
-        Their place among the rows of the matrix, and so among its multipliers: ``solution.z[prior.rows]`` of the
-        inequalities and cones of a cone program, ``solution.y[...]`` of equalities and of a quadratic program.  Known
-        once `Blocks.program` was called.
+        Place of the group among the rows of its matrix and among the multipliers: ``solution.z[group.rows]`` for
+        inequalities and cones of a cone program, ``solution.y[group.rows]`` for equalities and in a quadratic program.
+        `Blocks.program` sets it.
     """
 
     def __init__(self, matrix: str, sign: float, terms: dict[str, Term], sides: dict[str, np.ndarray]) -> None:
@@ -51,12 +51,12 @@ class Rows:
 
 
 class BlockProgram:
-    """The blocks, the objective, the rows and the bounds of a program; a subclass says which program it is.
+    """Base class of programs stated by their blocks: blocks, objective, rows and bounds.
 
     Parameters
     ----------
     **sizes : int
-        The number of variables of every block, in their order.  A block of size 0 is left out, with all its terms.
+        Number of variables of every block, in order.  A block of size 0 is left out, with all its terms.
     """
 
     def __init__(self, **sizes: int) -> None:
@@ -92,12 +92,12 @@ class BlockProgram:
         return f"{type(self).__module__.split('.')[0]}.{type(self).__name__}({sizes})"
 
     def minimize(self, quadratic: Terms | None = None, offset: float = 0.0, **linear: Any) -> None:
-        """Add to the objective: ``linear`` a number or a vector a block, ``quadratic`` the P of 1/2 v'Pv.
+        """Add terms to the objective: `quadratic` gives P of 1/2 v'Pv, `linear` the coefficients, by block.
 
         Parameters
         ----------
         quadratic : dict, optional
-            For a block a matrix, a vector (a diagonal), a number (a multiple of the identity) or a `LowRank`.
+            P of each block: a matrix, a vector (a diagonal), a number (a multiple of the identity) or a `LowRank`.
         offset : float, default 0
         **linear : float or array_like
             The coefficients of a block's variables.
@@ -113,7 +113,7 @@ class BlockProgram:
         self._offset += as_number("offset", offset)
 
     def bounds(self, **bounds: Any) -> None:
-        """Bounds of the variables of a block: ``name=(lower, upper)``, numbers or vectors, None for none."""
+        """Set bounds ``name=(lower, upper)`` of blocks of variables, numbers or vectors; None changes nothing."""
         for name, pair in bounds.items():
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise ProgramError(f"the bounds of {name} must be a pair (lower, upper), but {pair!r} came")
@@ -131,7 +131,7 @@ class BlockProgram:
         return as_vector(name, value, size, "", spread=True)
 
     def _hessian(self, name: str, value: Any) -> Any:
-        """P of a block: its diagonal as a vector, or a matrix."""
+        """Return the quadratic term of block `name`, checked: its diagonal as a vector, or a matrix."""
         size = self._size(name)
         if not hasattr(value, "shape") and np.ndim(value) == 2:
             value = np.asarray(value, dtype=np.float64)
@@ -142,7 +142,7 @@ class BlockProgram:
         return self._vector(name, value, size)
 
     def _rows(self, matrix: str, sign: float, terms: Terms, sides: Mapping[str, Any], first: int = 0) -> Rows:
-        """Rows of a matrix of the program, of which the terms and the sides tell the number."""
+        """Return a group of rows of `matrix`; the terms and the sides determine the number of rows."""
         terms = {name: value for name, value in terms.items() if self._size(name)}
         counts = {name: self._count(name, value) for name, value in terms.items()}
         counts |= {side: np.size(value) if np.ndim(value) else None for side, value in sides.items()}
@@ -162,7 +162,7 @@ class BlockProgram:
         return rows
 
     def _count(self, name: str, value: Any) -> int | None:
-        """How many rows a term is for; None where it fits several."""
+        """Return the number of rows that a term determines, or None if the term fits several."""
         size = self._size(name)
         if sp.issparse(value) or np.ndim(value) == 2:
             return int(value.shape[0]) if value.ndim == 2 else None
@@ -175,7 +175,7 @@ class BlockProgram:
         return size if size > 1 else None
 
     def _entries(self, name: str, value: Any, count: int) -> Entries:
-        """The term as a matrix with `count` rows: a dense one keeps a place for every entry, zero or not."""
+        """Return the term as a matrix with `count` rows; a dense term has an entry for every number, zero or not."""
         size = self._size(name)
         if sp.issparse(value):
             matrix = as_csc(name, value, (count, size), f" ({count} rows, {size} variables in the block {name})")
@@ -202,7 +202,7 @@ class BlockProgram:
         return Entries(row, column, dense.ravel().copy())
 
     def _assemble(self, matrix: str, groups: list[Rows]) -> sp.csc_array:
-        """The rows of the groups one below the other, with a place for every entry that came."""
+        """Stack the groups in one CSC matrix that stores every given entry; set the place of each group in it."""
         first = 0
         rows, columns, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         for group in groups:
@@ -226,7 +226,7 @@ class BlockProgram:
         return sp.csc_array((data.copy(), row[order], indptr), shape=(first, self.n))
 
     def _whole_hessian(self) -> Any:
-        """P of all blocks: None, the one that covers them all, of low rank, or block diagonal."""
+        """Return P of all blocks: None, the one term that covers all variables, a `LowRank`, or block diagonal."""
         terms = self._quadratic
         if not terms:
             return None
@@ -254,7 +254,7 @@ class BlockProgram:
         return LowRank(np.hstack(factors), d)
 
     def _change(self, rows: Rows, terms: Terms, sides: Mapping[str, Any]) -> None:
-        """Other values for terms and sides of rows, in the data that the program was made of."""
+        """Replace values of terms and sides of `rows` in the stored data of the program; the pattern is kept."""
         if rows not in self._groups or rows.matrix not in self._data:
             raise ProgramError("the rows must be some of this program, and `program` must have been called before")
         for key, value in terms.items():
@@ -273,16 +273,16 @@ class BlockProgram:
 
 
 class Blocks(BlockProgram):
-    r"""A cone program stated by its blocks of variables: no expressions, only names for blocks and rows.
+    r"""Cone program stated by its blocks of variables, with names for blocks and rows in place of expressions.
 
-    A term ``name=value`` of a row stands for M v, v the block's variables.  M is ``value`` where that is a matrix; a
-    vector is a column beside a block of one variable, the diagonal of M where there are as many rows as variables, and
-    one row otherwise; a number is that multiple of the identity.  The terms of a row are added up.
+    A term ``name=value`` of a row stands for M v, where v are the variables of the block.  A matrix value is M itself.
+    A vector is the column of a block of one variable, the diagonal of M if there are as many rows as variables, else
+    one row.  A number c is c I, or the constant column of a block of one variable.  The terms of a row are added.
 
     Parameters
     ----------
     **sizes : int
-        The number of variables of every block, in their order.  A block of size 0 is left out, with all its terms.
+        Number of variables of every block, in order.  A block of size 0 is left out, with all its terms.
 
     Raises
     ------
@@ -311,19 +311,19 @@ class Blocks(BlockProgram):
     """
 
     def equal(self, right: Any, **terms: Any) -> Rows:
-        """Rows with  sum of the terms = right."""
+        """Add the rows  sum of the terms = `right`  and return them."""
         return self._add(self._rows("A", 1.0, terms, {"right": right}))
 
     def at_least(self, right: Any, **terms: Any) -> Rows:
-        """Rows with  sum of the terms >= right."""
+        """Add the rows  sum of the terms >= `right`  and return them."""
         return self._add(self._rows("G", -1.0, terms, {"right": right}))
 
     def at_most(self, right: Any, **terms: Any) -> Rows:
-        """Rows with  sum of the terms <= right."""
+        """Add the rows  sum of the terms <= `right`  and return them."""
         return self._add(self._rows("G", 1.0, terms, {"right": right}))
 
     def cone(self, head: str | Terms | None = None, radius: float = 0.0, shift: Any = 0.0, **terms: Any) -> Rows:
-        """A second-order cone:  ||sum of the terms + shift|| <= head + radius.
+        """Add the second-order cone  ||sum of the terms + shift|| <= head + radius  and return its rows.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class Blocks(BlockProgram):
         radius : float, default 0
         shift : float or array_like, default 0
         **terms : matrix, vector or number
-            As in a row.
+            Terms, as in `at_least`.
         """
         head = {head: 1.0} if isinstance(head, str) else head or {}
         first = self._rows("G", -1.0, head, {"right": -as_number("radius", radius)})
@@ -345,7 +345,7 @@ class Blocks(BlockProgram):
         return self._add(rows)
 
     def program(self) -> ConeProgram:
-        """The program: its inequalities first, then the finite bounds, then the cones, each in their order."""
+        """Return the program; G has the inequalities first, then the finite bounds, then the cones, each in order."""
         equal = [group for group in self._groups if group.matrix == "A"]
         cones = [group for group in self._groups if group.is_cone]
         above = [group for group in self._groups if group.matrix == "G" and not group.is_cone]
@@ -359,18 +359,18 @@ class Blocks(BlockProgram):
         return ConeProgram(c=self._linear, P=self._whole_hessian(), offset=self._offset, **rows)
 
     def change(self, rows: Rows, right: Any = None, head: Terms | None = None, **terms: Any) -> dict[str, np.ndarray]:
-        """Other values in the places of the old ones: what `Solver.update` takes.
+        """Replace values in a group of rows and return the arguments of `Solver.update`.
 
         Parameters
         ----------
         rows : Rows
-            What stated them.
+            Group whose values change.
         right : float or array_like, optional
-            Of a cone -radius and -shift, one below the other.
+            New right-hand side; of a cone -radius and -shift, stacked.
         head : dict, optional
-            Of a cone.
+            New terms of the head of a cone.
         **terms : matrix, vector or number
-            Those that change.
+            New terms; terms that are left out keep their values.
         """
         heads = {HEAD + name: value for name, value in (head or {}).items()}
         self._change(rows, heads | terms, {} if right is None else {"right": right})
@@ -378,7 +378,7 @@ class Blocks(BlockProgram):
         return changed | ({f"{rows.matrix}_data": self._data[rows.matrix].copy()} if heads or terms else {})
 
     def _bound_rows(self) -> list[Rows]:
-        """The finite bounds of every block as rows."""
+        """Return the finite bounds of every block as groups of rows."""
         found = []
         for name, place in self._blocks.items():
             for sign, bound in ((-1.0, self._lower[place]), (1.0, self._upper[place])):
@@ -389,6 +389,6 @@ class Blocks(BlockProgram):
         return found
 
     def _right(self, matrix: str) -> np.ndarray:
-        """b or h."""
+        """Return the right-hand side of `matrix`: b of "A", h of "G"."""
         groups = self._ordered if matrix == "G" else [group for group in self._groups if group.matrix == "A"]
         return np.concatenate([(group.sign if matrix == "G" else 1.0) * group.sides["right"] for group in groups])

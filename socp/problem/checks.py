@@ -1,4 +1,4 @@
-"""The checks at the door: bad input is refused before any work, by name."""
+"""Checks of input: bad data are refused before any work, with a message that names them."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
 def read_again(name: str, matrix: Any) -> Any:
     """Copy a sparse matrix into a two-dimensional float64 CSC, CSR or COO array of scipy.
 
-    Refuses parts that do not fit together: scipy's constructors accept them, and its C++ code crashes on them.
+    Raises ProgramError if its parts do not fit together: scipy's constructors accept such, its C++ code crashes on it.
     """
     if matrix.format not in READERS or len(matrix.shape) > 2:
         raise ProgramError(f"{name} must be a matrix, but a {matrix.format} array of shape {matrix.shape} came")
@@ -143,7 +143,7 @@ def read_again(name: str, matrix: Any) -> Any:
 
 
 def as_csr(name: str, value: Any) -> sp.csr_array:
-    """Return a sparse matrix as canonical float64 CSR, finite or not; the arrays are shared if they are that."""
+    """Return a sparse matrix as canonical float64 CSR, NaN and infinity allowed; share arrays that are canonical."""
     if isinstance(value, CSR) and value.ndim == 2:
         parts = compressed_parts(value, value.shape[0])
         if parts is not None and is_canonical(value.shape[1], parts[1], parts[2], parts[0]):
@@ -154,7 +154,7 @@ def as_csr(name: str, value: Any) -> sp.csr_array:
 
 
 def compressed_parts(matrix: Any, lines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return (data, indptr, indices) of a CSC or CSR matrix as kernels read them; None of parts of other kinds."""
+    """Return (data, indptr, indices) of a CSC or CSR matrix for kernels, or None if their types do not fit."""
     data, indptr, indices = matrix.data, matrix.indptr, matrix.indices
     if not type(data) is type(indptr) is type(indices) is np.ndarray or data.dtype != FLOAT:
         return None
@@ -166,7 +166,7 @@ def compressed_parts(matrix: Any, lines: int) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _canonical_parts(matrix: Any, lines: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Copy (data, indices, indptr) of a CSC or CSR matrix; None if it is not canonical, float64 and finite."""
+    """Copy (data, indices, indptr) of a CSC or CSR matrix; return None unless it is canonical, float64 and finite."""
     parts = compressed_parts(matrix, lines)
     if parts is None:
         return None
@@ -184,7 +184,7 @@ def _refuse_sparse(name: str, why: str) -> None:
 
 
 def _read_compressed(name: str, matrix: Any) -> Any:
-    """Read CSC, CSR and BSR; entries beyond indptr[-1] are spare room."""
+    """Read a CSC, CSR or BSR matrix; entries beyond indptr[-1] are ignored."""
     n_rows, n_columns = shape = _rows_and_columns(matrix)
     data = _numbers(name, matrix.data, 3 if matrix.format == "bsr" else 1)
     height, width = data.shape[1:] if matrix.format == "bsr" else (1, 1)
@@ -205,13 +205,13 @@ def _read_compressed(name: str, matrix: Any) -> Any:
 
 
 def _read_coordinates(name: str, matrix: Any) -> Any:
-    """Read COO, in versions of scipy that know vectors and in those that do not."""
+    """Read a COO matrix or vector, in versions of scipy with and without the attribute `coords`."""
     places = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     return _placed(name, matrix, matrix.data, tuple(places))
 
 
 def _read_diagonals(name: str, matrix: Any) -> Any:
-    """Read DIA; diagonals may reach beyond the matrix, and zeros are no entries."""
+    """Read a DIA matrix; diagonals may reach beyond the matrix, and zeros are not stored."""
     offsets, data = _array(name, "offsets", matrix.offsets), _numbers(name, matrix.data, 2)
     _check_integers(name, "offsets", offsets)
     if len(data) != offsets.size or np.unique(offsets).size != offsets.size:
@@ -225,7 +225,7 @@ def _read_diagonals(name: str, matrix: Any) -> Any:
 
 
 def _read_lists(name: str, matrix: Any) -> Any:
-    """Read LIL."""
+    """Read a LIL matrix."""
     sizes = []
     for part in (matrix.rows, matrix.data):
         lists = isinstance(part, np.ndarray) and part.shape == matrix.shape[:1] and part.dtype == object
@@ -239,7 +239,7 @@ def _read_lists(name: str, matrix: Any) -> Any:
 
 
 def _read_keys(name: str, matrix: Any) -> Any:
-    """Read DOK; the key of a vector's entry is a number, or a tuple of one."""
+    """Read a DOK matrix or vector; the key of a vector's entry is a number, or a tuple of one."""
     keys, dimensions = list(matrix.keys()), len(matrix.shape)
     if dimensions == 1:
         keys = [key if isinstance(key, tuple) else (key,) for key in keys]
@@ -290,7 +290,7 @@ def _check_integers(name: str, what: str, array: np.ndarray) -> None:
 
 
 def _indices(name: str, what: str, indices: np.ndarray, length: int) -> np.ndarray:
-    """Copy indices into int64; refuse any outside 0 <= i < `length`."""
+    """Return indices as int64; raise ProgramError unless all lie in 0 <= i < `length`."""
     _check_integers(name, what, indices)
     bad = np.flatnonzero((indices < 0) | (indices >= length))
     if bad.size:
@@ -314,7 +314,7 @@ def as_number(name: str, value: Any) -> float:
 
 
 def check_finite(name: str, array: np.ndarray) -> None:
-    """Refuse NaN and infinity, naming the first entry."""
+    """Raise ProgramError if an entry is NaN or infinite; the message names the first one."""
     plain = array.ndim == 1 and array.dtype is FLOAT and array.flags.c_contiguous
     if not all_finite(array if plain else np.ascontiguousarray(array, np.float64).ravel()):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -323,7 +323,7 @@ def check_finite(name: str, array: np.ndarray) -> None:
 
 
 def check_no_nan(name: str, array: np.ndarray) -> None:
-    """Refuse NaN, naming the first entry."""
+    """Raise ProgramError if an entry is NaN; the message names the first one."""
     bad = np.isnan(array)
     if bad.any():
         index = ", ".join(map(str, np.argwhere(bad)[0].tolist()))
@@ -341,9 +341,9 @@ def all_finite(values: Floats) -> bool:
 
 @deferred_kernel
 def asymmetry(P: Matrix, found: Floats) -> float:
-    """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache.
+    """Return d = max |P_ij - P_ji| and set found = (i, j, d, max |P_ij|), where d is attained at (i, j).
 
-    Returns the third of them.
+    `found` must be zeros at first.  P is read in square blocks that fit the cache.
     """
     n, block = P.shape[0], 64
     for first in range(0, n, block):
@@ -360,7 +360,7 @@ def asymmetry(P: Matrix, found: Floats) -> float:
 def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
     """Return P if it is symmetric to the bit, else 1/2 (P + P') with no stored entry lost.
 
-    Refuses a matrix whose asymmetry is above `tol` relative to its largest entry.
+    Raises ProgramError if the largest |P_ij - P_ji| is above `tol` times the largest |P_ij|.
     """
     if sp.issparse(P):
         difference, size, worst = (P - P.T).tocoo(), np.abs(P.data).max(initial=0.0), 0.0
@@ -409,7 +409,7 @@ def is_canonical(rows: int, indptr: Ints, indices: Ints, data: Floats) -> bool:
 def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) -> bool:
     """Return True if a canonical CSC matrix is symmetric to the bit; False may also mean unsorted indices.
 
-    `next_entry` has room for an entry a column.
+    `next_entry` is a work array with one entry per column.
     """
     n = indptr.size - 1
     for j in range(n):
@@ -447,7 +447,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _refuse_masked(name: str, value: Any) -> None:
-    """Refuse entries that are masked, in parts of a list, too: NumPy takes what is behind the mask there."""
+    """Raise ProgramError if entries are masked, also in nested lists, where NumPy ignores the mask."""
     if isinstance(value, (list, tuple)):
         for part in value:
             if isinstance(part, (list, tuple, np.ma.MaskedArray)):

@@ -1,7 +1,7 @@
-"""The quadratic term P of the objective, in the forms in which it comes: none, sparse, dense, diagonal plus low rank.
+"""The quadratic term P of the objective: none, sparse, dense, or diagonal plus low rank.
 
-A program holds P as `as_hessian` has checked it, and its `hessian` answers for it: each form the same questions, those
-of `Hessian`, so that nobody has to ask which one it is.
+A program holds P as `as_hessian` returns it.  Its property `hessian` is P behind the interface `Hessian`, which all
+forms implement.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .checks import (
 )
 
 FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
-GLANCE = 150  # an order up to which one look at all of P is quicker than what a large one asks for
+GLANCE = 150  # order up to which one pass over all of P is quicker than the tests of a large P
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SIGNS = 4  # vectors of random signs that a factor is tested with
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
@@ -48,16 +48,16 @@ class Hessian:
     source : array, sparse array, LowRank or None
         P as a program holds it.
     order, entries : int
-        The number of variables, and of numbers that are stored.
+        Number of variables, and number of stored numbers.
     is_zero, is_sparse, is_full, is_by_rows : bool
-        Whether there is no P; whether it is stored by `indptr`, `indices`, `values` in CSC; or as all of its entries
-        in `values`, by rows; or not at all, but its rows are made when they are needed.
+        True if there is no P; if P is stored in CSC as `indptr`, `indices`, `values`; if all entries of P are in
+        `values`, by rows; if P is not stored and its rows are computed on demand.
     rank : int or None
-        Where it is known, the number of columns of F in P = F F' + diag(d).
+        Number of columns of F in P = F F' + diag(d), if known.
     is_definite : bool or None
-        Whether a Cholesky factor shows it; None where nobody has looked.
+        True if P is positive definite by its Cholesky factor; None if that was not tested.
     largest : float
-        The largest absolute entry (of a diagonal plus low rank that of the diagonal, as P is semidefinite).
+        Largest absolute entry; for a diagonal plus low rank the largest diagonal entry, as P is semidefinite.
     """
 
     source: Any
@@ -75,15 +75,15 @@ class Hessian:
         return float(np.abs(self.diagonal()).max(initial=0.0))
 
     def __repr__(self) -> str:
-        """The form in words."""
+        """Return the form of P in words."""
         return repr(self.source)
 
     def product(self, x: np.ndarray) -> np.ndarray:
-        """P x."""
+        """Return P x."""
         return self.source @ x  # type: ignore[no-any-return]
 
     def accurate_product(self, x: np.ndarray) -> np.ndarray:
-        """P x with its errors behind: in twice the precision."""
+        """Return P x in twice the precision, shape (2 n,): the values, then their errors."""
         raise NotImplementedError
 
     def sizes(self, x: np.ndarray) -> np.ndarray:
@@ -95,7 +95,7 @@ class Hessian:
         return self.source.diagonal()  # type: ignore[no-any-return]
 
     def has_entries(self, j: np.ndarray) -> np.ndarray:
-        """Return for each variable in `j` whether its column of P has a nonzero entry."""
+        """Return a mask over `j`: True where the column of P of a variable has a nonzero entry."""
         found = self.diagonal()[j] != 0.0
         for k in np.flatnonzero(~found):  # the diagonal decides where P is semidefinite, which is not known yet
             unit = np.zeros(self.order)
@@ -112,7 +112,7 @@ class Hessian:
         raise NotImplementedError
 
     def with_data(self, data: Any) -> Any:
-        """Return P with new values in its pattern, or a new matrix, checked, as a program holds it."""
+        """Return P with new checked values, given in its pattern or as a matrix, as a program holds it."""
         raise ProgramError(f"P_data does not go with a {type(self.source).__name__} P; build a new Solver instead")
 
     def dense(self) -> np.ndarray:
@@ -124,11 +124,11 @@ class Hessian:
         return DenseHessian(self.dense()).upper()
 
     def empty_like(self) -> Hessian:
-        """Allocate a scaled copy."""
+        """Return an uninitialized matrix for scaled values of P, or P itself if kernels do not scale its values."""
         return self
 
     def scaled(self, D: np.ndarray, factor: float) -> Hessian:
-        """Return factor D P D; forms whose values the kernels scale return themselves."""
+        """Return factor D P D, or P itself if kernels scale its values."""
         return self
 
     def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
@@ -226,7 +226,7 @@ class SparseHessian(Hessian):
 
 
 class DenseHessian(Hessian):
-    """P as a full array; `values` are its entries by rows."""
+    """P as a dense array; `values` are its entries by rows."""
 
     is_full = True
     low_rank: np.ndarray | None = None  # F, once it was found
@@ -285,12 +285,12 @@ class DenseHessian(Hessian):
         self.low_rank = None
 
     def take_room(self) -> np.ndarray:
-        """Return n^2 uninitialized numbers; reuse those of the convexity test once, as first touch is dear."""
+        """Return n^2 uninitialized numbers; the workspace of the convexity test, in mapped pages, is reused once."""
         room, self.room = self.room, None
         return np.empty(self.entries) if room is None else room
 
     def find_rank(self) -> bool:
-        """Return True if P = F F' of low rank; F is kept in `low_rank`."""
+        """Return True if P = F F' with few columns in F, and store F in `low_rank`."""
         size = float(self.source.diagonal().max(initial=0.0))
         return size > 0.0 and self._has_low_rank(size) and self._find_factor(size)
 
@@ -305,8 +305,8 @@ class DenseHessian(Hessian):
     def _find_factor(self, size: float) -> bool:
         """Find P = F F' of rank r by r steps of pivoted Cholesky, which read r rows of P; return True if F is kept.
 
-        The mean square of products with random signs is that of the Frobenius norm: it tells whether P - F F', scaled
-        to a unit diagonal of P, is rounding.
+        The mean square of products with vectors of random signs estimates the squared Frobenius norm of P - F F',
+        scaled to a unit diagonal of P.  F is kept if the estimate is at rounding level.
         """
         n = self.order
         diagonal, rows = self.source.diagonal(), np.empty((int(LOW_RANK_SHARE * n), n))
@@ -344,7 +344,7 @@ class DenseHessian(Hessian):
 
 
 def hessian_of(P: Any, n: int) -> Hessian:
-    """Return the form of the P that a program of `n` variables holds."""
+    """Return the interface of P, which a program of `n` variables holds as `as_hessian` returns it."""
     if isinstance(P, np.ndarray):
         return DenseHessian(P)
     if P is None:
@@ -356,14 +356,14 @@ Kind = TypeVar("Kind", bound="WithHessian")
 
 
 class WithHessian:
-    """A program with a quadratic term P."""
+    """Base class of programs with a quadratic term P."""
 
     P: Any
     _hessian: Hessian | None = None
 
     @classmethod
     def of_checked(cls: type[Kind], **data: Any) -> Kind:
-        """Return the program of all its data by name, which were checked before; nothing is copied."""
+        """Return a program with the attributes in `data`, which were checked before and are not copied."""
         program = object.__new__(cls)
         program.__dict__.update(data)
         return program
@@ -378,7 +378,7 @@ class WithHessian:
 
     @property
     def n(self) -> int:
-        """The number of variables."""
+        """Number of variables."""
         raise NotImplementedError
 
 
@@ -401,7 +401,7 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
             return as_symmetric(name, dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
-    full = FULL * n * n  # what it is stored as says nothing of what it is
+    full = FULL * n * n  # the format does not show how many entries are nonzero
     if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
         return as_symmetric(name, np.ascontiguousarray(matrix.toarray()))
     if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
@@ -411,7 +411,7 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
 
 @deferred_kernel
 def expand(indptr: Ints, indices: Ints, data: Floats, full: Matrix) -> None:
-    """full += a CSC matrix."""
+    """Add a CSC matrix to the dense array `full`."""
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
             full[indices[k], j] += data[k]

@@ -46,7 +46,7 @@ class LowRank(Hessian):
 
     @classmethod
     def of_checked(cls, F: np.ndarray, d: np.ndarray) -> LowRank:
-        """Return the matrix of factors that were checked before; nothing is copied."""
+        """Return F F' + diag(d) for `F` and `d` that were checked before; nothing is copied."""
         P = object.__new__(cls)
         P.F, P.d, P.entries, P.rank = F, d, F.size + d.size, F.shape[1]
         return P

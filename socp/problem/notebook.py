@@ -1,4 +1,4 @@
-"""The tables of `verbose`, which grow in place in a notebook: IPython is used where it runs already."""
+"""The tables of `verbose`: printed line by line, or updated in place in a notebook if IPython runs already."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 
 class Sheet:
-    """What a solve or a fit tells: text before a table, its heads and rows, text after it.
+    """Log of a solve or a fit: a title, a table of heads and rows, and a closing text.
 
-    It is printed as it comes.  In a notebook it is shown instead, in place, with all rows or the last `longest`, and
-    not again within `pause` seconds.
+    Each part is printed at once.  In a notebook the log is displayed and updated in place instead, with all rows or
+    the last `longest`; rows update it at most once in `pause` seconds.
     """
 
     def __init__(self, title: str = "", heads: str = "", longest: int | None = None, pause: float = 0.0) -> None:
@@ -42,7 +42,7 @@ class Sheet:
         return ["...", *self.rows[-self.longest :]]
 
     def add(self, row: str) -> None:
-        """One more row."""
+        """Add a row to the table and show it."""
         self.rows.append(row)
         if self.handle is None:
             print(row)
@@ -51,7 +51,7 @@ class Sheet:
             self.handle.update(self)
 
     def finish(self, text: str) -> None:
-        """What comes below the table."""
+        """Set the text below the table and show it."""
         self.end = text
         if self.handle is None:
             print(text)
@@ -60,14 +60,14 @@ class Sheet:
 
 
 def html_row(cells: Iterable[str], align: str, sort: str = "td") -> str:
-    """A row of a table, of cells of a sort."""
+    """Return an HTML table row of `cells`, each in the tag `sort`: "td" or "th"."""
     return (
         "<tr>" + "".join(f"<{sort} style='text-align:{align}'>{html.escape(cell)}</{sort}>" for cell in cells) + "</tr>"
     )
 
 
 def display() -> Any:
-    """IPython's `display` where a notebook is running, which can update what it shows; otherwise None."""
+    """Return IPython's `display` if a notebook runs, which can update its output; else None."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return ipython.display.display if ipython is not None and getattr(shell, "kernel", None) is not None else None

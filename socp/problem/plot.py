@@ -1,4 +1,4 @@
-"""The trace of a solve as a picture, which needs matplotlib."""
+"""The plot of a trace, which needs matplotlib."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What `verbose` prints: a header, one line an iteration, a footer, in a notebook as one table that grows; and how
-solutions and programs look there."""
+"""The output of `verbose`: a header, one line per iteration and a footer, in a notebook one growing table; and
+solutions and programs as HTML."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TITLES = {"active set": "active set", "working set": "active set, rows of P on d
 def header(
     plan: Any, tol: float, n: int, p: int, l: int, cones: Sequence[int] | np.ndarray, entries: tuple[int, int]
 ) -> None:
-    """The method, the sizes, the plan, and the heads of the columns.
+    """Print the method, the sizes of the program, the plan and the column heads.
 
-    Of a program with n variables, p equalities, l nonnegative rows, second-order cones of these dimensions, and so many
-    entries of P and of A and G.
+    The sizes: `n` variables, `p` equalities, `l` nonnegative rows, the dimensions of the second-order cones, and
+    `entries`, the numbers of entries of P and of A and G.
     """
     rows = f"{l} nonnegative rows"
     if len(cones):
@@ -42,7 +42,7 @@ def header(
 
 
 def line(record: np.void) -> None:
-    """One iteration, or one round; dashes for what it has no number for."""
+    """Print one iteration or one round of the active set; NaN is printed as dashes."""
     cells = [f"{record['iteration']:5d}"]
     cells += [_cell(record[name], 15, 8) for name in ("primal_objective", "dual_objective")]
     cells += [_cell(record[name], 7, 1) for name in ("primal_residual", "dual_residual", "gap", "alpha", "mu")]
@@ -54,7 +54,7 @@ def _cell(value: float, width: int, digits: int) -> str:
 
 
 def facts(solution: Any) -> dict[str, str]:
-    """Return what a solution says of itself, in words by name; residuals are relative, as the solver measured them."""
+    """Return the facts on a solution as text by name; residuals are relative, as the solver measured them."""
     found = {"status": f"{solution.status.value}: {solution.message}"}
     if not solution.status.is_infeasible:
         found["objective"] = f"{solution.objective:.12g}"
@@ -77,24 +77,24 @@ def footer(solution: Any) -> None:
 
 
 def end(text: str) -> None:
-    """The last words of a solve, below its table."""
+    """Print `text` below the table and close the log of this thread's solve."""
     _sheet().finish(text)
     _told.sheet = None
 
 
 def _sheet() -> notebook.Sheet:
-    """That of this thread's solve; a new one where its header was shown elsewhere or not at all."""
+    """Return the log of this thread's solve, or a new one if no header was printed in this thread."""
     if getattr(_told, "sheet", None) is None:
         _told.sheet = notebook.Sheet()
     return _told.sheet  # type: ignore[no-any-return]
 
 
 def html_table(caption: str, rows: dict[str, Any]) -> str:
-    """A name and a value a row, for `_repr_html_`."""
+    """Return an HTML table with one name and value per row, for `_repr_html_`."""
     cells = "".join(notebook.html_row([name, str(value)], "left") for name, value in rows.items())
     return f"<table><caption style='text-align:left'>{html.escape(caption)}</caption>{cells}</table>"
 
 
 def html_summary(solution: Any) -> str:
-    """Return a solution as a table, with its convergence if that can be drawn."""
+    """Return a solution as an HTML table, followed by its convergence plot if there is one."""
     return f"<div>{html_table('Solution', facts(solution))}{image(solution)}</div>"

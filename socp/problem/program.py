@@ -1,4 +1,4 @@
-"""Cone programs as the caller states them, checked on construction."""
+"""Cone programs in the caller's form, checked on construction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FEW = 8  # cones up to which a layout is kept for the next program
 
 @dataclass(frozen=True)
 class NonNeg:
-    """The nonnegative orthant, s >= 0, of dimension `dim` (0 allowed).
+    """Nonnegative orthant s >= 0 of dimension `dim` (0 allowed).
 
     Examples
     --------
@@ -53,7 +53,7 @@ class NonNeg:
 
 @dataclass(frozen=True)
 class SecondOrder:
-    """The second-order cone {(t, u) : ||u|| <= t} of dimension `dim`, t first (0 allowed, 1 is t >= 0).
+    """Second-order cone {(t, u) : ||u|| <= t} of dimension `dim`, t first (0 allowed, 1 is t >= 0).
 
     Examples
     --------
@@ -93,18 +93,18 @@ class ConeProgram(WithHessian):
     G : sparse or dense matrix, shape (m, n), optional
         The cone rows; given together with h.
     h : array_like, shape (m,), optional
-        Their right-hand side.  A row of a nonnegative orthant may have ``h = +inf``: it always holds.
+        Right-hand side of the cone rows.  A row of a nonnegative orthant may have ``h = +inf``: it always holds.
     cones : sequence of `NonNeg` and `SecondOrder`, optional
         The cones of s, describing the rows of G in order; their dimensions add up to m.
     A : sparse or dense matrix, shape (p, n), optional
         The equalities; given together with b.
     b : array_like, shape (p,), optional
-        Their right-hand side.
+        Right-hand side of the equalities.
     P : sparse or dense matrix, shape (n, n), or `LowRank`, optional
         Symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by the
-        `Solver`: a Cholesky factor must exist once each P_ii is raised by 1e-8 of itself and by 64 + n units in the
-        last place of the largest one.  A negative curvature below that is not seen.
-        A matrix of which most entries are nonzero is kept as a dense array, whatever it is stored as.
+        `Solver`: a Cholesky factor must exist after each P_ii is raised by 1e-8 P_ii and by 64 + n units in
+        the last place of the largest P_ii.  Smaller negative curvature is not detected.
+        A matrix with mostly nonzero entries is kept as a dense array, in whichever format it was given.
     offset : float, default 0
         A constant of the objective, added to the reported values and to nothing else.
 
@@ -157,38 +157,38 @@ class ConeProgram(WithHessian):
 
     @property
     def n(self) -> int:
-        """The number of variables."""
+        """Number of variables."""
         return self.c.size
 
     @property
     def p(self) -> int:
-        """The number of equalities."""
+        """Number of equalities."""
         return self.b.size
 
     @property
     def m(self) -> int:
-        """The number of cone rows."""
+        """Number of cone rows."""
         return self.h.size
 
     @property
     def cone_layout(self) -> Layout:
-        """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
+        """Arrays (start, second_order): rows start[k]:start[k + 1] of cone k, and a mask of the `SecondOrder` cones."""
         if self._cone_layout is None:
             self._cone_layout = layout_of(self.cones)
         return self._cone_layout
 
     def bounds(self) -> Entries:
-        """(i, j, entry) of the bounds: the rows of the orthant that have one entry in G."""
+        """Return (i, j, entry) of the bounds: rows of orthants with a single entry in G."""
         return single_entries(self.G, self.cone_layout)
 
     @property
     def cost(self) -> np.ndarray:
-        """The linear objective, by the name that all programs have."""
+        """Linear objective c, by the name that all programs share."""
         return self.c
 
     @property
     def constraints(self) -> tuple[Sides, SlackRows]:
-        """The two blocks of rows, whose multipliers are y and z."""
+        """Blocks of rows A x = b and G x + s = h, with multipliers y and z."""
         return Sides(self.A, self.b, self.b, self.b), SlackRows(self.G, self.h, self.cone_layout)
 
     def __repr__(self) -> str:
@@ -210,7 +210,7 @@ class ConeProgram(WithHessian):
 
 
 def layout_of(cones: tuple[Cone, ...]) -> Layout:
-    """`ConeProgram.cone_layout`, its arrays not to be written to."""
+    """Return the `ConeProgram.cone_layout` of `cones`; the arrays may be shared and must not be changed."""
     return _kept_layout(cones) if len(cones) <= FEW else _layout(cones)
 
 
@@ -224,7 +224,7 @@ _kept_layout = functools.lru_cache(maxsize=64)(_layout)  # few programs have few
 
 @functools.lru_cache(maxsize=64)
 def no_rows(n: int) -> sp.csc_array:
-    """Return the matrix with n columns and no rows, which programs share: it has nothing to be changed."""
+    """Return the matrix with n columns and no rows, which programs share."""
     return csc(NO_VALUES, NO_PLACES, np.zeros(n + 1, INT), (0, n))
 
 
@@ -252,7 +252,7 @@ def check_cones(cones: Sequence[Cone] | Cone | None, m: int) -> tuple[Cone, ...]
 
 
 def check_h(h: np.ndarray, cones: tuple[Cone, ...]) -> None:
-    """Refuse NaN, infinite entries in second-order cones, and -inf; `h` may have a row for each program."""
+    """Raise ProgramError if `h` has NaN, -inf, or infinity in a second-order cone; `h` may have a batch axis first."""
     if all_finite(h.ravel()):
         return
     check_no_nan("h", h)

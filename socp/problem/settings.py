@@ -25,7 +25,7 @@ WAYS = get_args(Way)
 
 
 class BatchSettings(TypedDict, total=False):
-    """The settings of many cone programs as keyword arguments, for type checkers."""
+    """Keyword settings of a batch of cone programs, for type checkers."""
 
     tol: float
     tol_abs: float | None
@@ -36,13 +36,13 @@ class BatchSettings(TypedDict, total=False):
 
 
 class QuadraticBatchSettings(BatchSettings, total=False):
-    """The settings of many quadratic programs."""
+    """Keyword settings of a batch of quadratic programs, for type checkers."""
 
     check_convexity: bool
 
 
 class ConeSettings(BatchSettings, total=False):
-    """The settings of a cone program."""
+    """Keyword settings of a cone program, for type checkers."""
 
     verbose: bool
     callback: Callable[[Any], Any] | None
@@ -54,7 +54,7 @@ class ConeSettings(BatchSettings, total=False):
 
 
 class QuadraticSettings(ConeSettings, total=False):
-    """The settings of a quadratic program."""
+    """Keyword settings of a quadratic program, for type checkers."""
 
     active_set: bool
     check_convexity: bool
@@ -75,7 +75,7 @@ def _positive_or_none(name: str, value: Any) -> float | None:
 
 
 def _seconds(name: str, value: Any) -> float | None:
-    """Zero and infinity are limits, too."""
+    """Return a time limit in seconds as a float, or None; zero and infinity are allowed."""
     try:
         if value is not None and not isinstance(value, bool) and (value == 0 or value == math.inf):
             return float(value)
@@ -91,7 +91,7 @@ def _share(name: str, value: Any) -> float:
 
 
 def _count(name: str, value: Any, least: int = 0, kind: str = "nonnegative") -> int:
-    """An integer, or a float that is one."""
+    """Return `value` as an int of at least `least`; a float without a fraction is allowed."""
     whole = hasattr(value, "__index__") or (isinstance(value, (float, np.floating)) and float(value).is_integer())
     if isinstance(value, (bool, np.bool_)) or not whole or value < least:
         raise ProgramError(f"{name} must be a {kind} integer, but {value!r} came")
@@ -101,7 +101,7 @@ def _count(name: str, value: Any, least: int = 0, kind: str = "nonnegative") -> 
 
 
 def _flag(name: str, value: Any) -> bool:
-    """True or False, or 1 or 0, as other solvers take them."""
+    """Return `value` as a bool; 1 and 0 are allowed, as in other solvers."""
     if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
         raise ProgramError(f"{name} must be True or False, but {value!r} came")
     return bool(value)
@@ -128,7 +128,7 @@ class Settings:
     tol : float, default 1e-8
         Relative tolerance of the stopping test, in the caller's own units.
     tol_abs : float, optional
-        When given, residuals and gap must also be at most this.
+        Absolute tolerance, in addition to `tol`, of residuals and gap; None is no test.
     tol_infeasible : float, optional
         Tolerance of infeasibility certificates; `tol` when None.
     max_iter : int, default 200
@@ -138,25 +138,25 @@ class Settings:
     verbose : bool, default False
         Print one line per iteration, or round of the active set; nothing else changes.
     callback : callable, optional
-        Called with each `Iterate` of the interior-point method, which a callback chooses; when it returns True or
-        raises StopIteration the solve stops as "interrupted".
+        Called with each `Iterate`; a callback selects the interior-point method.  If it returns True or raises
+        StopIteration, the solve stops as "interrupted".
     kkt : {"auto", "ldl", "dense", "lowrank"}, default "auto"
-        How the Newton systems are solved; "auto" decides by the count of the work.  "lowrank" takes a full P or a
-        `LowRank` one, of whatever rank, where every variable has a bound or a positive entry in the diagonal d of that.
+        How the Newton systems are solved; "auto" compares operation counts.  "lowrank" needs a dense P, or P =
+        F F' + diag(d) as a `LowRank`, of any rank, with a bound or a positive entry of d for every variable.
     equilibrate : bool, default True
         Ruiz equilibration of the data.
     step_fraction : float, default 0.99
-        Longest step, as a fraction of the way to the boundary of the cone.
+        Largest step length, as a fraction of the step to the boundary of the cone.
     regularization : float, optional
-        Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None.
+        Static regularization of the KKT matrix, which is scaled to entries near one; None chooses it by its effect.
     refinement_steps : int, default 10
         Limit of the steps of iterative refinement per solve.
     threads : int, default 1
-        Threads of BLAS for large factorizations, and in `solve_many` those that share the programs of a batch; results
-        are bitwise reproducible per thread count.
+        Threads of BLAS for large factorizations, and threads that share the programs of a batch in `solve_many`;
+        results are bitwise reproducible per thread count.
     active_set : bool, default True
-        Follow an active set where P is dense, most variables have bounds and at most one row has sides, and a dual one
-        in small programs (`qp` only; also taken as `sifting`).
+        Use an active-set method where P is dense, most variables have bounds and at most one row has sides, and a
+        dual active-set method in small programs (`qp` only; `sifting` is an alias).
     check_convexity : bool, default True
         Refuse a P that is not semidefinite.  False: assume that P is semidefinite when the active set is used; if it
         is not, the answer may be a local minimum (`qp` only).
@@ -166,7 +166,7 @@ class Settings:
     Raises
     ------
     ProgramError
-        A value is not one of the setting's; the message names it.
+        A setting has a value that is not allowed; the message names it.
 
     Examples
     --------
@@ -208,14 +208,14 @@ class Settings:
 
     @property
     def sifting(self) -> bool:
-        """`active_set`, by its first name."""
+        """Alias of `active_set`."""
         return self.active_set
 
     @classmethod
     def of_call(cls, named: Mapping[str, Any], function: str, known: Collection[str]) -> Settings:
-        """Settings from the keyword arguments of a function that has these and others; unknown names are a TypeError.
+        """Return the settings in the keyword arguments of `function`; raise TypeError for a name not in `known`.
 
-        Those that came before cost next to nothing.
+        Repeated arguments without a callback are looked up in a cache.
         """
         if not named:
             return DEFAULTS
@@ -223,7 +223,7 @@ class Settings:
             if name not in known:
                 hint = did_you_mean(name, known)
                 raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
-        if named.get("callback") is None:  # what it refers to is not to be kept
+        if named.get("callback") is None:  # a cache would keep alive all that a callback refers to
             try:
                 return _kept(**named)
             except TypeError:  # a value that is no key is no setting, either
@@ -260,7 +260,7 @@ OURS = {other: name for name, others in ELSEWHERE.items() for other in others}
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """The end of a message on an unknown name: the one that was meant, if it can be guessed.
+    """Return the end of a message about an unknown name, with a guess of the name that was meant, or "".
 
     Examples
     --------
@@ -280,14 +280,15 @@ Updating = TypeVar("Updating", bound=Callable[..., Any])
 
 
 def explained() -> dict[str, str]:
-    """What the docstring of `Settings` says of each, by name: the line of its type, and the lines below it."""
+    """Return the entries of `Settings`' docstring by name: the line with the type, and the lines below it."""
     _, _, text = inspect.cleandoc(Settings.__doc__ or "").partition("Parameters\n----------\n")
     return {item[1]: item[0] for item in re.finditer(r"^(\w+) : .*\n(?: +.*\n)+", text, re.MULTILINE)}
 
 
 def document_settings(thing: Told) -> Told:
-    """Decorate a function or class whose last argument takes settings, and maybe data, by the names of a `TypedDict`:
-    its signature has each of them, and its docstring, in place of ``tol, max_iter, ...``, what `Settings` says.
+    """Decorate `thing`, whose last argument takes settings by name, so that its signature lists each of them.
+
+    Its docstring lists each of them, too, with the text of `Settings`, in place of ``tol, max_iter, ...``.
     """
     taker: Any = vars(thing)["__init__"] if isinstance(thing, type) else thing
     shown, kinds = inspect.signature(taker), inspect.Parameter
@@ -306,7 +307,7 @@ def document_settings(thing: Told) -> Told:
 
 
 def document_names(function: Updating) -> Updating:
-    """Decorate a method that takes data by name: it says of an unknown name what may have been meant."""
+    """Decorate a method with keyword data so that the TypeError about an unknown name suggests a known one."""
     known, told = dict.fromkeys(inspect.signature(function).parameters), function.__qualname__
 
     @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""What a solve returns."""
+"""The answer of a solve."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ Kept = TypeVar("Kept", bound="KeepsProgram")
 
 
 class KeepsProgram:
-    """Answers of which copies share the program, which nobody changes; in a pickle it is left behind."""
+    """Base class of answers: copies share the program, which is never changed, and pickles leave it out."""
 
     _kept: ClassVar[str] = "_linearize"  # holds the program
 
     def _state(self) -> dict[str, Any]:
-        """All that a copy has."""
+        """Return all attributes for a copy."""
         return self.__dict__
 
     def __getstate__(self) -> dict[str, Any]:
-        """The program stays in its process, as it may be large."""
+        """Return the attributes without the program, which may be large."""
         return {**self._state(), self._kept: None}
 
     def __copy__(self: Kept) -> Kept:
@@ -77,15 +77,15 @@ class KeepsProgram:
 
 
 class Answer(KeepsProgram):
-    """What solutions of cone programs and of quadratic programs have in common."""
+    """Base class of the solutions of cone programs and of quadratic programs."""
 
     status: Status
-    _linearize: Callable[[Any, float], Any] | None = None  # set by what solved the program: (answer, smoothing)
+    _linearize: Callable[[Any, float], Any] | None = None  # of (answer, smoothing); set by the solver of the program
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What is made when it is first asked for: all that `_rest`, a function and its arguments, returns."""
+            """Return an attribute that is computed at first use: `_rest` is a function and its arguments."""
             own = self.__dict__
             if "_rest" in own:
                 self._complete()
@@ -94,7 +94,7 @@ class Answer(KeepsProgram):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _complete(self) -> None:
-        """Make what nobody has asked for yet; several threads may, and the first one's values stay."""
+        """Compute the attributes that are not computed yet; if several threads do, the first thread's values stay."""
         own = self.__dict__
         rest = own.get("_rest")
         if rest is not None:
@@ -103,19 +103,19 @@ class Answer(KeepsProgram):
             own["_rest"] = None
 
     def _state(self) -> dict[str, Any]:
-        """All of it, with what nobody has asked for yet."""
+        """Compute the attributes that are not computed yet, and return all."""
         self._complete()
         return self.__dict__
 
     def take_seconds(self: Any, setup: float, solve: float) -> None:
-        """Note how long it took: what is in no part of `timings` is the rest."""
+        """Store the seconds of setup and solve; `timings["rest"]` receives the time that is in no other part."""
         self.setup_time, self.solve_time = setup, solve
         timings = self.__dict__.get("timings")
-        if timings is not None:  # they are made of the two where nobody has asked yet
+        if timings is not None:  # else they are computed from the two at first use
             timings["rest"] += setup + solve - sum(timings.values())
 
     def _linearized(self, smoothing: float) -> Any:
-        """Return the derivatives of the answer."""
+        """Return the linearization of the answer; raise ProgramError unless it is optimal and has its program."""
         if self.status is not Status.OPTIMAL:
             raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
         self._complete()
@@ -143,7 +143,7 @@ class Answer(KeepsProgram):
 
 @dataclass(repr=False)
 class Solution(Answer):
-    """The answer to a cone program, with everything that is needed to check it.
+    """Answer to a cone program, with all that is needed to check it.
 
     Attributes
     ----------
@@ -159,15 +159,15 @@ class Solution(Answer):
         Relative, as in the stopping test, on the caller's own data (of a certificate: its residual as
         `primal_residual` or `dual_residual`), measured in twice the working precision.
     iterations : int
-        Those of all runs, where a first one failed and others followed; `trace` is of the one that gave the answer.
+        Iterations of all runs, failed ones included; `trace` is of the run that gave the answer.
     setup_time, solve_time : float
         Seconds.
     message : str
-        The reason for stopping, in words; also that double precision has no more digits for a smaller residual.
+        Reason for stopping, and a note if double precision allows no smaller residual.
     trace : structured array
-        One record an iteration; see `TRACE`.
+        One record per iteration; see `TRACE`.
     timings : dict of float
-        The seconds of set-up and solve by part; their sum is ``setup_time + solve_time``.
+        Seconds of set-up and solve by part; their sum is ``setup_time + solve_time``.
 
         - "equilibration": the standard form, stacked and scaled
         - "ordering", "symbolic": the fill-reducing order and the analysis of the sparse factorization
@@ -210,31 +210,31 @@ class Solution(Answer):
         self, dx: ArrayLike | None = None, dy: ArrayLike | None = None, dz: ArrayLike | None = None,
         ds: ArrayLike | None = None, smoothing: float = 0.0,
     ) -> Gradient:  # fmt: skip
-        """The gradient of a number of this answer by all data of the program.
+        """Return the gradient of a scalar function of this answer with respect to all data of the program.
 
         Parameters
         ----------
         dx, dy, dz, ds : array_like, optional
-            The gradients of the number by x, y, z and s; None is zero.
+            Gradients of the function with respect to x, y, z and s; None is zero.
         smoothing : float, default 0
-            When above 0, the point of the central path with s o z = smoothing e is differentiated in place of the
-            answer: what layers train with, as it has a derivative everywhere.
+            If positive, the point of the central path with s o z = smoothing e is differentiated in place of the
+            answer: it has a derivative everywhere, which layers need in training.
 
         Returns
         -------
         Gradient
-            Its fields are P, c, A, b, G, h, and `differentiable`: False where the answer has no derivative, as at a
-            degenerate vertex; it is then the element of least norm.
+            Its fields are P, c, A, b, G, h, and `differentiable`: False if the answer has no derivative, as at a
+            degenerate vertex; the fields are then the element of least norm.
 
         Raises
         ------
         ProgramError
-            The status is not "optimal", or the answer came out of a pickle, without its program.
+            The status is not "optimal", or the answer was unpickled, without its program.
 
         Notes
         -----
-        One factorization of the system of the active rows and the variables that no bound holds, dense or sparse, and
-        two solves; a second factorization only where a residual at the more exact answer asks for it.
+        The cost is one factorization, dense or sparse, of the system of the active rows and the variables that are not
+        at a bound, and two solves; a second factorization only if a residual at the refined answer requires it.
 
         Examples
         --------
@@ -250,12 +250,12 @@ class Solution(Answer):
         db: ArrayLike | None = None, dG: ArrayLike | None = None, dh: ArrayLike | None = None,
         smoothing: float = 0.0,
     ) -> Tangent:  # fmt: skip
-        """The derivative of this answer along a change of the data: `Tangent`, with x, y, z, s and differentiable.
+        """Return the derivative of this answer along a change of the data: a `Tangent` (x, y, z, s, differentiable).
 
         Parameters
         ----------
         dP, dc, dA, db, dG, dh : array_like, optional
-            The change of the data, each of the shape of what it changes; None is zero.
+            Changes of P, c, A, b, G and h, each in the shape of its matrix or vector; None is zero.
         smoothing : float, default 0
             As in `vjp`.
         """
@@ -265,9 +265,9 @@ class Solution(Answer):
 def answer_at(
     program: Any, status: Status, x: np.ndarray, multipliers: Ray, found: Residuals | None
 ) -> tuple[np.ndarray, Ray, tuple[float, float, float, float, float]]:
-    """The point or the normalised certificate that a solution tells, and its objectives, residuals and gap.
+    """Return (x, multipliers, (objective, dual objective, primal residual, dual residual, gap)) of an answer.
 
-    Of a certificate there are no residuals, and what is not part of it becomes NaN.
+    A certificate is normalized and has one residual; all numbers that are not part of it are NaN.
     """
     primal = dual = gap = objective = dual_objective = math.nan
     if found is not None:

@@ -1,4 +1,4 @@
-"""What a solve can end with."""
+"""The status of an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 class Status(str, Enum):
     """The outcome of a solve; a `str`, so ``sol.status == "optimal"`` works.
 
-    Every status comes with an iterate: the best one found, or the certificate.
+    An answer of any status has a point: the best iterate, or the certificate.
     """
 
     OPTIMAL = "optimal"
@@ -33,10 +33,10 @@ class Status(str, Enum):
 
     @property
     def has_solution(self) -> bool:
-        """Whether x is a solution that passed a stated test ("optimal" or "inaccurate")."""
+        """True if x is a solution that passed a stated test: "optimal" or "inaccurate"."""
         return self in (Status.OPTIMAL, Status.INACCURATE)
 
     @property
     def is_infeasible(self) -> bool:
-        """Whether the answer is a certificate instead of a solution."""
+        """True if the answer is a certificate instead of a solution."""
         return self in (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)

@@ -1,4 +1,4 @@
-"""The method as the books have it, in plain NumPy, and the switches of its parts."""
+"""The textbook method in plain NumPy, with switches for its parts."""
 
 from .cone import Cone, det
 from .method import REFINEMENTS, SIGMA, Iterate, Method, TextbookSolution, iterates, norm, solve

@@ -15,7 +15,7 @@ from ..problem.program import NonNeg, SecondOrder
 
 
 class Cone:
-    """K as the slices of a vector that its factors take."""
+    """Product cone K, as one slice of a vector for each factor."""
 
     def __init__(self, cones: Sequence[NonNeg | SecondOrder]) -> None:
         sizes = [size for k in cones for size in ([1] * k.dim if isinstance(k, NonNeg) else [k.dim]) if size]
@@ -26,11 +26,11 @@ class Cone:
         self.e[[k.start for k in self.blocks]] = 1.0
 
     def depth(self, u: np.ndarray) -> float:
-        """The smallest eigenvalue: positive in the interior of K, negative outside."""
+        """Return the smallest eigenvalue of u: positive in the interior of K, negative outside K."""
         return min((u[k][0] - np.linalg.norm(u[k][1:]) for k in self.blocks), default=np.inf)
 
     def arrow(self, u: np.ndarray) -> np.ndarray:
-        """The matrix of v -> u o v."""
+        """Return the matrix of the linear map v -> u o v."""
         matrix = np.zeros((self.dim, self.dim))
         for k in self.blocks:
             matrix[k, k] = u[k][0] * np.eye(u[k].size)
@@ -38,7 +38,7 @@ class Cone:
         return matrix
 
     def longest_step(self, u: np.ndarray, du: np.ndarray) -> float:
-        """The largest alpha with u + alpha du in K, for u inside: -1 / the smallest eigenvalue of du relative to u."""
+        """Return the largest alpha with u + alpha du in K, u inside: -1 / the least eigenvalue of du relative to u."""
         smallest = 0.0
         for k in self.blocks:
             root = np.sqrt(det(u[k]))
@@ -49,7 +49,7 @@ class Cone:
         return -1.0 / smallest if smallest < 0.0 else np.inf
 
     def scaling(self, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The Nesterov-Todd scaling, the W = W' of K onto itself with W z = W^-1 s, and its inverse."""
+        """Return the Nesterov-Todd scaling, the W = W' of K onto itself with W z = W^-1 s, and its inverse."""
         W, W_inv = np.zeros((self.dim, self.dim)), np.zeros((self.dim, self.dim))
         for k in self.blocks:
             e = self.e[k]
@@ -64,6 +64,6 @@ class Cone:
 
 
 def det(u: np.ndarray) -> float:
-    """The product of the eigenvalues."""
+    """Return the product of the two eigenvalues of u."""
     tail = np.linalg.norm(u[1:])
     return (u[0] - tail) * (u[0] + tail)

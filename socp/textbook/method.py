@@ -1,4 +1,4 @@
-r"""The interior-point method as the books have it: dense NumPy, nothing clever, to be read beside `socp.solver`.
+r"""The interior-point method of the textbooks in dense NumPy, to be read together with `socp.solver`.
 
     minimize 1/2 x'Px + c'x   subject to   Ax = b,  Gx + s = h,  s in K      (dual variables: y of A, z in K of G)
 
@@ -54,14 +54,14 @@ class Iterate:
     primal_residual: float = np.nan
     dual_residual: float = np.nan
     gap: float = np.nan
-    error: float = np.nan  # the largest of these three
+    error: float = np.nan  # the largest of both residuals and the gap
     status: Status | None = None  # None: neither a solution nor a certificate
     scale: float = 1.0  # the solution or certificate is (x, y, z, s) / scale
 
 
 @dataclass
 class TextbookSolution:
-    """The answer, with the conventions of `socp.Solution`; the trace is the list of iterates."""
+    """A solution with the conventions of `socp.Solution`; the trace is the list of iterates."""
 
     status: Status
     x: np.ndarray
@@ -75,7 +75,7 @@ class TextbookSolution:
 
 
 def norm(v: np.ndarray) -> float:
-    """The largest absolute entry."""
+    """Return the largest absolute entry of v, 0 if v is empty."""
     return float(np.abs(v).max(initial=0.0))
 
 
@@ -112,8 +112,8 @@ class Method:
             [ A        0     0        ] [ y   ]        the block is I when W is the scaling
             [ W^-1 G   0    -block    ] [ W z ]
 
-        Redundant equations and directions without curvature make it singular, if consistent.  So a matrix with
-        a little more on its diagonal is factored, LDL' with W z first, and its error removed by iterative refinement.
+        Redundant equations and directions without curvature make the matrix singular, if consistent.  So LDL' factors
+        it with a little added to the diagonal, W z first, and iterative refinement removes the error of this.
         """
         n, p, m = self.c.size, self.b.size, self.h.size
         G = W_inv @ self.G
@@ -132,7 +132,7 @@ class Method:
         return solve
 
     def start(self) -> Iterate:
-        """The solution when 1/2 ||s||^2 in the objective stands for the cone; then s = -z and z, moved inside."""
+        """Return the solution with 1/2 ||s||^2 in the objective instead of the cone; s = -z and z are moved inside."""
         identity = np.eye(self.cone.dim)
         u = self.kkt_solver(identity, identity)(np.concatenate([-self.c, self.b, self.h]))
         x, y, z = np.split(u if np.isfinite(u).all() else np.zeros(u.size), self.ends)
@@ -140,11 +140,11 @@ class Method:
         return Iterate(x, y, z, s, kappa=1.0 if self.switches.embedding else 0.0)
 
     def mu(self, it: Iterate) -> float:
-        """The mean of the products that are to become zero."""
+        """Return mu = (s'z + tau kappa) / degree, the mean of the products that converge to zero."""
         return (it.s @ it.z + it.tau * it.kappa) / max(self.cone.degree + self.switches.embedding, 1)
 
     def judge(self, it: Iterate, tol: float) -> None:
-        """Fill in mu, objectives and residuals, and what the stopping tests say."""
+        """Set mu, objectives and residuals of an iterate, and its status if a stopping test holds at `tol`."""
         P, A, G, b, c, h = self.P, self.A, self.G, self.b, self.c, self.h
         it.mu = self.mu(it)
         x, y, z, s = (v / it.tau for v in (it.x, it.y, it.z, it.s))
@@ -156,7 +156,7 @@ class Method:
         it.gap = abs(it.objective - it.dual_objective) / (1.0 + max(abs(it.objective), abs(it.dual_objective)))
         it.error, it.scale = max(it.primal_residual, it.dual_residual, it.gap), it.tau
 
-        # a ray must be near zero both as it is, scaled to slope -1, and beside the terms that cancel in it
+        # a ray must be near zero both scaled to slope -1 and relative to the terms that cancel in it
         y_slope, x_slope = -(b @ it.y + h @ it.z), -(c @ it.x)
         y_ray, y_size = norm(A.T @ it.y + G.T @ it.z), norm(A) * norm(it.y) + norm(G) * norm(it.z)
         x_rays = [norm(P @ it.x), norm(A @ it.x), -self.cone.depth(-G @ it.x)]
@@ -182,7 +182,7 @@ class Method:
         )  # fmt: skip
 
     def predict(self, at: Linearization) -> tuple[float, np.ndarray, float]:
-        """Return sigma and the second-order terms (W^-1 ds) o (W dz) and dtau dkappa, all by the affine step."""
+        """Return sigma and the second-order terms (W^-1 ds) o (W dz) and dtau dkappa of the affine step."""
         sigma, second, second_kappa = SIGMA, 0.0 * self.cone.e, 0.0
         if self.switches.predictor:
             affine = at.direction(0.0, -at.products, -at.it.tau * at.it.kappa)
@@ -192,11 +192,11 @@ class Method:
         return sigma if self.switches.centrality else 0.0, second, second_kappa
 
     def centering(self, alpha: float) -> float:
-        """Return sigma for an affine step of this length."""
+        """Return sigma for an affine step of length `alpha`."""
         return (1.0 - alpha) ** 3
 
     def is_inside(self, it: Iterate) -> bool:
-        """Whether an iterate can be stepped from."""
+        """Return True if an iterate is finite and in the interior, so that a step from it is defined."""
         finite = all(np.isfinite(v).all() for v in (it.x, it.y, it.z, it.s, it.tau, it.kappa))
         if not finite or (self.switches.embedding and not it.kappa > 0.0):
             return False
@@ -240,7 +240,7 @@ class Linearization:
         self.u2 = self.solve(np.concatenate([-c, b, self.W_inv @ h]))
 
     def direction(self, sigma: float, products_rhs: np.ndarray, kappa_rhs: float) -> Direction:
-        """Return the direction with these right-hand sides."""
+        """Return the direction for `sigma` and the right-hand sides of both complementarity equations."""
         tau, kappa, xi, method = self.it.tau, self.it.kappa, self.xi, self.method
         shift, dtau, dkappa = np.linalg.solve(self.Z, products_rhs), 0.0, 0.0
         u1 = self.solve(-(1.0 - sigma) * self.r - np.concatenate([np.zeros(method.ends[1]), shift]))
@@ -252,13 +252,13 @@ class Linearization:
         return Direction(dx, dy, dz, shift - self.block @ dz, dtau, dkappa)
 
     def longest_step(self, d: Direction) -> float:
-        """Return the step to the boundary of K and of tau, kappa >= 0."""
+        """Return the largest step along `d` within K and tau, kappa >= 0."""
         cone, ends = self.method.cone, ((self.it.tau, d.dtau), (self.it.kappa, d.dkappa))
         lengths = [cone.longest_step(self.z, d.dz), cone.longest_step(self.s, d.ds)]
         return min(lengths + [-v / dv for v, dv in ends if dv < 0])
 
     def step_to_least_mu(self, d: Direction) -> float:
-        """Return where mu is smallest: s'z + tau kappa is quadratic in the step, and P adds a positive curvature."""
+        """Return the step that minimizes mu: s'z + tau kappa is quadratic in it, and P adds a positive curvature."""
         slope = self.s @ d.dz + self.z @ d.ds + self.it.tau * d.dkappa + self.it.kappa * d.dtau
         curvature = d.ds @ d.dz + d.dtau * d.dkappa
         return float(-0.5 * slope / curvature) if slope < 0.0 < curvature else np.inf
@@ -275,7 +275,7 @@ def lu_solver(K: np.ndarray, signs: np.ndarray, delta: float) -> Callable[[np.nd
 def iterates(
     program: ConeProgram, tol: float = 1e-8, max_iter: int = 100, switches: Switches = ALL_OF_THE_BOOKS
 ) -> Iterator[Iterate]:
-    """The iterates up to the first that has a status, at most `max_iter` steps, as long as there is progress."""
+    """Yield the iterates until one has a status, `max_iter` steps were taken, or there is no more progress."""
     judge = method = Method(program, switches)
     units = Units(program) if switches.equilibration else None
     if units is not None:
@@ -300,7 +300,7 @@ def iterates(
 def solve(
     program: ConeProgram, tol: float = 1e-8, max_iter: int = 100, switches: Switches = ALL_OF_THE_BOOKS
 ) -> TextbookSolution:
-    """Solve a cone program, by the method or with parts of it left out; the answer is as `socp.Solution`.
+    """Solve a cone program by the textbook method, without the parts that `switches` leaves out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""The method for linear and quadratic programs, without a switch: to be read first.
+r"""The method for linear and quadratic programs, without switches: to be read first.
 
     minimize 1/2 x'Px + c'x   subject to   Ax = b,  Gx + s = h,  s >= 0      (dual variables: y of A, z >= 0 of G)
 
@@ -21,8 +21,8 @@ REGULARIZATION = 1e-9  # relative to the largest entry of the data
 def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """Return L with a unit diagonal and d with L diag(d) L' = K + delta diag(signs), without pivoting.
 
-    Where K is quasi-definite with these signs, they are those of d (Vanderbei 1995).  A pivot of the other sign, or
-    below delta / 10, is rounding: it takes its sign and a size of at least 1e4 delta, by which its variable rests.
+    Where K is quasi-definite with these signs, d has them, too (Vanderbei 1995).  A pivot of the other sign, or below
+    delta / 10, is rounding: it gets the right sign and a size of at least 1e4 delta, by which its variable rests.
     """
     L, d, S = np.eye(len(K)), np.zeros(len(K)), K.astype(np.float64)
     for j in range(len(K)):
@@ -35,7 +35,7 @@ def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.
 
 
 def ldl_solver(K: np.ndarray, signs: np.ndarray, delta: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function that solves with a symmetric K + delta diag(signs)."""
+    """Return the function that solves with K + delta diag(signs) for a symmetric K."""
     L, d = ldl(K, signs, delta)
 
     def solve(rhs: np.ndarray) -> np.ndarray:
@@ -56,7 +56,7 @@ def newton_solver(P: np.ndarray, A: np.ndarray, G: np.ndarray, z: np.ndarray, s:
 
         P dx + A'dy + G'dz = r1,    A dx = r2,    G dx + ds = r3,    z ds + s dz = r4
 
-    Without ds = r3 - G dx and dz = (r4 - z ds) / s, with a little on the diagonal, whose error is refined away:
+    Eliminate ds = r3 - G dx and dz = (r4 - z ds) / s; add a little to the diagonal, and refine its error away:
 
         [ P + G'(z/s)G   A' ] [ dx ]   [ r1 - G'((r4 - z r3) / s) ]
         [ A              0  ] [ dy ] = [ r2                       ]

@@ -1,4 +1,4 @@
-"""The parts of the textbook method that can be left out, to see what each is worth; and its equilibration."""
+"""Switches that leave out parts of the textbook method, to see the effect of each, and its equilibration."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..problem.program import ConeProgram, NonNeg
 
 @dataclass(frozen=True)
 class Switches:
-    """Which parts of the method are on.
+    """Switches of the parts of the method.
 
-    All are but the equilibration, which the books do without.  A method with a part left out is another method, not a
+    All are on except equilibration, which the books do without.  A method with a part left out is another method, not a
     broken one: it either comes to the same answer, as a rule in more iterations, or ends as "numerical_error",
     "inaccurate" or "max_iterations".
 
@@ -33,7 +33,7 @@ class Switches:
         W = I, z o ds + s o dz = ..., the direction of Alizadeh, Haeberly and Overton.  On the orthant it is the same
         direction; on second-order cones the KKT matrix is no longer symmetric and can be singular.
     equilibration : bool
-        Rows and columns of the data are scaled beforehand, see `Units`.  Off: the data are taken as they come.
+        Rows and columns of the data are scaled beforehand, see `Units`.  Off: the data are not scaled.
     refinement : bool
         The error that the regularization makes is removed by iterative refinement.  Off: each system is solved once.
     regularization : bool
@@ -60,7 +60,7 @@ class Switches:
 
     @property
     def off(self) -> list[str]:
-        """The names of the parts that are off, but for the equilibration."""
+        """Names of the parts that are off, without the equilibration."""
         return [f.name for f in fields(self) if not getattr(self, f.name) and f.name != "equilibration"]
 
 
@@ -103,7 +103,7 @@ class Units:
         )  # fmt: skip
 
     def of_the_caller(self, it: Any) -> Any:
-        """An iterate in the caller's units."""
+        """Return an iterate in the caller's units."""
         f = self.factor
         return replace(
             it, x=self.D * it.x, y=self.E * it.y / f, z=self.F * it.z / f, s=it.s / self.F, kappa=it.kappa / f
@@ -111,6 +111,6 @@ class Units:
 
 
 def dense(program: ConeProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """P, A and G as full arrays."""
+    """Return P, A and G as dense arrays."""
     P = np.zeros((program.n, program.n)) if program.P is None else program.P
     return P if isinstance(P, np.ndarray) else P.toarray(), program.A.toarray(), program.G.toarray()

@@ -1,1 +1,1 @@
-"""Whether a point is a solution or a certificate, measured on the caller's own data: the engine's only test."""
+"""Tests whether a point is a solution or a certificate, on the caller's own data: the engine's only test."""

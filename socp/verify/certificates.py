@@ -1,15 +1,15 @@
-"""When a direction is a certificate that nothing is feasible, or that the objective falls for ever.
+"""Tests of a direction as a certificate that a program is infeasible, or that its objective is unbounded.
 
-A certificate is judged twice.  Scaled to b'y + h'z = -1, the ray (y, z) has the slope r = A'y + G'z: any
+A certificate is judged twice.  Scaled to b'y + h'z = -1, the ray (y, z) has the residual r = A'y + G'z: any
 feasible x has r'x <= -1, hence ||x||_1 >= 1 / |r|; |r| <= tol says that no x of reasonable size is
-feasible.  And |r| <= tol (|A| |y| + |G| |z|), in largest entries, says that it is a zero of the data's own size: the
+feasible.  And |r| <= tol (|A| |y| + |G| |z|), in largest entries, says that r is zero relative to the data: the
 ray is exact for a program within a relative tol of the given one.  Likewise for x, scaled to c'x = -1, where Px, Ax
-and Gx are each a zero of the size of their own data.  A b'y + h'z or c'x that is not some digits beyond what its terms
-lose to rounding is none.
+and Gx must each be zero relative to their own data.  A slope b'y + h'z or c'x must exceed the rounding errors of its
+terms by some digits, or the ray is no certificate.
 
-All is measured in twice the working precision, on the ray scaled as it is told: that rounds it, too.
+All is measured in twice the working precision, on the ray that is returned, which scaling has rounded.
 
-A ray may be an array of them, one for each of many dense programs: all that is told of it is then an array, too.
+A ray may be an array of rays, one for each of many dense programs: all results are then arrays, too.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .distances import norm
 
 LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
 
-# the slope of a ray, the sum of the sizes of its terms, and what is to be zero, each with the size of its own data
+# the slope of a ray, the sum of the sizes of its terms, and values that must be zero, each with the size of its data
 RayTerms = tuple[Any, Any, list[tuple[Any, Any]]]
 Ray = tuple[np.ndarray, ...]
 
 
 def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
-    """The smallest tol at which a ray is a certificate, once it is scaled to the slope -1."""
+    """Return the smallest tol at which a ray, scaled to slope -1, is a certificate; inf if the slope is too small."""
     values, own = np.array([value for value, _ in zeros]), np.array([own for _, own in zeros])
     with np.errstate(all="ignore"):
         error = np.divide(values, np.minimum(-slope, own), out=np.zeros(values.shape), where=values != 0.0).max(axis=0)
@@ -39,7 +39,7 @@ def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
 
 
 def primal_slope(program: Any, *multipliers: np.ndarray) -> Any:
-    """Return the slope b'y + h'z, or of sides."""
+    """Return the slope b'y + h'z of multipliers, or u'y+ - l'y- for rows with two sides."""
     slope = np.zeros((*multipliers[0].shape[:-1], 2))
     for block, v in zip(program.constraints, multipliers):
         add_transposed(block.support(v)[0][..., None], v, slope)
@@ -47,7 +47,7 @@ def primal_slope(program: Any, *multipliers: np.ndarray) -> Any:
 
 
 def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
-    """Return what is to be seen of the multipliers of each block of constraints: also A'y + G'z."""
+    """Return the `RayTerms` of multipliers; A'y + G'z and their distances from the cones must be zero."""
     leading = multipliers[0].shape[:-1]
     slope, gradient = np.zeros((*leading, 2)), np.zeros((*leading, 2 * program.n))
     size, data, outside = 0.0, 0.0, []
@@ -69,7 +69,7 @@ def dual_slope(program: Any, x: np.ndarray) -> Any:
 
 
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
-    """Return what is to be seen of the direction x, which may not lead out of the constraints."""
+    """Return the `RayTerms` of a direction x; |Px| and how far x leads out of each block must be zero."""
     zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest)]
     zeros += [(block.outward(*multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
     size, largest = np.abs(program.cost * x).sum(axis=-1), norm(x)
@@ -77,19 +77,19 @@ def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
 
 
 def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> float:
-    """The smallest tol at which (y, z), scaled to the slope -1, certifies that nothing is feasible."""
+    """Return the smallest tol at which (y, z), scaled to slope -1, certifies that the program is infeasible."""
     return primal_certificate(program, *multipliers)[1]
 
 
 def dual_infeasibility(program: Any, x: np.ndarray) -> float:
-    """The smallest tol at which x, scaled to c'x = -1, certifies that the objective falls for ever."""
+    """Return the smallest tol at which x, scaled to c'x = -1, certifies that the objective is unbounded below."""
     return dual_certificate(program, x)[1]
 
 
 def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, float]:
-    """(y, z) scaled to the slope -1, with zeros on rows without entries that add nothing to that, and its error.
+    """Return (y, z) scaled to slope -1, with zeros on empty rows that add nothing to the slope, and its error.
 
-    The bound of a variable that no row has can have no multiplier.
+    Bounds of variables that occur in no row get a zero multiplier.
     """
     blocks = zip(program.constraints, multipliers)
     plain = [np.where(~_in_rows(program) if block.are_bounds else block.idle(v), 0.0, v) for block, v in blocks]
@@ -97,7 +97,7 @@ def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, flo
 
 
 def dual_certificate(program: Any, x: np.ndarray) -> tuple[Ray, float]:
-    """x scaled to c'x = -1, with zeros for variables that no row and no part of the objective has, and its error."""
+    """Return x scaled to c'x = -1, with zeros for variables in no row and no part of the objective, and its error."""
     used = _in_rows(program) | (program.cost != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
     return _best(dual_slope, dual_terms, program, (x,), (np.where(used, x, 0.0),))
 
@@ -105,7 +105,7 @@ def dual_certificate(program: Any, x: np.ndarray) -> tuple[Ray, float]:
 def _best(
     slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray
 ) -> tuple[Ray, float]:
-    """The plain ray scaled to the slope -1, and its error; the given one where that is far better."""
+    """Return the plain ray scaled to slope -1 and its error, or the given ray if its error is less than half of it."""
     ray, error = certificate_of(slope_of, terms_of, program, *plain)
     if not all(map(np.array_equal, plain, given)):
         other, as_given = certificate_of(slope_of, terms_of, program, *given)
@@ -117,7 +117,7 @@ def _best(
 def certificate_of(
     slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, *ray: np.ndarray
 ) -> tuple[Ray, Any]:
-    """Return the ray scaled to the slope -1, and the smallest tol at which that is a certificate."""
+    """Return the ray scaled to slope -1, and the smallest tol at which it is a certificate."""
     ray = scaled(slope_of(program, *ray), *ray)
     return ray, ray_error(*terms_of(program, *ray))
 
@@ -129,7 +129,7 @@ def scaled(slope: Any, *ray: np.ndarray) -> Ray:
 
 
 def _in_rows(program: Any) -> np.ndarray:
-    """The variables that rows have; bounds are none."""
+    """Return which variables occur in rows; bounds do not count."""
     used = np.zeros(program.n, bool)
     for block in program.constraints:
         used |= False if block.are_bounds else has_entries(block.matrix, 1)
@@ -137,7 +137,7 @@ def _in_rows(program: Any) -> np.ndarray:
 
 
 def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """M x, rounded once, and what that leaves of it."""
+    """Return M x rounded once, and the rounding errors."""
     sums = np.zeros((*x.shape[:-1], 2 * M.shape[-2]))
     if isinstance(M, np.ndarray):
         add_transposed(np.swapaxes(M, -1, -2), x, sums)
@@ -149,7 +149,7 @@ def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
-    """Add M'v to `sums`, whose second half takes the errors; of each program where v is an array of vectors."""
+    """Add M'v to `sums`, whose second half holds the errors; for each program if v is an array of vectors."""
     n = sums.shape[-1] // 2
     if v.ndim > 1:
         for k in range(len(v)):
@@ -161,23 +161,23 @@ def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
 
 
 def rounded_sums(sums: np.ndarray) -> np.ndarray:
-    """Return sums whose errors stand behind them, rounded once; an infinite sum has none that counts."""
+    """Return sums plus the errors in their second half, rounded once; errors that are not finite are ignored."""
     return sums[..., : sums.shape[-1] // 2] + errors_of(sums)
 
 
 def errors_of(sums: np.ndarray) -> np.ndarray:
-    """Return the errors that stand behind sums, zeros in place of what is not finite."""
+    """Return the errors in the second half of `sums`, with zeros for values that are not finite."""
     errors = sums[..., sums.shape[-1] // 2 :]
     return errors if np.isfinite(errors).all() else np.where(np.isfinite(errors), errors, 0.0)
 
 
 def largest_entry(M: Any) -> Any:
-    """The largest entry in size."""
+    """Return the largest absolute entry of M, or of each matrix if M is an array of matrices."""
     return norm(M.reshape(len(M), -1) if isinstance(M, np.ndarray) else M.data)
 
 
 def has_entries(matrix: sp.csc_array, axis: int) -> np.ndarray:
-    """Which rows (axis 0) or columns (1) have an entry that is not zero."""
+    """Return which rows (axis 0) or columns (axis 1) have a nonzero entry."""
     if axis == 1 and matrix.data.all():
         return np.asarray(matrix.indptr[1:] > matrix.indptr[:-1])
     where = matrix.indices if axis == 0 else np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))

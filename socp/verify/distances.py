@@ -1,4 +1,4 @@
-"""How far vectors are from the product of the cones, and from bounds."""
+"""Distances of vectors from the product of the cones, and from bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import NO_VALUES, norm_tail
 
-NEAR = math.sqrt(np.finfo(np.float64).eps)  # the share of a cone's vector up to which the first of these is all
+NEAR = math.sqrt(np.finfo(np.float64).eps)  # up to this d / ||v_1|| the first Newton step is enough
 SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # squares and their errors can be had
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # (row, column, value) of entries of a matrix
 NO_CONES = np.zeros(1, np.int64)  # where cones begin and end
@@ -21,12 +21,12 @@ NO_CONES = np.zeros(1, np.int64)  # where cones begin and end
 
 @leaf
 def beyond(value: float, lost: Floats, i: int) -> float:
-    """|value|, or 0 where it is no more than lost[i]; an empty `lost` is zero."""
+    """Return |value|, or 0 if |value| <= lost[i]; an empty `lost` stands for zeros."""
     return 0.0 if lost.size > 0 and abs(value) <= lost[i] else abs(value)
 
 
 def cone_violation(layout: tuple[np.ndarray, np.ndarray], v: np.ndarray, low: np.ndarray = NO_VALUES) -> float:
-    """The distance of v from the cones of a `layout` in the infinity norm; `low` are the errors of v, or empty."""
+    """Return the distance of v from the cones of `layout` in the infinity norm; `low` is the errors of v, or empty."""
     found = np.zeros(2)
     distance_from_cones(*layout, v, low, NO_VALUES, NO_VALUES, found)
     return float(found[0])
@@ -36,11 +36,11 @@ def cone_violation(layout: tuple[np.ndarray, np.ndarray], v: np.ndarray, low: np
 def distance_from_cones(
     start: Ints, second_order: Bools, v: Floats, low: Floats, lost: Floats, scale: Floats, found: Floats
 ) -> None:  # fmt: skip
-    """Raise found[0] and found[1] by the distance of v from the product of the cones, absolute and relative to `scale`.
+    """Raise found[0] and found[1] to the distance of v from the product of the cones, absolute and relative to `scale`.
 
-    Cone k has the entries v[start[k]:start[k + 1]]; the norm is that of infinity.  Entries of the orthant, and cones as
-    a whole, are within the cone when they are within what is `lost` of them.  `low` are the errors of v, or empty; an
-    empty scale is 1.
+    Cone k has the entries v[start[k]:start[k + 1]]; distances are infinity norms.  A distance counts only if it exceeds
+    `lost`, of an entry of the orthant or the largest of a cone; an empty `lost` is 0.  `low` is the errors of v, or
+    empty; an empty scale is 1.
     """
     for k in range(second_order.size):
         if second_order[k]:
@@ -65,11 +65,11 @@ def raise_to(residual: float, i: int, scale: Floats, found: Floats) -> None:
 
 @inner
 def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
-    """The smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone; 0 inside.
+    """Return the smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone; 0 inside.
 
-    It is the root of  f(d) = ||max(|v_1| - d, 0)|| - v_0 - d,  which is convex and falls: Newton's method from 0 comes
-    to it from the left.  Its first step is all where d is small, and f(0) is then known in twice the precision; `low`
-    are the errors of v, or empty.
+    d is the root of  f(d) = ||max(|v_1| - d, 0)|| - v_0 - d,  which is convex and decreasing: Newton's method from 0
+    approaches it from the left.  Where d is small, the first step is enough, with f(0) in twice the working precision;
+    `low` is the errors of v, or empty.
     """
     tail, d = norm_tail(v, start, stop), 0.0
     excess = tail - v[start]
@@ -102,17 +102,14 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
 
 
 def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
-    """Move x to the bounds that it misses, a x_j <= h_i, and give these their slacks in s.
-
-    Returns the most by which one was missed.
-    """
+    """Move x to the bounds a x_j <= h_i that it violates, set their slacks in s, and return the largest violation."""
     i, j, a = program.bounds()
     return hold(i, j, a, program.h, x, s)
 
 
 @kernel
 def hold(row: Ints, variable: Ints, a: Floats, h: Floats, x: Floats, s: Floats) -> float:
-    """`hold_to_bounds`: the upper bounds first, then, where these leave x, the lower ones."""
+    """Run `hold_to_bounds` on arrays: the upper bounds first, then the lower ones, which prevail."""
     missed = 0.0
     for sign in (1.0, -1.0):
         for k in range(row.size):
@@ -129,7 +126,7 @@ def hold(row: Ints, variable: Ints, a: Floats, h: Floats, x: Floats, s: Floats) 
 
 
 def single_entries(matrix: sp.csc_array, layout: tuple[np.ndarray, np.ndarray]) -> Entries:
-    """(i, j, entry) of the rows of the orthant that have one entry."""
+    """Return (rows, columns, values) of the nonzero entries that are alone in a row of the orthant."""
     is_bound = bounds_among(matrix, layout) == 1.0
     where = np.flatnonzero(is_bound[matrix.indices] & (matrix.data != 0.0)) if is_bound.any() else NO_CONES[:0]
     return matrix.indices[where], np.searchsorted(matrix.indptr, where, side="right") - 1, matrix.data[where]
@@ -138,7 +135,7 @@ def single_entries(matrix: sp.csc_array, layout: tuple[np.ndarray, np.ndarray]) 
 def bounds_among(
     matrix: sp.csc_array, layout: tuple[np.ndarray, np.ndarray] = (NO_CONES, NO_CONES[:0] > 0)
 ) -> np.ndarray:
-    """The number of entries of each row that are not zero, 1 of a bound; 0 in a second-order cone of the `layout`."""
+    """Return the number of nonzero entries of each row, 1 for a bound; 0 in a second-order cone of `layout`."""
     found = np.zeros(matrix.shape[0])
     find_bounds(matrix.indices, matrix.data, *layout, found)
     return found
@@ -146,7 +143,7 @@ def bounds_among(
 
 @kernel
 def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, is_bound: Floats) -> None:
-    """`bounds_among`, added to `is_bound`."""
+    """Add the number of nonzero entries of each row to `is_bound`; set rows of second-order cones to 0."""
     for k in range(indices.size):
         is_bound[indices[k]] += 1.0 if data[k] != 0.0 else 0.0
     for k in range(second_order.size):
@@ -155,5 +152,5 @@ def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, i
 
 
 def norm(v: np.ndarray) -> Any:
-    """Return the infinity norm: 0 of an empty vector, NaN if an entry is; of each vector of an array."""
+    """Return the infinity norm of a vector, or of each vector of an array: 0 if empty, NaN if an entry is NaN."""
     return np.abs(v).max(axis=-1, initial=0.0)

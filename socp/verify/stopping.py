@@ -1,19 +1,19 @@
-"""When a point is a solution, and when it is a certificate: tests on the caller's own data.
+"""Tests whether a point is a solution or a certificate, on the caller's own data.
 
 Everything is relative, in infinity norms and the caller's units, each block by its own size:
 
     rows     |Ax - b|                                          <= tol (1 + max(|b|, |Ax|))
     cone     |Gx + s - h|, distance of s and of h - Gx from K  <= tol (1 + max(|h|, |Gx|))
-    bounds   the same of a row of the orthant with one entry   <= tol (1 + max(|h_i|, |(Gx)_i|))
+    bounds   as cone, of rows of the orthant with one entry    <= tol (1 + max(|h_i|, |(Gx)_i|))
     dual     |Px + c + A'y + G'z|, distance of z from K        <= tol (1 + max(|Px|, |c|))
     gap      |primal objective - dual objective|               <= tol (1 + max(|primal|, |dual|))
 
 A program states its constraints as two blocks of rows: `SlackRows` in cones, `Sides` with numbers on both sides.  Each
 has multipliers; the blocks are measured alike, whatever the program.
 
-All is measured in twice the working precision and told as it was measured.  A point in working precision may leave
-residuals that no other point near it is without: where the test holds at `EXCUSED_TOL`, entries may be excused that
-are no larger than `LOST` times the sum of the sizes of their terms (see `method.run`, which then says so).
+All residuals are measured in twice the working precision and reported as measured.  A point in working precision may
+have residuals that no other point near it avoids: where the test holds at `EXCUSED_TOL`, entries may be excused that
+are no larger than `LOST` times the sum of the sizes of their terms (see `method.run`, which then reports this).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .distances import (
     raise_to,
 )
 
-INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
+INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
 EXCUSED_TOL = 1e-6  # or tol, where that is more: beyond it rounding is no excuse
 OF_DATA = "data"  # rounding of the terms without multipliers
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
@@ -50,8 +50,8 @@ LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the 
 class Residuals(NamedTuple):
     """Absolute residuals of a point, the scales that the stopping test divides them by, and the objectives.
 
-    `rows` are those of A, `cone` those of G; of a quadratic program its bounds.  The objectives are without the
-    program's offset.
+    `rows` is the residual of A, `cone` the residual of G, or of the bounds of a quadratic program.  The objectives do
+    not include the program's offset.
     """
 
     rows: float
@@ -79,7 +79,7 @@ class Residuals(NamedTuple):
         return max(primal, dual, gap) if primal == primal and dual == dual and gap == gap else np.inf
 
     def meets(self, tol: float, tol_abs: float | None = None) -> bool:
-        """Whether the stopping test holds."""
+        """Return True if the stopping test holds at `tol`, and no residual exceeds `tol_abs` if it is given."""
         rows, cone, dual, gap, rows_scale, cone_scale, dual_scale, gap_scale, _, _ = self
         if not (rows <= tol * rows_scale and cone <= tol * cone_scale):
             return False
@@ -89,22 +89,22 @@ class Residuals(NamedTuple):
 
 
 RESIDUALS = len(Residuals._fields)
-ROWS, CONE, DUAL, GAP = range(4)  # places among these
+ROWS, CONE, DUAL, GAP = range(4)  # places of the residuals
 SCALES, OBJECTIVES = map(Residuals._fields.index, ("rows_scale", "primal_objective"))
-SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or u'y+ - l'y-, and its error
+SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # places that first hold g'v, or u'y+ - l'y-, and its error
 
 
 @functools.lru_cache(maxsize=1)
 def identity(n: int) -> sp.csc_array:
-    """The identity, which is kept and not to be written to."""
+    """Return the cached, read-only identity matrix of order n."""
     return csc(np.ones(n), np.arange(n), np.arange(n + 1), (n, n))
 
 
 class Sides(NamedTuple):
-    """Rows l <= M x <= u with a multiplier each: y_i > 0 is one of u_i, y_i < 0 one of l_i.
+    """Rows l <= M x <= u with multipliers y: y_i > 0 belongs to u_i, y_i < 0 to l_i.
 
-    `beside` is what stands beside the products in a row; None of the bounds of the variables, with M = I, which are
-    compared without a sum.  With `holds_bounds` rows with one entry are bounds, too, and judged by their own sides.
+    `beside` is the constant term that rows have besides M x, or None for the bounds of the variables, M = I, which are
+    compared without a sum.  With `holds_bounds`, rows with one entry are bounds, too, and have their own scale.
     """
 
     matrix: Any
@@ -115,13 +115,13 @@ class Sides(NamedTuple):
 
     @property
     def are_bounds(self) -> bool:
-        """Whether the rows are the variables themselves."""
+        """Whether the rows are the bounds of the variables."""
         return self.beside is None
 
     def measure(
         self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
-        """M x, with errors behind; M'y is added to `dual`, and what was `found` is raised by what the rows leave."""
+        """Return M x followed by its errors; add M'y to `dual`, and raise `found` to the residuals of the rows."""
         values, block = np.zeros(2 * y.size), CONE if self.are_bounds else ROWS
         M = self.matrix
         add_both(M.indptr, M.indices, M.data, x, y, values, dual)
@@ -130,28 +130,28 @@ class Sides(NamedTuple):
         return values
 
     def terms(self, s: np.ndarray) -> np.ndarray | float | None:
-        """The sizes of what stands beside M x."""
+        """Return the absolute values of the terms besides M x, or None for the bounds of the variables."""
         return None if self.beside is None else np.abs(self.beside)
 
     def support(self, y: np.ndarray) -> tuple[np.ndarray, Any]:
-        """The sides that y is multiplied by in u'y+ - l'y-, and the largest multiplier of an infinite one, here 0."""
+        """Return the sides that y multiplies in u'y+ - l'y-, infinite ones as 0, and max |y_i| at infinite sides."""
         side = np.where(y > 0.0, self.upper, self.lower)
         finite = np.isfinite(side)
         return np.where(finite, side, 0.0), norm(np.where(finite, 0.0, y))
 
     def outward(self, v: np.ndarray, low: np.ndarray = NO_VALUES) -> Any:
-        """How far the direction M x = v, which was rounded, leads out of the sides."""
+        """Return how far the direction M x = v, rounded to working precision, leads out of the sides."""
         below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
         return np.maximum(below, above).max(axis=-1, initial=0.0)
 
     def idle(self, y: np.ndarray) -> np.ndarray:
-        """The rows without entries whose multipliers add nothing to a certificate."""
+        """Return which rows are empty and have a multiplier that adds nothing to a certificate."""
         empty = ~has_entries(self.matrix, 0)
         return empty & (self.support(y)[0] * y >= 0.0) if empty.any() else empty
 
 
 class SlackRows(NamedTuple):
-    """Rows M x + s = h with s in K and multipliers there; those of the orthant with an infinite h always hold."""
+    """Rows M x + s = h with s and multipliers z in K; rows of the orthant with an infinite h always hold."""
 
     matrix: sp.csc_array
     h: np.ndarray
@@ -159,13 +159,13 @@ class SlackRows(NamedTuple):
 
     @property
     def are_bounds(self) -> bool:
-        """As of `Sides`."""
+        """Whether the rows are the bounds of the variables: never."""
         return False
 
     def measure(
         self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
-        """h - M x and its errors; all else as of `Sides`."""
+        """Return h - M x, its errors and scales; add M'z to `dual`, and raise `found` to the residuals of the rows."""
         M, rows = self.matrix, np.zeros(3 * z.size)
         add_both(M.indptr, M.indices, M.data, x, z, rows, dual)
         find_bounds(M.indices, M.data, *self.layout, rows[2 * z.size :])
@@ -173,21 +173,21 @@ class SlackRows(NamedTuple):
         return rows
 
     def terms(self, s: np.ndarray) -> np.ndarray:
-        """The sizes of what stands beside M x."""
+        """Return |h| + |s|, the absolute values of the terms besides M x; infinite ones count 0."""
         return np.where(np.isfinite(self.h), np.abs(self.h), 0.0) + np.where(np.isfinite(s), np.abs(s), 0.0)
 
     def support(self, z: np.ndarray) -> tuple[np.ndarray, float]:
-        """The finite h, 0 for the others, and the distance of z from K."""
+        """Return h with infinite entries as 0, and the distance of z from K, inf if z is nonzero at an infinite h."""
         finite = np.isfinite(self.h)
         outside = cone_violation(self.layout, z) if norm(z[~finite]) == 0.0 else np.inf
         return np.where(finite, self.h, 0.0), outside
 
     def outward(self, v: np.ndarray, low: np.ndarray = NO_VALUES) -> float:
-        """How far the direction M x = v + low leads out of the cones."""
+        """Return how far the direction M x = v + low leads out of the cones."""
         return cone_violation(self.layout, np.where(np.isfinite(self.h), -v, np.inf), -low)
 
     def idle(self, z: np.ndarray) -> np.ndarray:
-        """As of `Sides`; the first entry of a cone holds the others."""
+        """Return which rows are empty, add nothing to a certificate, and are not the first entry of a cone."""
         empty, (start, second_order) = ~has_entries(self.matrix, 0), self.layout
         if empty.any():
             empty &= self.support(z)[0] * z >= 0.0
@@ -199,16 +199,16 @@ def residuals(
     program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES,
     rounding: bool | str = False, Px: np.ndarray | None = None,
 ) -> Residuals:  # fmt: skip
-    """The residuals of a point on the program's own data; with `rounding` without what rounding excuses.
+    """Return the residuals of a point on the program's own data; with `rounding`, rounding errors count 0.
 
-    `OF_DATA` excuses what rounding takes of the terms without multipliers.  A quadratic program has no slacks s; Px may
-    be given where it is at hand.
+    `OF_DATA` excuses only the rounding errors of terms without multipliers.  A quadratic program has no slacks s; Px
+    may be given if it is known.
     """
     return measure(program, x, (y, z), s, rounding, Px)[0]
 
 
 def evaluate(program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> tuple[Residuals, np.ndarray]:
-    """`residuals`, and the vector (Px + c + A'y + G'z, Ax - b, Gx + s - h); rows with infinite h are 0."""
+    """Return `residuals`, and the vector (Px + c + A'y + G'z, Ax - b, Gx + s - h), 0 in rows with infinite h."""
     found, dual, (Ax, inside) = measure(program, x, (y, z), s)
     p, m, finite = y.size, z.size, np.isfinite(program.h)
     slack = np.where(finite, s, 0.0) - np.where(finite, inside[:m], 0.0) - inside[m : 2 * m]
@@ -219,10 +219,10 @@ def measure(
     program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, np.ndarray], s: np.ndarray = NO_VALUES,
     rounding: bool | str = False, Px: np.ndarray | None = None,
 ) -> tuple[Residuals, np.ndarray, list[np.ndarray]]:  # fmt: skip
-    """The residuals of a point, the gradient of the Lagrangian, and what each block of constraints gives.
+    """Return the residuals of a point, the gradient of the Lagrangian, and the vectors of each block of constraints.
 
-    The blocks are measured one after another, each raises what was `found`; vectors are in twice the precision, their
-    errors behind them.
+    The blocks are measured one after another, and each raises `found`.  Vectors are in twice the working precision,
+    followed by their errors.
     """
     n, blocks, rows = x.size, program.constraints, []
     *lost, lost_dual, lost_gap = NO_VALUES, NO_VALUES, NO_VALUES, 0.0
@@ -240,7 +240,7 @@ def measure(
 
 
 def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: np.ndarray) -> list[Any]:
-    """What rounding may take of each entry of the rows of each block and of the gradient, and of the gap."""
+    """Return the rounding errors to expect in the rows of each block, in the gradient, and in the gap."""
     x, lost = np.abs(x), []
     dual = objective = program.hessian.sizes(x) + np.abs(program.cost)
     gap = x @ objective
@@ -255,11 +255,11 @@ def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: n
 def measure_sides(
     l: Floats, u: Floats, v: Floats, y: Floats, is_bound: Floats, lost: Floats, block: int, found: Floats
 ) -> None:
-    """The violation of l <= v <= u, its scale, u'y+ - l'y- and the largest multiplier of an infinite side.
+    """Measure the violation of l <= v <= u, its scale, u'y+ - l'y-, and the largest multiplier of an infinite side.
 
-    Behind v are its errors, where it has some.  The scale is the largest v where there is a side, or violated side; of
-    a bound, which `is_bound` marks with 1 and all of the block `CONE` are, its own side.  What is not more than `lost`,
-    which may be empty, is no violation.
+    Errors may follow v.  The scale is 1 plus the largest |v_i| of a row with a side, or violated side; it is 1 plus its
+    own side for a bound, which `is_bound` marks with 1; all rows of the block `CONE` are bounds.  A violation of at
+    most `lost`, which may be empty, counts 0.
     """
     m, trap, stray = l.size, 0.0, 0.0  # 0 times a number that is not finite is NaN
     support, support_low = found[SUPPORT], found[SUPPORT_LOW]
@@ -297,10 +297,10 @@ def measure_sides(
 def measure_slacks(
     start: Ints, second_order: Bools, h: Floats, s: Floats, z: Floats, rows: Floats, lost: Floats, found: Floats
 ) -> None:
-    """What Gx + s - h leaves, the distances of s, h - Gx and z from the cones, and the part of h'z in the gap.
+    """Measure Gx + s - h, the distances of s, h - Gx and z from the cones, and the part of h'z in the gap.
 
-    `rows` come as (Gx, its errors, 1 for each bound) and become (h - Gx, its errors, what the residuals are relative
-    to): 1 + max(|h_i|, |(Gx)_i|) of a bound, or the largest of these.
+    `rows` is (Gx, its errors, 1 for each bound) at first and (h - Gx, its errors, scales of the residuals) afterwards:
+    the scale is 1 + max(|h_i|, |(Gx)_i|) for a bound, and the largest of these for other rows.
     """
     m, trap, size, stray, nothing = h.size, 0.0, 1.0, 0.0, lost[:0]
     inside, errors, scale, worst = rows[:m], rows[m : 2 * m], rows[2 * m :], found[OBJECTIVES:]
@@ -338,9 +338,9 @@ def measure_slacks(
 
 @kernel
 def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Floats, found: Floats) -> None:
-    """What Px + c leaves of the multipliers' part in `dual`, the objectives and the gap: the last part of the test.
+    """Measure the residual of Px + c + A'y + G'z, the objectives and the gap: the last part of the test.
 
-    Errors stand behind Px and `dual`, whose head becomes the rounded residual.
+    `dual` is A'y + G'z at first; errors follow Px and `dual`.  The first half of `dual` becomes the rounded residual.
     """
     n, worst, size, trap = c.size, 0.0, 0.0, 0.0
     xPx, xPx_low, cx, cx_low = 0.0, 0.0, 0.0, 0.0
@@ -364,7 +364,7 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
 
 @kernel
 def meets(found: Floats, tol: float, tol_abs: float) -> bool:
-    """Whether the stopping test holds of what was `found`; an infinite tol_abs is none."""
+    """Return True if the stopping test holds for `found`; an infinite `tol_abs` is no limit."""
     for i in range(SCALES):
         if not (found[i] <= tol * found[SCALES + i] and found[i] <= tol_abs):
             return False
@@ -373,12 +373,12 @@ def meets(found: Floats, tol: float, tol_abs: float) -> bool:
 
 @leaf
 def scale_of(residual: float, relative: float, scale: float) -> float:
-    """What the largest residual is to be divided by to be the largest relative one; `scale` where there is none."""
+    """Return residual / relative, the scale of the largest relative residual, or `scale` if `relative` is 0 or inf."""
     return residual / relative if 0.0 < relative < np.inf else scale
 
 
 class ConeTest:
-    """What judges points and certificates of a cone program on its own data."""
+    """Tests of points and certificates of a cone program on its own data."""
 
     def __init__(self, program: Any) -> None:
         self.program = program
@@ -386,13 +386,13 @@ class ConeTest:
     def residuals(
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool | str = False
     ) -> Residuals:
-        """Of a point (x, y, z, s); with `rounding` without what evaluating them may lose, as in `residuals`."""
+        """Return the residuals of a point (x, y, z, s); see the function `residuals` for `rounding`."""
         return residuals(self.program, x, y, z, s, rounding)
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
-        """The smallest tol at which (y, z) certifies that nothing is feasible."""
+        """Return the smallest tol at which (y, z) certifies that the program is infeasible."""
         return primal_infeasibility(self.program, y, z)
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
-        """The smallest tol at which x certifies that the objective falls for ever."""
+        """Return the smallest tol at which x certifies that the objective is unbounded below."""
         return dual_infeasibility(self.program, x)

@@ -2,7 +2,6 @@
 
 import pickle
 import signal
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -219,18 +218,6 @@ def continue_without(solver):
     return solver.solve()
 
 
-@pytest.mark.usefixtures("listens_to_ctrl_c")
-def test_a_real_signal_between_two_iterations(hard):
-    def callback(iterate):
-        if iterate.iteration == 1:
-            threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
-        if iterate.iteration >= 1:
-            threading.Event().wait(0.05)
-
-    solution = socp.solve(hard, callback=callback)
-    assert solution.status is Status.INTERRUPTED
-
-
 def test_too_small_a_tolerance_ends_where_rounding_does_and_says_how_far(hard):
     solution = socp.solve(hard, tol=1e-30)
     # optimal where all that is left may be rounding
@@ -374,12 +361,3 @@ def test_a_low_rank_hessian_of_rank_zero_without_rows_asks_nothing_of_blas(capfd
     assert Solver(program, kkt="lowrank").solve().status is Status.OPTIMAL
     captured = capfd.readouterr()
     assert "DSYRK" not in captured.out + captured.err
-
-
-@pytest.mark.parametrize("size", [5, 8])
-def test_few_variables_under_many_bounds_and_a_cone(size):
-    # more bounds than variables: the rows of the cone begin before the place that their number suggests
-    rng = np.random.default_rng(size)
-    G = np.concatenate([-np.ones(9), rng.normal(size=size)]).reshape(-1, 1)
-    h = np.concatenate([np.arange(9.0), [10.0], rng.normal(size=size - 1)])
-    solve_and_check(ConeProgram([1.0], G, h, [NonNeg(9), SecondOrder(size)]))

@@ -1,11 +1,11 @@
 """Sparse LDL' factorization of symmetric quasi-definite matrices, room by room.
 
     order/               a permutation with little fill: minimum degree, dense blocks
-    symbolic/            the elimination tree, the entries of L, and which columns go together
-    rows/                row by row: single columns, four at a time, and columns that stay as they were
+    symbolic/            the elimination tree, the entries of L, and groups of columns
+    rows/                row by row: single columns, four at a time, and columns that rarely change
     panels/              dense panels by BLAS, for factors with much fill
-    factorization.py     which of them serves a matrix
+    factorization.py     the choice between them for a matrix
 
-The figures at the head of a room are geometric means of ordering, analysis and twelve iterations of one factorization
-and four solves, without the part beside with it, over the KKT matrices of a set (docs/performance.md has them all).
+The figures in each room's docstring are the time without a part divided by the time with it: ordering, analysis and
+twelve iterations of one factorization and four solves, as geometric means over the KKT matrices of a set of programs.
 """

@@ -44,27 +44,27 @@ class LDL:
     signs : (n,) array
         The sign, +1 or -1, that each pivot must have, in the order of K.
     ordering : {"amd", "natural"} or (n,) int array
-        How the order of elimination is chosen: by minimum degree, as given, or by an array. It is postordered in any
-        case, which changes neither fill nor work.
+        Order of elimination: by minimum degree, the order of K, or a permutation. It is postordered in any case, which
+        changes neither fill nor work.
     zero_diagonal : (n,) bool array, optional
-        Diagonal entries that are zero or nearly so: each is eliminated behind one of its neighbours, which makes a
-        pivot of it.
+        Variables whose diagonal entry is zero or nearly so: each is eliminated after one of its neighbours, which gives
+        it a nonzero pivot.
     static : (n,) bool array, optional
         Variables whose entries, on the diagonal and off it, rarely change from one factorization to the next: columns
-        of L that come from such alone are computed when they do.
+        of L that depend on these alone are recomputed only when an entry has changed.
     method : {"auto", "scalar", "four-wide", "supernodal"}
-        The kernels; "auto" takes those that suit the operations of a factorization and those for each entry of L.
+        The kernels; "auto" chooses by the predicted times and the operations per entry of L.
 
     Attributes
     ----------
     perm : (n,) array
         Row k of ``P K P'`` is row ``perm[k]`` of K.
     factors : Factors
-        L and D as the kernels of the method have them.
+        L and D in the storage of the method.
     nnz : int
-        Entries of L below the diagonal, without the zeros that panels may hold.
+        Entries of L below the diagonal, without explicit zeros of supernodes.
     flops : float
-        Floating-point operations of one factorization, likewise.
+        Floating-point operations of one factorization, without explicit zeros of supernodes.
     d : (n,) array
         The diagonal of D after `factor`, in the order of elimination.
     ordering : str
@@ -72,18 +72,18 @@ class LDL:
     method : str
         The kernels in use, "scalar", "four-wide" or "supernodal".
     times : dict of float
-        What one factorization and three solves are expected to take by "strips" and by "panels", in nanoseconds.
+        Predicted nanoseconds of one factorization and three solves by "strips" and by "panels".
     time : float
-        The same of the method in use.
+        Predicted nanoseconds of one factorization and three solves by the method in use.
     ordering_time, symbolic_time : float
-        Seconds.
+        Seconds of the ordering, and of the symbolic analysis with the allocation of the factors.
 
     Raises
     ------
     ValueError
-        The ordering is none, or data or a right-hand side have another length.
+        `ordering` is neither a name nor a permutation, or data or a right-hand side has the wrong length.
     MemoryError
-        L has no room in memory.
+        L does not fit in memory.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class LDL:
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 
     def _choose(self, analysis: Analysis, method: str) -> tuple[str, Factors]:
-        """Return the method that suits the operations for each entry of L, and the memory for its factors."""
+        """Return the method, for "auto" by operations per entry of L and predicted times, and preallocated factors."""
         n, nnz, flops = analysis.perm.size, analysis.nnz, analysis.flops
         self.nnz, self.flops, self._given = nnz, flops, analysis.source.size
         self.times = expected_times(n, nnz, flops)
@@ -147,7 +147,7 @@ class LDL:
         return method, PanelFactors(tree, self._given_signs).use(supernodal_factor, supernodal_solve)
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
-        """Factorize.
+        """Factor K with the values `data`.
 
         Parameters
         ----------
@@ -159,16 +159,16 @@ class LDL:
         Returns
         -------
         int
-            The number of replaced pivots, or -1 when a NaN or an infinity came up: there is no factorization then.
+            Number of replaced pivots, or -1 if a pivot is NaN or infinite: there is then no factorization.
         """
         if len(data) != self._given:
             raise ValueError(f"data must have {self._given} entries, but {len(data)} came")
         return int(factor(self.factors, data, eps, delta))
 
     def solve(self, rhs: FloatArray, out: FloatArray) -> None:
-        """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself.
+        """Solve ``K out = rhs`` for float64 vectors of length n; `out` may be `rhs` itself.
 
-        For two right-hand sides at once, the rows of `rhs`, both have the shape (2, n).
+        Two right-hand sides are solved at once if `rhs` and `out` have the shape (2, n).
         """
         n = self.factors.n
         if rhs.shape != out.shape or rhs.shape not in ((n,), (2, n)):
@@ -179,9 +179,9 @@ class LDL:
 
 
 def expected_times(n: float, nnz: float, flops: float) -> dict[str, float]:
-    """Nanoseconds of one factorization and three solves by strips of rows, and by panels of at least four columns.
+    """Return nanoseconds of one factorization and three solves by strips of rows and by panels of four columns or more.
 
-    The updates of panels are left out, which are few where panels are large: it is their least time.
+    The time of panels is a lower bound: their updates are left out, which are few where panels are large.
     """
     return {
         "strips": COLUMN * n + ENTRY * nnz + FLOP * flops,

@@ -1,4 +1,4 @@
-"""What all factorizations K = P' (L D L') P share: the order, D, the replacement of pivots, and calls by address."""
+"""Parts that all factorizations K = P' (L D L') P share: order, D, replacement of pivots, and calls by address."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Factors(Structure):
     ----------
     n : int
     perm, signs, d : arrays, shape (n,)
-        The order of elimination; in this order the signs that pivots must have, and D.
+        Order of elimination; required signs of the pivots and D, both in this order.
     eps, delta : float
         A pivot d of sign s with ``s d <= eps`` is replaced by ``s delta``.
     """
@@ -27,40 +27,40 @@ class Factors(Structure):
     perm, signs, d = integers("n"), floats("n"), floats("n")
 
     def use(self, factor_by: Any, solve_by: Any) -> Factors:
-        """Take the kernels that factor and solve."""
+        """Set the addresses of the kernels that factor and solve; return self."""
         self.factor_address, self.solve_address = address_of(factor_by), address_of(solve_by)
         return self
 
 
 @kernel_type
 def factor_by(address: int, ldl: Factors, data: Floats) -> int:
-    """L and D; the number of replaced pivots, -1 where one is not finite."""
+    """Compute L and D; return the number of replaced pivots, or -1 if a pivot is not finite."""
     raise NotImplementedError
 
 
 @kernel_type
 def solve_by(address: int, ldl: Factors, count: int, rhs: Floats, out: Floats) -> None:
-    """out := K^-1 rhs for one or two right-hand sides, one after the other."""
+    """out := K^-1 rhs for one or two right-hand sides, stored one after the other."""
 
 
 @kernel
 def factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
-    """The factorization of K with these values, see `LDL.factor`."""
+    """Factor K with the values `data`; see `LDL.factor`."""
     ldl.eps, ldl.delta = eps, delta
     return factor_by(ldl.factor_address, ldl, data)
 
 
 @kernel
 def solve(ldl: Factors, count: int, rhs: Floats, out: Floats) -> None:
-    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides, one after the other."""
+    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides, stored one after the other."""
     solve_by(ldl.solve_address, ldl, count, rhs, out)
 
 
 @leaf
 def put_pivot(ldl: Factors, k: int, pivot: float) -> int:
-    """D(k) := the pivot, or signs(k) delta where its sign is wrong or it is too small.
+    """Set d[k] to the pivot, or to signs[k] delta if the pivot has the wrong sign or is too small.
 
-    Returns 1 where it was replaced, 0 where not, and -1 for one that is not finite, which goes nowhere.
+    Return 1 if the pivot was replaced, 0 if it was not, and -1 if it is not finite; d[k] is then unchanged.
     """
     if not math.isfinite(pivot):
         return -1

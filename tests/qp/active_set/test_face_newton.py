@@ -159,35 +159,6 @@ def slopes(program):
     return np.abs(v[falls & (v != 0.0)]).max(initial=0.0)
 
 
-def test_a_step_that_would_rise_ends_at_the_minimum_on_its_way():
-    # both variables of the minimum are beyond the box, whose corner (1, 10) is higher than 0
-    program, face = boxed([[1.0, -0.95], [-0.95, 1.0]], np.array([10.0, 10.5]), [-1.0, -10.0], [1.0, 10.0])
-    q = program.g.copy()
-    find_free(program, face, 0.0)
-    assert step_on_face(program, face) == SHORTENED
-    # x = t (1, 10) with t = -(1, 10)'q / ((1, 10)'P(1, 10)) = 10.025 / 82
-    np.testing.assert_allclose(program.x, 10.025 / 82.0 * np.array([1.0, 10.0]), rtol=1e-9)
-    np.testing.assert_allclose(program.g, program.P @ program.x + q, atol=1e-12)
-    assert np.array([1.0, 10.0]) @ program.g == pytest.approx(0.0, abs=1e-12)
-    assert program.multipliers[0] == 0.0 and program.wrong_slope == slopes(program) > 0.1
-
-
-def test_a_shortened_step_has_no_multiplier_of_the_face():
-    # the same beside two variables on the row x_3 + 2 x_4 = 0: their minimum is (1.6, -0.8), the multiplier there -0.6
-    P = np.eye(4)
-    P[0, 1] = P[1, 0] = -0.95
-    minimum, box = np.array([10.0, 10.5, 1.0, -2.0]), np.array([1.0, 10.0, 9.0, 9.0])
-    program, face = boxed(P, minimum, -box, box, [0.0, 0.0, 1.0, 2.0])
-    find_free(program, face, 0.0)
-    assert step_on_face(program, face) == SHORTENED and face.count == 2
-    share = program.x[0]
-    assert 0.1 < share < 0.5
-    np.testing.assert_allclose(program.x, share * np.array([1.0, 10.0, 1.6, -0.8]), rtol=1e-9)
-    # the middle of the slopes 1.6 share - 1 and (2 - 0.8 share) / 2
-    assert program.multipliers[0] == pytest.approx(-0.6 * share, rel=1e-9)
-    assert program.wrong_slope == slopes(program)
-
-
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), has_row=st.booleans())
 def test_a_step_goes_to_its_end_where_that_is_lower_else_to_the_lowest_point_on_its_way(seed, has_row):

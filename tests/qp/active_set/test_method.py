@@ -165,13 +165,6 @@ def test_the_rows_own_value_is_no_variable_between_its_bounds():
     assert f"{N} of {N} variables between their bounds" in solution.message
 
 
-def test_the_callers_arrays_stay():
-    program = LEARNING["rbf"]
-    before = pickle.dumps((program.P, program.q, program.lb, program.ub))
-    qp.solve(program)
-    assert pickle.dumps((program.P, program.q, program.lb, program.ub)) == before
-
-
 # ---- where the engine is asked
 
 
@@ -308,33 +301,6 @@ def test_updates_and_warm_starts_on_a_path():
         fresh = qp.solve(solver.program)
         assert solution.objective == pytest.approx(fresh.objective, rel=1e-9)
     assert sum(reads[2::2]) < sum(reads[3::2])  # fewer rows of P are read from the last answer on
-
-
-def test_updates_of_every_part():
-    rng = np.random.default_rng(3)
-    program = boxed(rng, A=rng.normal(size=(1, N)), l=-0.5, u=0.5)
-    solver = Solver(program)
-    solver.solve()
-    for change in (
-        {"q": rng.normal(size=N)}, {"u": 0.1}, {"l": 0.1}, {"P_data": hessian(rng)}, {"lb": -2.0, "ub": 3.0},
-        {"ub": INF}, {"A_data": rng.normal(size=N)}, {"u": INF, "l": -INF}, {"l": 0.0, "u": 0.0},
-        {"ub": np.r_[-2.0, np.ones(N - 1)]},
-    ):  # fmt: skip
-        solver.update(**change)
-        solution = solver.solve(warm_start=True)
-        check(solver.program, solution)
-        assert by_active_set(solution)
-        assert solution.objective == pytest.approx(
-            qp.solve(solver.program, active_set=False).objective, rel=1e-6, abs=1e-8
-        )
-
-
-def test_an_update_after_the_engine_was_asked():
-    rng = np.random.default_rng(3)
-    solver = Solver(boxed(rng))
-    assert solver.cone_solver.program.n == N
-    solver.update(q=rng.normal(size=N), ub=0.5)
-    assert solver.cone_solver.solve().objective == pytest.approx(solver.solve().objective, rel=1e-7)
 
 
 # ---- kernels

@@ -85,21 +85,6 @@ def test_rows_that_share_variables_or_alternate_are_not_for_it():
     assert swapped.rows_along_signs() is None
 
 
-def test_a_function_gives_rows_as_a_named_kernel_does():
-    by_name = machine()
-    P = by_name.P
-
-    def function(A, B):
-        return np.exp(-0.2 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
-
-    program = qp.QuadraticProgram(
-        qp.KernelMatrix(P.samples, function, signs=P.signs, semidefinite=True), by_name.q, by_name.A, 0.0, 0.0, 0.0, 1.0
-    )
-    solver = qp.Solver(program)
-    assert isinstance(solver.active_set, WorkingSet)
-    np.testing.assert_allclose(solver.solve().x, qp.solve(by_name).x, atol=1e-7)
-
-
 def pairs_in_numpy(K, u, F, lower, upper, has_row, least, tol):
     """Descent on pairs, or on single variables without a row: u, F, and how many steps it took."""
     sides, diagonal, steps = u.size // len(K), np.tile(np.diag(K), u.size // len(K)), 0
@@ -153,19 +138,6 @@ def test_pairs_in_numpy(kernel, C, share, bias, sides, cache, monkeypatch):
     assert np.count_nonzero(store.place_of >= 0) == store.used <= store.room and pairs.made >= store.used
     rows = store.rows[: store.used * 300].reshape(-1, 300)
     np.testing.assert_allclose(rows, K[owner], rtol=1e-4, atol=1e-4 * np.abs(K).max())
-
-
-def test_rows_that_lose_their_places_are_made_again(monkeypatch):
-    program = machine(600)
-    wanted = qp.solve(program)
-    monkeypatch.setattr(working_set, "LARGEST_KEPT", 10**6)
-    for cache in (0.01, 0.3):
-        program.P.cache_size = cache
-        solver = qp.Solver(program)
-        found = solver.solve()
-        store, pairs = solver.active_set.run.store, solver.active_set.run.pairs
-        assert pairs.made > store.slots and store.rows.size < 150 * 600
-        assert found.status == "optimal" and found.objective == pytest.approx(wanted.objective, rel=1e-8)
 
 
 def test_without_newton_pairs_and_exact_gradients_go_on_to_the_answer(monkeypatch):

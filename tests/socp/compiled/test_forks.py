@@ -1,7 +1,6 @@
 """A fork while another thread compiles or solves: the child compiles and solves, too."""
 
 import gc
-import multiprocessing
 import os
 import signal
 import threading
@@ -90,19 +89,6 @@ def test_a_child_works(other_thread, work, forks):
     for _ in range(forks):
         assert in_a_child(lambda: gc.isenabled() and solves())
     assert in_a_child(compiles)
-
-
-def test_a_process_of_multiprocessing_works(other_thread):
-    assert solves()
-    other_thread(compile_under_the_lock)
-    context = multiprocessing.get_context("fork")
-    process = context.Process(target=lambda: os._exit(0 if solves() and compiles() else 1))
-    process.start()
-    process.join(LIMIT)
-    hangs = process.is_alive()
-    process.kill()
-    process.join()
-    assert not hangs and process.exitcode == 0
 
 
 def test_locks_are_free_in_a_child_and_in_the_parent(other_thread):

@@ -24,16 +24,6 @@ def test_bounds_and_pairs():
     np.testing.assert_array_equal(groups.coefficient, [1, -4, -1, 1, 3, 1, -3])
 
 
-def test_nearly_parallel_rows_stay_apart():
-    _, groups = groups_of([[1, 2], [1, 2 + 1e-14], [2, 4], [1, -2], [-1, 2]])
-    np.testing.assert_array_equal(groups.group, [0, 1, 0, 2, 2])
-
-
-def test_empty_rows_stay_apart():
-    _, groups = groups_of([[0, 0], [0, 0], [1, 1]])
-    assert groups.count == 3 and (groups.variable == -1).all()
-
-
 def test_many_copies_of_a_few_rows():
     rng = np.random.default_rng(0)
     distinct = rng.normal(size=(7, 5))

@@ -192,29 +192,3 @@ def test_options_set_for_all_of_cvxopt_hold_here_too(cvxopt, capsys, monkeypatch
     c, G, h, dims, A, b = cone_program(0)
     assert conelp(c, G, h, dims, A, b)["status"] == "unknown"
     assert "gap" in capsys.readouterr().out
-
-
-def test_the_other_solvers_beside_those_of_cvxopt(cvxopt):
-    c, G, h, dims, A, b = cone_program(3)
-    matrix, linear = cvxopt.matrix, dims["l"]
-    ends = np.cumsum([linear, *dims["q"]])
-    parts = [slice(i, j) for i, j in pairwise(ends)]
-    box, sides = matrix(np.vstack([np.eye(5), -np.eye(5)])), matrix(np.ones(10))
-    P = matrix(
-        np.tril(np.full((5, 5), 0.5) + np.eye(5)) + np.triu(np.ones((5, 5)), 1)
-    )  # only the lower triangle counts
-    equalities = (matrix(A), matrix(0 * b))
-    cones = [matrix(G[rows]) for rows in parts], [matrix(h[rows]) for rows in parts]
-    for name, arguments in (
-        ("lp", (matrix(c), box, sides, *equalities)),
-        ("qp", (P, matrix(c), box, sides, *equalities)),
-        ("socp", (matrix(c), matrix(G[:linear]), matrix(h[:linear]), *cones, matrix(A), matrix(b))),
-    ):
-        theirs, ours = (getattr(module, name)(*arguments, options=SHARP) for module in (cvxopt.solvers, solvers))
-        assert ours["status"] == theirs["status"] == "optimal"
-        assert ours["primal objective"] == pytest.approx(theirs["primal objective"], rel=1e-6)
-        assert set(theirs) <= set(ours)
-        for key in {"x", "y", "s", "z", "sl", "zl"} & set(theirs):
-            assert isinstance(ours[key], matrix) and ours[key].size == theirs[key].size
-        for key in {"sq", "zq"} & set(theirs):
-            assert [part.size for part in ours[key]] == [part.size for part in theirs[key]]

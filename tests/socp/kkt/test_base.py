@@ -65,39 +65,6 @@ def test_solutions_multiplied_back(seed, dims, backend):
     np.testing.assert_array_equal(out, 0.0)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("distance", [1e-4, 1e-8, 1e-12])
-def test_points_near_the_boundary(distance, backend):
-    form = mixture(1, [2, 3, 7, 12])
-    w, eta = scaling_point(form, 3, distance)
-    K = dense_kkt(form, w, eta)
-    rhs, out = np.random.default_rng(0).normal(size=K.shape[0]), np.empty(K.shape[0])
-    kkt = backend(form, None, 10)
-    assert factor_precisely(kkt, w, eta, rhs, out) >= 0
-    # the smallest error that floating point allows is the rounding of K times the solution
-    rounding = np.finfo(float).eps * np.abs(K).max() * np.abs(out).max() * K.shape[0]
-    assert np.abs(K @ out - rhs).max() < max(1e-8, rounding) * np.abs(rhs).max()
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_redundant_equalities_and_no_curvature(backend):
-    # P = 0, an equality twice and a zero one: K is singular, the system consistent
-    rng = np.random.default_rng(4)
-    n = 5
-    A = rng.normal(size=(4, n))
-    A[2], A[3] = A[0], 0.0
-    b = A @ np.ones(n)
-    program = ConeProgram(np.ones(n), -np.eye(n), np.zeros(n), [NonNeg(n)], A, b)
-    form = StandardForm(program)
-    w, eta = scaling_point(form)
-    K = dense_kkt(form, w, eta)
-    rhs = K @ rng.normal(size=K.shape[0])
-    out = np.empty_like(rhs)
-    kkt = backend(form, None, 10)
-    assert factor_precisely(kkt, w, eta, rhs, out) >= 0
-    assert relative_residual(K, rhs, out) < 1e-9
-
-
 def without_correction(kkt, w, eta, rhs):
     """The solution as the factors give it, neither refined nor by another delta."""
     out = np.empty_like(rhs)
@@ -175,21 +142,6 @@ def test_a_right_hand_side_with_a_nan_leaves_an_infinite_residual(backend):
     assert factor_precisely(kkt, w, eta, rhs, out) >= 0
     rhs[1] = np.nan
     assert solve_precisely(kkt, rhs, out) == np.inf
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_refreshed_is_built_anew(backend):
-    form = mixture(1, [3, 7])
-    kkt = backend(form, None, 10)
-    w, eta = scaling_point(form)
-    out, expected = np.empty((2, form.n + form.p + form.m))
-    rhs = np.random.default_rng(0).normal(size=out.size)
-    factor_precisely(kkt, w, eta, rhs, out)
-    form.M_data *= 1.25
-    kkt.refresh()
-    factor_precisely(kkt, w, eta, rhs, out)
-    factor_precisely(backend(form, None, 10), w, eta, rhs, expected)
-    np.testing.assert_array_equal(out, expected)
 
 
 def refined(kkt, rhs, out):
@@ -285,8 +237,11 @@ def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
     form = mixture(1, [3, 7])
     kkt, rhs = SparseKKT(form, None, 10), np.ones(form.n + form.p + form.m)
     kkt.policy.block_limits[:] = kkt.policy.caller_limits[:] = 1e3
-    factor_precisely(kkt, *scaling_point(form), rhs, rhs.copy())
-    assert solve_precisely(kkt, rhs, rhs.copy()) <= 1e-11
+    for _ in range(2):  # seconds add up
+        before = kkt.factor_seconds, kkt.solve_seconds
+        factor_precisely(kkt, *scaling_point(form), rhs, rhs.copy())
+        assert solve_precisely(kkt, rhs, rhs.copy()) <= 1e-11
+        assert kkt.factor_seconds > before[0] and kkt.solve_seconds > before[1]
     policy = kkt.policy
     assert not policy.precise and (policy.block_limits == 1e3).all() and (policy.caller_limits == 1e3).all()
     policy.precise = True  # as after a run that has failed
@@ -407,17 +362,3 @@ def test_a_given_regularization_is_the_only_one():
     assert factor_precisely(kkt, np.zeros(0), np.zeros(0), np.ones(5), out) == 0
     assert kkt.take_tried() == [1e-8] and set(kkt.policy.deltas) == {1e-8}
     np.testing.assert_allclose(out, 1.0 - 1e-3, rtol=1e-12)
-
-
-def test_seconds_are_counted():
-    form = mixture(1, [3, 7])
-    kkt = SparseKKT(form, None, 10)
-    assert (kkt.factor_seconds, kkt.solve_seconds) == (0.0, 0.0)
-    rhs = np.ones(form.n + form.p + form.m)
-    factor_precisely(kkt, *scaling_point(form), rhs, rhs.copy())
-    first = kkt.factor_seconds, kkt.solve_seconds
-    assert min(first) > 0.0
-    solve_precisely(kkt, rhs, rhs.copy())
-    assert kkt.factor_seconds == first[0] and kkt.solve_seconds > first[1]
-    restart(kkt)
-    assert (kkt.factor_seconds, kkt.solve_seconds) == (0.0, 0.0)

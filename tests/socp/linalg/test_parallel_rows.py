@@ -23,42 +23,6 @@ def leads(M, wanted=None, first=0, count=None):
     return lead, ratio
 
 
-def stored(rows):
-    """A sparse matrix of full rows, stored zeros included."""
-    rows = np.array(rows, dtype=float)
-    m, n = rows.shape
-    return sp.csr_array((rows.ravel(), np.tile(np.arange(n), m), n * np.arange(m + 1)), shape=rows.shape)
-
-
-def test_a_range_counts_from_its_first_row():
-    lead, ratio = leads([[1, 1], [2, 2], [1, 3], [3, 3], [2, 6], [4, 4]], first=1, count=4)
-    np.testing.assert_array_equal(lead, [0, 1, 0, 1])
-    np.testing.assert_array_equal(ratio, [1, 1, 1.5, 2])
-
-
-def test_unwanted_rows_neither_lead_nor_follow():
-    lead, ratio = leads([[1, 1], [2, 2], [3, 3], [4, 4]], [False, True, False, True])
-    np.testing.assert_array_equal(lead, [0, 1, 2, 1])
-    np.testing.assert_array_equal(ratio, [1, 1, 1, 2])
-
-
-def test_empty_rows_and_rows_that_begin_with_a_zero_stay_apart():
-    np.testing.assert_array_equal(leads(np.zeros((3, 4)))[0], [0, 1, 2])
-    np.testing.assert_array_equal(leads(stored([[0, 1], [0, 1], [1, 1], [1, 1]]))[0], [0, 1, 2, 2])
-
-
-def test_stored_zeros_belong_to_the_pattern():
-    full = stored([[1, 0, 2], [2, 0, 4]])
-    np.testing.assert_array_equal(leads(full)[0], [0, 0])
-    mixed = sp.csr_array((np.array([1.0, 0.0, 2.0, 2.0, 4.0]), [0, 1, 2, 0, 2], [0, 3, 5]), shape=(2, 3))
-    np.testing.assert_array_equal(leads(mixed)[0], [0, 1])
-
-
-def test_nearly_parallel_rows_stay_apart():
-    lead, _ = leads([[1, 2], [1, 2 + 1e-14], [2, 4], [1, -2], [-1, 2]])
-    np.testing.assert_array_equal(lead, [0, 1, 0, 3, 3])
-
-
 def test_multiples_to_within_rounding():
     rng = np.random.default_rng(0)
     row, factors = rng.normal(size=40), rng.normal(size=300)
@@ -82,27 +46,33 @@ def test_a_ratio_that_is_no_number():
     np.testing.assert_array_equal(leads([[1e300, 1e300], [1e-300, 1e-300]])[0], [0, 1])
 
 
-def test_equal_keys_of_rows_that_are_not_parallel():
-    # keys tell entries apart to 2^-20 of the first: all of these have one key, and the search walks on
-    rows = [[1.0, 1.0 + k * 1e-12] for k in range(5)]
-    lead, ratio = leads(rows + [[2.0, 2.0 + 2 * k * 1e-12] for k in range(5)])
-    np.testing.assert_array_equal(lead, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4])
-    np.testing.assert_array_equal(ratio, [1] * 5 + [2] * 5)
+def drawn(rng, m=60, n=4):
+    """Small whole numbers by powers of two, zeros that are stored, last entries apart by less than keys tell."""
+    M = rng.integers(-1, 2, size=(m, n)) * 2.0 ** rng.integers(-2, 3, size=(m, 1))
+    M[:, -1] *= 1.0 + 1e-12 * (rng.random(m) < 0.2) * rng.integers(1, 3, m) + 1e-14 * (rng.random(m) < 0.1)
+    is_stored = (M != 0.0) | (rng.random(M.shape) < 0.2)
+    rows = sp.csr_array((M[is_stored], np.nonzero(is_stored)[1], np.append(0, is_stored.sum(axis=1).cumsum())), (m, n))
+    return M, is_stored, rows
 
 
-@pytest.mark.parametrize("seed", range(10))
+def are_parallel(M, is_stored, i, r):
+    """Whether two rows have entries in the same places, the first of them not zero, and all the same beside it."""
+    k = int(is_stored[i].argmax())
+    same = (is_stored[i] == is_stored[r]).all() and (M[i] * M[r, k] == M[r] * M[i, k]).all()
+    return same and M[i, k] != 0.0 != M[r, k]
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_against_all_pairs(seed):
     rng = np.random.default_rng(seed)
-    M = rng.integers(-1, 2, size=(60, 4)).astype(float)
-    lead, ratio = leads(M)
-    for i in range(60):
-        parallel = [r for r in range(60) if M[r].any() and np.linalg.matrix_rank(M[[i, r]]) == 1]
-        assert lead[i] == (min(parallel) if M[i].any() else i)
-        np.testing.assert_array_equal(ratio[i] * M[lead[i]], M[i])
-
-
-def test_no_rows():
-    assert leads(np.zeros((0, 3)))[0].size == 0
+    M, is_stored, rows = drawn(rng)
+    first, count = int(rng.integers(0, 30)), int(rng.integers(0, 31))
+    wanted = rng.random(count) < 0.9
+    lead, ratio = leads(rows, wanted, first, count)
+    for i in range(count):
+        same = [r for r in range(i + 1) if wanted[r] and are_parallel(M, is_stored, first + i, first + r)]
+        assert lead[i] == (same[0] if wanted[i] and same else i)
+        np.testing.assert_array_equal(ratio[i] * M[first + lead[i]], M[first + i])
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -127,7 +97,7 @@ def any_parallel(M, wanted):
 
 
 def test_keys_by_columns_pass_over_stored_zeros():
-    rows = sp.csc_array(stored([[0, 1, 2], [0, -2, -4], [0, 0, 0]]))
+    rows = sp.csc_array((np.array([0.0, 0, 0, 1, -2, 0, 2, -4, 0]), np.tile(np.arange(3), 3), 3 * np.arange(4)))
     places = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     assert may_be_parallel(*places, rows.data, np.array([True, True, False]))
     assert not may_be_parallel(*places, rows.data, np.array([True, False, True]))

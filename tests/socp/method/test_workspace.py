@@ -1,5 +1,6 @@
 """Memory that goes from one small program to the next: the same bits as in memory of its own, and nobody else's."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -11,8 +12,6 @@ import socp
 from socp.compiled.memory import Pool
 from socp.method import workspace
 from socp.problem.settings import Settings
-
-HESSIANS = ["none", "dense", "sparse"]
 
 
 @pytest.fixture(autouse=True)
@@ -37,159 +36,100 @@ def conic(rng):
     return socp.ConeProgram(rng.normal(size=3), G, h, [socp.NonNeg(3), socp.SecondOrder(4)])
 
 
+def of_a_hundred(rng, is_sparse, n=100):
+    """The nonnegative orthant with a P that is full, or that has a band."""
+    B, beside = rng.normal(size=(n, n)), sp.diags_array([np.full(n - 1, 0.3)], offsets=[1])
+    P = sp.csc_array(sp.diags_array(rng.uniform(1.0, 2.0, n)) + beside + beside.T) if is_sparse else B @ B.T + np.eye(n)
+    return socp.ConeProgram(rng.normal(size=n), -np.eye(n), np.zeros(n), [socp.NonNeg(n)], P=P)
+
+
+def sparse(rng, first=0, twice=1, curved=0, shift=0, n=90):
+    """Twenty rows of five entries, of which two are parallel, thirty boxes from `first` on, and part of a diagonal."""
+    places, A = np.random.default_rng(3), np.zeros((20, n))
+    for row in A:
+        row[places.permutation(n)[:5]] = rng.uniform(1.0, 2.0, 5)
+    A, lb, ub, P = np.roll(A, shift, axis=1), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
+    A[twice + 5] = 3.0 * A[twice]
+    lb[first : first + 30], ub[first : first + 30], P[curved : curved + 80] = 0.0, 2.0, rng.uniform(1.0, 2.0, 80)
+    return qp.QuadraticProgram(sp.diags_array(P).tocsc(), rng.normal(size=n), A, -1.0, 1.0, lb, ub)
+
+
+def low_rank(rng, rank, d=1.0, n=40):
+    """Three quarters of the variables have a bound, the others d in P or, where nothing holds them, zero."""
+    lb, ub, bounded = np.full(n, -np.inf), np.full(n, np.inf), np.roll(np.arange(n) < 30, rng.integers(n))
+    lb[bounded], ub[bounded & (np.arange(n) % 2 > 0)] = 0.0, 1.0
+    P = socp.LowRank(rng.normal(size=(n, rank)), np.where(bounded, 0.0, d * rng.uniform(1.0, 2.0))) if rank else None
+    return qp.QuadraticProgram(P, rng.normal(size=n), rng.normal(size=(2, n)), 0.0, [0.0, 1.0], lb, ub)
+
+
+SMALL = {
+    "no P": lambda rng: quadratic(rng, "none"), "dense": quadratic, "sparse": lambda rng: quadratic(rng, "sparse"),
+    "parallel rows": lambda rng: quadratic(rng, parallel=True), "a cone": conic,
+    "no P, parallel rows": lambda rng: quadratic(rng, "none", True),
+}  # fmt: skip
+KINDS = SMALL | {
+    "full": lambda rng: of_a_hundred(rng, False), "a band": lambda rng: of_a_hundred(rng, True),
+    "places": sparse, "other bounds": lambda rng: sparse(rng, first=3), "other twins": lambda rng: sparse(rng, twice=2),
+    "other P": lambda rng: sparse(rng, curved=5), "other A": lambda rng: sparse(rng, shift=1),
+    "rank 3": lambda rng: low_rank(rng, 3), "rank 4": lambda rng: low_rank(rng, 4),
+    "not held": lambda rng: low_rank(rng, 3, 0.0), "linear": lambda rng: low_rank(rng, 0),
+}  # fmt: skip
+PLACES = ["other bounds", "other twins", "other P", "other A"]
+PAIRS = [*itertools.permutations(SMALL, 2), ("full", "a band"), ("a band", "full"), *(("places", k) for k in PLACES)]
+PAIRS += itertools.permutations(["rank 3", "rank 4", "not held", "linear"], 2)
+
+
 def left():
     """The workspace that was left last."""
     return list(workspace._pool.kept.values())[-1][-1][1] if workspace._pool.kept else None
 
 
-def alone(solver, program, **settings):
+def solver_of(program):
+    """A solver by the interior-point method: with a limit no program goes to the dual active set."""
+    if isinstance(program, socp.ConeProgram):
+        return socp.Solver(program)
+    return qp.Solver(program, presolve=False, active_set=False, max_iter=99)
+
+
+def solved(program):
+    """The solution and its memory, which is left to the next."""
+    solver = solver_of(program)
+    solution, memory = solver.solve(), (solver if isinstance(program, socp.ConeProgram) else solver.cone_solver)._state
+    solver.let_go()
+    return solution, memory
+
+
+def alone(program):
     """The solution in memory of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workspace, "_pool", Pool())
-        return solver(program, **settings).solve()
+        return solver_of(program).solve()
 
 
 def check_same(solution, other):
     assert (solution.status, solution.iterations) == (other.status, other.iterations)
+    assert str(solution.plan) == str(other.plan)
     for name in ("x", "y", "z" if hasattr(solution, "z") else "z_bounds"):
         np.testing.assert_array_equal(getattr(solution, name), getattr(other, name))
 
 
-@pytest.mark.parametrize("first", HESSIANS)
-@pytest.mark.parametrize("second", HESSIANS)
-def test_a_program_in_the_memory_of_another_has_its_own_bits(first, second):
-    rng = np.random.default_rng(HESSIANS.index(first) + 3 * HESSIANS.index(second))
-    memories = []
-    for kind, parallel in ((first, False), (second, False), (first, True), (second, True), (first, True)):
-        program = quadratic(rng, kind, parallel)
-        engine = {"presolve": False, "max_iter": 100}  # with a limit no program goes to the dual active set
-        check_same(qp.solve(program, **engine), alone(qp.Solver, program, **engine))
-        memories.append(left())
-    # two parallel rows count as one in the KKT system, of which the sizes are others then
-    assert len({id(memory) for memory in memories[:2]} & {id(memory) for memory in memories[2:]}) == 0
-    if first == second:
-        assert memories[0] is memories[1] and memories[2] is memories[3] is memories[4]
-
-
-def test_a_sparse_program_is_solved_in_the_same_way_after_a_dense_one_of_the_same_sizes():
-    n, rng = 100, np.random.default_rng(0)
-    B, c = rng.normal(size=(n, n)), rng.normal(size=n)
-    beside = sp.diags_array([np.full(n - 1, 0.3)], offsets=[1])
-    sparse = sp.csc_array(sp.diags_array(np.linspace(1.0, 2.0, n)) + beside + beside.T)
-    rest = {"c": c, "G": -np.eye(n), "h": np.zeros(n), "cones": [socp.NonNeg(n)]}
-    alone = socp.Solver(P=sparse, **rest)
-    expected = alone.solve()
-    socp.solve(P=B @ B.T / n + np.eye(n), **rest)
-    assert left() is not None
-    solver = socp.Solver(P=sparse, **rest)
-    assert solver.kkt.description == alone.kkt.description and "sparse" in alone.kkt.description
-    check_same(solver.solve(), expected)
-
-
-def sparse_program(seed, moved=False):
-    """A hundred and fifty variables, sixty rows, some with two sides, some fixed; `moved` has another place."""
-    rng, places = np.random.default_rng(seed), np.random.default_rng(7).random((60, 150)) < 0.04
-    places[:, 0] = places[0] = True
-    if moved:
-        j = int(np.flatnonzero(~places[1])[0])
-        places[1, j], places[1, int(np.flatnonzero(places[1])[-1])] = True, False
-    A = sp.csc_array(rng.normal(size=places.shape) * places)
-    b = A @ rng.uniform(size=150)
-    P = sp.diags_array(rng.uniform(size=150) * (np.arange(150) % 3 > 0))
-    return qp.QuadraticProgram(P, rng.normal(size=150), A, b - (np.arange(60) % 2), b, 0.0, 2.0)
-
-
-def test_a_sparse_program_is_analyzed_once_for_all_with_entries_in_the_same_places():
-    memory = None
-    for seed in range(4):
-        program = sparse_program(seed)
-        solution = qp.solve(program)
-        assert "sparse" in str(solution.plan) and solution.status == "optimal"
-        check_same(solution, alone(qp.Solver, program))
-        assert memory is None or left() is memory
-        analysis = solution.timings["ordering"], solution.timings["symbolic"]
-        # what was done once is told once
-        assert min(analysis) > 0.0 if memory is None else analysis == (0.0, 0.0)
+@pytest.mark.parametrize("first, second", PAIRS)
+def test_a_program_has_its_own_bits_in_memory_that_goes_to_others_of_its_kind(first, second):
+    """A sparse one is analyzed once for all with entries in the same places; of other places no memory is taken."""
+    rng, memories = np.random.default_rng(PAIRS.index((first, second))), []
+    for kind in (first, first, second, second, first):
+        program = KINDS[kind](rng)
+        solution, memory = solved(program)
+        check_same(solution, alone(program))
+        is_shared = any(memory is earlier for earlier in memories)
+        memories.append(memory)
+        if solution.plan.backend == "sparse":  # what was done once is told once
+            assert (solution.timings["symbolic"] == 0.0) == (solution.timings["ordering"] == 0.0) == is_shared
         assert min(solution.timings.values()) >= 0.0
-        memory = left()
-    for _ in range(2):  # the pattern is another one, which is analyzed once, too
-        solution = qp.solve(sparse_program(9, moved=True))
-        check_same(solution, alone(qp.Solver, sparse_program(9, moved=True)))
-        assert left() is not memory
-    memory = left()
-    qp.solve(sparse_program(10, moved=True))
-    assert left() is memory
-
-
-@pytest.mark.parametrize("changed", ["bounds", "parallel rows", "P", "A"])
-def test_other_places_in_programs_of_the_same_sizes_are_seen(changed):
-    n, rng = 90, np.random.default_rng(3)
-    rows = np.zeros((20, n))
-    for row in rows:
-        row[rng.permutation(n)[:5]] = rng.uniform(1.0, 2.0, 5)
-
-    def program(first, twice, curved, shift):
-        A, lb, ub, P = np.roll(rows, shift, axis=1), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
-        A[twice + 5] = 3.0 * A[twice]
-        lb[first : first + 30], ub[first : first + 30], P[curved : curved + 80] = 0.0, 2.0, rng.uniform(1.0, 2.0, 80)
-        return qp.QuadraticProgram(sp.diags_array(P).tocsc(), rng.normal(size=n), A, -1.0, 1.0, lb, ub)
-
-    settings, one = {"presolve": False, "max_iter": 99}, (0, 1, 0, 0)
-    other = {"bounds": (3, 1, 0, 0), "parallel rows": (0, 2, 0, 0), "P": (0, 1, 5, 0), "A": (0, 1, 0, 1)}[changed]
-    memories = []
-    for places in (one, one, other, other, one):
-        asked = program(*places)
-        solution = qp.solve(asked, **settings)
-        assert "sparse" in str(solution.plan)
-        memories.append(left())
-        check_same(solution, alone(qp.Solver, asked, **settings))
-    assert [memory is memories[0] for memory in memories] == [True, True, False, False, False]
-    assert memories[2] is memories[3] is not memories[4]
-
-
-def test_a_low_rank_is_taken_where_its_rank_and_what_is_held_are_the_same():
-    rng = np.random.default_rng(4)
-
-    def program(rank, first, d, n=40):
-        """Three quarters of the variables have a bound, from `first` on, the others d in P."""
-        lb, ub, held = np.full(n, -np.inf), np.full(n, np.inf), (np.arange(n) + first) % n < 30
-        lb[held], ub[held & (np.arange(n) % 2 > 0)] = 0.0, 1.0
-        P = socp.LowRank(rng.normal(size=(n, rank)), np.where(held, 0.0, d))
-        return qp.QuadraticProgram(P, rng.normal(size=n), rng.normal(size=(2, n)), 0.0, [0.0, 1.0], lb, ub)
-
-    kinds = [(3, 0, 1.0), (3, 0, 2.0), (3, 8, 1.0), (4, 0, 1.0), (4, 0, 1.0), (4, 0, 0.0), (3, 0, 1.0)]
-    memories = []
-    for kind in kinds:
-        asked = program(*kind)
-        solution = qp.solve(asked, active_set=False)
-        check_same(solution, alone(qp.Solver, asked, active_set=False))
-        assert ("rank" in str(solution.plan)) == (kind[2] > 0.0)  # what nothing holds has no D^-1
-        memories.append(left())
-        linear = qp.QuadraticProgram(None, *(getattr(asked, name) for name in ("q", "A", "l", "u", "lb", "ub")))
-        qp.solve(linear, active_set=False)  # of the same sizes, and in memory of another kind
-    first, other = memories[0], memories[3]
-    assert [memory is first for memory in memories[:3]] == [True] * 3 and memories[4] is other is not first
-
-
-def test_cone_programs():
-    rng = np.random.default_rng(0)
-    memory = None
-    for _ in range(4):
-        program = conic(rng)
-        check_same(socp.solve(program), alone(socp.Solver, program))
-        assert memory is None or left() is memory
-        memory = left()
-
-
-def test_programs_of_two_kinds_in_turn_find_their_own_again():
-    programs = [conic(np.random.default_rng(0)), quadratic(np.random.default_rng(1))]
-    solves = [lambda program: socp.solve(program), lambda program: qp.solve(program, max_iter=100)]
-    memories = []
-    for _ in range(3):
-        for program, solve in zip(programs, solves):
-            solve(program)
-            memories.append(left())
-    assert memories[0] is not memories[1] and memories == 3 * memories[:2]
+    one, again, other, once_more, back = memories
+    assert again is not other and once_more is not back
+    # with many variables that nothing holds, a dense factorization is not for keeps
+    assert (one is again) == (first != "not held") and (other is once_more) == (second != "not held")
 
 
 def test_what_a_solver_took_is_its_own():
@@ -215,8 +155,18 @@ def test_other_sizes_and_settings_take_nothing():
     assert workspace.acquire(program, (1, 0, 1, 1, 0, 1), Settings()) is None and left() is memory
 
 
-def test_nothing_is_left_where_somebody_watched_or_by_another_way_of_solving():
+def test_nothing_is_left_where_somebody_watched_or_by_another_way_of_solving(monkeypatch):
+    """Nor is one that is too large."""
     program = conic(np.random.default_rng(4))
+    socp.solve(program)
+    words = workspace._pool.words
+    assert words == left().form.words + left().kkt.words + left().words
+    for most in (words, words - 1):
+        workspace.forget()
+        monkeypatch.setattr(workspace, "MOST", most)
+        socp.solve(program)
+        assert (left() is not None) == (most == words)
+    monkeypatch.undo()
     socp.solve(program, callback=lambda iterate: False)
     socp.solve(program, kkt="ldl")
     socp.solve(program, kkt="dense")
@@ -233,19 +183,17 @@ def test_each_thread_has_its_own():
 
 
 def test_a_program_that_is_refused_leaves_the_next_one_unharmed():
-    rng = np.random.default_rng(6)
-    program = quadratic(rng)
-    expected = alone(qp.Solver, program)
-    qp.solve(program)
+    program = quadratic(np.random.default_rng(6))
+    expected, _ = alone(program), solved(program)
     with pytest.raises(socp.ProgramError, match="semidefinite"):
-        qp.solve(-np.asarray(program.P), program.q, program.A, program.l, program.u, program.lb, program.ub)
-    check_same(qp.solve(program), expected)
+        solver_of(program.with_data(-np.asarray(program.P), program.A))
+    check_same(solved(program)[0], expected)
 
 
 def test_the_data_of_an_earlier_program_are_not_written_to():
     rng = np.random.default_rng(7)
     kernel = np.eye(5) + 0.5  # equilibration leaves it as it is, so that the engine works on the program's own array
-    for kind in HESSIANS:
+    for kind in ("none", "dense", "sparse"):
         program = qp.QuadraticProgram(kernel, np.ones(5), lb=-1.0, ub=1.0)
         qp.solve(program)
         qp.solve(qp.QuadraticProgram(quadratic(rng, kind).P, np.ones(5), lb=-1.0, ub=1.0))

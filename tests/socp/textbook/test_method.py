@@ -107,17 +107,6 @@ def test_solved_by_hand(name):
         np.testing.assert_allclose(solution.x, x, atol=1e-6)
 
 
-def test_multipliers_by_hand():
-    # min x1 + 2 x2, x1 + x2 = 1 (y), x >= 0 (z): c + y (1, 1) - z = 0 with z1 = 0; the equality is there twice
-    solution = textbook.solve(IN_THE_BOOK["equalities twice"][0])
-    assert solution.y.sum() == pytest.approx(-1.0, abs=1e-7)
-    np.testing.assert_allclose(solution.z, [0.0, 1.0], atol=1e-7)
-    np.testing.assert_allclose(solution.s, [1.0, 0.0], atol=1e-7)
-    # the disk: c + G'z = 0 means z1 = c, and s'z = 0 means z0 = ||c||
-    solution = textbook.solve(IN_THE_BOOK["disk"][0])
-    np.testing.assert_allclose(solution.z, [np.sqrt(2), 1.0, 1.0], atol=1e-6)
-
-
 @pytest.mark.parametrize("name", PRIMAL_IN_THE_BOOK)
 def test_primal_infeasible_with_certificate(name):
     program = PRIMAL_IN_THE_BOOK[name]

@@ -1,10 +1,10 @@
 """Graphs with a sparse part around a dense block: the order of elimination by counts alone.
 
 A least squares term  D w - r = t  of few variables w and many rows, a slack variable in each row, has such a KKT
-matrix: slacks, then rows, go without fill, and what they leave of w is a full matrix, for which all orders are alike.
-Minimum degree would find the same, but it updates the degrees of all w after each row, which takes longer than the
-factorization.  Here the variables are taken once, by ascending degree in K.  One is eliminated if its column of L has
-hardly more entries than K has there, and belongs to the dense block otherwise.  So
+matrix: slacks, then rows, are eliminated without fill and leave a full matrix of w, for which all orders are alike.
+Minimum degree would find this order, too, but it updates the degrees of all w after each row, which takes longer than
+the factorization.  Here the variables are taken once, by ascending degree in K.  One is eliminated if its column of L
+has hardly more entries than K has there, and belongs to the dense block otherwise.  So
 
     the columns of the sparse part have at most 1 + FILL times the entries of K, and no order can have less than K;
     in the dense block, once the sparse part is gone, all but FILL of the variables have at least 1 - FILL of all
@@ -32,11 +32,10 @@ OPEN, PUT_OFF, GONE = range(3)  # states of a variable
 
 
 class Partition(Structure):
-    """A graph, the columns of the sparse part, and what is known of the variables.
+    """Graph, columns of the sparse part of L, and state of each variable.
 
-    A variable of the sparse part is an element, as in
-    `quotient_graph`, with a column of L, columns[column_start : column_start + column_length], until a later one
-    absorbs it.
+    An eliminated variable of the sparse part is an element, as in `quotient_graph`, with the column of L
+    columns[column_start : column_start + column_length], until a later element absorbs it.
     """
 
     n, gone, fill, entries, free = integer(), integer(), integer(), integer(), integer()
@@ -46,22 +45,22 @@ class Partition(Structure):
     column_length = integers("n", scratch=True)
     columns = integers("room", scratch=True)
     ascending = integers("n", scratch=True)
-    count = integers("n + 1")  # of variables of each degree; then the elements beside a variable
+    count = integers("n + 1")  # variables of each degree; then the elements adjacent to a variable
 
 
 def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[np.bool_], perm: IntArray) -> bool:
-    """perm := the sparse part, then the dense block, if the graph is of this kind.
+    """Write to `perm` the sparse part, then the dense block; return False if the graph is not of this kind.
 
     Parameters
     ----------
     graph : QuotientGraph
-        As `adjacency` leaves it, and as it stays.
+        As `adjacency` leaves it; read-only.
     dense : int
         Variables with more neighbours belong to the dense block.
     zero_diagonal : (n,) bool array
-        Variables that no pivot should be taken from before a neighbour of theirs.
+        Variables that should be eliminated only after one of their neighbours.
     perm : (n,) int64 array
-        The result.
+        Order of elimination, valid if the result is True.
 
     Returns
     -------
@@ -131,7 +130,7 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
 
 @inner
 def _has_pivot(split: Partition, i: int) -> bool:
-    """Whether a neighbour of i has been eliminated."""
+    """Return True if a neighbour of variable `i` has been eliminated."""
     lists, start, length = split.graph.lists, split.graph.start, split.graph.length
     for p in range(start[i], start[i] + length[i]):
         if split.state[lists[p]] == GONE:
@@ -141,7 +140,7 @@ def _has_pivot(split: Partition, i: int) -> bool:
 
 @leaf
 def _element(parent: Ints, i: int) -> int:
-    """The element that holds the variable i of the sparse part, with path compression."""
+    """Return the element that holds variable `i` of the sparse part, with path compression."""
     e = i
     while parent[e] != -1:
         e = parent[e]
@@ -154,7 +153,7 @@ def _element(parent: Ints, i: int) -> int:
 
 @inner
 def _eliminate(split: Partition, i: int, perm: Ints) -> bool:
-    """Eliminate i if its column of L has hardly more entries than K."""
+    """Eliminate variable `i` if its column of L has few more entries than K there; return True if it was eliminated."""
     lists, start, length = split.graph.lists, split.graph.start, split.graph.length
     state, parent, mark, element_mark = split.state, split.parent, split.mark, split.element_mark
     columns, column_start, column_length = split.columns, split.column_start, split.column_length
@@ -201,7 +200,7 @@ def _eliminate(split: Partition, i: int, perm: Ints) -> bool:
 
 @deferred
 def _is_full(split: Partition) -> bool:
-    """Whether nearly all variables of the dense block have nearly all others for neighbours."""
+    """Return True if nearly all variables of the dense block have nearly all others of it as neighbours."""
     lists, start, length = split.graph.lists, split.graph.start, split.graph.length
     state, mark, element_mark, columns = split.state, split.mark, split.element_mark, split.columns
     column_start, column_length = split.column_start, split.column_length

@@ -41,21 +41,21 @@ IntArray = NDArray[np.int64]
 def amd(
     n: int, indptr: IntArray, indices: IntArray, zero_diagonal: NDArray[np.bool_] | None = None
 ) -> IntArray:  # fmt: skip
-    """Approximate minimum degree order of a symmetric pattern.
+    """Return the approximate minimum degree order of a symmetric pattern.
 
     Parameters
     ----------
     n : int
         Order of the matrix.
     indptr, indices : int64 arrays
-        The upper triangle by columns, without repeated entries; the diagonal does not matter.
+        The upper triangle by columns, without repeated entries; the diagonal is ignored.
     zero_diagonal : (n,) bool array, optional
-        Variables that no pivot should be taken from before a neighbour of theirs.
+        Variables that should be eliminated only after one of their neighbours.
 
     Returns
     -------
     perm : (n,) int64 array
-        ``perm[k]`` is the variable that is eliminated as the k-th; postordered by the assembly tree.
+        ``perm[k]`` is the k-th variable to be eliminated; the order is a postorder of the assembly tree.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def amd(
 
 @kernel
 def minimum_degree(graph: QuotientGraph, dense: int, zero_diagonal: Bools, perm: Ints) -> None:
-    """Eliminate pivot after pivot of least approximate degree, in a graph as `adjacency` leaves it."""
+    """Eliminate pivots of least approximate degree from a graph built by `adjacency`; write the order to `perm`."""
     n, size, degree, mark = graph.n, graph.size, graph.degree, graph.mark
     head, after, before = graph.head, graph.after, graph.before
     eliminated = _start_degree_lists(graph, dense, zero_diagonal)
@@ -109,7 +109,7 @@ def minimum_degree(graph: QuotientGraph, dense: int, zero_diagonal: Bools, perm:
 
 @inner
 def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) -> int:
-    """Set dense variables aside, eliminate those without neighbours, list the others; how many are done."""
+    """Set dense variables aside, eliminate isolated ones, list the others by degree; return how many are done."""
     n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
     size, degree, parent, mark, head = graph.size, graph.degree, graph.parent, graph.mark, graph.head
     after, before, bucket = graph.after, graph.before, graph.bucket
@@ -153,7 +153,7 @@ def _link_waiting(graph: QuotientGraph) -> int:
 
 @inner
 def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
-    """L(p) = A(p) + union of L(e), e in E(p), without p; its variables leave the degree lists, sizes negative."""
+    """Form L(p) = A(p) + union of L(e), e in E(p), without p; take its variables off the degree lists, negate sizes."""
     lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
     degree, parent, mark = graph.degree, graph.parent, graph.mark
     head, after, before = graph.head, graph.after, graph.before
@@ -192,7 +192,7 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
 
 @inner
 def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
-    """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
+    """Set mark[e] = flag + |L(e) - L(p)| for every element e adjacent to a variable of L(p)."""
     lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
     degree, mark = graph.degree, graph.mark
     for k in range(start[pivot], start[pivot] + length[pivot]):
@@ -209,7 +209,7 @@ def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
 
 @inner
 def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: int) -> int:
-    """E(i), A(i), d(i) and the hash value for each i in L(p); returns how many variables went with the pivot."""
+    """Update E(i), A(i), d(i) and the hash value of each i in L(p); return how many variables joined the pivot."""
     lists, start, length, elements = graph.lists, graph.start, graph.length, graph.elements
     size, degree, parent, mark, after = graph.size, graph.degree, graph.parent, graph.mark, graph.after
     before, bucket = graph.before, graph.bucket
@@ -264,7 +264,7 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: i
 
 @inner
 def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int:
-    """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
+    """Merge the variables of L(p) with equal elements and variables; return an unused flag."""
     lists, start, length, elements = graph.lists, graph.start, graph.length, graph.elements
     size, parent = graph.size, graph.parent
     mark, after, before, bucket = graph.mark, graph.after, graph.before, graph.bucket
@@ -298,7 +298,7 @@ def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int
 
 @inner
 def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
-    """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
+    """Put the remaining variables of L(p) back into the degree lists; return their least degree."""
     n, lists, start, length, size, degree = graph.n, graph.lists, graph.start, graph.length, graph.size, graph.degree
     mark, head, after, before = graph.mark, graph.head, graph.after, graph.before
     begin, end = start[pivot], start[pivot] + length[pivot]
@@ -328,8 +328,8 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
 
 @inner
 def _assembly_order(graph: QuotientGraph, zero_diagonal: Bools, perm: Ints) -> None:
-    """Elements in postorder of the assembly tree, each with the variables it absorbed, zero diagonals last of them;
-    dense variables behind all."""
+    """Write to `perm` the variables in postorder of their element, zero diagonals last in each element; dense variables
+    are last of all."""
     n, start, elements, size, parent = graph.n, graph.start, graph.elements, graph.size, graph.parent
     degree, owner, before, bucket, mark = (
         graph.degree, graph.owner, graph.before, graph.bucket, graph.mark

@@ -1,7 +1,7 @@
-"""The quotient graph of a partly eliminated matrix, as `ordering` describes it, and its variables by degree.
+"""The quotient graph of a partly eliminated matrix, as `minimum_degree` describes it, and its variables by degree.
 
-The lists of variables and elements are in one array, and new elements are written behind all others.  When the array is
-used up, the lists that are alive are moved together.
+The lists of variables and elements are in one array; new elements are written at its end.  When the array is full, the
+live lists are moved together.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ WAITING, ALONE = range(-2, 0)
 
 
 def dense_degree(n: int) -> int:
-    """The number of neighbours beyond which a variable of n is set aside as dense."""
+    """Return the number of neighbours beyond which one of n variables is set aside as dense."""
     return int(DENSE_FACTOR * math.sqrt(n))
 
 
 class QuotientGraph(Structure):
-    """The lists of variables and elements, and what is known of them.
+    """Lists of variables and elements, with their sizes, degrees and marks.
 
-    A list is lists[start : start + length]: of a variable its elements, then its variables, of an element its
-    variables.
+    A list is lists[start : start + length]: the list of a variable has its elements, then its variables; the list of an
+    element has its variables.
     """
 
     n, free = integer(), integer()  # free is the first free place of `lists`
@@ -39,7 +39,7 @@ class QuotientGraph(Structure):
         "n", scratch=True
     )  # variables in a supervariable, 0 when absorbed, negative in the element in progress
     degree = integers("n", scratch=True)  # of a variable: the bound on its external degree; of an element: |L(e)|
-    parent = integers("n", scratch=True)  # what an absorbed variable or element went into; -1 at a root
+    parent = integers("n", scratch=True)  # what has absorbed a variable or an element; -1 at a root
     mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
     head = integers("n", scratch=True)  # of degree d: first variable of that degree
     after = integers("n", scratch=True)  # next variable of the same degree, or of the same hash value
@@ -50,9 +50,9 @@ class QuotientGraph(Structure):
 
 @kernel
 def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
-    """The lists of the graph whose upper triangle is given, without the diagonal, with elbow room behind them.
+    """Build the adjacency lists of a symmetric matrix from its upper triangle; the diagonal is ignored.
 
-    `graph` comes as zeros, but for what is scratch.
+    `graph` must be zero except for scratch arrays; the end of `lists` stays free for new elements.
     """
     n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
     for j in range(n):
@@ -78,7 +78,7 @@ def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
 
 @inner
 def compress(graph: QuotientGraph) -> None:
-    """Move all lists that are alive to the front of the space."""
+    """Move all live lists to the front of `lists`."""
     n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
     size, mark = graph.size, graph.mark
     for i in range(n):
@@ -116,7 +116,7 @@ def link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
 
 @leaf
 def unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
-    """Take variable i out of the list of its degree."""
+    """Remove variable i from the list of its degree; a variable that waits is in none."""
     own = i
     left, right = before[own], after[own]
     if left == WAITING:

@@ -19,13 +19,13 @@ from ..symbolic.assembly_tree import AssemblyTree
 
 
 class PanelFactors(Factors):
-    """L as dense panels, of which supernode k has ``values[panel_start[k]:panel_start[k + 1]]``.
+    """L as dense panels; supernode k is ``values[panel_start[k]:panel_start[k + 1]]``.
 
     Attributes
     ----------
     tree : AssemblyTree
     head, following, position : arrays
-        The supernodes that wait for each one, as linked lists; the first row of each that has not been subtracted yet.
+        Linked lists of the supernodes that update each supernode next; the first row of each not yet subtracted.
     place, places, product, scaled, below : arrays
         Work arrays.
     """
@@ -64,18 +64,18 @@ def scale(x: Floats, destination: int, y: Floats, source: int, count: int, facto
 
 @leaf
 def extent(ldl: PanelFactors, k: int) -> tuple[int, int]:
-    """The columns of supernode k, and the rows below their triangle."""
+    """Return the number of columns of supernode `k`, and the number of rows below their triangle."""
     tree = ldl.tree
     return tree.first[k + 1] - tree.first[k], tree.row_start[k + 1] - tree.row_start[k]
 
 
 @inner
 def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
-    """Factorize panel `k` by blocks of columns,
+    """Factor panel `k` by blocks of columns; return the number of replaced pivots, or -1 if one is not finite.
 
         F11 = L11 D1 L11',   L21 = F21 L11^-T D1^-1,
 
-    L11 and L21 over F11 and F21.  Return the number of replaced pivots, or -1 if one is not finite.
+    L11 and L21 overwrite F11 and F21; `scaled` is workspace.
     """
     (width, height), replaced, panels = extent(ldl, k), 0, ldl.values
     length, begin, column = width + height, ldl.tree.panel_start[k], ldl.tree.first[k]
@@ -104,7 +104,7 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
 
 @inner
 def factor_block(ldl: PanelFactors, k: int, a: int, b: int) -> int:
-    """Factorize the triangle of columns a ... b - 1 of panel `k` by loops; all columns before `a` have been applied."""
+    """Factor the triangle of columns a ... b - 1 of panel `k` by loops; all columns before `a` have been applied."""
     panels, d, begin, column, replaced = ldl.values, ldl.d, ldl.tree.panel_start[k], ldl.tree.first[k], 0
     width, height = extent(ldl, k)
     length = width + height
@@ -126,8 +126,8 @@ def factor_block(ldl: PanelFactors, k: int, a: int, b: int) -> int:
 def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int) -> None:
     """F(R, C) -= L_c(R, :) D_c L_c(C, :)' in the lower triangle of panel k.
 
-    R are the rows of supernode c from `start` on, C those before `stop` among them, which are columns of k.  `place`
-    gives the row in panel k of each row of the matrix.
+    R: the rows of supernode c from place `start` on; C: its rows start:stop, which are columns of k.  `place` gives the
+    row in panel k of each row of the matrix.
     """
     tree, panels, d = ldl.tree, ldl.values, ldl.d
     width, height = extent(ldl, c)
@@ -154,7 +154,7 @@ def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int) -> No
 
 @inner
 def solve_lower(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
-    """x1 := L11^-1 x1, then x2 -= L21 x1;  x1 is x at the columns of panel k, x2 at its rows."""
+    """x1 := L11^-1 x1, then x2 -= L21 x1, where x1 is x at the columns of panel k and x2 at the rows below."""
     panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows
     (width, height), place = extent(ldl, k), ldl.tree.row_start[k]
     length = width + height
@@ -176,7 +176,7 @@ def solve_lower(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
 
 @inner
 def solve_upper(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
-    """x1 := L11^-T (x1 - L21' x2)."""
+    """x1 := L11^-T (x1 - L21' x2), where x1 is x at the columns of panel k and x2 at the rows below."""
     panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows
     (width, height), place = extent(ldl, k), ldl.tree.row_start[k]
     length = width + height

@@ -1,9 +1,9 @@
 """Supernodal factorization K = P' (L D L') P, left-looking (Ng and Peyton 1993), and its triangular solves.
 
-The supernodes are taken in postorder.  Each one puts its entries of K into its panel, subtracts what the earlier
-supernodes with rows among its columns leave there,
+The supernodes are taken in postorder.  Each one writes its entries of K to its panel, subtracts the updates of earlier
+supernodes that have rows among its columns,
 
-    F(R, C) -= L_c(R, :) D_c L_c(C, :)'    C the columns of the panel that c has as rows, R the rows of c from there,
+    F(R, C) -= L_c(R, :) D_c L_c(C, :)'    C: columns of the panel that are rows of c, R: rows of c from C on,
 
 and factorizes the panel.  Every supernode waits in the list of the one that it updates next.
 """
@@ -17,7 +17,7 @@ from .dense import PanelFactors, extent, factor_panel, solve_lower, solve_upper,
 
 @inner
 def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
-    """The panels of L and D in d."""
+    """Compute the panels of L, and D in d; return the number of replaced pivots, or -1 if a pivot is not finite."""
     tree, head, following, position, place = ldl.tree, ldl.head, ldl.following, ldl.position, ldl.place
     panels, replaced = ldl.values, 0
     for k in range(head.size):
@@ -55,7 +55,7 @@ def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
 
 @leaf
 def wait(ldl: PanelFactors, c: int, start: int) -> None:
-    """Supernode c waits for the supernode of its row `start`."""
+    """Add supernode c to the list of the supernode that has row `start` of c as a column, if c has such a row."""
     tree = ldl.tree
     ldl.position[c] = start
     if start < tree.row_start[c + 1]:
@@ -65,7 +65,7 @@ def wait(ldl: PanelFactors, c: int, start: int) -> None:
 
 @inner
 def supernodal_solve(ldl: PanelFactors, count: int, rhs: Floats, out: Floats) -> None:
-    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides."""
+    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides, stored one after the other."""
     n, perm, d, supernodes = ldl.n, ldl.perm, ldl.d, ldl.head.size
     for r in range(count):
         for k in range(n):

@@ -1,4 +1,4 @@
-"""Elimination of rows of L by the supernodes that have them, and the triangle of four columns."""
+"""Elimination of rows of L by the supernodes that have entries in them, and the triangle of four columns."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ....compiled.kernels import inner
 from ..factors import put_pivot
 from .four_wide import FourWideFactors
 
-SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # equal adjacent operations become vector instructions (see `compiled.machine`)
 
 
 @inner
 def eliminate(ldl: FourWideFactors, from_link: int, to_link: int, row: int, count: int) -> None:
-    """So many rows, from `row` on, in the supernodes that some of their links lead to."""
+    """Compute `count` rows of L from `row` on, in the supernodes of links from_link:to_link; see `eliminate_ones`."""
     linked = ldl.columns
     q, last = from_link, to_link
     while q < last:
@@ -24,9 +24,9 @@ def eliminate(ldl: FourWideFactors, from_link: int, to_link: int, row: int, coun
 
 @inner
 def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int, count: int) -> int:
-    """So many rows, from `row` on, in supernodes of one column: stored, and taken from the rest of the rows.
+    """Compute rows of L in supernodes of one column, and subtract their updates from the rest of these rows.
 
-    Goes from one link of the rows to the next one as long as supernodes have one column; returns where it stops.
+    The rows are `count` rows from `row` on.  Return the first link to a supernode of four columns, or `to_link`.
     """
     k, table, rows, linked = row, ldl.table, ldl.rows, ldl.columns
     work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, row + count
@@ -51,7 +51,7 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
 
 @inner
 def eliminate_four(ldl: FourWideFactors, place_in_table: int, row: int, count: int) -> None:
-    """`eliminate_ones` for one supernode of four columns."""
+    """Compute rows of L in one supernode of four columns, and subtract their updates as `eliminate_ones`."""
     t, k, table, rows = place_in_table, row, ldl.table, ldl.rows
     work, values, inverse = ldl.work_four, ldl.values, ldl.inverse
     j, begin, at, end, stop = table[t], table[t + 1], table[t + 2], table[t + 3], table[t + 5]
@@ -92,7 +92,7 @@ def eliminate_four(ldl: FourWideFactors, place_in_table: int, row: int, count: i
 
 @inner
 def factor_block(ldl: FourWideFactors, row: int, place: int) -> int:
-    """The triangle of a supernode of four columns, and their pivots, of what is left of its rows."""
+    """Factor the triangle of a supernode of four columns; return the number of replaced pivots, or -1 on failure."""
     k, at, work, values = row, place, ldl.work_four, ldl.values
     d, inverse, replaced = ldl.d, ldl.inverse, 0
     first, own = k << 2, at  # of the row of the triangle

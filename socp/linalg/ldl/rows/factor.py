@@ -1,8 +1,8 @@
 """Sparse LDL' factorization by rows, four columns at a time: for matrices with some fill.
 
 The up-looking method on supernodes of four columns (see `four_wide`).  An entry's row and the number that it changes
-are read once for four columns, and four rows at once do not wait for each other.  LLVM makes vector
-instructions of four entries side by side.
+are read once for four columns, and four rows are updated independently of each other.  LLVM makes vector
+instructions of four adjacent entries.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .eliminate import eliminate, factor_block
 from .four_wide import FourWideFactors
 from .static import are_unchanged, find_base, pass_base
 
-SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # equal adjacent operations become vector instructions (see `compiled.machine`)
 
 
 @inner
 def four_wide_factor(ldl: FourWideFactors, data: Floats) -> int:
-    """L in values, supernode after supernode, and D in d.
+    """Compute L in `values` and D in `d`; return the number of replaced pivots, or -1 if a pivot is not finite.
 
-    `work` and `work_four` come as zeros and leave as zeros.  Constant columns whose entries are as they were stay.
+    `work` and `work_four` are zero before and after.  Static columns with unchanged entries of K are not recomputed.
     """
     if ldl.static > 0 and not are_unchanged(ldl, data):
         ldl.replaced_static = factor_range(ldl, 0, ldl.static, data)
@@ -35,7 +35,7 @@ def four_wide_factor(ldl: FourWideFactors, data: Floats) -> int:
 
 @inner
 def factor_range(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
-    """Some supernodes; the number of replaced pivots, -1 for one that is not finite."""
+    """Factor a range of supernodes; return the number of replaced pivots, or -1 if a pivot is not finite."""
     table, s, replaced = ldl.table, from_supernode, 0
     while s < to_supernode:
         narrow = table[(s << 2) + 4] - table[s << 2] == 1
@@ -56,9 +56,9 @@ def factor_range(ldl: FourWideFactors, from_supernode: int, to_supernode: int, d
 
 @inner
 def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
-    """The rows of supernodes of one column; returns the number of replaced pivots, -1 for one that is not finite.
+    """Factor the rows of supernodes of one column; return the number of replaced pivots, or -1 if one is not finite.
 
-    Supernodes of other kinds begin where it has `reached`.
+    `reached` is set to the first supernode of four columns, or to `to_supernode`.
     """
     indices, source, linked = ldl.indices, ldl.source, ldl.columns
     table, rows, indptr = ldl.table, ldl.rows, ldl.indptr
@@ -115,7 +115,7 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
 
 @inner
 def factor_fours(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
-    """`factor_ones` for supernodes of four columns: the entries of four rows are side by side in `work_four`."""
+    """Factor supernodes of four columns, otherwise as `factor_ones`; `work_four` holds four rows side by side."""
     indices, source = ldl.indices, ldl.source
     table, indptr, row_start = ldl.table, ldl.indptr, ldl.row_start
     link, middle, work, replaced = ldl.link, ldl.middle, ldl.work_four, 0

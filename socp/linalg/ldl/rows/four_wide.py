@@ -1,8 +1,7 @@
 """Supernodes of L: one column, or four neighbouring ones over the same rows, for factorization by rows.
 
-Columns of a fundamental supernode have the same rows by themselves, and so have some siblings (see `siblings`).  A
-column and its parent beside it are put together, too, at the price of few explicit zeros: four columns cost little more
-than one.
+The columns of a fundamental supernode have equal rows, and so have some siblings (see `siblings`).  A column and its
+parent next to it are merged, too, at the price of few explicit zeros: four columns cost little more than one.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ class Supernodes(Structure):
     Attributes
     ----------
     first : array
-        Strip s has the columns first[s] ... first[s + 1] - 1.
+        Supernode s has the columns first[s] ... first[s + 1] - 1.
     count, rows, entries : int
-        The supernodes, the rows below the triangles of all of them, and the numbers that they hold.
+        Numbers of supernodes, of rows below their triangles, and of entries in them.
     static_columns, static, kept : int
-        The columns that are static (see `static`), the first ones; the supernodes of these, and the entries of K there.
+        Numbers of static columns (see `static`), which come first, of their supernodes, and of entries of K in them.
     """
 
     first = integers("n + 1")
@@ -49,7 +48,7 @@ def supernodes_of(analysis: Analysis, static: int = 0, are_wide: bool = True) ->
 
 @kernel
 def find_supernodes(supernodes: Supernodes, analysis: Analysis, are_wide: bool) -> None:
-    """Find the supernodes: four columns where they fit together and `are_wide`, else one."""
+    """Find the supernodes: four columns where `are_wide` and `go_together` holds, else one."""
     n, counts, first, count, rows, entries, j = analysis.perm.size, analysis.counts, supernodes.first, 0, 0, 0, 0
     static = supernodes.static_columns
     while j < n:
@@ -71,7 +70,7 @@ def find_supernodes(supernodes: Supernodes, analysis: Analysis, are_wide: bool) 
 
 @inner
 def go_together(analysis: Analysis, j: int) -> bool:
-    """Whether columns j ... j + 3 make a supernode: siblings, or each the parent of the one before, with few zeros."""
+    """Return True if columns j ... j + 3 are siblings, or a chain in the elimination tree with few explicit zeros."""
     parent, counts = analysis.parent, analysis.counts
     if j + 4 > parent.size:
         return False
@@ -86,7 +85,7 @@ def go_together(analysis: Analysis, j: int) -> bool:
 
 
 class FourWideFactors(Factors):
-    """L by supernodes.
+    """L by supernodes of one or four columns.
 
     Attributes
     ----------
@@ -96,20 +95,20 @@ class FourWideFactors(Factors):
         Four numbers for each supernode: its first column, the places of its rows and of its values, and the end of the
         rows that are factored.
     start : array
-        Twice the place of the rows of each supernode, and 1 more for four columns.
+        Twice the place of the rows of each supernode, plus 1 if it has four columns.
     rows, values : arrays
         The rows of each supernode below its triangle; the triangle of each, then its rows.
     row_start, columns : arrays
-        The supernodes that have rows of supernode s, in ``columns[row_start[s]:row_start[s + 1]]``: of supernode t its
-        place in `table`, 4 t, and 1 more for four columns.
+        ``columns[row_start[s]:row_start[s + 1]]`` are links to the supernodes that have rows in supernode s: for
+        supernode t its place in `table`, 4 t, plus 1 if it has four columns.
     inverse : (n,) array
         1 / D.
     static, static_columns : int
-        The supernodes and columns that are static (see `static`), the first ones; of these
+        Numbers of supernodes and columns that are static (see `static`); these come first.
     base, base_start, kept : arrays
-        L21 D1 L21', where the rows of each supernode begin in it, and the entries of K that it was made of.
+        L21 D1 L21', where the rows of each supernode begin in it, and the entries of K that it was computed from.
     link, middle : arrays
-        Where in each row the other supernodes, and the other entries of K, begin.
+        First link of each supernode, and first entry of K in each column, that is not static.
     """
 
     indptr, indices = integers("n + 1"), integers("given", scratch=True)
@@ -136,7 +135,7 @@ class FourWideFactors(Factors):
 
 @kernel
 def four_wide_pattern(ldl: FourWideFactors, supernodes: Supernodes, analysis: Analysis, signs: Floats) -> None:
-    """The order, the permuted K, and the pattern of L by supernodes and, for the order of the work, by their rows."""
+    """Write the order, the permuted K, and the pattern of L by supernodes and by their rows."""
     n, table, first, counts = analysis.perm.size, ldl.table, supernodes.first, analysis.counts
     ldl.supernodes = supernodes.count
     for k in range(n):
@@ -169,7 +168,7 @@ def four_wide_pattern(ldl: FourWideFactors, supernodes: Supernodes, analysis: An
 
 @inner
 def put_entries(ldl: FourWideFactors, analysis: Analysis) -> None:
-    """The permuted K by columns, where the entries of static columns of its lower triangle come before `middle`."""
+    """Copy the permuted K by columns, in each column the entries of static rows first; the others begin at `middle`."""
     indptr, indices, static = analysis.indptr, analysis.indices, ldl.static_columns
     for k in range(ldl.middle.size):
         at = ldl.middle[k] = indptr[k]
@@ -190,7 +189,7 @@ def put_entries(ldl: FourWideFactors, analysis: Analysis) -> None:
 
 @inner
 def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
-    """rows := the rows of each supernode below its triangle; columns := for each supernode those that have its rows."""
+    """Write to `rows` the rows of each supernode below its triangle, to `columns` the supernodes with rows in each."""
     n, count, table, linked, row_start = analysis.perm.size, ldl.supernodes, ldl.table, ldl.columns, ldl.row_start
     owner, above = np.empty(n, np.int64), np.empty(count, np.int64)
     begin, fill = np.empty(count + 1, np.int64), np.empty(count, np.int64)
@@ -199,7 +198,7 @@ def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
         for j in range(table[4 * s], table[4 * s + 4]):
             owner[j] = s
     for s in range(count):
-        above[s] = owner[max(analysis.parent[table[4 * s + 4] - 1], 0)]  # nobody asks for that of a root
+        above[s] = owner[max(analysis.parent[table[4 * s + 4] - 1], 0)]  # of a root it is not used
     find_rows(analysis.indptr, analysis.indices, owner, above, begin, ldl.rows)
     for turn in range(2):  # count, then note
         for s in range(count):

@@ -1,4 +1,4 @@
-"""Solves with an LDL' by supernodes: the four entries of a row in one pass over their right-hand side."""
+"""Solves with an LDL' by supernodes: four entries of a row in one pass over the right-hand side."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ....compiled.kernels import inner
 from ....compiled.signatures import Floats
 from .four_wide import FourWideFactors
 
-SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # equal adjacent operations become vector instructions (see `compiled.machine`)
 
 
 @inner
 def four_wide_solve(ldl: FourWideFactors, count: int, rhs: Floats, out: Floats) -> None:
-    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides; `work` leaves as zeros."""
+    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides; `work` is zero afterwards."""
     n, work, perm, order = ldl.n, ldl.work, ldl.perm, ldl.n
     if count == 1:
         for k in range(n):
@@ -101,7 +101,7 @@ def solve_upper(ldl: FourWideFactors) -> None:
 
 @inner
 def solve_lower_two(ldl: FourWideFactors) -> None:
-    """`solve_lower` for two vectors, entry beside entry."""
+    """work := D \\ (L \\ work) for two vectors with interleaved entries."""
     start, k, at = ldl.start, 0, 0
     rows, values, work, d = ldl.rows, ldl.values, ldl.work, ldl.d
     following = start[0]
@@ -141,7 +141,7 @@ def solve_lower_two(ldl: FourWideFactors) -> None:
 
 @inner
 def solve_upper_two(ldl: FourWideFactors) -> None:
-    """`solve_upper` for two vectors, entry beside entry."""
+    """work := L' \\ work for two vectors with interleaved entries."""
     start, j, end = ldl.start, 2 * ldl.n, ldl.rows.size
     rows, values, work, last = ldl.rows, ldl.values, ldl.work, ldl.values.size
     for s in range(ldl.supernodes):

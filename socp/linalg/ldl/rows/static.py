@@ -1,10 +1,10 @@
-"""Columns of L that stay as they are from one factorization to the next.
+"""Columns of L that do not change from one factorization to the next.
 
-Where entries of K never change, as those of free variables and of equations in a KKT matrix, a column of L stays as it
-is if it and all of its descendants in the elimination tree are such columns.  With these first,
+Some entries of K never change, as the rows of free variables and of equations in a KKT matrix.  A column of L never
+changes if the entries of K in it and in all its descendants in the elimination tree never do.  With them first,
 
     K = [ K11  K21' ]     L11, D1 and L21 are computed once, and so is  base := L21 D1 L21',
-        [ K21  K22  ]     and a factorization is that of K22 - base.
+        [ K21  K22  ]     and a factorization factors K22 - base.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .four_wide import FourWideFactors
 
 @deferred
 def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
-    """Whether the static columns of K, and how pivots are replaced, are as in the last factorization.
+    """Return True if the entries of static columns of K, `eps` and `delta` are as in the last factorization.
 
-    They are noted for the next one.
+    Store all of them for the next comparison.
     """
     kept, indptr, middle, source, at = ldl.kept, ldl.indptr, ldl.middle, ldl.source, 0
     same = ldl.kept_eps == ldl.eps and ldl.kept_delta == ldl.delta
@@ -52,7 +52,7 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
 
 @deferred
 def pass_base(ldl: FourWideFactors, s: int, work: Floats, shift: int, is_new: bool) -> None:
-    """Subtract base from the rows of supernode `s`; if `is_new`, move it there from these rows, which become zero.
+    """Subtract `base` from the rows of supernode `s` in `work`; if `is_new`, set base := -rows and the rows to zero.
 
     Column j of the rows is at work[j << shift].
     """

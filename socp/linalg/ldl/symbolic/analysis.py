@@ -18,7 +18,7 @@ IntArray = NDArray[np.int64]
 
 
 class Analysis(Structure):
-    """What the pattern of K and a permutation determine about  P K P' = L D L'.
+    """Structure of  P K P' = L D L'  that follows from the pattern of K and a permutation.
 
     Attributes
     ----------
@@ -45,10 +45,10 @@ class Analysis(Structure):
 
 
 def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Analysis:
-    """Analyze ``P K P'`` for the permutation `perm`, which is first postordered by its own elimination tree.
+    """Return the symbolic analysis of ``P K P'`` for the permutation `perm`, postordered by its elimination tree.
 
-    A postorder is an equivalent order: the same fill and the same operations, with the columns that are
-    alike beside each other.
+    A postorder is an equivalent order: fill and operations are equal, and columns with similar patterns are
+    neighbours.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def determine(analysis: Analysis, raw: Analysis, indptr: Ints, indices: Ints, pe
 
 @kernel
 def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
-    """after := the analysis with column order[k] as the k-th one, each behind its descendants: whole columns move."""
+    """Write to `after` the analysis with column order[k] moved to place k; each column must follow its descendants."""
     n, parent, place, q = order.size, analysis.parent, np.empty(order.size, np.int64), 0
     for k in range(n):
         place[order[k]] = k
@@ -113,7 +113,7 @@ def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
 
 @inner
 def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_ind: Ints, source: Ints) -> None:
-    """The upper triangle of ``P K P'`` from that of K; its entry q is entry ``source[q]`` of K."""
+    """Compute the upper triangle of ``P K P'`` from the upper triangle of K; entry q comes from entry ``source[q]``."""
     n, inverse = perm.size, np.empty(perm.size, np.int64)
     for k in range(n):
         inverse[perm[k]] = k
@@ -141,9 +141,9 @@ def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_in
 
 @inner
 def tree_and_counts(indptr: Ints, indices: Ints, parent: Ints, counts: Ints) -> None:
-    """Parents in the elimination tree, -1 at a root, and counts := the entries of each column of L below the diagonal.
+    """Compute the elimination tree, with parent -1 at a root, and the entries of each column of L below the diagonal.
 
-    All entries of L are visited, row by row, which takes less time than one solve with it.
+    All entries of L are visited row by row, which takes less time than one solve with L.
     """
     seen = np.empty(parent.size, np.int64)
     for k in range(parent.size):
@@ -160,9 +160,9 @@ def tree_and_counts(indptr: Ints, indices: Ints, parent: Ints, counts: Ints) -> 
 
 @kernel
 def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
-    """order := the nodes of a forest, each behind all of its descendants; children and roots in ascending order.
+    """Write to `order` the nodes of a forest, each after all of its descendants; children and roots ascend.
 
-    `child` (the first one of each node that is left), `sibling` and `stack` are work arrays.
+    `child` (the first child of each node that is not yet visited), `sibling` and `stack` are work arrays.
     """
     n = len(parent)
     for j in range(n):
@@ -195,7 +195,7 @@ def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints
 def find_rows(indptr: Ints, indices: Ints, owner: Ints, parent: Ints, row_start: Ints, rows: Ints) -> None:
     """rows[row_start[k]:row_start[k + 1]] := the rows of block k of columns of L below its triangle, ascending.
 
-    `owner` is the block of each column and `parent` that of each block in the tree.  Row i of L lives in the blocks on
+    `owner` is the block of each column, `parent` the parent of each block in the tree.  Row i of L is in the blocks on
     the paths of the tree from the entries of K(1:i, i) to i.
     """
     fill, seen, above = row_start.copy(), np.empty(parent.size, np.int64), parent

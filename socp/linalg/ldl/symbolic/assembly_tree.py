@@ -1,9 +1,9 @@
 """Supernodes and the assembly tree of a sparse factor L.
 
-A supernode has neighbouring columns of L that are stored as one dense panel, w of them over the same m rows below: a w
-by w triangle and an m by w rectangle.  It updates the panels of ancestors in the assembly tree alone, those that have
-its rows as columns.  Columns of a fundamental supernode have the same rows by themselves.  A panel and the column that
-is its parent are merged, at the price of explicit zeros, when both together are expected to take less time:
+A supernode is a block of w neighbouring columns of L over m common rows, stored as one dense panel: a w by w triangle
+and an m by w rectangle.  It updates only panels of its ancestors in the assembly tree, those that have its rows as
+columns.  The columns of a fundamental supernode have equal rows.  A panel and the column that is its parent are merged,
+at the price of explicit zeros, when both together are predicted to take less time:
 
     time(w, m) = FRONT + ENTRY (w w / 2 + w m) + UPDATE m (m + 1) / 2 + FLOP (operations),
     (w, m) is joined to a column over m2 rows when  time(w + 1, m2) < time(w, m) + time(1, m2).
@@ -58,7 +58,7 @@ class AssemblyTree(Structure):
 
 
 def assembly_tree(analysis: Analysis) -> AssemblyTree:
-    """Return the supernodes for the order of an analysis."""
+    """Return the supernodes and their assembly tree for the order of an analysis."""
     first = np.empty(analysis.perm.size + 1, np.int64)
     count = amalgamate(analysis, first)
     below = int(analysis.counts[first[1 : count + 1] - 1].sum())
@@ -70,7 +70,7 @@ def assembly_tree(analysis: Analysis) -> AssemblyTree:
 
 @leaf
 def panel_flops(width: int, height: int) -> float:
-    """Floating-point operations of a panel: the sum of c (c + 2) for c = height ... height + width - 1."""
+    """Return the operations of a panel: the sum of c (c + 2) for c = height ... height + width - 1."""
     a, b = width + height - 1.0, height - 1.0
     squares = (a * (a + 1.0) * (2.0 * a + 1.0) - b * (b + 1.0) * (2.0 * b + 1.0)) / 6.0
     return squares + a * (a + 1.0) - b * (b + 1.0)
@@ -78,16 +78,16 @@ def panel_flops(width: int, height: int) -> float:
 
 @leaf
 def panel_time(width: int, height: int) -> float:
-    """The model of the time of a panel."""
+    """Return the modeled nanoseconds of a panel in one factorization and three solves."""
     entries, update = width * (0.5 * width + height), 0.5 * height * (height + 1.0)
     return FRONT + ENTRY * entries + UPDATE * update + FLOP * panel_flops(width, height)
 
 
 @deferred_kernel
 def amalgamate(analysis: Analysis, first: Ints) -> int:
-    """Find the panels, of the columns first[k]:first[k + 1]; return their number.
+    """Group the columns into panels first[k]:first[k + 1]; return the number of panels.
 
-    Every column begins a panel.  The panel before it joins where it ends in a child of the column and the model gains.
+    A column joins the panel before it if that panel ends in a child of the column and the model predicts less time.
     """
     parent, counts, count = analysis.parent, analysis.counts, 0
     for j in range(parent.size):
@@ -106,7 +106,7 @@ def amalgamate(analysis: Analysis, first: Ints) -> int:
 
 @deferred_kernel
 def build_tree(tree: AssemblyTree, analysis: Analysis) -> None:
-    """Find the rows of the supernodes, their places, and those of the entries of K."""
+    """Fill the tree: rows of the supernodes, places of the panels, and places of the entries of K."""
     first, parent, owner, row_start = tree.first, tree.parent, tree.owner, tree.row_start
     for j in range(owner.size):
         tree.perm[j] = analysis.perm[j]
@@ -127,7 +127,7 @@ def build_tree(tree: AssemblyTree, analysis: Analysis) -> None:
 
 @inner
 def sort_entries(tree: AssemblyTree, indptr: Ints, indices: Ints, source: Ints) -> None:
-    """The entries of the permuted upper triangle by columns of L, and where they go; entry (i, j) of it is L(j, i)."""
+    """Sort the entries of the permuted upper triangle by columns of L, find their places; entry (i, j) is L(j, i)."""
     n, first, row_start, rows, target = tree.owner.size, tree.first, tree.row_start, tree.rows, tree.target
     begin, place = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
     for i in indices:

@@ -1,7 +1,7 @@
-"""Columns of L with the same rows that are no chain: siblings in the elimination tree, put side by side.
+"""Siblings in the elimination tree with equal rows, moved next to each other: columns of L that form no chain.
 
-A child j of p has the rows of p among its own, rows(j) <= {p} + rows(p), so that siblings with as many rows as these
-have the same ones.  Such are the columns of a diagonal block beside a dense one.
+A child j of p has rows(j) <= {p} + rows(p), so that all siblings with |rows(p)| + 1 rows have equal rows.  Columns of
+a diagonal block next to a dense one are such siblings.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from .analysis import Analysis, put_in_order
 
 
 def by_strips(analysis: Analysis, may_stay: NDArray[np.bool_] | None = None) -> tuple[Analysis, int]:
-    """Return an equivalent order in which every four siblings with the same rows are neighbours, static columns first.
+    """Return an equivalent analysis in which every four siblings with equal rows are neighbours, static columns first.
 
-    `may_stay` tells, in the order of K, which columns of its lower triangle never change.  Also returns the number of
-    static columns (see `rows.static`), 0 if these are too few to be worth it.
+    `may_stay` marks, in the order of K, columns of its lower triangle that rarely change.  The number of static columns
+    (see `rows.static`) is returned, too; it is 0 if these would save too little.
     """
     n, static = analysis.perm.size, 0
     order, is_static = np.empty(n, np.int64), np.zeros(n, np.bool_)
@@ -33,13 +33,13 @@ def by_strips(analysis: Analysis, may_stay: NDArray[np.bool_] | None = None) -> 
 
 @leaf
 def is_full(parent: Ints, counts: Ints, j: int) -> bool:
-    """Return True if column j has its parent and all rows of it, enough for the explicit zeros of their triangle."""
+    """Return True if column j has its parent and all rows of its parent, and at least four rows."""
     return counts[j] >= 4 and counts[j] == counts[parent[j]] + 1
 
 
 @leaf
 def are_siblings(parent: Ints, counts: Ints, j: int) -> bool:
-    """Whether four columns from j on have one parent, which is behind them, and all rows of it."""
+    """Return True if columns j ... j + 3 have one parent, and each has all rows of it."""
     p = parent[j]
     for i in range(j, j + 4):
         if parent[i] != p or not is_full(parent, counts, i):
@@ -49,9 +49,9 @@ def are_siblings(parent: Ints, counts: Ints, j: int) -> bool:
 
 @kernel
 def static_columns(analysis: Analysis, may_stay: Bools, is_static: Bools) -> int:
-    """Mark the columns that stay as they are, as all of their descendants do; return their number.
+    """Mark the columns that `may_stay` together with all of their descendants; return their number.
 
-    None is marked if they save less than it takes to subtract what they give, and to compare K, entry by entry.
+    None is marked if all could be, or if they save fewer operations than L has entries: comparing K would not pay.
     """
     n, parent, counts, saved, count = analysis.perm.size, analysis.parent, analysis.counts, 0.0, 0
     for j in range(n):
@@ -72,9 +72,9 @@ def static_columns(analysis: Analysis, may_stay: Bools, is_static: Bools) -> int
 
 @deferred_kernel
 def order_of_fours(parent: Ints, counts: Ints, is_static: Bools, order: Ints) -> int:
-    """order := static columns, then others, each behind its descendants; siblings with the same rows wait for a fourth.
+    """Write to `order` the static columns, then the others, each after its descendants, fours of siblings together.
 
-    Returns how many such fours there are.
+    Return the number of such fours; see `is_full`.
     """
     n, at, fours = parent.size, 0, 0
     waiting, children = np.empty(4 * n, np.int64), np.zeros(n, np.int64)

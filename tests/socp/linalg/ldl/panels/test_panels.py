@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from socp.linalg.cholesky import LOOPS
-from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.panels.dense import PanelFactors, factor_panel, solve_lower, solve_upper, update_panel
 from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree
-
-from ..test_factorization import CASES, dense_ldl, upper
 
 SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, LOOPS, LOOPS + 1] for height in [0, 1, 3, 20, 70, 135]]
 MARGIN = 3
@@ -79,19 +76,3 @@ def test_update_of_a_panel_by_another(width, count, columns):
     expected[np.ix_(places, places[:columns])] -= R @ np.diag(d) @ R[:columns].T
     found = ldl.values[tree.panel_start[1] :][: F.size].reshape(size, size).T
     np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_nothing_of_the_values_before_is_left(name):
-    K, signs = CASES[name]
-    indptr, indices, data = upper(K)
-    ldl, rhs = LDL(indptr, indices, signs, method="supernodal"), np.arange(2.0 * K.shape[0]).reshape(2, -1)
-    _, d, _ = dense_ldl(K.toarray()[np.ix_(ldl.perm, ldl.perm)], signs[ldl.perm], 1e-13, 1e-7)
-    for factor in (1.0, 8.0, 0.5):
-        assert ldl.factor(factor * data, 1e-13, 1e-7) == 0
-        np.testing.assert_allclose(ldl.d, factor * d, rtol=1e-9)
-        for given in (rhs, rhs[1]):
-            found = np.full_like(given, np.nan)
-            ldl.solve(given, found)
-            size = factor * abs(K).max() * abs(found).max()
-            np.testing.assert_allclose(factor * (K @ found.T).T, given, rtol=0, atol=1e-13 * K.shape[0] * size)

@@ -10,7 +10,7 @@ from socp.linalg.ldl.order.minimum_degree import amd
 from socp.linalg.ldl.rows.four_wide import ZEROS, supernodes_of
 from socp.linalg.ldl.symbolic.analysis import analyze
 
-from ..test_factorization import CASES, dense_ldl, upper
+from ..test_factorization import CASES, upper
 
 
 def pattern(K, perm):
@@ -55,21 +55,3 @@ def test_supernodes_hold_the_pattern_of_L(name):
         np.testing.assert_array_equal(
             ldl.factors.columns[ldl.factors.row_start[s] : ldl.factors.row_start[s + 1]], there
         )
-
-
-@pytest.mark.parametrize("method", ["scalar", "four-wide"])
-@pytest.mark.parametrize("name", CASES)
-def test_one_vector_or_two(name, method):
-    K, signs = CASES[name]
-    indptr, indices, data = upper(K)
-    ldl, expected = LDL(indptr, indices, signs, method=method), np.random.default_rng(0).normal(size=(2, K.shape[0]))
-    assert ldl.factor(data, 1e-13, 1e-7) == 0
-    _, d, _ = dense_ldl(K.toarray()[np.ix_(ldl.perm, ldl.perm)], signs[ldl.perm], 1e-13, 1e-7)
-    np.testing.assert_allclose(ldl.d, d, rtol=1e-9)
-    rhs = np.ascontiguousarray((K @ expected.T).T)
-    for given, known in ((rhs, expected), (rhs[1], expected[1])):
-        found = np.empty_like(given)
-        ldl.solve(given, found)
-        np.testing.assert_allclose(found, known, rtol=1e-6, atol=1e-6)
-        size = abs(K).max() * abs(found).max()
-        np.testing.assert_allclose((K @ found.T).T, given, rtol=0, atol=1e-13 * K.shape[0] * size)

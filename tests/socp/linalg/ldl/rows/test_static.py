@@ -9,9 +9,6 @@ from socp.form.standard import StandardForm
 from socp.kkt.assembly import KKTMatrix
 from socp.kkt.sparse import SparseKKT
 from socp.linalg.ldl.factorization import LDL
-from socp.linalg.ldl.order.minimum_degree import amd
-from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.siblings import by_strips
 from tests.support.kkt_systems import factor_precisely
 from tests.support.sparse_matrices import random_sparse, upper
 from tests.support.standard_forms import scaling_point
@@ -97,23 +94,6 @@ def test_wrong_pivots_and_bad_numbers_of_the_constant_part():
         x = np.empty(K.shape[0])
         ldl.solve(K @ np.ones(K.shape[0]), x)
         np.testing.assert_allclose(x, 1.0, rtol=1e-10)
-
-
-def test_columns_above_one_that_changes_change_and_few_are_not_worth_it():
-    K, _, fixed = normal_equations(50, 15, 3)
-    n = K.shape[0]
-    indptr, indices, _ = upper(K)
-    analysis = analyze(n, indptr, indices, amd(n, indptr, indices))
-    for fixed_here in (fixed, fixed & (np.arange(n) % 3 > 0)):
-        after, count = by_strips(analysis, fixed_here)
-        static = {j for j in range(n) if fixed_here[analysis.perm[j]]}
-        for j in range(n):
-            if j not in static and analysis.parent[j] >= 0:
-                static.discard(int(analysis.parent[j]))
-        assert count == len(static) and set(after.perm[:count]) == {analysis.perm[j] for j in static}
-        assert all(j < p for j, p in enumerate(after.parent) if p >= 0)
-    for none_here in (np.arange(n) < 1, np.ones(n, np.bool_), None):  # too few, none that would be left, none
-        assert by_strips(analysis, none_here)[1] == 0
 
 
 def test_what_stays_of_a_kkt_matrix():
