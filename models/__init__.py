@@ -98,7 +98,7 @@ PLACES = {
 }
 __all__ = sorted(name for names in PLACES.values() for name in names.split())
 
-if not TYPE_CHECKING:  # for which a module's __getattr__ would be a name for everything
+if not TYPE_CHECKING:  # type checkers would take __getattr__ for a definition of every name
     __getattr__ = late(__name__, PLACES)
 
 

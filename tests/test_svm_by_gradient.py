@@ -12,7 +12,7 @@ LossModel, ValidationLoss, choose_parameters = module.LossModel, module.Validati
 
 
 def rings(seed, count):
-    """Two noisy rings, a class each."""
+    """Return samples and labels of two noisy rings, one per class."""
     rng = np.random.default_rng(seed)
     y = np.repeat([-1.0, 1.0], count // 2)
     angle = 2.0 * np.pi * rng.random(y.size)
@@ -33,7 +33,7 @@ def test_the_gradient_is_that_of_central_differences(C, gamma):
 
 
 def moons(seed, count):
-    """Two half circles, one inside the other's arms, blurred."""
+    """Return samples and labels of two noisy, interleaved half circles."""
     rng = np.random.default_rng(seed)
     y = np.repeat([-1.0, 1.0], count // 2)
     angle = np.pi * rng.random(y.size)
@@ -52,7 +52,7 @@ def test_fifteen_fits_reach_the_loss_of_a_grid(points):
 
 
 def vowels():
-    """Mean frames of the utterances; odd speakers and even ones."""
+    """Return the mean frames of the utterances, and the parity of the speakers as labels."""
     read = data.japanese_vowels(data_folder("uci").parent)
     return np.array([frames.mean(axis=0) for frames in read.series]), read.labels % 2
 
@@ -81,7 +81,7 @@ def test_fifteen_fits_do_for_a_grid_of_400_on_real_data(points):
 
 
 class Valley:
-    """A smooth function of (log C, log gamma) with its least value, 0, at (3, -2), and points to start from."""
+    """Smooth function of (log C, log gamma) with its minimum 0 at (3, -2), and points to start from."""
 
     distances = np.ones((2, 2))
 

@@ -16,10 +16,10 @@ from .validation import check_number
 class Bound:
     """Bound of a theorem, with the assumptions that fail."""
 
-    value: float  # infinite where an assumption fails; a bound of an error that is one or more says nothing
-    dimension: float  # the bound of the fat-shattering dimension that is in it
-    failing: tuple[str, ...] = ()  # a sentence for every assumption that fails
-    details: dict[str, Any] = field(default_factory=dict)  # the theorem's own quantities
+    value: float  # the bound, inf if an assumption fails; an error bound of 1 or more is vacuous
+    dimension: float  # bound on the fat-shattering dimension from which `value` is computed
+    failing: tuple[str, ...] = ()  # one sentence per failing assumption
+    details: dict[str, Any] = field(default_factory=dict)  # quantities of the theorem, by name
 
     @property
     def holds(self) -> bool:

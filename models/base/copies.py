@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-MULTIPLIERS = np.array([6364136223846793005, 3935559000370003845])
+MULTIPLIERS = np.array([6364136223846793005, 3935559000370003845])  # of linear congruential generators modulo 2^64
 
 
 def merge_copies(X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -21,12 +21,12 @@ def merge_copies(X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[np.nda
     rows = sp.csr_array(X, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    # two sums of every row's values, each times a number that the column alone decides; the same for equal rows
+    # Two hashes of every row: sums of its values weighted by fixed pseudorandom numbers, one per column.
     prints = [rows @ _numbers(rows.shape[1], f) for f in (0, 1)]
     order = np.lexsort((prints[1], prints[0], codes))
     told = np.stack([codes, *prints])[:, order]
     is_new = np.append(True, (told[:, 1:] != told[:, :-1]).any(axis=0))[: order.size]
-    alike = np.flatnonzero(~is_new)  # sums may round to the same ones
+    alike = np.flatnonzero(~is_new)  # rows with equal hashes may differ
     is_new[alike] = np.diff((rows[order[alike]] != rows[order[alike - 1]]).indptr) > 0
     owner = np.empty(codes.size, dtype=np.int64)
     owner[order] = np.cumsum(is_new) - 1

@@ -35,7 +35,7 @@ Self = TypeVar("Self", bound="Estimator")
 Answer = TypeVar("Answer", socp.Solution, qp.Solution)
 Kind = Literal["classifier", "regressor", "transformer", "density_estimator", "outlier_detector"]
 ROUTED = ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "transform")
-GOOD = 1e-8  # relative residuals and gap of an answer that needs no warning
+GOOD = 1e-8  # largest relative residual and gap of an answer that needs no warning
 TARGETS = {"classifier": "Labels of two {}classes.", "regressor": "Finite real targets."}
 SAMPLES = """\
 X : {}
@@ -46,7 +46,7 @@ sample_weight : array_like, shape (samples,), optional
 X_unlabelled : array_like, shape (others, features), optional
     Samples whose class or target is not known, each with weight 1; it is integrated out by expectation maximization.
 """
-UNCHANGED = "$UNCHANGED$"  # scikit-learn's default of what `set_fit_request` and the like take
+UNCHANGED = "$UNCHANGED$"  # scikit-learn's default for the arguments of `set_fit_request` and its like
 
 
 class _NotFittedError(ValueError, AttributeError):
@@ -152,18 +152,18 @@ class Estimator:
     _takes_nan: ClassVar[bool] = False
     _takes_counts: ClassVar[bool] = False
     _multiclass: ClassVar[bool] = True
-    _samples_told: ClassVar[str] = ""  # X in the docstring of `fit`, where it is more than a table or sequences
-    # as large as the samples: in the process of the fit alone, not in a pickle or a copy
+    _samples_told: ClassVar[str] = ""  # description of X in the docstring of `fit`; "" for the default one
+    # Attributes as large as the samples; pickles and copies omit them.
     _left_behind: ClassVar[tuple[str, ...]] = ("program_", "solution_")
 
-    verbose: int = 0  # the parameter of those that iterate or have the engine do it,
+    verbose: int = 0  # values of `verbose`, `time_limit` and `threads` where they are no parameters
     time_limit: float | None = None
     threads: int = 1
     n_iter_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    if TYPE_CHECKING:  # the parameters, and what `__init_subclass__` makes
+    if TYPE_CHECKING:  # parameters, and methods that `__init_subclass__` adds
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -309,7 +309,7 @@ class Estimator:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         kind, sequences = self._kind, self._takes_sequences
-        # no counts: the blobs of scikit-learn's checks
+        # scikit-learn's checks use Gaussian blobs, on which classifiers of counts score poorly.
         classifier = ClassifierTags(poor_score=self._takes_counts, multi_class=self._multiclass)
         return Tags(
             estimator_type=None if kind == "transformer" else kind,
@@ -332,7 +332,7 @@ class Estimator:
 
     def _matrix_to_fit(self, X: Any, fewest: int = 1) -> Any:
         """Check parameters and X; keep the number and the names of the features, and return X as float64."""
-        self._check_fields()  # refused before any work
+        self._check_fields()
         matrix = as_matrix(X, type(self).__name__, self._takes_sparse, self._takes_nan, fewest)
         self.n_features_in_ = matrix.shape[1]
         names = feature_names(X)

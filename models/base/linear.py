@@ -56,4 +56,4 @@ class LinearClassifier(Classifier):
     def signed_distance(self, X: Any) -> np.ndarray:
         """Return (w'x + b) / |w|, the distance to the hyperplane, positive on the side of the class."""
         values, lengths = self.decision_function(X), np.linalg.norm(self.coef_, axis=1)
-        return values / np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane
+        return values / np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane: distance 0

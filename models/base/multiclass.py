@@ -109,7 +109,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, wei
     unnamed = [label for label in classes.tolist() if label not in class_weight]
     for label, weight in class_weight.items():
         at = np.flatnonzero(classes == label)
-        if at.size == 0 and unnamed:  # a slip; where all classes are named, this part of the samples lacks one
+        if at.size == 0 and unnamed:  # a typo; if all classes of y are named, y merely lacks this one
             raise ValueError(f"class_weight names {label!r}, which is not in y, and does not name {unnamed}")
         if not np.isfinite(weight) or weight <= 0.0:
             raise ValueError(f"class_weight[{label!r}] must be a positive number, but {weight!r} came")

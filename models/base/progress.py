@@ -14,8 +14,8 @@ from typing import TypeVar
 from socp.problem import notebook
 
 Statistics = TypeVar("Statistics")
-LONGEST = 20  # rows of a table in a notebook
-PAUSE = 0.1  # seconds between two pictures of it
+LONGEST = 20  # most rows of the table in a notebook
+PAUSE = 0.1  # shortest time between two updates of the table in a notebook, seconds
 
 
 class History(list[float]):

@@ -21,8 +21,8 @@ class Transformer(Estimator):
     """
 
     _kind: ClassVar[Kind] = "transformer"
-    _sklearn_auto_wrap_output_keys: ClassVar[set[str]] = {"transform"}  # by which scikit-learn knows `set_output`
-    _sklearn_output_config: dict[str, str]  # its `clone` copies this
+    _sklearn_auto_wrap_output_keys: ClassVar[set[str]] = {"transform"}  # methods to which `set_output` applies
+    _sklearn_output_config: dict[str, str]  # scikit-learn's `clone` copies it
 
     @property
     def _n_features_out(self) -> int:

@@ -55,7 +55,7 @@ def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest:
         shape = f"shape=({samples}, 0)"
         raise ValueError(f"Found array with 0 feature(s) ({shape}) while a minimum of 1 is required by {who}.")
     with np.errstate(over="ignore", invalid="ignore"):
-        is_finite = np.isfinite(values.sum())  # reads once what nearly always has neither
+        is_finite = np.isfinite(values.sum())  # one pass; the next line's tests rarely run
     if not is_finite and (np.isinf(values).any() or (not nan and np.isnan(values).any())):
         kind = "infinity" if nan else "NaN or infinity"
         raise ValueError(f"Input X contains {kind} (inf or too large for float64), which {who} does not take.")
@@ -69,7 +69,7 @@ def as_labels(y: Any, samples: int, who: str, fewest: int = 2, warns: bool = Tru
     """
     y = _as_column(y, who, warns)
     if y.dtype.kind == "O" and y.size and not isinstance(y.flat[0], str):
-        numbers = np.asarray(y.tolist())  # numbers or truth values that came as objects, of pandas for example
+        numbers = np.asarray(y.tolist())  # object arrays of numbers or booleans, as from pandas
         y = numbers if numbers.dtype.kind in "biuf" else y
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
@@ -200,7 +200,7 @@ def _as_float(values: Any, name: str) -> np.ndarray:
         raise ValueError(f"{name} must hold numbers, but {kind} came: convert it first")
     try:
         if array.dtype.kind == "O" and hasattr(values, "to_numpy"):
-            array = values.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas, of which np.asarray leaves NA
+            array = values.to_numpy(dtype=np.float64, na_value=np.nan)  # np.asarray keeps pandas.NA, which is no float
         return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must hold numbers: {error}") from None

@@ -26,15 +26,15 @@ from .elliptical import family
 from .mixtures import Elliptical
 from .prior import GenerativePrior
 
-POINTS = 400  # of the grid between whose neighbours roots are looked for, on either side of 1/2
-FARTHEST = 1e8  # |tau - 1/2| up to which they are
+POINTS = 400  # grid points for |tau - 1/2| in [0, 1] (linear) and in [1, FARTHEST] (geometric), on either side of 1/2
+FARTHEST = 1e8  # largest |tau - 1/2| of the grid in which roots are bracketed
 
 
 class BayesHyperplane(NamedTuple):
     """Hyperplane of least error: w, b, and the probability of the wrong side.
 
     `tau` is its parameter on the curve, NaN if w is zero: the answer is then always the likelier class.  `roots` holds
-    tau and error of all stationary points that were found.
+    (tau, error) of every stationary point that was found.
     """
 
     w: np.ndarray
@@ -137,7 +137,7 @@ class _Curve:
             return math.nan
         squares = (np.array([tau, 1.0 - tau]) * sigmas) ** 2
         sides = np.log(self.share / sigmas) + [self.kind.log_density(float(square), 1) for square in squares]
-        first, second = sides.tolist()  # of plain numbers, for infinite ones
+        first, second = sides.tolist()  # Python floats: inf - inf is NaN without a warning
         return first - second
 
     def roots(self) -> list[float]:

@@ -27,12 +27,12 @@ from .radii import Directions
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means
 
-UNITS = 1e6  # how much the ratios of the prior's variances to the samples' may differ, but for a 50th of the features
-NO_PULL = 1e-6  # of the prior on w / |w|, below which it does not bind
-MISSED = 1e-2  # of C3, by which the price of a radius may miss it where the objective does not fall any more
-NO_SLACK = 1e-9  # a smaller zeta counts as zero
-SHARE = 0.9  # of the prior's largest beta, that by default
-UNBOUND = 0.2  # the default beta without a prior, and where the largest one is zero or infinite
+UNITS = 1e6  # largest factor between the 1% and 99% quantiles of prior variance / sample variance without a warning
+NO_PULL = 1e-6  # largest pull gamma_i (1 + |mu_i|) on w / |w| of a prior that does not bind
+MISSED = 1e-2  # largest residual of kappa_i = C3, relative to C3, of a converged answer
+NO_SLACK = 1e-9  # zeta up to this counts as zero
+SHARE = 0.9  # default beta, relative to the prior's largest beta
+UNBOUND = 0.2  # default beta without a prior, or if the prior's largest beta is zero or infinite
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Round:
     1.5 7
     """
 
-    objective: float  # (4.17) at the end of the round
+    objective: float  # value of (4.17) at the end of the round
     w: np.ndarray
     b: float
-    mu: np.ndarray  # the means (2, n) at the end of the round
+    mu: np.ndarray  # means at the end of the round, shape (2, n)
     zeta: np.ndarray
     nu: np.ndarray
-    change: float  # how far step 2 moved the means, relatively
-    iterations: int  # of the engine in step 1
+    change: float  # |mu - previous mu| / (1 + |previous mu|); with free radii, the change of w is added
+    iterations: int  # iterations of the engine in step 1
 
 
 @dataclass(frozen=True)
@@ -83,36 +83,37 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         & \phantom{-}(w^\top \mu_2 + b) / \beta \ge \|\Sigma_2^{1/2} w\| - \zeta_2                   & (4.21) \\
         & \xi, \nu, \zeta \ge 0                                                                      & (4.22-24)
 
-    An infinite constant makes its constraint hard; all three give the hard problem (4.5)-(4.9), and where it cannot
-    hold, the ValueError says which constraint.  The problem is not convex.  Step 1 solves it in (w, b) with the means
-    fixed, step 2 moves the means as far from the hyperplane as (4.19) allows, and the objective never increases
-    (Theorem 4.1).  In the paper the radii phi + nu are given in both.  Here step 2 chooses nu at least cost, and with a
-    finite C_3 step 1 chooses it, too: the means go on in their directions, a product of nu and w whose convex part is
-    linearized (`models.bilevel.radii`), so that the answer is stationary in nu as well.  Where Omega has a zero
-    variance, mu = t.
+    An infinite C makes its constraint hard; with all three infinite this is the hard problem (4.5)-(4.9).  If it is
+    infeasible, the ValueError names the constraint that cannot hold.  The problem is not convex.  Step 1 solves it in
+    (w, b) with the means fixed, step 2 moves the means as far from the hyperplane as (4.19) allows, and the objective
+    never increases (Theorem 4.1).  In the paper the radii phi + nu are fixed in both steps.  Here step 2 chooses nu at
+    least cost, and with a finite C_3 step 1 chooses nu, too: each mean moves in a fixed direction, and the convex part
+    of the product of nu and w is linearized (`models.bilevel.radii`), so that the answer is stationary in nu as
+    well.  Where Omega has a zero variance, mu = t.
 
     Parameters
     ----------
     prior : GenerativePrior, optional
-        t_i, Omega_i and Sigma_i. By default `GenerativePrior.from_samples` of the training data, which are then used
-        twice, and the classifier lies between a support vector machine and the linear discriminant.
-        A prior is in the units of X: Sigma = I says that every feature varies by 1 within a class.
+        t_i, Omega_i and Sigma_i, in the units of X: Sigma = I says that every feature varies by 1 within a class.  By
+        default `GenerativePrior.from_samples` of the training data, which are then used twice; the classifier then
+        lies between a support vector machine and the linear discriminant.
     beta : float or pair of float, optional
         Number of standard deviations between the means and the hyperplane; zero only with C2 = inf.  A pair, the class
         of the smaller label first, weighs the classes' errors differently.  By default 0.9 times
-        `GenerativePrior.largest_beta` of `prior`, but 0.2 without a prior and if that is zero or infinite; a small
-        beta leaves the prior without effect.  `models.bilevel.elliptical` computes beta and phi from probabilities.
+        `GenerativePrior.largest_beta` of `prior`; 0.2 without a prior, or if the largest beta is zero or infinite.  A
+        small beta leaves the prior without effect.  `models.bilevel.elliptical` computes beta and phi from
+        probabilities.
     phi
         Largest distance of the means from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 3.0, inf
         Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
     kernel : Kernel, callable or {"rbf", "poly"}, optional
-        Then w is in the features of the kernel, with a `models.bilevel.kernel.KernelPrior`; `coef_`, `means_` and
-        `prior_` are in an orthonormal basis of the span of the samples' features and t.
+        Kernel in whose feature space w lies; `prior` must be a `models.bilevel.kernel.KernelPrior`.  `coef_`, `means_`
+        and `prior_` are in an orthonormal basis of the span of the samples' features and t.
     max_iter
         Maximum number of rounds.
     tol
-        The alternation ends if step 2 moves the means by less, relatively, or their new values cannot change step 1.
+        Relative move of the means in step 2 at which the alternation ends; it also ends if step 1 cannot change.
     solver_tol
         Tolerance of the cone programs.
     verbose
@@ -121,22 +122,22 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         Number of starts of the alternation: the first from the means t, the others from means at the distance phi from
         t that are farthest from a hyperplane of random direction.  The best answer is kept.
     random_state : None, int or generator
-        Seed of the directions.
+        Seed of the random directions.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray, shape (1, n_features) and (1,)
-        w and b.
+        Normal w and constant term b of the hyperplane.
     means_ : ndarray, shape (2, n_features)
-        mu, of the best start.
+        Means mu of the best start.
     xi_, zeta_, nu_ : ndarray, shape (n_samples,), (2,), (2,)
         Slacks of the samples, of the prior's constraints and of the means' distance.
     objective_ : float
-        The value of (4.17).
+        Value of (4.17).
     objectives_ : ndarray, shape (n_init,)
-        The value of (4.17) from every start, NaN if step 1 was infeasible there.
+        Value of (4.17) after each start, NaN if step 1 was infeasible there.
     trace_ : list of Round
-        The rounds of the best start.
+        Rounds of the best start.
     n_iter_ : int
         Number of rounds of the best start.
     prior_, beta_ : GenerativePrior and float or pair of float
@@ -144,9 +145,9 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     gamma_ : ndarray, shape (2,)
         Multipliers of (4.20) and (4.21).  If one is zero, the prior of its class does not bind.
     binding_ : str
-        A sentence that says whether the prior binds, and if not, how to make it bind.
+        Sentence that says whether the prior binds, and if not, how to make it bind.
     program_, solution_ : socp.ConeProgram and socp.Solution
-        The last step 1 of the best start, in the coordinates of `models.bilevel.span`.
+        Program of the last step 1 of the best start, in the coordinates of `models.bilevel.span`, and its solution.
 
     Examples
     --------
@@ -295,7 +296,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if run is None:
                 continue
             if step.free and (run.point.zeta[run.point.nu == 0.0] > NO_SLACK).any():
-                # zeta and nu can replace each other, and from here the other one may be better
+                # Either zeta or nu satisfies (4.20) and (4.21); a start without zeta may reach a better point.
                 w, b, hard = run.point.w, run.point.b, replace(constants, C2=math.inf)
                 mu, nu = farthest_means(self.prior_, hard, w, b, np.full(2, math.inf))
                 other = self._alternate_from(mu, Directions.of(self.prior_, w, nu), step, samples, constants, True)
@@ -354,9 +355,9 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             if best is not None and move is not None and not point.objective < best.objective:
                 kappa = step.multipliers(solution) * move.reach
                 settled = radii_missed(constants, kappa, best.nu) <= MISSED * constants.C3
-                break  # the hyperplane is unchanged up to the engine's tolerance
+                break  # the hyperplane repeats to within the engine's tolerance
             way = np.linalg.norm(moved - mu, axis=1)
-            if step.free:  # where the cone of gain_i is tight moves with w, too
+            if step.free:  # the point where gain_i is linearized depends on w
                 way += np.linalg.norm(w - best.w if best is not None else w)
             best = point
             history.append(best.objective)
@@ -364,7 +365,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             trace.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
             idle = step.multipliers(solution) * way <= self.solver_tol
             mu, move = moved, Directions.of(prior, w, nu)
-            # if no multiplier holds the means, the answer of step 1 does not change (Lemma A.3)
+            # Means that moved only under zero multipliers leave the answer of step 1 unchanged (Lemma A.3).
             settled = change <= self.tol or bool(idle.all())
             if settled:
                 break

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .steps import Point
 
 HALF = 1.0 / math.sqrt(2.0)
-NO_BIAS = 1e-9  # a smaller b, relative to |w|, and a smaller zeta count as zero
-SAME = 1e-9  # t within this relative distance of the samples' means count as equal to them
+NO_BIAS = 1e-9  # |b| / |w| and zeta up to this count as zero
+SAME = 1e-9  # largest relative distance of t from the samples' means if t were computed from them
 
 
 def prior_dimension(prior: Any, beta: float, phi: float, gamma: float, radius: float, means: Any = None) -> Bound:
@@ -79,7 +79,7 @@ def prior_dimension(prior: Any, beta: float, phi: float, gamma: float, radius: f
         too_little = f"the prior binds too little to beat (R / gamma)^2 = {plain:g}"
         failing.append(f"alpha = {alpha:.3g} must be at least 1/sqrt(2): {too_little}")
     elif not any("no w" in text for text in failing):
-        failing.clear()  # the class whose alpha is used satisfies the proof's assumptions
+        failing.clear()  # the class that attains alpha satisfies the assumptions of the proof
     dimension = plain * 4.0 * alpha**2 * (1.0 - alpha**2) if not failing else plain
     return Bound(math.inf if failing else dimension, dimension, tuple(failing), details)
 

@@ -1,4 +1,4 @@
-r"""The certificate of Theorem 4.2 of Epshteyn and DeJong 2006: that nothing near the answer is better.
+r"""The certificate of Theorem 4.2 of Epshteyn and DeJong 2006: multipliers that show that the answer is stationary.
 
 At a point without feasible descent directions some multipliers of (4.5)-(4.9), alpha_i of the samples, gamma_i of
 s_i (w'mu_i + b) - beta |Sigma_i^(1/2) w| >= 0 and kappa_i of |Omega_i^(-1/2) (mu_i - t_i)| <= phi + nu_i, satisfy
@@ -29,23 +29,23 @@ from ..programs.bilevel import SIDES, Constants, Samples
 if TYPE_CHECKING:
     from .prior import GenerativePrior
 
-NIL = 1e-9  # a shorter w is zero
-ACTIVE = 1e-6  # a constraint that is nearer to its side, in units of the margin, may have a multiplier
+NIL = 1e-9  # |w| up to this counts as zero
+ACTIVE = 1e-6  # largest slack (the margin is 1) of a constraint with a multiplier; nu up to this counts as zero
 
 
 @dataclass(frozen=True)
 class Certificate:
     """Multipliers of the bilevel classifier's answer, and the residuals of the stationarity conditions."""
 
-    alpha: np.ndarray  # shape (samples,): of the samples
-    # gamma, kappa: shape (2,): of (4.8) and (4.9), and of (4.7)
+    alpha: np.ndarray  # shape (samples,): multipliers of the samples
+    # gamma, kappa: shape (2,): multipliers of the prior's constraints (4.8), (4.9), and of the means' distances (4.7)
     gamma: np.ndarray
     kappa: np.ndarray
     stationarity: float  # norm of w / |w| minus its combination by the multipliers
     balance: float  # |sum alpha_i y_i + sum gamma_i s_i|
-    means: float  # the greater length of gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i)
-    infeasibility: float  # by how much the worst hard constraint is missed
-    radii: float  # by how much kappa_i is above C_3, or below where nu_i > 0: the objective's slope in nu_i
+    means: float  # max_i |gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i)|
+    infeasibility: float  # largest violation of a hard constraint
+    radii: float  # largest kappa_i - C_3 (absolute where nu_i > 0), the negative slope of the objective in nu_i
 
     @property
     def error(self) -> float:
@@ -62,8 +62,8 @@ def certify(
         raise ProgramError("w is zero, where the constraints (4.8) and (4.9) have no gradient: nothing is certified")
     y, s, reach = samples.y, np.array(SIDES), np.array([Omega.length(w) for Omega in prior.Omega])
     length, betas = float(np.linalg.norm(w)), constants.betas
-    grown = nu > ACTIVE  # here C_3 = kappa_i is required, elsewhere kappa_i <= C_3
-    # the surplus of every constraint, and the gradients in (w, b) and in grown nu_i
+    grown = nu > ACTIVE  # where kappa_i = C_3 must hold; elsewhere kappa_i <= C_3
+    # Slack of every constraint; gradients of (4.8) and (4.9) by (w, b, nu_1, nu_2), with zeros for nu_i = 0.
     margins = y * (samples.X @ w + b) - 1.0
     gradients, surplus = np.zeros((2, w.size + 3)), np.zeros(2)
     for i, Sigma in enumerate(prior.Sigma):
@@ -75,7 +75,7 @@ def certify(
     greatest = np.concatenate([constants.C1 * samples.weights, prices])
     attained = np.concatenate([margins, surplus])
     low = np.where(attained < -ACTIVE, greatest, 0.0)
-    low[~np.isfinite(low)] = 0.0  # a hard constraint that is missed
+    low[~np.isfinite(low)] = 0.0  # the multiplier of a violated hard constraint is unbounded
     high = np.where(attained > ACTIVE, 0.0, greatest)
     with np.errstate(divide="ignore"):
         most = np.where(grown | (reach == 0.0), np.inf, constants.C3 / reach)
@@ -111,7 +111,7 @@ def radii_missed(constants: Constants, kappa: np.ndarray, nu: np.ndarray) -> flo
     """Return the largest of kappa_i - C_3 (its absolute value where nu_i > 0) and 0; 0 if C_3 is infinite."""
     if math.isinf(constants.C3):
         return 0.0
-    slope = constants.C3 - kappa  # of the objective in nu_i
+    slope = constants.C3 - kappa  # derivative of the objective by nu_i
     return max(float(np.where(nu > ACTIVE, np.abs(slope), -slope).max()), 0.0)
 
 

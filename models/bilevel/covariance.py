@@ -11,7 +11,7 @@ from socp import ProgramError
 
 from ..base.validation import as_dense
 
-SEMIDEFINITE = 1e-10  # a full matrix may have eigenvalues below zero by this share of its largest
+SEMIDEFINITE = 1e-10  # relative to the largest eigenvalue of a full matrix: eigenvalues within +- this count as zero
 
 
 class Covariance:

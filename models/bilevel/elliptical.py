@@ -92,7 +92,7 @@ def phi(g: str | Elliptical, delta: float, Omega: Any, log: bool = False) -> flo
             f"delta is greater than any density of {kind!r} with this Omega: its logarithm can be at most "
             f"{greatest - wanted + (delta if log else math.log(delta)):.6g}"
         )
-    low, high = -1.0, 1.0  # of the logarithm of the length
+    low, high = -1.0, 1.0  # bracket of log ||Omega^(-1/2) (mu - t)||
     while kind.log_density(math.exp(2.0 * low), rank) < wanted:
         low -= 1.0 - low
     while kind.log_density(math.exp(2.0 * high), rank) > wanted:

@@ -16,8 +16,8 @@ from .prior import GenerativePrior
 from .span import Features, Span
 from .steps import HyperplaneStep, evaluate, farthest_means
 
-PENALTY = 1e4  # the price of zeta while feasible means are looked for
-REPEATED = 1e-9  # means that move by less, relatively, will not be feasible in the next round either
+PENALTY = 1e4  # price C2 of zeta in the search for feasible means
+REPEATED = 1e-9  # relative move of the means up to which the search for feasible means has stalled
 
 
 def feasible_means(

@@ -1,8 +1,8 @@
 """The bilevel classifier in the features of a kernel (Epshteyn and DeJong 2006, section 8).
 
 With Omega_i and Sigma_i multiples of the identity, w and the means stay in the span of the samples' features and of t_1
-and t_2 (see `span`).  Its inner products are values of the kernel, and in an orthonormal basis of it the problem is the
-ordinary one, with at most (samples + 2) coordinates.
+and t_2 (see `span`).  Inner products in this span are values of the kernel, and in an orthonormal basis of the span the
+problem is the ordinary one, with at most (samples + 2) coordinates.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..base.validation import as_labels, as_matrix, as_weights
 from ..svm.kernels import make_kernel
 from .prior import GenerativePrior, digests
 
-RANK = 1e-13  # of the largest eigenvalue of the inner products, below which a direction is left out
+RANK = 1e-13  # relative to the largest eigenvalue of the Gram matrix: directions with smaller eigenvalues are dropped
 
 
 class KernelPrior:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special, stats
 
-POINTS = 4001  # of the trapezoidal rule
-DEPTH = 60.0  # the integrand is left out where it is below exp(-60) of its greatest value
-FARTHEST = 80.0  # log V lies within this much of zero
-SMALL = 0.8  # below it Kolmogorov's law by one series, above by the other: three terms of either are exact there
+POINTS = 4001  # points of the trapezoidal rule
+DEPTH = 60.0  # the integrand is neglected below exp(-DEPTH) times its maximum
+FARTHEST = 80.0  # largest |log V| considered
+SMALL = 0.8  # k below which Kolmogorov's density f(k) is computed by its second series, else by its first
 
 
 class Elliptical:

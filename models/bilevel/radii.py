@@ -2,7 +2,7 @@ r"""The radii of the means where C_3 is finite: step 1 of the bilevel classifier
 
 In step 2 the means go to mu_i = t_i + s_i (phi + nu_i) g_i, with g_i = Omega_i w / ||Omega_i^(1/2) w||.  With these
 directions held, (4.20) and (4.21) gain nu_i u_i, u_i = g_i'w, a product of two variables, which is a difference of
-convex functions.  The convex-concave procedure linearizes the first one where k_i = a_i nu_i + u_i / a_i now is:
+convex functions.  The convex-concave procedure linearizes the first one at the current k_i = a_i nu_i + u_i / a_i:
 
     nu_i u_i = ((a_i nu_i + u_i / a_i)^2 - (a_i nu_i - u_i / a_i)^2) / 4
             >= (2 k_i (a_i nu_i + u_i / a_i) - k_i^2 - (a_i nu_i - u_i / a_i)^2) / 4 >= gain_i
@@ -42,7 +42,7 @@ class Directions:
 
     def cone(self, i: int, g: np.ndarray, place: int, classes: int) -> dict[str, Any]:
         """Return the cone of gain_i as arguments of `Blocks.cone`; `g` holds the coordinates of g_i."""
-        # best is a nu = u / a where the bound is tight; near zero the usual u, and its inverse for nu, leave room
+        # The bound is tight where a nu = u / a; `usual` and 1 / size keep u and nu away from zero.
         size = max(self.reach[i], self.usual[i])
         a = math.sqrt(size / max(self.nu[i], 1.0 / size))
         k, one = a * self.nu[i] + self.reach[i] / a, np.eye(classes)[place]

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from ..base.validation import as_dense
 from .prior import GenerativePrior
 
-MOST_SHARE = 0.5  # of the features, above which a basis does not pay
-MOST_SPARSE = 500  # sparse documents, above which the engine is as quick without a basis
-MOST_DENSE = 2e7  # numbers in the basis of sparse documents, which is dense
+MOST_SHARE = 0.5  # largest size of a basis that pays, relative to the number of features
+MOST_SPARSE = 500  # most sparse documents for which a basis makes the engine faster
+MOST_DENSE = 2e7  # most numbers in the dense basis of sparse documents
 
 
 class Features:
@@ -44,15 +44,15 @@ class Span:
     def __init__(self, X: Any, prior: GenerativePrior, groups: list[np.ndarray], vectors: int = 2) -> None:
         samples, self.n = X.shape
         self.groups, self.vectors = groups, vectors
-        self.bases: list[np.ndarray | None] = []  # None: the group is kept as it is
+        self.bases: list[np.ndarray | None] = []  # orthonormal basis of each group; None: its own features
         parts, self.starts = [], [0]
         for group in groups:
             part = as_dense(X[:, group])
             if group.size <= samples + vectors:
                 self.bases.append(None)
             else:
-                #  X_G' = Q R: the documents have the coordinates R', and each vector one more at most; words that no
-                #  document has are rows of zeros in Q
+                #  X_G' = Q R: the documents have the coordinates R', and each vector adds at most one coordinate;
+                #  words that occur in no document are rows of zeros in Q
                 used = np.flatnonzero(part.any(axis=0))
                 q, R = np.linalg.qr(part[:, used].T)
                 Q = np.zeros((group.size, R.shape[0] + vectors))
@@ -81,7 +81,7 @@ class Span:
             Q[:, -self.vectors :] = 0.0
             for k, column in enumerate(range(-self.vectors, len(mu) - self.vectors)):
                 rest = mu[k, group].copy()
-                for _ in range(2):  # twice is enough for orthogonality
+                for _ in range(2):  # Gram-Schmidt twice is orthogonal up to rounding
                     rest -= Q @ (Q.T @ rest)
                 length = np.linalg.norm(rest)
                 if length > 1e-12 * np.linalg.norm(mu[k, group]):

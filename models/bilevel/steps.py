@@ -20,9 +20,9 @@ from .prior import GenerativePrior
 from .radii import Directions
 from .span import Features, Span
 
-NONE = np.zeros(2)  # no slack nu
-BOUNDING = 1e-4  # the price that rho keeps in a program with curvature, for otherwise nothing need hold it down
-SHARPER = 0.1  # the tolerance of the program with curvature, in the tolerance of the others
+NONE = np.zeros(2)  # nu = 0
+BOUNDING = 1e-4  # price of rho in `curved_program`, without which rho would be unbounded
+SHARPER = 0.1  # tolerance of `curved_program`, relative to the tolerance of step 1
 
 
 @dataclass
@@ -45,7 +45,7 @@ def evaluate(
     xi = np.maximum(0.0, 1.0 - samples.y * (samples.X @ w + b))
     zeta = np.zeros(2)
     for i, beta in enumerate(constants.betas):
-        if beta > 0.0:  # without beta the constraint is s_i (w'mu + b) >= 0 and has no slack
+        if beta > 0.0:  # for beta = 0 the constraint s_i (w'mu + b) >= 0 has no slack
             zeta[i] = max(0.0, prior.Sigma[i].length(w) - SIDES[i] * (w @ mu[i] + b) / beta)
     objective, prices = float(np.linalg.norm(w)), (constants.C1, constants.C2, constants.C3)
     for C, violation in zip(prices, (samples.weights @ xi, zeta.sum(), np.sum(nu))):

@@ -21,9 +21,9 @@ import qp
 from ..svm.coordinate_descent import LEAST_VIOLATION, Answer, Dual, descend
 from ..svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
-PENALTY = 1.0  # B
-A_ROUND = 20  # passes between two values of b
-NEWTON_EVERY = 100  # passes, a multiple of the other: Newton steps on the multipliers off their bounds
+PENALTY = 1.0  # B of the method of multipliers
+A_ROUND = 20  # passes of descent between two updates of b
+NEWTON_EVERY = 100  # passes (a multiple of A_ROUND) between Newton steps on the multipliers off their bounds
 
 
 class Descent:

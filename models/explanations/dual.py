@@ -27,8 +27,8 @@ from ..svm.margin import MarginDual, intercept_of, low_rank_pays
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
 from .descent import Descent
 
-MOST_FORMED, MOST_FEATURES = 2000, 500  # sparse samples and explanations with more of both are left to descent
-SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
+MOST_FORMED, MOST_FEATURES = 2000, 500  # sparse data with more rows and more features are solved by descent
+SPAN_TOL = 1e-12  # relative to the longest direction: shorter ones count as zero
 NOT_SEPARABLE = (
     "the classes cannot be separated as the hard margin (C=inf) asks for, with these explanations: give a finite C, "
     "or perfect explanations (Q=inf) a finite Q"
@@ -52,10 +52,10 @@ class Products:
         if not sp.issparse(X) and not callable(kernel.kernel):
             compiled = kernel.matrix(both, np.ones(both.shape[0]), 1.0)
         K = kernel.gram(both) if compiled is None else compiled.gram()
-        # in place: k(., x_o) - k(., v) for k(., v), by rows, then by columns
+        # k(., v) is replaced by k(., x_o) - k(., v), by rows, then by columns.
         np.subtract(K[owner], K[n:], out=K[n:])
         np.subtract(K[:, owner], K[:, n:], out=K[:, n:])
-        K[n:, n:] = 0.5 * (K[n:, n:] + K[n:, n:].T)  # to the last bit, or the program would do so with all of it
+        K[n:, n:] = 0.5 * (K[n:, n:] + K[n:, n:].T)  # exactly symmetric, else the program would symmetrize all of P
         self.matrix = K
 
     @property
@@ -79,7 +79,7 @@ class Products:
     def _part(self, where: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return rows `where` and columns `which` of the matrix; the matrix itself if they are all."""
         assert self.matrix is not None
-        is_whole = where.size == which.size == self.matrix.shape[0]  # both ascend
+        is_whole = where.size == which.size == self.matrix.shape[0]  # as both are sorted
         return self.matrix if is_whole else self.matrix[np.ix_(where, which)]
 
     def hessian(self, rows: np.ndarray, at: np.ndarray, y: np.ndarray) -> np.ndarray | qp.LowRank:
@@ -113,9 +113,9 @@ class Products:
 class ExplainedMachine:
     """f(x) = sum_i signed_i k(x_i, x) + sum_j multipliers_j (k(x_o(j), x) - k(v_j, x)) + intercept, of two classes."""
 
-    # its samples and explanations, and the program that was solved last
+    # samples, explanations and last program of the machine
     margin: ExplainedMargin
-    # shape (samples,): as in `svm.margin.Machine`
+    # shape (samples,): kinds of the samples as in `svm.margin.Machine`
     kinds: np.ndarray
     # alpha, signed: shape (samples,): alpha_i, and alpha_i y_i
     alpha: np.ndarray
@@ -126,7 +126,7 @@ class ExplainedMachine:
     # intercept, width: b, and 1 / |w|
     intercept: float
     width: float
-    # of the engine, or passes of descent
+    # iterations of the engine, or passes of descent
     iterations: int
     # the answer of the engine or of descent
     solution: qp.Solution | Answer
@@ -235,7 +235,7 @@ def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tupl
     program, alpha, multipliers = dual.program, solution.x[:samples], solution.x[samples:]
     C, most = program.ub[:samples], program.ub[samples:]
     kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])
-    finite = np.where(np.isfinite(most), most, 0.0)  # at their bound: as in `tell_apart`
+    finite = np.where(np.isfinite(most), most, 0.0)  # for `at_bound`, decided as in `tell_apart`
     at_bound = np.isfinite(most) & (finite - abs(multipliers) <= finite * abs(solution.z_bounds[samples:]))
     v = np.concatenate([clean, np.where(at_bound, np.copysign(finite, multipliers), multipliers)])
     settled = settle(v, np.concatenate([kinds == ON_MARGIN, ~at_bound]), program.lb, program.ub, dual)

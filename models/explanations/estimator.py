@@ -207,7 +207,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         self.deviation_ = of_all("gaps", "at", self.owner_.size)
         self.intercept_ = np.array([one.intercept for one in found])
         self.margin_ = np.array([one.width for one in found])
-        # sum_i alpha_i y_i phi(x_i) + sum_j lambda_j (phi(x_o(j)) - phi(v_j)), by vectors
+        # sum_i alpha_i y_i phi(x_i) + sum_j lambda_j (phi(x_o(j)) - phi(v_j)) in the rows of X and V.
         both = np.hstack([of_all("signed", "rows", codes.size), -self.lambda_])
         for j, i in enumerate(self.owner_):
             both[:, i] += self.lambda_[:, j]

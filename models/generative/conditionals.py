@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaln, logsumexp
 
-LEAST_ALPHA = 1e-10  # no probability is zero
-LEAST_VARIANCE = 1e-12  # of a class, in units of the feature's total variance
+LEAST_ALPHA = 1e-10  # smallest smoothing, so that no probability is zero
+LEAST_VARIANCE = 1e-12  # smallest variance in a class, relative to the feature's total variance
 MOST_BINS = 100
 
 
@@ -154,7 +154,7 @@ class MultinomialFeatures(Features):
         if not self.integrates:
             return X @ self.log_probabilities.T
         words = sp.csr_array(X)
-        if not words.has_canonical_format:  # log G is of whole counts
+        if not words.has_canonical_format:  # `_log_rising` needs the whole count of each word
             words = words.copy()
             words.sum_duplicates()
         lengths = np.asarray(words.sum(axis=1)).ravel()
@@ -247,7 +247,7 @@ class HistogramFeatures(FeatureByFeature):
         wanted = 3.49 * _spread(x, weights.sum(axis=1)) * max(weights.sum(), 1.0) ** (-1.0 / 3.0)
         bins = int(np.clip(np.ceil((high - low) / wanted), 1, MOST_BINS)) if wanted > 0.0 else 1
         width = (high - low) / bins if high > low else 1.0
-        counts = np.zeros((bins + 1, weights.shape[1]))  # the last bin is beyond the range
+        counts = np.zeros((bins + 1, weights.shape[1]))  # the last bin holds values beyond the range
         np.add.at(counts, self._bins(x, low, width, bins), weights)
         smoothed = counts + self.alpha
         return low, width, np.log(smoothed) - np.log((smoothed[:-1].sum(axis=0)) * width)

@@ -13,7 +13,7 @@ from ..base.groups import IterationParameters, WeightParameters
 from ..base.parameters import NonNegative, parameters
 from .generative import GenerativeClassifier, unlabelled_samples
 
-SMOOTHING = 1e-6  # imaginary samples with covariance I, as a share of the samples, which keep the density bounded
+SMOOTHING = 1e-6  # weight of imaginary samples with covariance I, relative to the samples; it bounds the density
 
 
 @parameters
@@ -90,7 +90,7 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
         limits = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter}
         found = minimize(
             problem.value_and_gradient, start, jac=True, method="L-BFGS-B",
-            callback=lambda v: history.append(-problem.last * problem.size),  # the last point tried is the accepted one
+            callback=lambda v: history.append(-problem.last * problem.size),  # L-BFGS accepts the last point tried
             options={**limits, "gtol": self.tol, "ftol": 1e-15, "maxcor": 30},
         )  # fmt: skip
         history.end(bool(found.status == 0))
@@ -125,7 +125,7 @@ class CoupledLikelihood:
         self.diagonal = np.flatnonzero(self.lower[0] == self.lower[1])
         self.size = float(target.sum())
         self.imaginary = SMOOTHING * self.size
-        self.last = np.inf  # value
+        self.last = np.inf  # value at the last point tried
 
     def unpack(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return log pi_k (not normalized), mu_k, and L, where LL' is the precision matrix."""

@@ -78,9 +78,9 @@ class NormalDiscriminant(GenerativeClassifier):
 
     _takes_nan = True
     _shared: ClassVar[bool]
-    _integrates: bool = False  # whether the densities are the posterior's t
+    _integrates: bool = False  # True for t densities, predictive "bayes"
 
-    # parameters of all but `Prototypes`
+    # Values in `Prototypes`, where they are no parameters.
     dirichlet: Any = 1.0
     divisor: Any = "mle"
     shrinkage: Any = "auto"
@@ -119,7 +119,7 @@ class NormalDiscriminant(GenerativeClassifier):
         """Set the fitted attributes from `model`, regularized by `shrinkage`."""
         self._integrates = self.predictive == "bayes"
         if self._integrates:
-            model.predictive()  # refused here when there is none
+            model.predictive()  # raises if there is no posterior density
         self._model = model
         self.shrinkage_ = model.regularize(self.divisor == "unbiased", shrinkage)
         self.priors_, self.means_, self.class_count_ = model.priors, model.means, model.counts

@@ -102,7 +102,7 @@ def log_posteriors(joint: np.ndarray, priors: np.ndarray) -> np.ndarray:
     """Return the logarithms of the normalized rows of exp(joint); log(`priors`) for rows of -inf."""
     largest = joint.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        below = joint - largest  # first, for log sum exp of large numbers would be rounded in their units
+        below = joint - largest  # before logsumexp, whose rounding error grows with its result
         return np.where(np.isfinite(largest), below - logsumexp(below, axis=1, keepdims=True), np.log(priors))
 
 

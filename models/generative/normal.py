@@ -20,7 +20,7 @@ from scipy.special import gammaln
 
 from ..base.validation import check_number
 
-FLOOR = 1e-9  # the least eigenvalue of a covariance, in units of the features' total variances
+FLOOR = 1e-9  # smallest eigenvalue of a covariance, in units of the features' total variances
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 Groups = list[tuple[np.ndarray, np.ndarray]]

@@ -73,20 +73,20 @@ class NormalClasses:
     prior: ConjugatePrior
     given_priors: np.ndarray | None
     dirichlet: np.ndarray
-    # shape (p,): total variances of the features (1 for a constant one), their mean where covariances are spherical;
-    # `varies` says which are not constant
+    # scale, varies: shape (p,): total variances of the features (1 for a constant one; all the mean for spherical
+    # covariances), and whether each feature varies
     scale: np.ndarray
     varies: np.ndarray
-    # priors, counts: shape (K,)
+    # priors, counts: shape (K,): class priors, and total weight of each class
     priors: np.ndarray = field(init=False)
     counts: np.ndarray = field(init=False)
-    # shape (K, p)
+    # shape (K, p): class means
     means: np.ndarray = field(init=False)
     # covariances, scatters: shape (c, p, p), or (c, p) when they are diagonal; c is 1 when shared, otherwise K
     covariances: np.ndarray = field(init=False)
     scatters: np.ndarray = field(init=False)
-    # shape (c,): sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`; of the features that
-    # it shrinks, which are all but a target
+    # shape (c,): sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`, over the features
+    # `shrunk`, which exclude the target of a regression
     fourths: np.ndarray = field(init=False)
     shrunk = slice(None)
 
@@ -176,7 +176,7 @@ class NormalClasses:
         else:
             scatter = scatter + weights @ residual**2 + prior.strength * shift**2
             fourth = (weights @ (residual**2 / self.scale) ** 2).sum()
-            if self.kind == "spherical":  # tr(S) / p in place of every diagonal entry
+            if self.kind == "spherical":  # every diagonal entry becomes tr(S) / p
                 scatter = np.full_like(scatter, scatter.mean())
         return mean, scatter, float(fourth)
 
@@ -204,7 +204,7 @@ class NormalClasses:
             if share in ("auto", "ledoit_wolf"):
                 least = 1.0 / (1.0 + counts[c]) if share == "auto" else 0.0  # the target counts as one more sample
                 share = max(least, self._ledoit_wolf(covariance, float(self.fourths[c]), float(counts[c])))
-                covariance = covariance if covariance.any() else pooled  # samples that are all alike
+                covariance = covariance if covariance.any() else pooled  # identical samples have no covariance
             shares[c] = share
             covariances[c] = raise_eigenvalues(shrink(covariance, shares[c], self.scale), self.scale)
         self.covariances = covariances

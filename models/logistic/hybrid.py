@@ -16,15 +16,15 @@ from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..numerics.newton_minimizer import Minimum, factored, minimize
 from .separation import least_loss
 
-LEAST_PENALTY = 1e-8  # of separable evidence, a sample
+LEAST_PENALTY = 1e-8  # penalty per sample if theta can separate the evidence
 
 
 class LeaveOneOutDeviation(NamedTuple):
     """Result of `HybridNaiveBayes.leave_one_out_deviation`: numbers, or arrays with one entry per theta."""
 
-    expected: Any  # eq. 12, estimated on test documents
-    leave_one_out: Any  # eq. 13
-    deviation: Any  # their distance
+    expected: Any  # mean log-likelihood of test documents, an estimate of eq. 12
+    leave_one_out: Any  # mean leave-one-out log-likelihood, eq. 13
+    deviation: Any  # |expected - leave_one_out|
 
 
 @parameters
@@ -57,10 +57,10 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         Whether column j stands for the same word in every region, with one probability (eqs. 5 and 6); otherwise
         each region has words and probabilities of its own.
     alpha
-        Positive; 1 is Laplace's smoothing.
+        Positive number added to every count; 1 is Laplace's smoothing.
     C
-        Positive; sum_r (s_r theta_r)^2 / (2 C), s_r the root mean square of b_rk around its mean over the classes, is
-        subtracted from the log-likelihood.  Infinity, as in the paper, subtracts nothing.
+        Positive; the penalty sum_r (s_r theta_r)^2 / (2 C), with s_r the root mean square of b_rk around its mean over
+        the classes, is subtracted from the log-likelihood.  Infinity, as in the paper, means no penalty.
     tol, max_iter
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
     theta
@@ -74,17 +74,17 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         theta_1, ..., theta_R.  In the normalized hybrid they are effective lengths (footnote 4): a region counts as
         theta_r independent words, whatever its length, and theta_r = n_r is naive Bayes.
     intercept_ : array, shape (classes,)
-        theta_0k, the first one 0; for two classes the second one is the paper's theta_0.
-    log_probabilities_ : list of arrays, one a region, shape (classes, words)
-        log P(w | k).
+        theta_0k of each class: the first is 0, and for two classes the second is the paper's theta_0.
+    log_probabilities_ : list of arrays, one per region, shape (classes, words)
+        log P(w | k) of the words of each region.
     log_likelihood_ : float
-        The log-likelihood that theta maximizes.
+        Log-likelihood at `theta_` and `intercept_`, which maximize it.
     C_ : float
-        The C that was used; finite if `C` is infinite and the log-likelihood has no maximum.
+        C that was used; finite if `C` is infinite and the log-likelihood has no maximum.
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        The linear program that decided whether the log-likelihood has a maximum; only when one was needed.
+        Linear program that decided whether the log-likelihood has a maximum; only when one was needed.
 
     Notes
     -----
@@ -208,7 +208,7 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         if self.shared_words:
             lengths[:] = lengths.sum(axis=1, keepdims=True)
         k = codes[row]
-        count = np.maximum(table[k, word] - inside, 0.0)  # below 0 by rounding only
+        count = np.maximum(table[k, word] - inside, 0.0)  # negative only by rounding
         total = np.maximum(totals[k, region] - lengths[row, region], 0.0)
         logs = np.log((count + alpha) / (total + alpha * sizes[region]))
         own = np.bincount(place, X.data * logs, math.prod(shape)).reshape(shape)
@@ -326,7 +326,7 @@ class Likelihood:
         self.unknowns = classes - 1 + regions
         centred = evidence - evidence.mean(axis=1, keepdims=True)
         intercepts = np.broadcast_to(np.eye(classes)[:, 1:], (self.samples, classes, classes - 1))
-        self.terms = np.concatenate([intercepts, centred], axis=2)  # the scores are terms @ theta
+        self.terms = np.concatenate([intercepts, centred], axis=2)  # scores are terms @ theta
         squares = weights @ (centred**2).mean(axis=1) / weights.sum()
         self.squares = np.concatenate([np.zeros(classes - 1), squares])
         self.penalty = 0.0

@@ -17,8 +17,8 @@ from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_lbfgs
 from .separation import least_loss
 
-BY_PRODUCTS = 30  # values of the objective in the time of Newton's method by conjugate gradients
-LEFT = 1e-3  # of the tolerance, which a direction may leave of the decrease
+BY_PRODUCTS = 30  # time of Newton's method by conjugate gradients, in evaluations of the objective
+LEFT = 1e-3  # relative to tol: decrease that a direction by conjugate gradients may miss
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
 
 
@@ -48,7 +48,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
     tol
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter
-        Steps of Newton's method.
+        Largest number of Newton steps.
 
     Attributes
     ----------
@@ -57,16 +57,16 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
     intercept_ : array, shape (1,) or (classes,)
         b, the constant term of the log-odds.
     C_ : float
-        The C that was used; finite if `C` is infinite and the classes are separable.
+        C that was used; finite if `C` is infinite and the classes are separable.
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
     objective_, dual_objective_ : float
-        The value of the program at the answer, and a lower bound of its minimum (see the notes; -inf without
-        regularization): their difference certifies the answer.
+        Objective at the answer, and a lower bound of its minimum (see the notes; -inf without regularization); the
+        difference certifies the answer.
     minimum_ : Minimum
         Result of Newton's method.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        The linear program that decided whether the classes are separable; only when one was needed.
+        Linear program that decided whether the classes are separable; only when one was needed.
 
     Notes
     -----

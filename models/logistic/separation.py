@@ -12,7 +12,7 @@ from ..base.estimator import uninterrupted, warn_unconverged
 from ..numerics.newton_minimizer import Minimum
 from ..programs.logistic import separation_program
 
-CERTAIN = 1e-6  # a sample this near to certainty makes separable ones possible
+CERTAIN = 1e-6  # smallest 1 - P(y_i | x_i) from which the samples cannot be separable
 
 
 def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum], what: str) -> tuple[Minimum, float]:
@@ -30,7 +30,7 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
         return found, C
     model.program_ = separation_program(loss.margins())
     model.solution_ = uninterrupted(qp.solve(model.program_))
-    if -model.solution_.objective <= 0.5:  # the optimal value is a whole number: 0 says that nothing separates
+    if -model.solution_.objective <= 0.5:  # the optimal value counts strict inequalities: 0 means not separable
         return found, C
     loss.penalty = loss.least_penalty()
     C = 1.0 / loss.penalty

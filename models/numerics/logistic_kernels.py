@@ -13,7 +13,7 @@ from ..base.rows import Rows, add_row, row_times
 
 @leaf
 def evaluate_two_class(z: float, i: int, codes: Ints, weights: Floats, P: Matrix, R: Matrix) -> float:
-    """s_i loss_i at the score z of sample i, with P[i] and R[i] of `evaluate`."""
+    """Return s_i loss_i at the score z of sample i; set P[i] and R[i] as `evaluate` does."""
     small = math.exp(-abs(z))
     P[i, 0] = 1.0 / (1.0 + small) if z >= 0.0 else small / (1.0 + small)
     R[i, 0] = weights[i] * (P[i, 0] - codes[i])
@@ -24,7 +24,7 @@ def evaluate_two_class(z: float, i: int, codes: Ints, weights: Floats, P: Matrix
 def evaluate_rows(
     rows: Rows, codes: Ints, weights: Floats, theta: Floats, P: Matrix, R: Matrix, slope: Floats
 ) -> float:  # fmt: skip
-    """`evaluate` at theta, two classes, and slope := [X 1]'R, in one pass over X."""
+    """Run `evaluate` for two classes at theta, and set slope = [X 1]'R, in one pass over X."""
     total = 0.0
     for j in range(slope.size):
         slope[j] = 0.0

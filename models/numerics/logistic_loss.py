@@ -15,13 +15,13 @@ from ..base.rows import rows_of
 from .logistic_kernels import bend, evaluate, evaluate_rows, mix, multiply_hessian, multiply_two_class_hessian
 from .newton_minimizer import add_gram, factored, row_blocks, solve_conjugate_gradients
 
-MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
-MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
-MOST_SAMPLED = 1000  # unknowns up to which the Hessian of some of many dense samples stands for that of all:
-SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 1500  # so many an unknown, and so many at least
-LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
-FIXED, FAST = 2.0, 12  # a Hessian takes the time of two objectives, and of one more for so many unknowns a class
-LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
+MOST_DENSE = 200  # most unknowns for which the Hessian is formed and factored
+MOST_BLOCK = 300  # most unknowns of a class for which a block of the Hessian preconditions conjugate gradients
+MOST_SAMPLED = 1000  # most unknowns for which the Hessian of a part of the samples, if dense, stands for all
+SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 1500  # fewest samples in this part, per unknown and in all
+LOOSEST = 0.3  # largest relative residual of conjugate gradients, else sqrt(|g| / |first g|)
+FIXED, FAST = 2.0, 12  # of `cost`: FIXED objectives, and one more for FAST unknowns of a class
+LEAST_PENALTY = 1e-8  # penalty for separable classes, relative to the mean diagonal entry of the Hessian at 0
 
 
 class LogisticLoss:
@@ -41,7 +41,7 @@ class LogisticLoss:
         self.penalty = 0.0
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
-        self.least = 0.0  # what a direction may leave of the decrease, as a share of the objective
+        self.least = 0.0  # decrease that a direction may miss, relative to 1 + |objective|
         self.squares: Any = None
         self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
@@ -114,12 +114,12 @@ class LogisticLoss:
         P, R = np.empty(scores.shape), np.empty(scores.shape)
         evaluate(scores, self.codes, self.weights, P, R)
         share, q = 0.0, np.zeros(self.classes)
-        if self.intercept:  # (1 - e) P + e q has the sums n of Y, for the least e with which q is a distribution
+        if self.intercept:  # (P + share q) / (1 + share) has the class sums n of Y; least share with q >= 0
             n, excess = np.bincount(self.codes, self.weights, self.classes), R.sum(axis=0)
             excess = np.append(-excess, excess) if self.rows == 1 else excess
             share = max(float((excess / n).max()), 0.0)
             q = np.maximum(share * n - excess, 0.0)
-            q /= q.sum() or 1.0  # by rounding q may be 0
+            q /= q.sum() or 1.0  # rounding may leave q = 0
         entropy = mix(P, self.codes, self.weights, q, share, R)
         return entropy - 0.5 / self.penalty * float(((self.X.T @ R) ** 2).sum())
 
@@ -193,10 +193,11 @@ class LogisticPoint:
         return self._slope + self.loss.penalties() * self.theta
 
     def excess(self, gradient: np.ndarray, tol: float) -> float:
-        """Return an upper bound of half of g'H^-1 g, relative to the objective and 1 in units of 1 / C if that is less.
+        """Return an upper bound of g'H^-1 g / 2, divided by |f| + min(penalty, 1).
 
-        Above `tol` it is only the share of the weights.  Of H = penalty I + [X 1]'D[X 1] the second part is at least
-        what it is for the intercepts' best step t alone: g'H^-1 g <= g_b't + |g_W - H_Wb t|^2 / penalty, H_bb t = g_b.
+        If the part of the weights alone is above `tol`, return that part.  H = penalty I + [X 1]'D[X 1] gives
+
+            g'H^-1 g <= g_b't + |g_W - H_Wb t|^2 / penalty,    H_bb t = g_b
         """
         loss = self.loss
         own, unit = gradient * loss.is_weight, min(loss.penalty, 1.0) + abs(self.value)
@@ -204,7 +205,7 @@ class LogisticPoint:
         if bound > tol or not loss.intercept:
             return bound
         H = np.diag(loss.weights @ self.P) - self.P.T @ (loss.weights[:, None] * self.P)
-        step, singular = np.zeros((loss.rows, loss.columns)), loss.rows > 1  # along equal t, where g_b is 0
+        step, singular = np.zeros((loss.rows, loss.columns)), loss.rows > 1  # H 1 = 0 and 1'g_b = 0
         step[:, -1] = factored(H + singular)(gradient.reshape(step.shape)[:, -1])
         rest = (gradient - self.multiply(step.ravel())) * loss.is_weight
         return 0.5 * float(gradient @ step.ravel() + rest @ rest / loss.penalty) / unit
@@ -229,9 +230,10 @@ class LogisticPoint:
         return found
 
     def rough_inverse(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the preconditioner of conjugate gradients as a map, the weights in a scale that is exact for theirs.
+        """Return r -> S^1/2 M^-1 S^1/2 r, M the preconditioner of conjugate gradients.
 
-        Where there are many features, that is far less than 1, and not the scale of the intercepts.
+        S is 1 for intercepts; for weights it makes the curvature along the step from their gradient exact.  With many
+        features it is far below 1.
         """
         scaling, gradient = self._preconditioner(), self.gradient() * self.loss.is_weight
         solve = scaling if callable(scaling) else lambda r: r / scaling

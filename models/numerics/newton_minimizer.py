@@ -17,13 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
-SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
-ROUNDING = 1e-13  # of a sum of many terms, relatively
+SUFFICIENT = 1e-4  # sufficient decrease, relative to the decrease that the slope predicts
+ROUNDING = 1e-13  # relative rounding error of a sum of many terms
 MOST_HALVINGS = 60
-MEMORY, SOON, PATIENCE, FRESH, SLOW, TINY = 10, 3, 6, 4, math.log(0.75), 1e-300  # of L-BFGS, see `minimize_lbfgs`
-LOOSE, CG_STEPS = 0.1, 100  # of Newton directions among its steps
-SHORT = 5  # steps in less time than those of conjugate gradients
-BLOCK = 128_000  # numbers of a block of rows that stays in the cache
+MEMORY, SOON, PATIENCE, FRESH, SLOW, TINY = 10, 3, 6, 4, math.log(0.75), 1e-300  # of `minimize_lbfgs`
+LOOSE, CG_STEPS = 0.1, 100  # relative residual and most steps of conjugate gradients in `minimize_lbfgs`
+SHORT = 5  # steps of L-BFGS in less time than a direction by conjugate gradients
+BLOCK = 128_000  # numbers in a block of rows that stays in the cache
 
 Solve = Callable[[np.ndarray], np.ndarray]
 
@@ -117,7 +117,7 @@ def minimize_lbfgs(
         is_old = slope > -math.inf and not last and slope * (cost + FRESH) > math.log(max(goal, TINY) / decrements[-1])
         is_slow = steps == PATIENCE and (is_old if inverse_at is None else slope > SLOW and not is_rough)
         if is_rough and last and math.inf > -slope * SHORT >= math.log(excess / max(tol, TINY)):
-            last = False  # sooner than conjugate gradients steps make that certain
+            last = False  # a few more steps certify it in less time
         elif is_rough and last:
             direction = solve_conjugate_gradients(point.multiply, approximate, -gradient, LOOSE, CG_STEPS)
             decrements = [-0.5 * float(gradient @ direction)]

@@ -27,9 +27,9 @@ import numpy as np
 from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Bools, Floats, IntMatrix, Ints, Matrix
 
-LOST = 1e-280  # a probability below it is taken for lost
-TINY = 1e-300  # a number below it has no longer all its digits, or none
-HARMLESS = -46.0  # the log of the share of the probability that may be lost unseen, 1e-20
+LOST = 1e-280  # relative to the scale c: smaller probabilities count as lost
+TINY = 1e-300  # numbers below this may have lost digits to underflow
+HARMLESS = -46.0  # log of the largest share of the probability that may be lost unmarked: 1e-20
 
 
 @inner
@@ -81,9 +81,9 @@ def filter_states(
     for s in range(offsets.size - 1):
         top_start, top = bend_chain(start, transitions, bend_start, bend_transitions, strength[s], own_start, own)
         total = top_start + top * (offsets[s + 1] - offsets[s] - 1)
-        worst = -np.inf  # log of a bound of what was lost, relative to what was kept
+        worst = -np.inf  # log of a bound on the lost probability, relative to the kept probability
         lost[s] = False
-        product = 1.0  # of the scales, whose logarithm is taken when it gets small
+        product = 1.0  # product of scales c whose logarithms are not in `total` yet
         for t in range(offsets[s], offsets[s + 1]):
             begins = t == offsets[s]
             for j in range(states):
@@ -95,7 +95,7 @@ def filter_states(
                         p[j] += share * own[i, j]
             seen = rows[row[t]]
             least = np.inf
-            for j in range(states):  # p of what is possible, but too unlikely for a double
+            for j in range(states):  # a state that is possible, but whose p underflows
                 if p[j] < TINY and (start[j] > 0.0 if begins else is_reached(a, transitions, j)):
                     least = 0.0
             c = 0.0
@@ -112,7 +112,7 @@ def filter_states(
                 worst -= math.log(c)
                 if least <= floor:
                     worst = max(worst, math.log(floor / c))
-            if c < 1e-100:  # a product with it could underflow
+            if c < 1e-100:  # product * c could underflow
                 total += math.log(c)
             else:
                 product *= c
@@ -231,7 +231,7 @@ def smooth_in_logs(
     """Smooth one sequence in logarithms; set gamma, add to start, counts, chain_logs; work (states + 2, states)."""
     states, end = log_transitions.shape[0], log_alpha.shape[0]
     total = log_sum(log_alpha[end - 1])
-    if total == -np.inf:  # impossible: there is no posterior
+    if total == -np.inf:  # a sequence of probability 0 has no posterior
         return
     log_gamma, before, xi = work[0], work[1], work[2:]
     for i in range(states):
@@ -307,8 +307,8 @@ def find_best_paths(
 def random_paths(transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: IntMatrix) -> None:
     """Draw paths (draws, positions) of a sequence from the posterior, from the last state back to the first."""
     states, end = transitions.shape[0], alpha.shape[0]
-    cumulative = np.empty((states, states))  # of the weights before each next state
-    last = np.empty(states, dtype=np.int64)  # the last state that is possible
+    cumulative = np.empty((states, states))  # [j, i]: weight of the states 0..i before the next state j
+    last = np.empty(states, dtype=np.int64)  # [j]: last state with positive weight before j
     for t in range(end - 1, -1, -1):
         for j in range(states if t < end - 1 else 1):
             total = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, IntMatrix, Ints, Matrix
 
-LEAST = 1e-280  # a sum over the topics below it may lack a part that a double cannot hold
+LEAST = 1e-280  # sums over the topics below this may have lost terms to underflow
 
 
 @inner
@@ -111,7 +111,7 @@ def infer_documents(
     for d in range(indptr.size - 1):
         first, end = indptr[d], indptr[d + 1]
         bent = strength[d] != 0.0 or tilt.shape[0] > 0
-        taken_out = 0.0  # the logs of the factors that the words' topics were divided by
+        taken_out = 0.0  # sum of the logs of the factors that `bend_word` divided out
         for n in range(first, end):
             i, w = n - first, words[n]
             if bent:

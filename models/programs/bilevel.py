@@ -28,7 +28,7 @@ import scipy.sparse as sp
 import socp
 from socp.problem.blocks import Rows
 
-SIDES = (-1.0, 1.0)  # the side of the hyperplane on which mu_1 and mu_2 belong
+SIDES = (-1.0, 1.0)  # signs that w'mu_1 + b and w'mu_2 + b should have
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 import qp
 
-LARGEST_SHARE = 0.99  # of the way to c that a step of Newton's method may go
+LARGEST_SHARE = 0.99  # largest part of the way to c that a Newton step may go
 
 
 def med_program(P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, c: float) -> qp.QuadraticProgram:

@@ -241,7 +241,7 @@ class _Learner:
         parts = self.parts(omega)
         scores = fisher_scores(self.statistics(parts, np.zeros((len(self.batch), 0)))[0], self.blocks, parts)
         spread = float(((scores - scores.mean(axis=0)) ** 2).sum(axis=1).mean())
-        # at the start the mean squared distance, 2 spread, counts as 4: near neighbours matter, far ones hardly
+        # At the start kappa times the mean squared distance, 2 spread, is 4, so that near neighbours dominate.
         self.start = np.append(omega, np.log(2.0 / spread if spread > 0.0 else 1.0))
 
     def split(self, omega: np.ndarray) -> list[np.ndarray]:
@@ -284,7 +284,7 @@ def _neighbour_error(scores: np.ndarray, same: np.ndarray, kappa: float) -> tupl
     np.exp(p, out=p)
     p /= p.sum(axis=1, keepdims=True)
     right = np.einsum("ts,ts->t", p, same)
-    by_logit = (right / scores.shape[0])[:, None] - same / scores.shape[0]  # of 1 - mean(right)
+    by_logit = (right / scores.shape[0])[:, None] - same / scores.shape[0]  # derivative of 1 - mean(right)
     by_logit *= p
     both = by_logit + by_logit.T
     # logit_ts = -kappa |g_t - g_s|^2

@@ -22,8 +22,8 @@ from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
 from .sufficient_statistics import take
 
-CUTS = 500  # cutting planes of one program at most
-CUT_TOL = 1e-3  # its gap, relative
+CUTS = 500  # most cutting planes of one convex problem
+CUT_TOL = 1e-3  # largest relative gap of a solved convex problem
 
 
 @parameters
@@ -178,7 +178,7 @@ class _Scores:
     """Scores of all sequences as functions of w, the flat starts, transitions and emissions of every class."""
 
     batch: Sequences
-    features: np.ndarray  # shape (positions, K): the f(x) of every position; of a symbol its indicator
+    features: np.ndarray  # shape (positions, K): f(x) of every position; for a symbol its indicator
     codes: np.ndarray
     states: int
     classes: int = 0
@@ -266,8 +266,8 @@ def _solve(
         cuts, heights = np.vstack([cuts, g]), np.append(heights, float(active.sum()))
         program = cutting_plane_program(cuts, heights, start, C)
         solution = uninterrupted(qp.solve(program, tol=1e-9, verbose=gaps.level > 1))
-        w = 0.5 * (best + start - cuts.T @ solution.x)  # halfway to the programs' answer: half as many cuts
-        gap = best_value + solution.objective  # the master problem's value is below every value
+        w = 0.5 * (best + start - cuts.T @ solution.x)  # steps halfway to the solution need half as many cuts
+        gap = best_value + solution.objective  # -solution.objective is a lower bound of the objective
         gaps.append(gap)
         closed = gap <= CUT_TOL * (1.0 + best_value)
         if closed or heights.size >= CUTS:

@@ -23,8 +23,8 @@ from ..programs.score_spaces import med_newton_program, med_program
 from ..svm.margin import MarginDual, product_of
 
 PRIMAL_STEPS = 50
-MOST_FEATURES = 2  # a sample, up to which the primal is minimized first
-SUBPROBLEM_TOL = 1e-10  # of the quadratic programs: the multipliers that are zero must not cost the gap
+MOST_FEATURES = 2  # features per sample up to which the primal is minimized first
+SUBPROBLEM_TOL = 1e-10  # tolerance of the quadratic programs; traces of zero multipliers must not enlarge the gap
 
 
 @dataclass
@@ -33,9 +33,9 @@ class Discrimination:
 
     multipliers: np.ndarray  # shape (samples,): lambda in [0, c)
     weights: np.ndarray  # shape (features,): E[w] = sum_t s_t lambda_t f_t
-    objective: float  # of the dual
-    gap: float  # how far at most it is from the best
-    iterations: int  # number of quadratic programs; the last one follows
+    objective: float  # objective of the dual
+    gap: float  # upper bound of the distance of `objective` from the optimal value
+    iterations: int  # number of quadratic programs; `program` is the last one
     program: qp.QuadraticProgram
     solution: qp.Solution
 
@@ -123,7 +123,7 @@ def discriminate(
         iterations += 1
         u, objective = dual.weights(multipliers), dual.value(multipliers)
         history.append(objective)
-        gap = max(dual.primal(u) - objective, 0.0)  # below zero by rounding only
+        gap = max(dual.primal(u) - objective, 0.0)  # negative only by rounding
         stalled = np.array_equal(old, multipliers)
         converged = gap <= tol * (1.0 + abs(objective))
         if converged or iterations >= max_iter or stalled:

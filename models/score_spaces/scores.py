@@ -122,7 +122,7 @@ class FisherScore(ScoreSpace):
         parts = [_share_gradient(starts, model.startprob_), _share_gradient(transitions, model.transmat_)]
         if isinstance(model, DiscreteHMM):
             parts.append(_share_gradient(emissions, model.emissionprob_))
-        else:  # with respect to means and variances
+        else:  # derivatives by means and variances
             (means, variances), (n, first, squares) = (model.means_, model.covariances_), _central(emissions, model)
             parts += [(first - n * means) / variances, 0.5 * (squares / variances - n) / variances]
         return _columns(parts)

@@ -11,8 +11,8 @@ from .med import best_multipliers, margin_loss
 from .scores import own_logarithms
 from .sufficient_statistics import ChainStatistics, SideBySide, Statistics
 
-ROOT_ROUNDS = 200  # of the search for a sample's multiplier, at most
-ROOT_TOL = 1e-9  # of it, relative to c
+ROOT_ROUNDS = 200  # most steps of the search for the samples' multipliers
+ROOT_TOL = 1e-9  # tolerance of a multiplier, relative to c
 
 
 @dataclass
@@ -51,7 +51,7 @@ def tilt_exactly(
         return abs(best_multipliers(margins[rows], a, c) - multipliers) <= ROOT_TOL * c
 
     at_zero = (a - margins) * c - 1.0
-    multipliers = decreasing_roots(excess, is_root, at_zero, best_multipliers(margins, a, c))  # m(0) <= m(the root)
+    multipliers = decreasing_roots(excess, is_root, at_zero, best_multipliers(margins, a, c))  # m increases
     divergence = xi * multipliers * signs * (found.table @ w) - found.log_partition
     return Tilted(multipliers, divergence, margin_loss(margins, a, c), found.table)
 
@@ -132,7 +132,7 @@ class SampledTilt:
         divergence, tables = -samples.of_owner(), []
         for part, own, hats in zip(samples.parts, samples.split(w), self.hats):
             d = own.size // 2 if hats.size else own.size
-            by_sample = own[:d] + (own[d:] * hats if hats.size else np.zeros((strength.size, 1)))  # of T
+            by_sample = own[:d] + (own[d:] * hats if hats.size else np.zeros((strength.size, 1)))  # weights of T
             table, log_mean = part.draw_tilted(by_sample, strength, self.draws, self.rng)
             divergence += strength * np.einsum("td,td->t", table, by_sample) - log_mean
             tables.append(table)

@@ -84,7 +84,7 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
         row = np.where(batch.values == MISSING, symbols - 1, batch.values)
         if bend is None:
             return self._by_symbol(self.emissionprob_, 1.0), row, np.zeros(row.size)
-        # one row a sequence and symbol, where that is fewer than one a position
+        # One row per sequence and symbol is computed if these are fewer than the positions.
         if len(batch) * symbols >= row.size:
             return super()._likelihoods(batch, bend)
         logs = self._by_symbol(quiet_log(self.emissionprob_), 0.0)

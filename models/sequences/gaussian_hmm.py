@@ -14,7 +14,7 @@ from .hmm import ChainParameters, HiddenMarkovModel
 from .sequences import Sequences, as_vectors
 
 NEAR = 0.1  # distance of the means from the overall mean at a near-uniform start, in standard deviations
-FAR = -1e300  # the log density of vectors too far away for a double
+FAR = -1e300  # least log density; squared distances may overflow
 
 
 @parameters

@@ -362,7 +362,7 @@ class HiddenMarkovModel(Estimator):
         lengths = [int(check_number("lengths", length, 1, whole=True)) for length in np.atleast_1d(lengths)]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         path, begins = np.empty(offsets[-1], dtype=np.int64), set(offsets.tolist())
-        cumulative = np.vstack([self.transmat_, self.startprob_]).cumsum(axis=1)  # the last row is of the first state
+        cumulative = np.vstack([self.transmat_, self.startprob_]).cumsum(axis=1)  # last row: the first state
         for t, uniform in enumerate(rng.random(path.size)):
             row = cumulative[-1 if t in begins else path[t - 1]]
             path[t] = np.searchsorted(row, uniform * row[-1], side="right")

@@ -37,11 +37,11 @@ from ..programs.margins import linear_dual
 from .kernels import squares
 from .primal_newton import Losses, minimize_losses, respond
 
-LEAST_VIOLATION, TINY = 1e-12, 1e-300
-MOST_FACTORED = 600  # free multipliers up to which their Newton system is formed
-FEW_FREE = 100  # and up to which its steps cost so little that they follow any descent
-NEWTON_STEPS = 20  # in a round
-FEW_ENTRIES = 20_000  # of X, with which a round of descent takes less time than two Newton steps in the primal
+LEAST_VIOLATION, TINY = 1e-12, 1e-300  # smallest goal of `descend`; positive number in place of 0
+MOST_FACTORED = 600  # most free multipliers whose Newton system is formed and factored
+FEW_FREE = 100  # most free multipliers for which Newton steps, being cheap, follow every round of descent
+NEWTON_STEPS = 20  # most Newton steps in a round
+FEW_ENTRIES = 20_000  # entries of X up to which a round of descent is faster than two Newton steps in the primal
 A_ROUND = 100  # passes of descent between two rounds of Newton steps
 
 
@@ -79,7 +79,7 @@ def descend(state: Coordinates, goal: float, passes: int) -> int:
             slope = row_times(rows, i, w) + damping[i] * old - q[i]
             right = slope + epsilon if old >= 0.0 else slope - epsilon
             left_slope = slope + epsilon if old > 0.0 else slope - epsilon
-            margin = np.inf  # by how much the conditions hold
+            margin = np.inf  # slack of the optimality conditions
             if old < high[i]:
                 margin = right
             if old > low[i]:
@@ -161,7 +161,7 @@ class Dual:
     def curvature(self) -> np.ndarray:
         """Diagonal of the Hessian, positive also for samples of zeros."""
         curvature = squares(self.X) + self.bias**2 + self.damping
-        return np.where(curvature > 0.0, curvature, TINY)  # a sample of zeros goes to its bound
+        return np.where(curvature > 0.0, curvature, TINY)  # moves a sample of zeros to its bound
 
     @cached_property
     def losses(self) -> Losses:
@@ -305,7 +305,7 @@ def solve(
     samples, features = dual.X.shape
     has_few_entries = samples * features <= FEW_ENTRIES
     is_small = time_limit is None and has_few_entries and not dual.damping.any()
-    is_tall = samples >= features  # whose steps look at the clock, a round of descent does not
+    is_tall = samples >= features  # Newton steps in the primal check the clock, a round of descent does not
     state, passes = None, 0
     goal = min(max(math.sqrt(tol), 1e-4), 0.1)
     while True:
@@ -322,9 +322,9 @@ def solve(
         passes += done
         answer = dual.measured(state.beta.copy(), passes, tol, None if has_few_entries else state.w.copy())
         if not has_few_entries and (answer.converged or is_over(passes)):
-            answer = dual.measured(answer.beta, passes, tol)  # without the rounding of all those sums
+            answer = dual.measured(answer.beta, passes, tol)  # without the accumulated rounding of w
         is_slow = done == allowed and not answer.converged
-        # before the primal is tried: where more are free than can be independent, these steps lead nowhere
+        # Before the primal is tried: the Newton system of more than features + 1 free multipliers is singular.
         few = features + 1 if is_tall else FEW_FREE
         if (is_slow and not is_tall) or dual.free(answer.beta).size <= few:
             answer = dual.newton(answer, tol)

@@ -17,7 +17,7 @@ class KernelParameters:
     Parameters
     ----------
     kernel
-        See `models.Kernel`.  A callable gets two matrices of samples; with "precomputed" X is the kernel matrix.
+        Kernel, see `models.Kernel`.  A callable gets two matrices of samples; "precomputed": X is the kernel matrix.
     degree
         Degree of the polynomial kernel.
     gamma
@@ -39,9 +39,9 @@ class SchemeParameters:
     Parameters
     ----------
     multi_class
-        More than two classes: one against one with votes, or one against the rest.
+        Scheme for more than two classes: one against one with votes, or one against the rest.
     decision_function_shape
-        Columns of one-against-one: "ovr" one per class, "ovo" one per pair of classes.
+        Columns of the decision function of one against one: "ovr" one per class, "ovo" one per pair of classes.
     break_ties
         Whether `predict` breaks ties between votes by the sums of the decision values; if not, it takes the first
         class, as scikit-learn does.

@@ -29,11 +29,11 @@ class KernelExpansion:
     support_vectors_ : array or CSR, shape (vectors, features)
         The support vectors; no rows for a precomputed kernel.
     dual_coef_ : array, shape (machines, vectors)
-        A machine is f(x) = dual_coef_ k(support_vectors_, x) + intercept_.
+        Coefficients c_j of each machine f(x) = dual_coef_ k(support_vectors_, x) + intercept_.
     kernel_ : Kernel
-        The kernel, with all its parameters.
+        Kernel with all its parameters.
     coef_ : array, shape (machines, features)
-        w, for the linear kernel.
+        Normal w of each machine; only for the linear kernel.
     """
 
     kernel: Any
@@ -106,7 +106,7 @@ class KernelClassifier(KernelExpansion, Classifier):
     _takes_sparse = True
 
     intercept_: np.ndarray
-    _kinds: np.ndarray  # of the vectors that `support_kinds_` names
+    _kinds: np.ndarray  # shape (machines, vectors): kinds as indices into `KINDS`
 
     @property
     def support_kinds_(self) -> np.ndarray:

@@ -29,8 +29,8 @@ Name = Literal["linear", "poly", "rbf", "precomputed"]
 KernelChoice = Name | Callable[[Any, Any], Any]
 Gamma = Literal["scale", "auto"] | float
 NAMES = get_args(Name)
-MOST_MONOMIALS = 20  # of a polynomial kernel, up to which a machine is solved in them
-SYMMETRY_TOL = 1e-8  # a kernel matrix counts as symmetric up to this share of its largest entry
+MOST_MONOMIALS = 20  # most monomials of a polynomial kernel that are used as explicit features
+SYMMETRY_TOL = 1e-8  # largest asymmetry of a kernel matrix, relative to its largest entry
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Kernel:
         if self.kernel == "poly":
             return (self.gamma * products + self.coef0) ** self.degree
         if self.kernel == "rbf":
-            exponents = 2.0 * products  # in place from here on: the matrix may be all of the memory there is
+            exponents = 2.0 * products  # in place from here on, as the matrix may take most of the memory
             exponents -= squares(A)[:, None]
             exponents -= squares(B)[None, :]
             np.minimum(exponents, 0.0, out=exponents)

@@ -26,17 +26,17 @@ class KnowledgeSVC(ProgramClassifier, WeightParameters, EngineParameters):
         y_i (w^\top x_i + b) \ge 1 - \xi_i,\;
         s_j (w^\top x + b) \ge 1 \text{ for all } x \text{ with } D_j x \le d_j
 
-    Each region adds one vector of multipliers to the quadratic program.  With finite Q it may be missed, at a price.
+    Each region adds one vector of multipliers to the quadratic program.  A finite Q lets regions be missed, at a price.
 
     Parameters
     ----------
     knowledge : list of (D, d, label)
-        All x with D x <= d have the label; D of shape (rows, features).  "x_1 >= 3 and x_2 <= 1 is malign" has the rows
-        (-1, 0) and (0, 1), and d = (-3, 1).  An empty region has no effect.
+        Regions: all x with D x <= d have the label; D has shape (rows, features).  "x_1 >= 3 and x_2 <= 1 is malign"
+        has the rows (-1, 0) and (0, 1), and d = (-3, 1).  An empty region has no effect.
     C
-        The price of a violated margin, times the sample's weight; finite.
+        Price of a violated margin, times the sample's weight; finite.
     Q
-        The price of missing a region; ``inf`` forbids it.
+        Price of missing a region; ``inf`` forbids it.
 
     Raises
     ------

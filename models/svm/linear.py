@@ -26,11 +26,11 @@ class LinearParameters(InterceptParameters, EngineParameters):
     Parameters
     ----------
     C
-        The price of the loss, times the sample's weight; finite.
+        Price of the loss, times the sample's weight; finite.
     loss
         Whether a violation of the margin or tube costs its size or its square.
     intercept_scaling
-        The value of the feature whose weight is b: the larger, the less b is regularized.
+        Value s of the constant feature for b: the larger it is, the less b is regularized.
     random_state : int, generator or None
         Seed of the order of the samples, which changes results only within `tol`.
     tol

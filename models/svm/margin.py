@@ -24,9 +24,9 @@ from .multipliers import NOT_SUPPORT, ON_MARGIN, SETTLED, settle, tell_apart
 
 Form = Literal["auto", "dual", "primal"]
 FORMS = get_args(Form)
-FEWEST_TO_FACTOR = 4  # samples a feature from which the dual keeps its low rank
-FEWEST_TO_STAY_SPARSE = 2  # samples a feature from which the primal of sparse samples is the less work
-FACTOR_TOL = 1e-13  # pivots of K below this share of its largest entry count as zero
+FEWEST_TO_FACTOR = 4  # samples per feature from which the dual uses the low rank of the kernel matrix
+FEWEST_TO_STAY_SPARSE = 2  # samples per feature from which sparse samples are solved in the primal
+FACTOR_TOL = 1e-13  # relative to the largest diagonal entry of K: smaller pivots count as zero
 NOT_SEMIDEFINITE = "the matrix of the kernel must be positive semidefinite, but it is not"
 NOT_SEPARABLE = (
     "the classes cannot be separated, as the hard margin (C=inf) asks for: give a finite C, or another kernel"
@@ -87,17 +87,17 @@ class Machine:
     Attributes
     ----------
     coefficients : array, shape (samples,)
-        alpha_i y_i, of a regression alpha_i - alpha*_i; exactly zero where sample i is no support vector, exactly
-        C_i y_i at the bound (unless `MarginDual.sort_out` has to leave them as the engine found them).
+        alpha_i y_i, in a regression alpha_i - alpha*_i; exactly zero unless sample i is a support vector, exactly
+        C_i y_i at the bound, unless `MarginDual.sort_out` must keep the engine's values.
     intercept : float
     kinds : array of int, shape (samples,)
         NOT_SUPPORT, ON_MARGIN (0 < alpha_i < C_i), INSIDE_MARGIN (alpha_i = C_i, xi_i <= 1), WRONG_SIDE (xi_i > 1).
     margin : float
         1 / |w|, the distance of the supporting hyperplanes from the separating one.
     program, solution
-        The program that was solved, and its solution.
+        Program that was solved, and its solution.
     rho : float
-        Divisor of a classifier with nu; -epsilon of a regression with nu.
+        Divisor rho of a nu classifier; -epsilon of a nu regression.
     """
 
     coefficients: np.ndarray
@@ -215,7 +215,7 @@ def largest_margin(
         machine = machine_of(margin, dual, dual.program, solution, solution.x, solution.z_bounds)
         if form == "dual" or is_good(solution) or solution.status == "time_limit":
             return machine
-    # badly scaled data, too: the primal often does better
+    # If the dual misses its tolerance, as on badly scaled data, the primal is often more accurate.
     program, solution, violation = margin.solve_primal(settings, infeasible)
     if chosen == "dual" and not (is_good(solution) or solution.gap < machine.solution.gap):
         return machine

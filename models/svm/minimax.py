@@ -13,9 +13,9 @@ from ..generative.normal import total_variances
 from ..programs.moments import minimax_program
 from .linear_programs import ProgramClassifier
 
-APART = 1e-9  # the least r_1 + r_2, of sides of length one, that is not nil
-STEPS = 5  # of Newton's method
-REGULARIZATION = 1e-11  # of its matrix, for directions without variance
+APART = 1e-9  # lengths |R_i w| and singular values up to this count as zero; |d| = 1 and the largest |R_i| is 1
+STEPS = 5  # most Newton steps of `sharpened`
+REGULARIZATION = 1e-11  # added to the Hessian's diagonal, which is zero along directions without variance
 
 
 @parameters
@@ -43,7 +43,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
     Attributes
     ----------
     coef_ : array, shape (machines, features)
-        w, scaled to w'(mu_2 - mu_1) = 1.
+        Normal w of each machine, scaled to w'(mu_2 - mu_1) = 1.
     kappa_ : array, shape (machines,)
         Largest kappa minus nu, at least zero.
     worst_case_error_ : array, shape (machines,)
@@ -56,7 +56,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
 
     See Also
     --------
-    GenerativePrior.largest_beta : the same kappa, of a prior's means and covariances.
+    GenerativePrior.largest_beta : kappa for the means and covariances of a prior.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
         length = float(np.linalg.norm(d))
         if length == 0.0:
             raise ValueError("two classes must differ in their means, but they have the same: no hyperplane parts them")
-        # scaled to a difference of the means and variances near one
+        # The program is scaled so that |d| = 1 and the largest |R_i| is 1.
         unit = max(float(np.linalg.norm(R, 2)) for R in roots)
         if unit == 0.0:
             w, radii = d / length**2, np.zeros(2)
@@ -103,11 +103,11 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
         """Return w with w'd = 1, and |Sigma_i^(1/2) w| of both classes."""
         p = minimax_program(d, roots)
         w = self._solved(p.program(), self.infeasible).x[p.w]
-        if self.solution_.objective <= APART:  # along the means' difference, where there is no variance
+        if self.solution_.objective <= APART:  # a direction without variance separates the means
             _, sizes, V = np.linalg.svd(np.vstack(roots))
             flat = V[np.concatenate([sizes, np.zeros(V.shape[0] - sizes.size)]) <= APART]
             w = flat.T @ (flat @ d)
-            w = w if w @ d > 0.0 else d  # the time was up before any answer
+            w = w if w @ d > 0.0 else d  # the time limit ended the solve before any answer
             return w / (w @ d), np.zeros(2)
         w = sharpened(w, d, roots)
         return w, np.array([np.linalg.norm(R @ w) for R in roots])
@@ -135,7 +135,7 @@ def sharpened(w: np.ndarray, d: np.ndarray, roots: list[np.ndarray]) -> np.ndarr
     for _ in range(STEPS + 1):
         w = w / (w @ d)
         lengths = [float(np.linalg.norm(R @ w)) for R in roots]
-        if min(lengths) <= APART:  # no gradient
+        if min(lengths) <= APART:  # |R_i w| has no gradient at 0
             break
         slopes = [R.T @ (R @ w) / length for R, length in zip(roots, lengths)]
         residual = sum(slopes) - sum(lengths) * d

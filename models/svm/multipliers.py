@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE = range(4)
 KINDS = np.array(["none", "margin", "inside", "wrong"])
-SETTLED = 1e-10  # how far from the margin, in units of it, what is on it may be
-MOST_TO_SETTLE = 2000  # multipliers that are solved for again
-REGULARIZATION = 1e-13  # of the system, whose matrix may be singular, relative to its largest entry
+SETTLED = 1e-10  # largest |y_i f(x_i) - 1| of a support vector on the margin
+MOST_TO_SETTLE = 2000  # most multipliers for which the system is formed and solved
+REGULARIZATION = 1e-13  # diagonal shift of the system's matrix, which may be singular, relative to its largest entry
 REFINEMENTS = 10
 
 

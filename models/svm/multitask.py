@@ -49,9 +49,9 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     Parameters
     ----------
     C1
-        The price of the margin: larger is flatter (the C of `models.SVC` is 1 / (2 C_1)).
+        Weight of the regularization: a larger C1 makes f flatter (the C of `models.SVC` is 1 / (2 C_1)).
     C2
-        The freedom of the tasks; the default is from the paper's experiments.
+        Freedom of the tasks to differ from w_0; the default is from the paper's experiments.
     task_column
         Column of X that holds the task, a number; for pipelines and searches, in which `tasks` cannot be passed to
         `fit` and `predict`.
@@ -59,23 +59,23 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
     Attributes
     ----------
     tasks_ : array
-        The tasks; one, 0, when none were given.
+        Sorted tasks; [0] if none were given.
     common_coef_ : array, shape (features,)
-        w_0, for the linear kernel.
+        w_0; only for the linear kernel.
     coef_ : array, shape (tasks, features)
-        w_t, for the linear kernel.
+        w_t of each task; only for the linear kernel.
     intercept_ : array, shape (tasks,)
-        b_t.  In a task of one class only all alpha are zero, and b_t is the finite end of its interval.
+        b_t of each task.  In a task with one class all alpha are zero, and b_t is the finite end of its interval.
     support_ : array of int
-        The samples with alpha_i > 0.
+        Indices of the samples with alpha_i > 0.
     support_vectors_ : array or CSR
-        The support vectors.
+        Features of the support vectors.
     support_tasks_ : array of int
-        The task of every support vector, as an index into `tasks_`.
+        Task of every support vector, as an index into `tasks_`.
     support_kinds_ : array of str
-        See `models.SVC`.
+        Kind of every support vector, see `models.SVC`.
     dual_coef_ : array, shape (vectors,)
-        alpha_i y_i.
+        alpha_i y_i of every support vector.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from .series import Machines, Problem
 from .svc import MarginClassifier
 from .svr import TubeRegressor
 
-ZERO = 1e-7  # a margin below this share of the values of f counts as none
+ZERO = 1e-7  # rho up to this, relative to the size of f, counts as zero
 TOO_LARGE = "nu is too large for these classes: it can be at most twice the (weighted) share of the smaller one, {:.6g}"
 TOO_SMALL = (
     "NuSVC: nu is too small: the classes overlap, no margin is left and w is zero. The machine only knows the larger "
@@ -37,7 +37,7 @@ class NuSVC(MarginClassifier, MachineParameters):
 
     with c_i the samples' weights.  At most the share nu of the samples is inside of the margin or on the wrong side,
     at least the share nu are support vectors.  Divided by rho, the machine is `models.SVC` with C = 1 / rho;
-    the attributes are after this division, so that f(x) = +-1 on the margin.
+    the attributes describe the divided machine, for which f(x) = +-1 on the margin.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class NuSVC(MarginClassifier, MachineParameters):
     Attributes
     ----------
     rho_ : array, shape (machines,)
-        Value of the margin before the division; `models.SVC` with C = 1 / rho is this machine.
+        Margin rho before the division; `models.SVC` with C = 1 / rho is this machine.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
     nu
         Share of samples in (0, 1].
     C
-        The price of leaving the tube, times the sample's weight; finite.
+        Price of leaving the tube, times the sample's weight; finite.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
 
     def _problem(self, rows: np.ndarray, y: np.ndarray, C: np.ndarray) -> Problem:
         problem = super()._problem(rows, y, C)
-        return problem if self.nu == 1.0 else replace(problem, total=float(self.nu * C.sum()))  # at 1 no tube pays
+        return problem if self.nu == 1.0 else replace(problem, total=float(self.nu * C.sum()))  # nu = 1: epsilon = 0
 
     def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machine:
         return super()._divided(margin, program, solution, min(rho, 0.0))

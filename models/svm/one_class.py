@@ -18,8 +18,8 @@ from .kernel_expansion import PAIRWISE, KernelExpansion
 from .kernels import KernelChoice
 from .margin import Margin, MarginDual, intercept_of
 
-CACHE = 200.0  # megabytes
-EDGE = 1e-9  # how far below rho, relatively, the offset is, so that samples on the edge are inside for all rounding
+CACHE = 200.0  # megabytes for rows of the kernel matrix
+EDGE = 1e-9  # relative distance of offset_ below rho, so that rounding leaves samples on the edge inside
 NO_SIDE = (
     "OneClassSVM: zero is within the (reduced) convex hull of the samples in the features of this kernel, w is zero "
     "and every sample is inside. Raise nu, or take a Gaussian kernel"
@@ -46,9 +46,9 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
     Attributes
     ----------
     support_ : array of int
-        The samples on the edge of the region or outside.
+        Indices of the samples on the edge of the region or outside.
     dual_coef_ : array, shape (1, vectors)
-        alpha.
+        alpha_i of every support vector.
     offset_ : float
         (1 - 1e-9) rho, so that samples on the edge are inside; ``decision_function`` is ``score_samples`` - offset_.
     intercept_ : array, shape (1,)
@@ -96,7 +96,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
         if rho <= settings["tol"] * K.diagonal().max() * c.sum():
             warn(NO_SIDE)
         else:
-            # without b, alpha / rho is that of the margin w'phi(x_i) >= 1 with C = c / rho
+            # alpha / rho solves the dual of the margin w'phi(x_i) >= 1 without b, with C = c / rho.
             kinds, alpha, values = dual.sort_out(self.solution_.x, self.solution_.z_bounds / rho, self.solution_)
             self.offset_ = -intercept_of(-values, ones, kinds) * (1.0 - EDGE)
         self.intercept_ = np.array([-self.offset_])

@@ -1,4 +1,4 @@
-r"""Support vector machines along a sequence of C, each warm-started at the one before; C by cross-validation.
+r"""Support vector machines along a sequence of C, each warm-started from the previous C; C by cross-validation.
 
 In b_i = alpha_i y_i the duals of all two-class machines of a set of samples share P and the equality:
 
@@ -40,8 +40,8 @@ from .series import fits_in_series, is_settled, sort_out_series
 from .svc import SVC, MarginClassifier
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-FOLD_TOL = 1e-6  # of the machines of folds, of which only the side of samples is asked
-TIED = 12  # decimals of mean scores
+FOLD_TOL = 1e-6  # smallest tolerance of the machines of folds, which only decide the sides of held-out samples
+TIED = 12  # decimals to which mean scores are compared
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Path:
         if K is None:
             K = tested_matrix(samples.kernel.gram(samples.X), samples.cache_size)
         self.samples, self.settings, self.K = samples, settings, K
-        program = dual_program(K, np.ones(n), np.zeros(n), samples.bias, 0.0)  # of which `update` changes the vectors
+        program = dual_program(K, np.ones(n), np.zeros(n), samples.bias, 0.0)  # `_one_by_one` replaces its vectors
         self.dual = MarginDual(program, settings, semidefinite=True)
 
     def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ class Path:
             bounds = t * shares * C
             self.dual.update(q=-t, lb=np.minimum(bounds, 0.0), ub=np.maximum(bounds, 0.0))
             solution, b = self.dual.solve(start), np.zeros(t.size)
-            # t - Kb = z + y: as in `Machine`, b_0 is what these are on the margin
+            # t - Kb = z + y, and the intercept is the value of z + y on the margin.
             z, signs = solution.z_bounds, t[part]
             kinds, alpha = tell_apart(signs * solution.x[part], np.abs(bounds[part]), signs * z[part])
             intercept = multiplier = 0.0
@@ -172,16 +172,16 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
     Parameters
     ----------
     Cs : array_like
-        The values of C, positive and finite.
+        Values of C, positive and finite.
     cv : int or iterable of (train, test)
         Number of stratified folds, assigned in the order of the samples; or index arrays of the folds.
     gamma
-        As in `SVC`; it is computed from all samples, also for the folds.
+        Scale of the kernel as in `SVC`, computed from all samples, also for the folds.
 
     Attributes
     ----------
     C_ : float
-        The chosen C.
+        Chosen C.
     Cs_ : array, shape (values,)
         Values of C in ascending order.
     scores_ : array, shape (values, folds)

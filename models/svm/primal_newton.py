@@ -38,19 +38,19 @@ from ..numerics.newton_minimizer import add_gram, factored, solve_conjugate_grad
 if TYPE_CHECKING:
     from .coordinate_descent import Answer, Dual
 
-STEPS = 50  # of Newton's method in a round
-PATIENCE = 5  # rounds of the proximal point method that bring nothing
-NARROWER, SLOW = 0.3, 0.3  # delta becomes so much smaller where a round leaves more than this share of the gap
-CLOSE = 0.5  # a gap up to which an answer is a better start than some of the samples
-NEAR = 0.1  # the share of the gap to which a round is solved
-FAST = 10  # products of large matrices: so many of their flops take the time of one of a matrix and a vector
-CG_STEPS = 30  # products with the Hessian that a direction takes, where it is not formed
-SCATTERED = 5  # flops of a matrix and a vector in the time of one of two sparse matrices
+STEPS = 50  # most Newton steps in a round
+PATIENCE = 5  # rounds of the proximal point method without a smaller gap after which it ends
+NARROWER, SLOW = 0.3, 0.3  # factor of delta after a round that leaves more than the share SLOW of the gap
+CLOSE = 0.5  # relative gap up to which a known answer is a better start than `start`
+NEAR = 0.1  # a round ends when its own gap is at most this share of the duality gap
+FAST = 10  # flops of a product of large matrices in the time of one flop of a matrix-vector product
+CG_STEPS = 30  # assumed number of products with the Hessian per direction by conjugate gradients
+SCATTERED = 5  # flops of a matrix-vector product in the time of one flop of a product of sparse matrices
 CG_TOL = 1e-2  # relative residual of a direction by conjugate gradients
-STRIDE, FEWEST_SAMPLED, SAMPLES_A_FEATURE = 8, 500, 16  # at most every eighth sample tells where to start
-START_SHARE = 0.9  # of the objective, above which a step from there pays no more
+STRIDE, FEWEST_SAMPLED, SAMPLES_A_FEATURE = 8, 500, 16  # of `start`: largest stride, fewest samples, also per feature
+START_SHARE = 0.9  # the start ends when a step leaves more than this share of its objective and of its gap
 LINE_STEPS = 60
-FLAT = 1e-6  # share of the slope at the start of a line that counts as zero
+FLAT = 1e-6  # slopes up to this, relative to the slope at the start of the line, count as zero
 
 
 class Losses(Structure):

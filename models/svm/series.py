@@ -27,11 +27,11 @@ from .kernels import Kernel
 from .margin import intercept_of, low_rank_pays
 from .multipliers import SETTLED, tell_apart
 
-MOST_SAMPLES = 2500  # of a machine: more of them move less memory with rows in single precision (`qp.KernelMatrix`)
-MOST_SIDES = 800  # variables of one with two a sample, which together read each row twice
-RANKS = 3  # times the share of features from which a low rank pays for one machine of a linear kernel, for several
+MOST_SAMPLES = 2500  # most samples of a machine; beyond, rows in single precision (`qp.KernelMatrix`) are faster
+MOST_SIDES = 800  # most variables of a machine with two variables per sample, which read each row twice
+RANKS = 3  # with several machines, a low rank pays only from this many times as many samples per feature
 MEGABYTE = 2.0**20
-LEAST = 1e-6  # the share of the values of f below which machines with nu ask for more care: there may be no margin
+LEAST = 1e-6  # |rho| relative to the size of f up to which nu machines are solved one by one: it may be zero
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Machines:
     intercepts, margins, rhos : arrays, shape (machines,)
         rho is the divisor of a classifier with nu, or -epsilon of a regression with nu.
     iterations : int
-        Largest number of any machine.
+        Largest number of iterations of any machine.
     answer : function
         Builds and returns the program and the solution of the last machine.
     """

@@ -33,9 +33,9 @@ class MismatchKernel:
     Parameters
     ----------
     k : int, default 3
-        Letters of a word.
+        Length of a word.
     m : int, default 1
-        Mismatches, below k.
+        Number of mismatches, below k.
     alphabet : str, default "ACGT"
     normalize : bool, default False
         Divide by sqrt(k(x, x) k(x', x')); a string without a k-mer has the kernel zero.
@@ -99,12 +99,12 @@ class MismatchKernel:
         letters = len(self.alphabet)
         if ((codes != np.round(codes)) | (codes < ABSENT) | (codes >= letters)).any():
             raise ValueError(f"X must hold strings that were encoded: whole numbers from -1 to {letters - 1}")
-        # columns of absent letters at the end, so that a short string has windows, too
+        # Absent letters are appended, so that strings shorter than k have windows.
         codes = np.pad(codes.astype(np.int64), ((0, 0), (0, self.k)), constant_values=int(ABSENT))
         windows = np.lib.stride_tricks.sliding_window_view(codes, self.k, axis=1)
         row, start = np.nonzero((windows >= 0).all(axis=2))
         words, powers = windows[row, start], letters ** np.arange(self.k)[::-1]
-        # how far the number of a word moves when one of its letters goes on by some places
+        # moves[j][s]: change of each word's number if its letter j moves cyclically by s places in the alphabet.
         moves = [[((w + s) % letters - w) * power for s in range(letters)] for w, power in zip(words.T, powers)]
         numbers = words @ powers
         columns = [numbers + sum(moves[j][s] for j, s in change) for change in changes(self.k, self.m, letters)]
@@ -115,7 +115,7 @@ class MismatchKernel:
         """Return the kernel matrix between encoded strings A and B."""
         first = self.features(A)
         second = first if B is A else self.features(B)
-        # the words that are there, for the product would make room for all letters^k
+        # Only the words that occur are numbered; the product would allocate room for all letters^k.
         used, places = np.unique(np.concatenate([first.indices, second.indices]), return_inverse=True)
         left, right = (
             sp.csr_array((phi.data, at, phi.indptr), shape=(phi.shape[0], max(used.size, 1)))

@@ -26,7 +26,7 @@ class MarginClassifier(MarginMachines, KernelClassifier):
     n_support_ : array of int, shape (classes,)
         Number of support vectors of each class.
     margin_ : array, shape (machines,)
-        1 / ||w||.
+        Margin 1 / ||w|| of each machine.
     """
 
     break_ties: bool = False
@@ -72,11 +72,11 @@ class SVC(MarginClassifier, MachineParameters, WeightParameters, InterceptParame
     Parameters
     ----------
     C
-        The price of a violated margin; ``inf`` forbids it.
+        Price of a violated margin; ``inf`` forbids it.
     tol
         Tolerance of the engine, see `socp.Settings`.  The error of ||w|| is at most sqrt(2 tol |objective|), on scaled
         data mostly far less: decision values of primal and dual agree to about 1e-6.
-        A warning comes only above 1e-8.
+        A warning is given only if a residual or the gap is above 1e-8.
 
     Raises
     ------

@@ -28,9 +28,9 @@ class TubeRegressor(MarginMachines, Regressor):
     support_ : array of int
         Indices of the samples on the edge of the tube or outside.
     dual_coef_ : array, shape (1, vectors)
-        alpha - alpha*.
+        alpha_i - alpha*_i of every support vector.
     coef_ : array, shape (1, features)
-        w, for the linear kernel.
+        w, the coefficients of the features; only for the linear kernel.
     intercept_ : array, shape (1,)
         b, the constant term.
     """
@@ -74,7 +74,7 @@ class SVR(TubeRegressor, KernelParameters, InterceptParameters, WorkingSetParame
     Parameters
     ----------
     C
-        The price of leaving the tube, times the sample's weight; ``inf`` forbids it.
+        Price of leaving the tube, times the sample's weight; ``inf`` forbids it.
     epsilon
         Half the width of the tube, in the unit of y.
 

@@ -17,7 +17,7 @@ from ..base.transformer import Transformer
 from ..base.validation import as_generator
 from ..numerics import topic_inference
 
-INNER_ROUNDS = 200  # of a document's coordinate ascent
+INNER_ROUNDS = 200  # most rounds of coordinate ascent for a document
 
 
 @parameters
@@ -105,7 +105,7 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
         return self
 
     def _counts(self, X: Any) -> sp.csr_array:
-        documents = sp.csr_array(X, copy=True)  # zeros are taken out of it, not of the caller's
+        documents = sp.csr_array(X, copy=True)  # a copy, as `eliminate_zeros` works in place
         if documents.nnz and documents.data.min() < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__}: X must hold counts of words")
         documents.eliminate_zeros()

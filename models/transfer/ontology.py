@@ -97,7 +97,7 @@ def label_words(label: Any) -> list[Any]:
 
 def undirected_links(nodes: int, ends: np.ndarray) -> sp.csr_array:
     """Return the adjacency matrix of links between pairs of nodes, the rows of `ends`."""
-    both = np.vstack([ends, ends[:, ::-1]]).astype(np.int32)  # as csgraph takes no other, with some versions of scipy
+    both = np.vstack([ends, ends[:, ::-1]]).astype(np.int32)  # some versions of scipy's csgraph need int32
     return sp.csr_array((np.ones(len(both), dtype=np.int8), (both[:, 0], both[:, 1])), shape=(nodes, nodes))
 
 

@@ -86,7 +86,7 @@ def max_step(l: int, ptr: Ints, v: Floats, d: Floats) -> float:
     cone until alpha = 1 / (||rho_1|| - rho_0).
     """
     largest = 0
-    for i in range(l):  # of the negative quotients
+    for i in range(l):  # `largest` holds the bits of max(-d_i / v_i, 0).
         largest = max(largest, bits(min(d[i] / v[i], 0.0)))
     steepest = from_bits(largest)
     for k in range(ptr.size - 1):

@@ -23,7 +23,7 @@ from ..linalg.vectors import dot, dot_within, norm_tail
 def nesterov_todd(l: int, ptr: Ints, s: Floats, z: Floats, w: Floats, eta: Floats, lam: Floats) -> int:
     """Compute the scaling w, eta, lam at (s, z); return 0, or -1 if s or z is not in the interior of K."""
     outside = 0
-    for i in range(l):  # two loops: one that may end early does not vectorize
+    for i in range(l):  # A loop that may end early does not vectorize.
         outside |= int(not (s[i] > 0.0 and z[i] > 0.0))
     if outside:
         return -1
@@ -45,7 +45,6 @@ def nesterov_todd(l: int, ptr: Ints, s: Floats, z: Floats, w: Floats, eta: Float
         for i in range(start + 1, stop):
             w[i] = s_factor * s[i] - z_factor * z[i]
         w[start] = math.sqrt(1.0 + dot(w, w, start + 1, stop))
-        # lam = W z
         apply_cone(eta[k], w, z, lam, start, stop)
         if not (lam[start] > norm_tail(lam, start, stop) and math.isfinite(lam[start])):
             return -1

@@ -14,7 +14,7 @@ from ..problem.checks import ProgramError
 from ..problem.hessian import GLANCE, DenseHessian, Hessian
 from ..verify.stopping import LOST
 
-SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
+SEMIDEFINITE_TOL = 1e-8  # P counts as semidefinite if P + SEMIDEFINITE_TOL diag(P) is positive definite.
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -24,8 +24,8 @@ def check_semidefinite(
     """Raise ProgramError unless P is positive semidefinite: P with its diagonal raised has an LDL' with D > 0.
 
     P_ii is raised by tol P_ii and by the rounding error of the largest entry of P.  A share of the largest entry would
-    let a scaling of the variables hide negative curvature.  A P that was scaled to factor D P D is tested as it was
-    before.
+    let a scaling of the variables hide negative curvature.  A P that was scaled to factor D P D is tested as before
+    the scaling.
 
     A diagonal plus low rank is semidefinite by construction.
     """
@@ -51,7 +51,7 @@ def has_factor(P: DenseHessian, shift: np.ndarray) -> bool:
         return not P.values.any()
     if P.find_rank():
         return True
-    # the lower triangle by columns is the upper one by rows of the same memory
+    # The lower triangle by columns, which `cholesky` reads, and the upper one by rows are stored alike.
     P.room = P.values.copy()
     P.room[:: P.order + 1] += shift
     return cholesky(P.order, P.room) == 0
@@ -63,7 +63,7 @@ def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
     indptr, indices, data = np.empty(n + 1, np.int64), np.empty(P.entries + n, np.int64), np.empty(P.entries + n)
     append_upper(P.indptr, P.indices, P.values, shift, 0, indptr, indices, data)
     ldl = LDL(indptr, indices[: indptr[n]], np.ones(n, np.int64))
-    if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # a bad pivot becomes -1
+    if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # Bad pivots are replaced by -1.
         return -1
     bad = np.flatnonzero(ldl.d < 0.0)
     return int(ldl.perm[bad[0]]) if bad.size else 0

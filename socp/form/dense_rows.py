@@ -1,7 +1,7 @@
 """A dense copy of the rows of M that are not bounds, for the dense backends, and products with M.
 
-Where M is dense and its rows have been copied, BLAS multiplies by them: twice as fast as by the entries of M, of which
-BLAS reads half where rows have two sides.
+Where M is dense, BLAS multiplies by this copy, twice as fast as by the entries of M.  A row with two sides is copied
+once, so that BLAS reads half of the entries.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .standard import NO_HESSIAN, SPARSE, StandardForm
 
 
 class DenseRows(Structure):
-    """[A; G] by rows: equalities A; and G, the merged rows of the orthant, then all rows of the second-order cones.
+    """[A; G] by rows: equalities A; in G the merged rows of the orthant, then all rows of the second-order cones.
 
     Attributes
     ----------
     count : int
         Number of rows of G.
     bounded, largest : bool and float
-        Whether every variable has a bound, and the largest entry of A.
+        Whether every variable has a bound, and the largest absolute entry of A.
     M, scaled : arrays, shapes ((p + count) n,), (count n,)
-        `scaled` is G after `scale_rows`.
+        [A; G], and G scaled by `scale_rows`.
     factor : (n,) array
         Workspace of `scale_rows`.
     """
@@ -149,7 +149,7 @@ def scale_rows(form: StandardForm, rows: DenseRows, w: Floats, eta: Floats, out:
             out[j] = root * G[j]
     for k in range(ptr.size - 1):
         first, size = ptr[k], ptr[k + 1] - ptr[k]
-        # W^-1 = (w_0, -w_1'; -w_1, I + w_1 w_1' / (1 + w_0)) / eta, row operations on the block
+        # W^-1 = (w_0, -w_1'; -w_1, I + w_1 w_1' / (1 + w_0)) / eta is applied by row operations.
         scale_cone(n, size, (distinct + first - l) * n, w[first : first + size], eta[k], G, rows.factor, out)
 
 

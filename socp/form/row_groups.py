@@ -157,7 +157,7 @@ def recover_orthant(groups: RowGroups, at: int, rhs: Floats, t: Floats, reduced:
             continue
         r = group[i]
         if heaviest[r] != i:
-            # rho dx = (v + t) / theta; what the lighter rows take is moved from v to t
+            # rho dx = (v + t) / theta; the part of each lighter row is moved from v to t.
             step = scaled[i] * (merged[r] + t[r]) / theta[r] - rz[i]
             dz[i] += step
             merged[r] -= scaled[i] * step

@@ -5,8 +5,8 @@ v = (y, z), g = (b, h), the equilibrated data are
 
     P := f D P D    c := f D c    M := E M D    g := E g
 
-and the caller's iterate is x = D x, s = E^-1 s, v = E v / f of the equilibrated one.  E is constant on
-each second-order cone, so that E s stays in the cone.
+and x = D x, s = E^-1 s, v = E v / f turns an equilibrated iterate into the caller's.  E is constant on each
+second-order cone, so that E s stays in the cone.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .convexity import check_semidefinite
 from .row_groups import RowGroups, find_groups, is_bound, parallel_in_orthant, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
-PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales go as a rule
-COST_LIMIT = 10.0  # how far from one the scale of a quadratic objective goes
+PASSES, LIMIT = 10, 1e4  # equilibration: most sweeps; largest scale by default (the smallest is 1 / LIMIT)
+COST_LIMIT = 10.0  # largest scale of a quadratic objective; the smallest is 1 / COST_LIMIT
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 
 
@@ -39,7 +39,7 @@ class StackedProgram(ConeProgram):
 
     sizes: Sizes
     hessian_is_tested = False  # whether P is known to be semidefinite
-    groups_are_told = False  # whether `stack` knows which rows are parallel
+    groups_are_told = False  # whether `stack` writes which rows are parallel
 
     def stack(self, form: StandardForm) -> None:
         """Write to `form` all that the functions `stack` and `read` write, and `lead` and `ratio` of told groups."""
@@ -76,8 +76,8 @@ class StandardForm(Structure):
     Mt_indptr, Mt_indices, Mt_source : M' in CSC (the rows of M), and for each entry its place in M_data
     raw_M, raw_c, raw_g : the caller's values, stacked and in the order of the rows
     P : the quadratic term, a `Hessian`
-    c, g : the vectors
-    D, E, cost_scale : the equilibration, f being cost_scale
+    c, g : the equilibrated vectors
+    D, E, cost_scale : scales of the variables, of the rows and of the objective (f)
     norm_c, norm_b, norm_h : float
         The infinity norms of the caller's c, b and finite h.
     entries : int
@@ -85,7 +85,7 @@ class StandardForm(Structure):
     groups : RowGroups
         Bounds and merged rows of the orthant.
     is_pooled : bool
-        Whether the memory is known to be worth leaving to another program (see `method.workspace`).
+        Whether a finished program leaves its memory to the next one (see `method.workspace`).
     """
 
     is_pooled = False
@@ -96,17 +96,17 @@ class StandardForm(Structure):
     M_indptr, M_indices, M_data = integers("n + 1"), integers("entries", scratch=True), floats("entries", scratch=True)
     Mt_indptr, Mt_indices = integers("p + m + 1"), integers("entries", scratch=True)
     Mt_source = integers("entries", scratch=True)
-    M_source = integers("entries", scratch=True)  # of an entry, its place in (A.data, G.data)
+    M_source = integers("entries", scratch=True)  # place of each entry in (A.data, G.data)
     raw_M, raw_c, raw_g = floats("entries", scratch=True), floats("n", scratch=True), floats("p + m", scratch=True)
     hessian_kind, rank = integer(), integer()
     P_indptr, P_indices, P_data = integers(), integers(), floats()
-    P_dense = floats()  # by rows
-    F, d, Fx = floats(), floats(), floats()  # P = F F' + diag(d), F by columns, and a place for F'x
-    spread_M, is_spread, product = floats(), flag(), floats("p + m")  # see `dense_rows`
+    P_dense = floats()  # a dense P by rows
+    F, d, Fx = floats(), floats(), floats()  # low-rank P = F F' + diag(d), F by columns; workspace for F'x
+    spread_M, is_spread, product = floats(), flag(), floats("p + m")  # dense M, whether it is used, workspace
     c, g = floats("n", scratch=True), floats("p + m", scratch=True)
     D, E = floats("n", scratch=True), floats("p + m", scratch=True)
-    norms = floats("n + p + m", scratch=True)  # of columns, then rows, in equilibration
-    diagonal = floats()  # of a dense or low-rank P
+    norms = floats("n + p + m", scratch=True)  # norms of columns, then of rows, in the equilibration
+    diagonal = floats()  # diagonal of the caller's P if it is dense or of low rank
     cost_scale, norm_c, norm_b, norm_h, limit = number(), number(), number(), number(), number()
     distinct, bounds, groups = integer(), integer(), part(RowGroups)
 
@@ -357,7 +357,7 @@ def stack(
     for i in range(p + rows.size):
         fill[i] = row_ptr[i]
         row_ptr[i + 1] += row_ptr[i]
-    # two bucket sorts: by rows, then, stable, by columns
+    # Two stable bucket sorts: by rows, then by columns.
     entry, next_of = np.empty(columns.size, np.int64), indptr[:-1].copy()
     for j in range(n):
         for k in range(A_indptr[j], A_indptr[j + 1]):

@@ -28,25 +28,25 @@ class KKTMatrix(Structure):
     ----------
     size : int
         Order of the matrix.
-    indptr, indices, data : the upper triangle
+    indptr, indices, data : the upper triangle by columns
     diagonal : array of int64
         The place of each diagonal entry.
     signs : array of int64
         Signs of the pivots of its LDL' factorization.
     zero_diagonal : array of bool
-        Diagonal entries that are zero but for the static regularization.
+        Whether each diagonal entry is zero apart from the static regularization.
     static : array of bool
-        Rows and columns that do not change with the scaling.
+        Whether each row and column is independent of the scaling.
     groups : RowGroups
     cones : ConeColumns
-        Places and scales of the second-order cones.
+        Columns of the second-order cones.
     """
 
     form, groups, cones = structure(StandardForm), structure(RowGroups), structure(ConeColumns)
     size = integer()
     indptr, indices, data = integers(), integers("entries", scratch=True), floats("entries")
     diagonal, signs = integers("order"), integers("order")
-    # of each entry in `data`, or -1
+    # place in `data` of each entry of P and of M, or -1
     place_P, place_M = integers("hessian", scratch=True), integers("stacked", scratch=True)
     P_diagonal, weights = floats("n"), floats("n")
 
@@ -136,7 +136,7 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, zero_diagon
         zero_diagonal[j] = j < n + p
     for v in cones.first:
         matrix.signs[v + 1] = 1
-    for j in groups.variable:  # bounds and cones add to the diagonal
+    for j in groups.variable:  # Bounds and cones add to the diagonal.
         if j >= 0:
             zero_diagonal[j] = False
     for j in cones.variable:
@@ -160,7 +160,7 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, zero_diagon
         fill_row(form, M_indptr[i], M_indptr[i + 1], indptr[n + r], indices, place_M)
     if form.cones > 0:
         fill_cone_pattern(matrix)
-        for k in range(n + p + groups.count, static.size):  # of the cones' columns all entries change
+        for k in range(n + p + groups.count, static.size):  # The scaling changes the cones' columns.
             for q in range(indptr[k], indptr[k + 1]):
                 static[indices[q]] = False
 

@@ -15,8 +15,8 @@ from .sparse import SparseKKT
 def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
     """Return the KKT solver that a plan names, and the plan updated by the symbolic analysis.
 
-    The analysis predicts the time of sparse LDL' by strips and by panels; a plan that is free changes to dense Cholesky
-    where that is faster.
+    The analysis predicts the time of sparse LDL' by strips and by panels.  A plan with predicted `seconds` changes to
+    dense Cholesky where that is faster.
     """
     kkt: KKT
     if plan.backend == "sparse":

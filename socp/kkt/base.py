@@ -71,7 +71,7 @@ class KKT(Structure):
         Infinity norms of right-hand side and residual, the residual divided by its limits, the refinement steps, and
         whether refinement goes on.
     krylov, hessenberg : arrays
-        Basis of GMRES, followed by the images of its vectors; least-squares problem of GMRES.
+        Basis of GMRES, followed by the images of its vectors under M^-1; least-squares problem of GMRES.
     """
 
     flops, factor_entries = 0.0, 0.0
@@ -232,10 +232,10 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     """
     policy = kkt.policy
     first, best, best_delta, best_solves = policy.delta, np.inf, policy.delta, np.inf
-    best_rank = (True, np.inf)  # a good one needs few solves; else it leaves little
+    best_rank = (True, np.inf)  # (False, solves) of a good delta, (True, residual) of another
     for trial in range(-1, policy.deltas.size):
         if trial >= 2 and best_solves <= FEW_SOLVES:
-            break  # one other delta was enough to look at
+            break  # A good delta with few solves is found.
         delta = first if trial < 0 else policy.deltas[trial]
         if trial >= 0 and (delta == first or (trial > 0 and delta == policy.deltas[trial - 1])):
             continue
@@ -251,9 +251,9 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
             best_solves = solves if good else np.inf
     if not math.isfinite(best):
         return -1
-    # until the next comparison, a residual not much worse than the best of this one is good
+    # Until the next comparison, residuals up to MUCH_WORSE times the best one of this comparison are good.
     policy.compared, policy.good_excess = True, max(1.0, MUCH_WORSE * best)
-    put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # GMRES has not run yet
+    put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # GMRES was put off.
     if policy.delta != best_delta or put_off:
         factor_once(kkt, best_delta, count, rhs, out, True)
     return kkt.replaced_pivots
@@ -286,7 +286,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
-        if left == count:  # one call if all are refined further
+        if left == count:  # One call solves for all right-hand sides.
             apply_backend(kkt.apply_address, kkt, count, residual[: count * size], out)
         for row in range(count):
             if left < count and kkt.active[row] != 0:
@@ -364,7 +364,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         if left < 0.0:
             break
         count = k + 1
-        if left <= tol or (2 * count == KRYLOV_STEPS and left > SLOW * beta):  # no more than a step of refinement gains
+        if left <= tol or (2 * count == KRYLOV_STEPS and left > SLOW * beta):  # Half of the steps gained little.
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count

@@ -29,7 +29,7 @@ from ..plan.choice import is_small
 from .base import KKT
 from .policy import PIVOT_EPS
 
-SCHUR = 100.0  # Regularize the Schur complement this much more: it is singular where equalities are redundant.
+SCHUR = 100.0  # The Schur complement is regularized by SCHUR delta: it is singular if equalities are redundant.
 
 
 class DenseKKT(KKT):
@@ -41,6 +41,7 @@ class DenseKKT(KKT):
     P, H : arrays, shape (n n,)
         P, and H or its Cholesky factor.
     Y, S : arrays, shapes (n p,), (p p,)
+        L^-1 A' for the factor L of H, and the Cholesky factor of Y'Y.
     rho, rho_used : float
         Weight of A'A for an H with entries of size one, and the weight in the last factorization.
     """
@@ -114,7 +115,7 @@ def factor_dense(kkt: DenseKKT, delta: float) -> int:
     n, p, H, A, Y = kkt.form.n, kkt.form.p, kkt.H, kkt.rows.M, kkt.Y
     form_hessian(kkt, delta)
     info, least = cholesky(n, H), 1.0
-    for j in range(n):  # the least pivot relative to its diagonal entry of H
+    for j in range(n):  # least pivot relative to its diagonal entry of H
         least = min(least, H[j + j * n] * H[j + j * n] / kkt.work[j])
     if info != 0 or not least > PIVOT_EPS:
         form_hessian(kkt, delta)

@@ -46,10 +46,10 @@ class ConeColumns(Structure):
     variable, entry : arrays, one entry per cone row
         Variable of an eliminated row and its entry in G, or -1 and 0.
     touched, slots, slot : arrays of int64
-        Columns v and u of cone k have entries in touched[k] variables, slots[ptr[k] - l] and on; slot is the place of
-        each eliminated row's variable among these.
+        Columns v and u of cone k have entries in touched[k] variables, which begin at slots[ptr[k] - l]; slot[i] is the
+        place among these of the variable of the eliminated row i.
     scales : array, shape (cones, 6)
-        Factors of v and u, eta^2 + delta, first entries of the scaled v and u, and ||w_1||, at the last scaling.
+        For each cone at the last scaling: factors of v and u, eta^2 + delta, v_0 and u_0 times these, and ||w_1||.
     end : int
         Order of the KKT matrix.
     """
@@ -117,7 +117,7 @@ def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: floa
     """Compute the scales of columns v and u of cone `k`; return v_E'u_E / (eta^2 + delta) without these scales."""
     tail = norm_tail(w, start, stop)
     rho, square, scales = w[start] + tail, eta * eta + delta, cones.scales
-    stay, gone = 0.0, 0.0  # of ||w_1||^2, the shares of the rows that stay and of those that go
+    stay, gone = 0.0, 0.0  # shares of ||w_1||^2 in the remaining and in the eliminated rows
     if tail > 0.0:
         inverse = 1.0 / tail
         for i in range(start + 1, stop):
@@ -132,7 +132,7 @@ def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: floa
     scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
     scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
     scales[k, 2] = square
-    # the first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||
+    # v0 and u0, the first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||
     scales[k, 3] = scales[k, 0] * eta * math.sqrt(tail / rho)
     scales[k, 4] = scales[k, 1] * eta * math.sqrt(tail * rho)
     scales[k, 5] = tail
@@ -176,7 +176,7 @@ def fill_cones(
                 data[at_u + slot[i]] += weight * u_i
         data[diagonal[first[k]]] = -1.0 - delta * scales[k, 0] ** 2
         data[diagonal[first[k] + 1]] = 1.0 + delta * scales[k, 1] ** 2
-        if diagonal[first[k] + 1] > at_u + place:  # rows of both kinds
+        if diagonal[first[k] + 1] > at_u + place:  # The cone has remaining and eliminated rows.
             data[diagonal[first[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * cross
 
 
@@ -191,7 +191,7 @@ def reduce_cones(
         start, stop = ptr[k] - l, ptr[k + 1] - l
         apply_cone(eta[k], w, rz, f, start, stop)
         inverse = 1.0 / scales[k, 2]
-        inner = 0.0  # w_1'f_1 over the rows that go
+        inner = 0.0  # w_1'f_1 over the eliminated rows
         for i in range(start, stop):
             if column[i] >= 0:
                 out[column[i]] = f[i]

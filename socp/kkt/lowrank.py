@@ -6,7 +6,7 @@ bounds, B = [F'; A; the merged rows of the orthant and W^-1 G of the cones]:
     [ D  B' ] [dx]   [r]
     [ B  -E ] [v ] = [t],    E = (1, delta, 1),    (E + B D^-1 B') v = B D^-1 r - t,    dx = D^-1 (r - B'v).
 
-A merged row (see `row_groups`) is sqrt(theta) rho, its unknown sqrt(theta) rho dx - t of the same size.
+A merged row (see `row_groups`) enters B as sqrt(theta) rho; its unknown is sqrt(theta) rho dx - t.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ class LowRankKKT(KKT):
     B, BD : arrays, shape (order n,)
         B and B D^-1/2, by rows.
     D, S : arrays, shapes (n,), (order order,)
+        diag(d) plus the weights of the bounds, and the Cholesky factor of E + B D^-1 B'.
     """
 
     rows = structure(DenseRows)
     k = integer()
     B, BD, S = floats("order * n"), floats("order * n"), floats("order * order")
     D, r, t = floats("n"), floats("n"), floats("2 * order")
-    of_groups, reduced = floats("groups"), floats("n + p + groups")  # as in `row_groups`, for one right-hand side
+    of_groups, reduced = floats("groups"), floats("n + p + groups")  # t and the reduced right-hand side of `row_groups`
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         rows, n, k = DenseRows(form), form.n, form.P.low_rank_form()[0].shape[1]
@@ -100,7 +101,7 @@ def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
         at = i * n
         for j in range(n):
             BD[at + j] = B[at + j] * r[j]
-    if rows > 0:  # else BLAS says that the leading dimension is wrong
+    if rows > 0:  # BLAS refuses a leading dimension of 0.
         syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, 0, n, 0.0, S, 0, rows)
     for i in range(rows):
         S[i + i * rows] += delta if k <= i < k + p else 1.0

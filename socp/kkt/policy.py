@@ -3,28 +3,28 @@
 A quasi-definite matrix has an LDL' with known signs under any symmetric permutation (Vanderbei 1995); K is so only
 when P is definite and A has full rank.  Two regularizations make up for that: a static one adds +-delta to the
 diagonal, and a pivot that still comes out below `PIVOT_EPS`, or with the wrong sign, is replaced by +-`PIVOT_DELTA`.
-With the one delta of 1e-8 nearly every program can be solved; other deltas make it quicker.  The rule is to try, to
+The single delta 1e-8 solves nearly every program; other deltas are faster.  The rule is to try, to
 measure, and to retry:
 
 1. Factor with the delta in use and solve; accept it if refinement needs few steps, one at most where pivots were
    replaced.
 2. Otherwise try the deltas of `LADDER` in turn, until one is accepted.
-3. If none is, take the best: among deltas with residuals within the limits of a direction, the one with the fewest
-   solves, else the one with the smallest residual.
+3. If none is accepted, take the best: among deltas with residuals within the limits of a direction, the one with the
+   fewest solves, else the one with the smallest residual.
 4. After such a comparison accept every good delta, however many solves it needs.
-5. Good is then any residual up to `MUCH_WORSE` times the best of the comparison.
+5. A delta is then good if its residual is at most `MUCH_WORSE` times the best of the comparison.
 """
 
 from __future__ import annotations
 
 from ..compiled.structures import Structure, flag, floats, integer, number
 
-PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are rounding; sparse ones are replaced
-GOOD_ENOUGH = 1e-8  # relative residual that is always allowed
-EQUATIONS = 1e-10  # relative residual of equations that is always allowed, as W^-1 h may be most of the right-hand side
-PRECISE = 1e-12  # relative residual of precise solves
-FEW_SOLVES = 3  # further solves that a residual must promise to need, and up to which a delta is not too slow,
-FEWER_SOLVES = 1  # or no reason to look at the next one, where pivots were replaced
+PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # Pivots up to PIVOT_EPS are rounding; sparse LDL' replaces them by +-PIVOT_DELTA.
+GOOD_ENOUGH = 1e-8  # residual, relative to the right-hand side, that is always allowed
+EQUATIONS = 1e-10  # relative residual always allowed in the equations, as W^-1 h may dominate the right-hand side
+PRECISE = 1e-12  # largest relative residual of precise solves
+FEW_SOLVES = 3  # Refinement goes on if at most so many further steps are predicted; an accepted delta needs no more.
+FEWER_SOLVES = 1  # limit in place of FEW_SOLVES for the delta in use, if pivots were replaced
 MUCH_WORSE = 10.0  # Compare all deltas again when the residual exceeds 10x the best of the last comparison.
 LADDER = (1e-14, 1e-11, 1e-8, 1e-6)  # static regularizations, in the order in which they are tried
 
@@ -32,8 +32,8 @@ LADDER = (1e-14, 1e-11, 1e-8, 1e-6)  # static regularizations, in the order in w
 class Policy(Structure):
     """Static regularization of the factors, and limits of the refinement of solves.
 
-    `KKT.regularize` and the loop write the first group, by the settings and the plan; `base.factor_and_solve` writes
-    the second and `base.solve` the third; the caller of a solve writes the limits of its residuals.
+    `deltas`, `refinement_steps`, `precise` and `correctors` follow settings and plan.  `base.factor_and_solve` writes
+    `delta`, `compared` and `good_excess`; `base.solve` writes `trusted`; callers of a solve write the limits.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class Policy(Structure):
         Largest residual, divided by its limit, at which the delta in use is good: 1, or more after a comparison in
         which no delta did better.
     trusted : bool
-        Whether the first right-hand side of these factors met its limits without refinement: the others are then
-        solved by the factors alone, and their residuals are not measured, unless solves are precise.
+        Whether the first right-hand side of the present factors met its limits without refinement.  Other right-hand
+        sides are then solved by the factors alone, without measuring their residuals, unless solves are precise.
     block_limits, caller_limits : arrays
         Limits of the residuals in the blocks of x, y and W z, in the units of the form and in the caller's, for a
         first right-hand side, then for a second.

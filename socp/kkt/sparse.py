@@ -29,9 +29,9 @@ class SparseKKT(KKT):
     """
 
     matrix, factors = structure(KKTMatrix), structure(Factors)
-    t, f = floats("2 * groups"), floats("2 * (m - l)")  # as in `row_groups` and `expansion`, for two right-hand sides
+    t, f = floats("2 * groups"), floats("2 * (m - l)")  # t of `row_groups` and f of `expansion`, for two vectors
     reduced_rhs, reduced, work = floats("2 * order"), floats("2 * order"), floats("m - l")
-    _pattern = b""  # once it is kept
+    _pattern = b""  # pattern of the KKT matrix, set by `keep_pattern`
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         matrix = KKTMatrix(form)

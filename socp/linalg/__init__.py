@@ -1,1 +1,1 @@
-"""Linear algebra that knows of no program: vectors, sparse matrices, factorizations, refinement."""
+"""Linear algebra, independent of programs: vectors, sparse matrices, factorizations, refinement."""

@@ -48,10 +48,10 @@ if INTERPRETED:
 
 @leaf
 def product_error(a: float, b: float, product: float) -> float:
-    """Return a b - product exactly, for the rounded product: by a fused step or by halves (Dekker 1971, Veltkamp)."""
+    """Return a b - product exactly, for the rounded product: by a fused multiply-add, or by halves (Dekker 1971)."""
     if _is_fused():  # type: ignore[call-arg]
         return _fma(a, b, -product)  # type: ignore[call-arg, no-any-return]
-    far_a, far_b = 134217729.0 * a, 134217729.0 * b  # 2^27 + 1: half of the bits
+    far_a, far_b = 134217729.0 * a, 134217729.0 * b  # The factor 2^27 + 1 splits 53 bits into halves.
     high_a, high_b = far_a - (far_a - a), far_b - (far_b - b)
     low_a, low_b = a - high_a, b - high_b
     return low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
@@ -82,7 +82,7 @@ def rounded(value: float, low: float) -> float:
 def add_both(
     indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, rows: Floats, columns: Floats
 ) -> None:  # fmt: skip
-    """Compute rows[:2 m] += M x and columns += M'v in one pass over the m by n matrix M; errors follow each vector."""
+    """Compute rows += M x and columns += M'v in one pass over M; each array holds all values, then all errors."""
     m, n = v.size, indptr.size - 1
     Mx, Mx_low, Mtv, Mtv_low = rows[:m], rows[m : 2 * m], columns[:n], columns[n:]
     for j in range(n):

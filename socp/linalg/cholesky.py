@@ -1,8 +1,8 @@
 """Dense Cholesky factors, and solves with them.
 
-A matrix of order n is stored by columns in a flat array, of which only the lower triangle is used.  LAPACK's own
-routine spends much of its time in triangular solves with many right-hand sides, which BLAS does at half the speed of a
-product; here narrow panels leave nearly all work to products.
+A matrix of order n is stored by columns in a flat array; only its lower triangle is used.  LAPACK's own routine
+spends much of its time in triangular solves with many right-hand sides, which BLAS does at half the speed of a product;
+here narrow panels leave nearly all work to products.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..compiled.blas import (
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 
-LOOPS = 64  # order, or entries of a thin matrix, up to which loops are quicker than BLAS; columns of a panel
+LOOPS = 64  # largest order of a solve, and most entries of a matrix, where loops beat BLAS; columns of a panel
 
 
 @kernel

@@ -29,7 +29,7 @@ def _checked_csc(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shap
     return sp.csc_array((data, indices, indptr), shape=shape)
 
 
-if vars(_EMPTY).keys() != {"_shape", "maxprint", "data", "indices", "indptr"}:  # another scipy than we know
+if vars(_EMPTY).keys() != {"_shape", "maxprint", "data", "indices", "indptr"}:  # an unknown version of scipy
     csc = _checked_csc
 
 

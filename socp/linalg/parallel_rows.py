@@ -13,8 +13,8 @@ import numpy as np
 from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 
-SAME = 1e-15  # entries that differ by this share of their size differ by rounding
-STEPS = 1048576.0  # keys tell entries apart that differ by more than one such part of the first
+SAME = 1e-15  # largest relative difference of two entries that is ascribed to rounding
+STEPS = 1048576.0  # Keys round the ratio of an entry to the first one in its row to multiples of 1 / STEPS.
 MASK = (1 << 62) - 1
 PRIME = 1099511
 
@@ -44,7 +44,7 @@ def parallel_rows(
         begin = indptr[first + i]
         if begin == indptr[first + i + 1] or data[source[begin]] == 0.0:
             continue
-        key, head = 0, data[source[begin]]  # the key is the same for all multiples of a row
+        key, head = 0, data[source[begin]]  # All multiples of a row have equal keys.
         for k in range(begin, indptr[first + i + 1]):
             key = longer_key(key, int(indices[k]), data[source[k]] / head)
         keys[i] = key
@@ -104,7 +104,7 @@ def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) ->
 
 @inner
 def row_ratio(i: int, r: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> float:
-    """Return s such that row i = s row r up to rounding, r < i, or 0 if there is none."""
+    """Return the ratio s with row i = s row r up to rounding, for r < i, or 0 if there is no such ratio."""
     begin, other = indptr[i], indptr[r]
     if indptr[i + 1] - begin != indptr[r + 1] - other:
         return 0.0

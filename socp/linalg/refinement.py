@@ -14,11 +14,12 @@ from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
 
 KRYLOV_STEPS = 12
-USEFUL = 0.9  # a step that leaves more of the residual is undone: if K is singular, it may only add a null vector
-# A residual that falls by less than this factor has stalled, a vector that falls by more has lost digits.  GMRES must
-# leave less (with a singular K the ray M^-1 rhs is what is sought), and ends at this share of what may be left.
+USEFUL = 0.9  # A step that leaves more than this share of the residual is undone: it may add only a null vector of K.
+# Refinement has stalled if a step leaves more than this share of the residual.  GMRES is undone if it leaves more (with
+# a singular K the ray M^-1 rhs is wanted), and ends at this share of the limit.  A vector of which orthogonalization
+# leaves less than this share has lost digits.
 SLOW = 0.5
-GO_ON, STOP, TAKE_BACK = range(3)  # decisions on a step of refinement
+GO_ON, STOP, TAKE_BACK = range(3)  # decisions after a step of refinement
 
 
 @inner
@@ -47,7 +48,7 @@ def extend_basis(k: int, w: Floats, basis: Floats, small: Matrix) -> float:
     """
     size, last, start = w.size, small.shape[1] - 1, (k + 1) * w.size
     norm = math.sqrt(dot_within(w, 0, w, 0, size))
-    for _ in range(2):  # once more where much was taken out; twice is enough
+    for _ in range(2):  # A second pass restores lost orthogonality; two are enough.
         before = norm
         for i in range(k + 1):
             at, projection = i * size, dot_within(basis, i * size, w, 0, size)

@@ -20,7 +20,7 @@ def dot(u: Floats, v: Floats, start: int, stop: int) -> float:
 
 @leaf
 def dot_within(u: Floats, u0: int, v: Floats, v0: int, count: int) -> float:
-    """Return u[u0:][:count]'v[v0:][:count], by four partial sums that do not wait for each other."""
+    """Return u[u0:][:count]'v[v0:][:count], by four independent partial sums."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     i, k, end = u0, v0, u0 + count
     whole = u0 + ((count >> 2) << 2)
@@ -55,7 +55,7 @@ def from_bits(i: int) -> float:
 
 @leaf
 def norm_tail(v: Floats, start: int, stop: int) -> float:
-    """Return ||v_1|| of the second-order cone in v[start:stop], without overflow or underflow."""
+    """Return ||v_1||, where v_1 = v[start + 1 : stop], without overflow or underflow."""
     total = dot(v, v, start + 1, stop)
     if total < 1e-280 or total > 1e280:
         largest = 0.0

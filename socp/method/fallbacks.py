@@ -1,6 +1,7 @@
 """Further runs after a failed one: the program is solved by the next plans, and the best answer is kept.
 
-A run also counts as failed if large multipliers let rounding spoil its answer: another plan may find smaller ones.
+A run also counts as failed if large multipliers let rounding spoil its answer, as another plan may find
+smaller multipliers.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Fallbacks:
 
     def __init__(self, state: State, settings: Settings) -> None:
         self.state, self.settings, self.plan = state, settings, state.plan
-        self._robust: State | None = None  # this form with another backend
-        self._other: State | None = None  # another form
+        self._robust: State | None = None  # state with the first form and another backend
+        self._other: State | None = None  # state with another form
 
     def improve(self, run: Run, program: ConeProgram, test: ConeTest | None) -> Run:
         """Return the first further run that settles the program, or else the best of all runs, `run` included.
@@ -57,7 +58,7 @@ class Fallbacks:
                     run = again
                 if is_settled(run) or again.status not in (*FAILED, *DECIDED):
                     break
-        except MemoryError as error:  # of another KKT solver: the answer that there is is not lost
+        except MemoryError as error:  # Another KKT solver does not fit in memory; `run` is kept.
             logger.info("no further attempt: %s", error)
         finally:
             self.state.follow_plan(self.plan)

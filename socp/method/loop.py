@@ -44,12 +44,12 @@ from .newton import (
 from .start import start_cold, start_warm
 
 PATIENCE = 15  # iterations without progress before a run gives up
-LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
-RAY = 100.0  # times the tolerance a ray may become a certificate, which has no part in s, and a bound is near
-FAR_RAY = RAY * RAY  # the limit where kappa > tau: the KKT matrix has a better direction near the ray
-RECORDS = 60  # records that a trace has room for at first
+LEAST_STEP = 0.1  # least value of the limit of step lengths by the minimum of mu
+RAY = 100.0  # factor of tol_infeasible up to which a ray is tested on the caller's data, and of tol for near bounds
+FAR_RAY = RAY * RAY  # in place of RAY for the dual ray if kappa > tau: the KKT matrix has a better ray near it
+RECORDS = 60  # records for which a new trace has room
 
-# why the loop comes back
+# reasons for the loop to return to Python
 GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP, NOT_SOLVED = range(8)
 
 
@@ -66,31 +66,31 @@ class State(Structure):
     ----------
     newton : Newton
     point, best, last : Point
-        The present iterate, the best one, and the last optimal one, at which a warm start begins.
+        Present iterate, best iterate of the run, and last optimal iterate, at which a warm start begins.
     tol, tol_abs, tol_infeasible, step_fraction, max_iter
-        Settings; tol_abs is infinite if it is not given, and step_fraction is the plan's.
+        Settings; tol_abs is infinite if not given, and step_fraction is taken from the plan.
     offset : float
         Constant of the objective, for the trace.
     iteration : int
         Number of the present iterate.
     found, worst, missed : array and float
-        Residuals and gap of the present iterate and their scales, as in the stopping test; the largest relative
-        one; and the largest relative one without the gap.
+        Residuals and gap of the present iterate and their scales, as in `verify.stopping.Residuals`; the largest of
+        the relative residuals and the relative gap; the largest relative residual.
     primal_ray, dual_ray, ray_limit : float
-        Slopes of the iterate's two rays (see `verify.stopping`), and the slope up to which the dual ray is tested.
+        Residuals of the iterate's two rays, scaled to slope -1, or inf; largest value at which the dual ray is tested.
     primal_refused, dual_refused : float
-        Slopes at which the rays have failed as certificates in this run.
+        Values of `primal_ray` and `dual_ray` at which the rays last failed as certificates in this run.
     best_worst, best_missed, best_ray, last_better, last_progress
-        The smallest values so far, and the iterations of the best iterate and of the last progress of any kind.
+        Smallest `worst`, `missed` and ray in this run; iterations of the best iterate and of the last progress.
     warm : bool
-        True if the run began at an earlier point.
+        Whether the run began at the last optimal point.
     sigma, alpha_affine, alpha : float
-        Centering and step lengths of the last iteration.
+        Centering, length of the affine step, and step length of the last iteration.
     started, now : float
         Clock at the start of the run and at the present iterate, in seconds.
     trace : array of `TRACE`
     settings : Settings or None
-        Settings that `take_settings` has copied.
+        Settings that `take_settings` copied last.
     plan : Plan
         Plan that the runs follow.
     """
@@ -175,7 +175,7 @@ def begin(state: State) -> int:
     newton, point = state.newton, state.point
     state.started = clock()
     restart(newton.kkt)
-    newton.last_dtau = 1.0  # the end of the previous run must not change the bits of this run
+    newton.last_dtau = 1.0  # The previous run must not change the bits of this run.
     if state.warm:
         state.warm = start_warm(newton, point)
     if not state.warm and not start_cold(newton, point):
@@ -212,13 +212,13 @@ def iterate(state: State) -> int:
         previous, longest = longest, center(newton, point, state.sigma, longest)
         if longest == previous:
             break
-    if not math.isfinite(newton.dtau):  # to which every entry of a solution has added: any step seems to be allowed
+    if not math.isfinite(newton.dtau):  # dtau sums all entries of the solutions; a NaN would allow any step.
         return NOT_SOLVED
     state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, point)))
     if not state.alpha > 0.0:
         return SHORT_STEP
     advance(newton, point, state.alpha)
-    if state.worst <= INACCURATE_TOL:  # further off it is better to end, and to ask for a certificate
+    if state.worst <= INACCURATE_TOL:  # Otherwise it is better to end and test for a certificate.
         round_inside(point, newton.form.ptr)
     return judge(state)
 
@@ -234,10 +234,10 @@ def judge(state: State) -> int:
     if state.worst < state.best_worst:
         state.best_worst, state.last_better, state.last_progress = state.worst, k, k
         copy(point, state.best)
-    if state.missed < state.best_missed:  # progress, though the gap may rise on the way
+    if state.missed < state.best_missed:  # This is progress, though the gap may rise.
         state.best_missed, state.last_progress = state.missed, k
     ray = min(state.primal_ray, state.dual_ray)
-    if ray < state.best_ray:  # progress, but towards a certificate: no better solution
+    if ray < state.best_ray:  # This is progress towards a certificate.
         state.best_ray, state.last_progress = ray, k
     state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
     certified = state.primal_ray <= min(RAY * state.tol_infeasible, state.primal_refused)
@@ -261,7 +261,7 @@ def limit(state: State) -> int:
 
 @inner
 def estimate(state: State) -> None:
-    """Estimate residuals, gap and slopes of rays as the stopping test measures them, and record the iterate."""
+    """Estimate residuals, the gap, and residuals of rays as the stopping test measures them; record the iterate."""
     newton, point, form, kkt = state.newton, state.point, state.newton.form, state.newton.kkt
     tau, f, found = point.tau, form.cost_scale, state.found
     xPx, cx, gv = newton.xPx / tau**2 / f, newton.cx / tau / f, newton.gv / tau / f
@@ -274,7 +274,7 @@ def estimate(state: State) -> None:
     (primal, dual), gap = relative_residuals(newton), found[GAP] / found[SCALES + GAP]
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
     state.missed = max(primal, dual)
-    # slopes of the two rays
+    # residuals of the two rays, scaled to slope -1
     state.primal_ray = newton.norm_Mtv / (-newton.gv / f) if newton.gv < 0.0 else np.inf
     state.dual_ray = max(newton.norm_Px, newton.norm_Mxs) / (-newton.cx / f) if newton.cx < 0.0 else np.inf
 

@@ -41,11 +41,9 @@ from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.vectors import bits, dot_within, from_bits, norm_tail, norm_within
 
-SHARE = (
-    0.1  # of the residuals to remove, and in each block of the largest relative one and of tol, that a solve may leave
-)
-ROUNDING = 4.0 * np.finfo(np.float64).eps  # the relative distance from a cone's boundary that can always be told
-MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
+SHARE = 0.1  # share of a block's residuals, or of the largest relative residual or tol, that a solve may leave
+ROUNDING = 4.0 * np.finfo(np.float64).eps  # largest relative distance from a cone's boundary that rounding can cause
+MIN_PRODUCT = 0.1  # Centrality correctors move products into [MIN_PRODUCT target, target / MIN_PRODUCT].
 
 
 class Point(Structure):
@@ -73,7 +71,7 @@ class Point(Structure):
         x, v = other.u[: form.n], other.u[form.n :]
         x[np.abs(x) <= share * np.abs(x).max(initial=0.0)] = 0.0
         size = np.abs(v)
-        # a second-order cone, of which t is the largest entry, as a whole
+        # A second-order cone is kept or dropped as a whole; its first entry is the largest.
         size[form.p + form.l :] = np.repeat(size[form.p + form.ptr[:-1]], np.diff(form.ptr))
         v[size <= share * size.max(initial=0.0)] = 0.0
         return other
@@ -124,17 +122,17 @@ class Newton(Structure):
     w, eta, lam : arrays
         Nesterov-Todd scaling and scaled point (see `cones.scaling`).
     u2, u1 : arrays
-        Solutions of the constant right-hand side and of the right-hand side of a direction.
+        Solutions of the KKT system for the constant right-hand side and for the right-hand side of a direction.
     du, ds, ds_scaled, dtau, dkappa : arrays and floats
         Direction: (dx, dy, W dz), ds, W^-1 ds, dtau, dkappa.
     last_dtau : float
-        |dtau| of the last direction, 1 before the first: the factor with which u2 is expected to enter the next one.
+        |dtau| of the last direction, 1 before the first one: the factor of u2 to expect in the next direction.
     u1_before, shift_before : arrays
         u1 and shift of the direction before a centrality corrector.
     difference, P_difference : arrays
         xi - x2 and P (xi - x2), in the denominator of dtau.
     work : array
-        Work array of one kernel at a time.
+        Workspace of one kernel at a time.
     """
 
     form, kkt = structure(StandardForm), structure(KKT)
@@ -146,7 +144,7 @@ class Newton(Structure):
     Mdx = floats("p + m")
     lam = floats("m")
     q, r_scaled = floats("n + p + m"), floats("n + p + m")
-    rhs, solution = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")  # of u2, then of u1
+    rhs, solution = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")  # for u2, then for u1
     shift, work = floats("m"), floats("m")
     difference, P_difference = floats("n"), floats("n")
     curvature, kappa_rhs, last_dtau = number(), number(), number()
@@ -209,7 +207,7 @@ def measure(newton: Newton, point: Point) -> None:
     newton.rows, newton.cone, newton.dual = from_bits(rows), from_bits(cone), from_bits(dual)
     newton.norm_Ax, newton.norm_Gx, newton.norm_Px, newton.norm_Mtv = norm_Ax, norm_Gx, norm_Px, from_bits(size_Mtv)
     newton.norm_Mxs = max(norm_Ax, from_bits(size_Gxs))
-    # residuals relative to these count
+    # sizes by which the stopping test divides the residuals
     newton.rows_size = tau + max(tau * form.norm_b, norm_Ax)
     newton.cone_size = tau + max(tau * form.norm_h, norm_Gx)
     newton.dual_size = tau + max(tau * form.norm_c, norm_Px)
@@ -321,7 +319,7 @@ def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
     """
     l, ptr, lam, shift, r_scaled = newton.form.l, newton.form.ptr, newton.lam, newton.shift, newton.r_scaled
     m, first = shift.size, rhs.size - shift.size
-    cones.product(l, ptr, newton.ds_scaled, newton.du[first:], rhs)  # in its first m places
+    cones.product(l, ptr, newton.ds_scaled, newton.du[first:], rhs)  # rhs[:m] is workspace here.
     for i in range(m):
         rhs[i] = -rhs[i]
     cones.add_identity(l, ptr, sigma * newton.mu, rhs)

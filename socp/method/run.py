@@ -42,8 +42,8 @@ from .loop import (
 from .newton import Point, singular_directions, unscale
 from .rays import nearest_ray
 
-PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
-OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
+PATIENT = 0.1  # seconds after which the loop returns to check for Ctrl-C and the time limit
+OPTIMAL = Status.OPTIMAL  # Access to a member of an enumeration takes as long as a call.
 NO_RECORDS, WORDS = np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
 INTERRUPTED = "interrupted from the keyboard"
 NOT_FEASIBLE = "(y, z) certifies that no feasible point exists"
@@ -105,10 +105,10 @@ class Iterate:
         self._run, self.record = run, state.trace[state.iteration].copy()
         self.point, self.newton, self.form = state.point, state.newton, run.form
 
-    if not TYPE_CHECKING:  # which know the fields by their names
+    if not TYPE_CHECKING:  # Type checkers read the fields above.
 
         def __getattr__(self, name: str) -> Any:
-            if name in ("x", "y", "z", "s"):  # the run may have let go of its form
+            if name in ("x", "y", "z", "s"):  # not self._run.form, which `close` deletes
                 return in_callers_units(self._run.program, self.form, self.point)["xyzs".index(name)]
             if name in (TRACE.names or ()):
                 return self.record[name].item()
@@ -139,15 +139,15 @@ class Run:
     trace : array of `TRACE`
         One record per iterate; set by `solve`.
     has_large_multipliers : bool
-        True if the answer passes only as terms with multipliers are rounded: smaller multipliers may exist.
+        Whether the answer passes only with rounding errors of multipliers excused: smaller ones may exist.
     kept : Point or None
-        Iterate of an answer that rounding excuses, for a warm start, as later runs overwrite the state.
+        Copy of the iterate, for a warm start, if rounding excuses the answer, as later runs overwrite the state.
     effort : (int, float, float)
         Iterations, seconds of factorizations and seconds of solves, set by `solve`; summed over all runs if there
         were several (see `method.fallbacks`).
     """
 
-    # until it ends
+    # values until the run ends
     status: Status | None = None
     message, setup_time, solve_time = "", 0.0, 0.0
     timings: dict[str, float]
@@ -157,9 +157,9 @@ class Run:
     effort: tuple[int, float, float] = (0, 0.0, 0.0)
     has_large_multipliers = _was_excused = False
     kept: Point | None = None
-    _near = False  # whether an iterate was no answer since it missed bounds
-    _nearest: tuple[Point4, stopping.Residuals] | None = None  # the last answer of a last step that was none
-    _missed = 0.0  # the largest distance of the judged answer from a bound that it could not be moved to
+    _near = False  # whether an earlier iterate failed the test and missed bounds
+    _nearest: tuple[Point4, stopping.Residuals] | None = None  # answer of the latest `_last_step` in a run that went on
+    _missed = 0.0  # largest violation of a bound by the judged answer, 0 if x passes after a move to its bounds
 
     def __init__(
         self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.ConeTest | None
@@ -200,7 +200,7 @@ class Run:
                 stop = callback(iterate)
             except StopIteration:
                 stop = True
-            if isinstance(stop, (bool, np.bool_)) and stop:  # numpy's comparisons give numpy's bool
+            if isinstance(stop, (bool, np.bool_)) and stop:  # NumPy's comparisons return np.bool_.
                 self.finish(Status.INTERRUPTED, "stopped by the callback")
                 break
 
@@ -227,7 +227,7 @@ class Run:
         if self.settings.time_limit is not None:
             until = min(until, self.state.started + self.settings.time_limit)
         reason: int = follow(self.state, until)
-        if reason == GO_ON:  # perhaps as the trace is full
+        if reason == GO_ON:  # The trace may be full.
             self._make_room()
         return reason
 
@@ -266,7 +266,7 @@ class Run:
             message = self._excuse(found)
         elif self._missed <= (RAY * self.settings.tol if message else 0.0):
             return bool(message) and self.finish(OPTIMAL, message, answer, found)
-        elif not message and not self._near:  # the next iterate may keep the bounds
+        elif not message and not self._near:  # The next iterate may keep the bounds.
             self._near = True
             return False
         answer, found, message = self._last_step(answer, found, message)
@@ -310,7 +310,7 @@ class Run:
     def _is_excused(self, answer: Point4, found: stopping.Residuals) -> bool:
         """Return True if the stopping test fails by no more than the rounding of its terms in double precision."""
         settings = self.settings
-        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # nothing to be spoilt
+        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # too far off for rounding to explain
             return False
         return self.test.residuals(*answer, rounding=True).meets(settings.tol, settings.tol_abs)
 

@@ -9,9 +9,9 @@ from ..form.standard import NO_HESSIAN
 from ..kkt.base import factor_and_solve
 from .newton import Newton, Point, measure
 
-WARM_MARGIN = 1e-3  # a warm start is at least so far inside the cone (equilibrated units)
-WARM_LIMIT = 0.3  # Refuse warm starts that need a larger shift.
-FAR = 1e3  # Sides 1000x the infeasibility at x = 0 count as absent.
+WARM_MARGIN = 1e-3  # least margin of a warm start inside the cone, in equilibrated units
+WARM_LIMIT = 0.3  # Warm starts that need a margin of WARM_LIMIT or more are refused.
+FAR = 1e3  # Sides of FAR or more times the infeasibility at x = 0 are far away.
 
 
 @inner
@@ -32,7 +32,7 @@ def start_cold(newton: Newton, point: Point) -> bool:
     n, l, ptr, c, g, weight = form.n, form.l, form.ptr, form.c, form.g, newton.lam
     first, size, linear = n + form.p, u.size, form.hessian_kind == NO_HESSIAN
     scale_far_sides(newton, weight)
-    # (., y, W z) is the first solution, (x, ., W^-1 (f - s)) the second; both are equal if P is not zero
+    # The first solution is (., y, W z), the second (x, ., W^-1 (f - s)); they are equal if P is not zero.
     for j in range(n):
         rhs[j], rhs[size + j] = -c[j], 0.0 if linear else -c[j]
     for i in range(g.size):
@@ -89,11 +89,11 @@ def scale_far_sides(newton: Newton, weight: Floats) -> None:
 def start_warm(newton: Newton, point: Point) -> bool:
     """Move s and z of an earlier optimal point (tau = 1) inside the cone, as far as the new data moved the residuals.
 
-    Returns False, and leaves a point that must be replaced, if the residuals are of the size of the data, so that a
+    Return False, and leave a point that must be replaced, if the residuals are of the size of the data, so that a
     cold start is as good.
     """
     form, u, s, r, c, g, z = newton.form, point.u, point.s, newton.r, newton.form.c, newton.form.g, newton.work
-    first, size, largest, trap = u.size - s.size, 1.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
+    first, size, largest, trap = u.size - s.size, 1.0, 0.0, 0.0  # `trap` becomes NaN if a residual is not finite.
     point.tau, point.kappa = 1.0, 0.0
     measure(newton, point)
     for j in range(c.size):

@@ -3,10 +3,10 @@
 For many small programs solved one after another, memory (three structures of a hundred arrays) costs more than a
 factorization: ten variables take 63 us with a workspace from the pool and 90 us without; sparse programs of a thousand
 variables take two thirds to three quarters of the time.  `solve` releases its workspace, and the next setup in the
-thread acquires it.  All in it is written before it is read, as when a program is updated.
+thread acquires it.  All fields are written before they are read, as when a program is updated.
 
-A workspace serves programs of one kind.  The kind has all that `plan.choice` depends on for a small program; for a
-sparse program it also has the places of the entries, so that the ordering and the analysis are kept.  The plan goes
+A workspace serves programs of one kind.  The kind has all that `plan.choice` depends on for a small program; a
+sparse program needs equal places of the entries, too, so that the ordering and the analysis are kept.  The plan goes
 with the workspace, and a program is solved in one way, to the bit, whatever was solved before it.
 """
 
@@ -20,7 +20,7 @@ from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from .loop import State
 
-MOST = 2**20  # words that are kept
+MOST = 2**20  # size up to which a workspace is kept, in words of 8 bytes
 
 _pool = Pool()
 Kind = tuple[Sizes, bool, bool, int, str, float | None, int, float, bool]

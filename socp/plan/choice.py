@@ -29,7 +29,7 @@ def decide(form: StandardForm, settings: Settings, is_kept: bool = False) -> Pla
 def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Backend, str, dict[str, float]]:
     """Return the backend, the reason for it in words, and the predicted seconds of the backends compared."""
     wanted = NAMES.get(settings.kkt)
-    if form.n == 0:  # BLAS refuses empty arrays
+    if form.n == 0:  # BLAS refuses empty arrays.
         return "sparse", "there are no variables", {}
     if wanted == "low rank":
         check_low_rank(form)

@@ -1,7 +1,7 @@
 """Costs of each way to solve a program: one table of rates, and the counts that are multiplied by them.
 
-The rates are typical of one core.  They decide between ways of which one takes several times as long as the other, so
-that only their ratios count; one table for all machines gives equal bits on all machines.
+The rates are typical of one core.  They decide between ways whose times differ by factors, so that only their
+ratios count; one table for all machines gives equal bits on all machines.
 `python -m docs.results.calibration` measures them on a machine, next to the numbers here.
 """
 
@@ -27,22 +27,22 @@ class Costs(NamedTuple):
     iterations : int
         Typical number of iterations of an interior-point method.
     interior_point : float
-        Interior-point method without its iterations: set-up, conversion of program and solution, and verification.
+        Time of an interior-point method outside its iterations: set-up, conversions, and verification.
     analysis, analysis_of_entry : float
-        Share of an iteration in the ordering and the analysis of a sparse matrix: constant part, and per entry of L.
+        Time of the ordering and the analysis of a sparse matrix, per iteration: constant part, and per entry of L.
     active_set : float
-        First guess of the active set, and verification of its solution.
+        Time of the first guess of the active set, and of the verification of its solution.
     passes : int
         Typical number of times that the active-set method reads all of P.
     round : float
-        Longest round of the active-set method, which checks the clock between rounds.
+        Longest time of a round of the active-set method, which checks the clock between rounds.
     dual, dual_flops : float
-        Call of the dual active-set method, and its operations per second.
+        Constant time of a call of the dual active-set method, and its operations per second.
     dual_size : int
         Largest n (n + m) for the dual active-set method; four times as much for a solver that is kept.
     proximal : float
-        Time relative to the dual active-set method where P is only semidefinite and there are no rows; three times as
-        much for n or more full rows.
+        Time of proximal steps (for a P that is only semidefinite) without rows, divided by the time of the dual
+        active-set method; three times as much for n or more full rows.
     """
 
     flops: float = 4e10
@@ -62,9 +62,9 @@ class Costs(NamedTuple):
 
 
 COSTS = Costs()
-NEW_PATTERNS = 0.4  # share of the sparse programs that are analyzed: the others have a pattern that was seen before
-SOLVES = 3  # of an iteration, refinement left aside
-PAYING_SOLVES = (5.0, 10.0, 20.0)  # that a factorization must cost for one, two, three centrality correctors
+NEW_PATTERNS = 0.4  # share of the sparse programs that are analyzed: others have a known pattern
+SOLVES = 3  # solves per iteration, without refinement
+PAYING_SOLVES = (5.0, 10.0, 20.0)  # cost of a factorization, in solves, that allows one, two, three correctors
 
 
 def dense_seconds(n: float, rows: float, costs: Costs = COSTS) -> float:

@@ -1,7 +1,7 @@
 """Plans that follow a failed run, one after another, each for its own kind of failure.
 
 Of 73,941 random programs (`bench.fuzz`) the first run failed on 3,211.  Of these the plans below decided 2,837; each
-decided some that no other did, so that none can go:
+decided some that no other plan decided, so that none can be dropped:
 
     plan                        decided    alone
     proximal                      2,366       40
@@ -25,51 +25,51 @@ import numpy as np
 from ..form.standard import LIMIT, StandardForm
 from .plan import Plan
 
-SHORT_STEPS = 0.9  # share of the way to the boundary
-REGULARIZATION = 1e-6  # that stays in the KKT system
-WIDE = LIMIT * LIMIT  # limit of the scales where the first one was met
-LARGE = 5_000  # variables, or these and rows, beyond which another run takes too long to be a surprise
+SHORT_STEPS = 0.9  # step length relative to the step to the boundary
+REGULARIZATION = 1e-6  # regularization that stays in the KKT system
+WIDE = LIMIT * LIMIT  # limit of the equilibration's scales after LIMIT was reached
+LARGE = 5_000  # most variables, or variables and rows, with which another run takes little time
 
 
 def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]:
     """Yield the plans to try after `plan`, whose run with `form` failed after `iterations` iterations."""
-    # the KKT system with a regularization that stays, as in a proximal method: one step of refinement takes out
-    # most of what it does to a solution, and little in a direction that the exact system does not see
+    # The regularization stays in the KKT system, as in a proximal method: one step of refinement removes most of its
+    # effect on a solution, but little of it in directions in which the exact system is singular.
     proximal = plan._replace(regularization=REGULARIZATION, refinement_steps=min(plan.refinement_steps, 1))
     robust = plan
     if form.p > 0 and iterations > 0:
-        # equalities that depend on each other, and miss each other by less than tol, have y run away without end
+        # Dependent equalities that disagree by less than tol let y grow without bound.
         yield proximal
     if form.cones > 0 and iterations > 0:
-        # near the boundary of a cone the residual of an inexact solve can spoil the direction
+        # Near the boundary of a cone the residual of an inexact solve can spoil the direction.
         yield plan._replace(precise=True)
     if plan.is_free and plan.backend == "dense" and form.n <= LARGE:
         robust = plan._replace(backend="sparse", reason="dense Cholesky broke down", seconds={})
-        # where dense Cholesky breaks down, sparse LDL' goes on with pivots of either sign
+        # Where dense Cholesky breaks down, sparse LDL' continues with pivots of either sign.
         yield robust._replace(precise=True)
-        # not precise, where data are scaled so badly that no solve can be
+        # Badly scaled data may not allow any precise solve.
         yield robust
     if iterations == 0 or form.n + form.p + form.m > LARGE:
         return
     short = min(plan.step_fraction, SHORT_STEPS)
-    # further from the boundary s0 - |s1| has more digits, and so has the scaling
+    # Further from the boundary, s_0 - ||s_1|| and the scaling have more correct digits.
     yield plan._replace(step_fraction=short)
-    # all of that together
+    # all of these together
     yield robust._replace(step_fraction=short, precise=True)
     if form.p == 0:
-        # rows of the cones have z run away
+        # Rows of the cones may let z grow without bound.
         yield proximal
     if plan.equilibrate and is_cut_off(form):
-        # numbers near 1e12 need scales beyond the limit that is good for others
+        # Numbers near 1e12 need scales beyond LIMIT, which suits other data.
         yield robust._replace(limit=WIDE)
     if plan.equilibrate:
         plain = robust._replace(equilibrate=False)
-        # equilibration can make of a thin set one that looks empty or large
+        # Equilibration can make a thin feasible set look empty or large.
         yield plain._replace(step_fraction=short)
-        # in long steps, too: near infeasibility now these end well, now the short ones
+        # Near infeasibility sometimes long steps succeed, sometimes short ones.
         yield plain
         if form.p > 0:
-            # equalities beside each other in the caller's units
+            # Dependent equalities are compared in the caller's units.
             yield proximal._replace(equilibrate=False, backend=robust.backend, seconds={})
 
 

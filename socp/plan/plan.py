@@ -21,7 +21,7 @@ class Plan(NamedTuple):
         Whether the engine was free to choose the backend.
     method : {"interior point", "active set", "working set", "dual active set"}
     regularization : float or None
-        The only static regularization, or None for the ladder of the backend.
+        The only static regularization, or None for those of `kkt.policy.LADDER`.
     refinement_steps : int
         Largest number of refinement steps of a solve.
     equilibrate : bool

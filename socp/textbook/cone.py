@@ -1,7 +1,7 @@
 """Products of second-order cones: their product, eigenvalues, scaling, and the step to their boundary.
 
-K is a product of second-order cones {(u0, u1): ||u1|| <= u0}; an entry of an orthant is one of dimension 1.  Its Jordan
-algebra (Alizadeh and Goldfarb, "Second-order cone programming", 2003) has in each factor the product
+K is a product of second-order cones {(u0, u1): ||u1|| <= u0}; an entry of an orthant is a cone of dimension 1.  The
+Jordan algebra of K (Alizadeh and Goldfarb, "Second-order cone programming", 2003) has in each factor the product
 u o v = (u'v, u0 v1 + v0 u1), the unit e = (1, 0), the eigenvalues u0 +- ||u1||, and their product det(u).
 """
 

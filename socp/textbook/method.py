@@ -11,7 +11,7 @@ With two more variables tau, kappa >= 0 the optimality conditions become homogen
 
 When tau > 0, (x, y, z, s) / tau is optimal; when tau = 0 and kappa > 0, (y, z) or x is a certificate of infeasibility.
 
-`quadratic` has the method without cones and embedding, to be read first, and `cone` the algebra of K.
+Read `quadratic` first, which has the method without cones and embedding; `cone` has the algebra of K.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .cone import Cone
 from .quadratic import REGULARIZATION, STEP, ldl_solver
 from .switches import ALL_OF_THE_BOOKS, Switches, Units, dense
 
-SIGMA = 0.1  # the centering of a step that is not predicted
+SIGMA = 0.1  # centering of a step without predictor
 REFINEMENTS = 3
 
 
@@ -54,7 +54,7 @@ class Iterate:
     primal_residual: float = np.nan
     dual_residual: float = np.nan
     gap: float = np.nan
-    error: float = np.nan  # the largest of both residuals and the gap
+    error: float = np.nan  # largest of the relative residuals and the gap
     status: Status | None = None  # None: neither a solution nor a certificate
     scale: float = 1.0  # the solution or certificate is (x, y, z, s) / scale
 
@@ -99,7 +99,7 @@ class Method:
             raise ProgramError("h must be finite here: leave out the rows that always hold")
         self.P, self.A, self.G = dense(program)
         self.b, self.h, self.c = program.b, program.h, program.c
-        self.ends = [program.n, program.n + program.p]  # of x and of y in (x, y, z)
+        self.ends = [program.n, program.n + program.p]  # ends of x and of y in (x, y, z)
         smallest = np.linalg.eigvalsh(self.P).min(initial=0.0)
         if smallest < -1e-10 * norm(self.P):
             raise ProgramError(f"P must be positive semidefinite, but it has the eigenvalue {smallest:g}")
@@ -112,8 +112,8 @@ class Method:
             [ A        0     0        ] [ y   ]        the block is I when W is the scaling
             [ W^-1 G   0    -block    ] [ W z ]
 
-        Redundant equations and directions without curvature make the matrix singular, if consistent.  So LDL' factors
-        it with a little added to the diagonal, W z first, and iterative refinement removes the error of this.
+        Redundant equations and directions without curvature make the matrix singular, if consistent.  So a little is
+        added to the diagonal before LDL' factors it, W z first, and iterative refinement removes the resulting error.
         """
         n, p, m = self.c.size, self.b.size, self.h.size
         G = W_inv @ self.G
@@ -132,7 +132,7 @@ class Method:
         return solve
 
     def start(self) -> Iterate:
-        """Return the solution with 1/2 ||s||^2 in the objective instead of the cone; s = -z and z are moved inside."""
+        """Return the solution with 1/2 ||s||^2 in the objective in place of s in K; s = -z and z are moved into K."""
         identity = np.eye(self.cone.dim)
         u = self.kkt_solver(identity, identity)(np.concatenate([-self.c, self.b, self.h]))
         x, y, z = np.split(u if np.isfinite(u).all() else np.zeros(u.size), self.ends)
@@ -156,7 +156,7 @@ class Method:
         it.gap = abs(it.objective - it.dual_objective) / (1.0 + max(abs(it.objective), abs(it.dual_objective)))
         it.error, it.scale = max(it.primal_residual, it.dual_residual, it.gap), it.tau
 
-        # a ray must be near zero both scaled to slope -1 and relative to the terms that cancel in it
+        # A ray's residuals must be small both at slope -1 and relative to the terms that cancel in them.
         y_slope, x_slope = -(b @ it.y + h @ it.z), -(c @ it.x)
         y_ray, y_size = norm(A.T @ it.y + G.T @ it.z), norm(A) * norm(it.y) + norm(G) * norm(it.z)
         x_rays = [norm(P @ it.x), norm(A @ it.x), -self.cone.depth(-G @ it.x)]
@@ -210,7 +210,7 @@ class Linearization:
 
         lam o (W dz + W^-1 ds) = products_rhs,   kappa dtau + tau dkappa = kappa_rhs,   where lam = W z = W^-1 s.
 
-    Without ds and dkappa, these are two solves with the KKT matrix: u1 for the right-hand side
+    Eliminating ds and dkappa leaves two solves with the KKT matrix: u1 for the right-hand side
     -(1 - sigma) (rx, ry, W^-1 rz) - (0, 0, lam \\ products_rhs), u2 for (-c, b, W^-1 h).  The direction is
     u1 + dtau u2, with dtau from the last equation.
 
@@ -236,7 +236,7 @@ class Linearization:
         rx, ry, rz = P @ it.x + A.T @ it.y + G.T @ it.z + c * tau, A @ it.x - b * tau, G @ it.x + it.s - h * tau
         self.r = np.concatenate([rx, ry, self.W_inv @ rz])
         self.rtau = it.kappa + c @ it.x + b @ it.y + h @ it.z + it.x @ P @ self.xi
-        self.gradient = np.concatenate([c + 2.0 * P @ self.xi, b, self.W_inv @ h])  # of rtau
+        self.gradient = np.concatenate([c + 2.0 * P @ self.xi, b, self.W_inv @ h])  # of rtau in (x, y, W z)
         self.u2 = self.solve(np.concatenate([-c, b, self.W_inv @ h]))
 
     def direction(self, sigma: float, products_rhs: np.ndarray, kappa_rhs: float) -> Direction:
@@ -266,7 +266,7 @@ class Linearization:
 
 def lu_solver(K: np.ndarray, signs: np.ndarray, delta: float) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function that solves with a K + delta diag(signs) that need not be symmetric."""
-    with warnings.catch_warnings():  # of a singular matrix: then u is not finite, which `iterates` notices
+    with warnings.catch_warnings():  # A singular matrix warns and gives a u that is not finite.
         warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
         factors = scipy.linalg.lu_factor(K + delta * np.diag(signs), check_finite=False)
     return lambda rhs: scipy.linalg.lu_solve(factors, rhs, check_finite=False)

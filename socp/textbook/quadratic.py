@@ -3,8 +3,8 @@ r"""The method for linear and quadratic programs, without switches: to be read f
     minimize 1/2 x'Px + c'x   subject to   Ax = b,  Gx + s = h,  s >= 0      (dual variables: y of A, z >= 0 of G)
 
 A point is optimal when  rx = Px + c + A'y + G'z,  ry = Ax - b  and  rz = Gx + s - h  are zero and so are the products
-s_i z_i (Mehrotra 1992; Nocedal and Wright 2006, section 16.6).  `method` does the same on second-order cones and in the
-homogeneous embedding, which finds certificates where there is no solution.
+s_i z_i (Mehrotra 1992; Nocedal and Wright 2006, section 16.6).  `method` extends this to second-order cones and to
+the homogeneous embedding, which finds certificates where there is no solution.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-STEP = 0.99  # the share of the way to the boundary
-REGULARIZATION = 1e-9  # relative to the largest entry of the data
+STEP = 0.99  # step length relative to the step to the boundary
+REGULARIZATION = 1e-9  # addition to the diagonal, relative to the largest entry of the data
 
 
 def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """Return L with a unit diagonal and d with L diag(d) L' = K + delta diag(signs), without pivoting.
 
-    Where K is quasi-definite with these signs, d has them, too (Vanderbei 1995).  A pivot of the other sign, or below
-    delta / 10, is rounding: it gets the right sign and a size of at least 1e4 delta, by which its variable rests.
+    If K is quasi-definite with these signs, d has them (Vanderbei 1995).  A pivot of the other sign, or below
+    delta / 10, is rounding: it gets the right sign and a size of at least 1e4 delta, which nearly fixes its variable.
     """
     L, d, S = np.eye(len(K)), np.zeros(len(K)), K.astype(np.float64)
     for j in range(len(K)):
@@ -30,7 +30,7 @@ def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.
         if signs[j] * d[j] < 0.1 * delta:
             d[j] = signs[j] * max(abs(d[j]), 1e4 * delta)
         L[j + 1 :, j] = S[j + 1 :, j] / d[j]
-        S[j + 1 :, j + 1 :] -= np.outer(L[j + 1 :, j], S[j + 1 :, j])  # entry by entry: BLAS would round by processor
+        S[j + 1 :, j + 1 :] -= np.outer(L[j + 1 :, j], S[j + 1 :, j])  # BLAS would round differently by processor.
     return L, d
 
 
@@ -104,9 +104,9 @@ def solve_quadratic(
             return x, y, z, s, iteration
 
         direction = newton_solver(P, A, G, z, s)
-        _, _, dz, ds = direction(-rx, -ry, -rz, -s * z)  # predictor: where all products would become zero
+        _, _, dz, ds = direction(-rx, -ry, -rz, -s * z)  # predictor: the target of all s_i z_i is 0
         sigma = (1.0 - min(1.0, longest_step(s, ds), longest_step(z, dz))) ** 3
-        dx, dy, dz, ds = direction(-rx, -ry, -rz, sigma * mu - s * z - ds * dz)  # centered, corrected
+        dx, dy, dz, ds = direction(-rx, -ry, -rz, sigma * mu - s * z - ds * dz)  # corrector: the target is sigma mu
         alpha = min(1.0, STEP * min(longest_step(s, ds), longest_step(z, dz)))
         x, y, z, s = x + alpha * dx, y + alpha * dy, z + alpha * dz, s + alpha * ds
     raise ArithmeticError("no solution was found in 100 iterations")

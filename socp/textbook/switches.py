@@ -16,7 +16,7 @@ class Switches:
     """Switches of the parts of the method.
 
     All are on except equilibration, which the books do without.  A method with a part left out is another method, not a
-    broken one: it either comes to the same answer, as a rule in more iterations, or ends as "numerical_error",
+    broken one: it either finds the solution, as a rule in more iterations, or ends as "numerical_error",
     "inaccurate" or "max_iterations".
 
     Attributes
@@ -25,13 +25,13 @@ class Switches:
         The affine step is tried first, and its length says how much to center, sigma = (1 - alpha)^3.  Off: sigma is
         0.1 in every step, and there is no second-order term.
     corrector : bool
-        The second-order term of the complementarity equation, (W^-1 ds) o (W dz) of the predictor.  Off: left out.
+        The complementarity equation has the predictor's second-order term (W^-1 ds) o (W dz).  Off: it has none.
     centrality : bool
         Steps aim at the central path, s o z = sigma mu e.  Off: sigma = 0, every step aims at the boundary.
     scaling : bool
         The complementarity equation is linearized at the point lam = W z = W^-1 s of the Nesterov-Todd scaling.  Off:
-        W = I, z o ds + s o dz = ..., the direction of Alizadeh, Haeberly and Overton.  On the orthant it is the same
-        direction; on second-order cones the KKT matrix is no longer symmetric and can be singular.
+        W = I, z o ds + s o dz = ..., the direction of Alizadeh, Haeberly and Overton.  On the orthant both directions
+        are equal; on second-order cones the KKT matrix is no longer symmetric and can be singular.
     equilibration : bool
         Rows and columns of the data are scaled beforehand, see `Units`.  Off: the data are not scaled.
     refinement : bool
@@ -93,7 +93,7 @@ class Units:
             step = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
             K *= np.outer(step, step)
             scale *= step
-        self.D, self.E, self.F = np.split(scale, [n, n + p])  # of x, of A's rows, of G's rows
+        self.D, self.E, self.F = np.split(scale, [n, n + p])  # scales of x, of A's rows and of G's rows
         cost = max(K[:n, :n].max(initial=0.0), np.abs(self.D * program.c).max(initial=0.0))
         self.factor = 1.0 / cost if cost > 0.0 else 1.0
         D, E, F, f = self.D, self.E, self.F, self.factor

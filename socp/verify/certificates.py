@@ -23,9 +23,9 @@ import scipy.sparse as sp
 from ..linalg.accurate import add_both, add_rows
 from .distances import norm
 
-LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
+LEAST_SLOPE = 1e-12  # least slope of a certificate, relative to the sum of the sizes of its terms, which are rounded
 
-# the slope of a ray, the sum of the sizes of its terms, and values that must be zero, each with the size of its data
+# slope of a ray; sum of the sizes of the slope's terms; pairs of a value that must be zero and the size of its data
 RayTerms = tuple[Any, Any, list[tuple[Any, Any]]]
 Ray = tuple[np.ndarray, ...]
 
@@ -144,7 +144,7 @@ def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     else:
         add_both(M.indptr, M.indices, M.data, x, np.zeros(M.shape[0]), sums, np.zeros(2 * x.size))
     total = rounded_sums(sums)
-    with np.errstate(invalid="ignore"):  # of infinite sums
+    with np.errstate(invalid="ignore"):  # inf - inf
         return total, (sums[..., : M.shape[-2]] - total) + errors_of(sums)
 
 

@@ -13,10 +13,10 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import NO_VALUES, norm_tail
 
-NEAR = math.sqrt(np.finfo(np.float64).eps)  # up to this d / ||v_1|| the first Newton step is enough
-SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # squares and their errors can be had
+NEAR = math.sqrt(np.finfo(np.float64).eps)  # d / ||v_1|| up to which one Newton step is exact to rounding
+SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # least norm with accurate squares
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # (row, column, value) of entries of a matrix
-NO_CONES = np.zeros(1, np.int64)  # where cones begin and end
+NO_CONES = np.zeros(1, np.int64)  # boundaries of an empty product of cones
 
 
 @leaf
@@ -74,7 +74,7 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
     tail, d = norm_tail(v, start, stop), 0.0
     excess = tail - v[start]
     if v[start] > 0.0 and SQUARES_FROM < tail + v[start] < 1.0 / SQUARES_FROM:
-        # ||v_1|| - v_0 as (||v_1||^2 - v_0^2) / (||v_1|| + v_0), the squares summed in twice the precision
+        # ||v_1|| - v_0 = (||v_1||^2 - v_0^2) / (||v_1|| + v_0), where squares are summed in twice the precision.
         total, error = 0.0, 0.0
         for i in range(start, stop):
             other = -v[i] if i == start else v[i]

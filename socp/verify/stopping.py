@@ -42,9 +42,9 @@ from .distances import (
 )
 
 INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
-EXCUSED_TOL = 1e-6  # or tol, where that is more: beyond it rounding is no excuse
-OF_DATA = "data"  # rounding of the terms without multipliers
-LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
+EXCUSED_TOL = 1e-6  # largest tolerance (or tol, if that is larger) at which rounding may excuse a residual
+OF_DATA = "data"  # value of `rounding` that excuses only terms without multipliers
+LOST = 64.0 * np.finfo(np.float64).eps  # rounding error excused in a sum of products, relative to the sum of the sizes
 
 
 class Residuals(NamedTuple):
@@ -89,9 +89,9 @@ class Residuals(NamedTuple):
 
 
 RESIDUALS = len(Residuals._fields)
-ROWS, CONE, DUAL, GAP = range(4)  # places of the residuals
+ROWS, CONE, DUAL, GAP = range(4)  # indices of the residuals in `found`
 SCALES, OBJECTIVES = map(Residuals._fields.index, ("rows_scale", "primal_objective"))
-SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # places that first hold g'v, or u'y+ - l'y-, and its error
+SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # indices of g'v, or u'y+ - l'y-, and of its error, until the gap is measured
 
 
 @functools.lru_cache(maxsize=1)
@@ -230,7 +230,7 @@ def measure(
         y, z = multipliers
         *lost, lost_dual, lost_gap = _lost(program, x, (0.0 * y, 0.0 * z) if rounding == OF_DATA else (y, z), s)
     found, dual = np.zeros(RESIDUALS), np.zeros(2 * n)
-    found[SCALES : SCALES + DUAL] = 1.0  # of blocks without rows
+    found[SCALES : SCALES + DUAL] = 1.0  # scales of blocks without rows
     for block, v, own in zip(blocks, multipliers, lost):
         rows.append(block.measure(x, v, s, own, dual, found) if v.size else NO_VALUES)
     Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
@@ -257,13 +257,13 @@ def measure_sides(
 ) -> None:
     """Measure the violation of l <= v <= u, its scale, u'y+ - l'y-, and the largest multiplier of an infinite side.
 
-    Errors may follow v.  The scale is 1 plus the largest |v_i| of a row with a side, or violated side; it is 1 plus its
-    own side for a bound, which `is_bound` marks with 1; all rows of the block `CONE` are bounds.  A violation of at
-    most `lost`, which may be empty, counts 0.
+    The errors of v may follow it.  The scale of rows is 1 plus the largest |v_i| of a row with a side, or violated
+    side; the scale of a bound, marked by 1 in `is_bound`, is 1 plus its side.  All rows of the block `CONE` are bounds.
+    A violation of at most `lost`, which may be empty, counts 0.
     """
-    m, trap, stray = l.size, 0.0, 0.0  # 0 times a number that is not finite is NaN
+    m, trap, stray = l.size, 0.0, 0.0  # `trap` becomes NaN if a number is not finite.
     support, support_low = found[SUPPORT], found[SUPPORT_LOW]
-    size, violation, own, own_relative = 0.0, 0.0, 0.0, 0.0  # of rows, then bounds
+    size, violation, own, own_relative = 0.0, 0.0, 0.0, 0.0  # own: violations of bounds, absolute and relative
     for i in range(m):
         side = u[i] if y[i] > 0.0 else l[i]
         if y[i] != y[i]:

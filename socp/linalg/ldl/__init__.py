@@ -6,6 +6,7 @@
     panels/              dense panels by BLAS, for factors with much fill
     factorization.py     the choice between them for a matrix
 
-The figures in each room's docstring are the time without a part divided by the time with it: ordering, analysis and
-twelve iterations of one factorization and four solves, as geometric means over the KKT matrices of a set of programs.
+The speed-ups in each room's docstring are the time without a part divided by the time with it.  The time is that of
+ordering, analysis and twelve iterations of one factorization and four solves; a speed-up on a set of programs is the
+geometric mean over their KKT matrices.
 """

@@ -1,11 +1,11 @@
 """Factorization of sparse symmetric quasi-definite matrices, K = P' (L D L') P.
 
 L is unit lower triangular and D diagonal.  A quasi-definite matrix has such a factorization for every
-permutation P, and the signs of D are those of the diagonal blocks (Vanderbei 1995), so that they are known
-beforehand: a pivot that comes out with the wrong sign, or too small, is replaced.
+permutation P, and D has the signs of the diagonal blocks (Vanderbei 1995).  The signs are known in
+advance: a pivot with the wrong sign, or too small, is replaced.
 
-Two methods give the same L and D up to rounding: row by row (`rows`), by single columns or by supernodes of four where
-these pay, and by dense panels (`panels`), each for columns of L with more entries than the last.
+Three methods give equal L and D up to rounding: by rows with single columns, by rows with supernodes of four columns
+(both in `rows`), and by dense panels (`panels`).  Each suits columns of L with more entries than the one before it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .symbolic.siblings import by_strips
 FloatArray = NDArray[np.float64]
 
 NAMES = {"amd": "minimum degree", "natural": "natural order"}
-SCALAR = 10  # operations for each entry of L up to which single columns are the better method but for 1 % of the time
-COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.045  # nanoseconds of a factorization by rows and three solves, a fit to all sets
+SCALAR = 10  # operations per entry of L up to which single columns are used, within 1 % of the best time on all sets
+COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.045  # nanoseconds per column, entry of L and operation, by rows: a fit to all sets
 
 
 class LDL:
@@ -179,9 +179,9 @@ class LDL:
 
 
 def expected_times(n: float, nnz: float, flops: float) -> dict[str, float]:
-    """Return nanoseconds of one factorization and three solves by strips of rows and by panels of four columns or more.
+    """Return the predicted nanoseconds of one factorization and three solves, by strips of rows and by panels.
 
-    The time of panels is a lower bound: their updates are left out, which are few where panels are large.
+    Panels are taken to have four columns.  Their updates are omitted, which are few where panels are large.
     """
     return {
         "strips": COLUMN * n + ENTRY * nnz + FLOP * flops,

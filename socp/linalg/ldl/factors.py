@@ -17,7 +17,7 @@ class Factors(Structure):
     ----------
     n : int
     perm, signs, d : arrays, shape (n,)
-        Order of elimination; required signs of the pivots and D, both in this order.
+        Order of elimination, required signs of the pivots, and D; the last two in the order of elimination.
     eps, delta : float
         A pivot d of sign s with ``s d <= eps`` is replaced by ``s delta``.
     """

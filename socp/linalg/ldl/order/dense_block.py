@@ -3,12 +3,12 @@
 A least squares term  D w - r = t  of few variables w and many rows, a slack variable in each row, has such a KKT
 matrix: slacks, then rows, are eliminated without fill and leave a full matrix of w, for which all orders are alike.
 Minimum degree would find this order, too, but it updates the degrees of all w after each row, which takes longer than
-the factorization.  Here the variables are taken once, by ascending degree in K.  One is eliminated if its column of L
-has hardly more entries than K has there, and belongs to the dense block otherwise.  So
+the factorization.  Here each variable is visited once, by ascending degree in K.  It is eliminated if its column of L
+has hardly more entries than its column of K, and belongs to the dense block otherwise.  In the end both of these hold,
 
-    the columns of the sparse part have at most 1 + FILL times the entries of K, and no order can have less than K;
-    in the dense block, once the sparse part is gone, all but FILL of the variables have at least 1 - FILL of all
-    others for neighbours, so that no order of the dense block leaves much of it empty,
+    the columns of the sparse part have at most 1 + FILL times the entries of K, and no order has fewer than K;
+    when the sparse part is eliminated, all but FILL of the variables in the dense block have at least 1 - FILL of
+    the others as neighbours, so that every order of the block fills nearly all of it,
 
 or this order is not taken.
 """
@@ -25,8 +25,8 @@ from .quotient_graph import QuotientGraph
 
 IntArray = NDArray[np.int64]
 
-FILL = 0.1  # of the entries of K in the columns of the sparse part; a column may always have two
-NEIGHBOURS = 10  # a neighbour's mean degree up to which minimum degree updates little
+FILL = 0.1  # largest fill in the sparse part, relative to its entries in K; a column may always have two more entries
+NEIGHBOURS = 10  # mean degree of a neighbour up to which minimum degree is used, as it then updates little
 
 OPEN, PUT_OFF, GONE = range(3)  # states of a variable
 
@@ -35,7 +35,8 @@ class Partition(Structure):
     """Graph, columns of the sparse part of L, and state of each variable.
 
     An eliminated variable of the sparse part is an element, as in `quotient_graph`, with the column of L
-    columns[column_start : column_start + column_length], until a later element absorbs it.
+    columns[column_start : column_start + column_length], until a later element absorbs it.  `gone` counts these
+    variables, `entries` and `fill` the entries of K and the fill in their columns; `free` is the end of `columns`.
     """
 
     n, gone, fill, entries, free = integer(), integer(), integer(), integer(), integer()
@@ -45,7 +46,7 @@ class Partition(Structure):
     column_length = integers("n", scratch=True)
     columns = integers("room", scratch=True)
     ascending = integers("n", scratch=True)
-    count = integers("n + 1")  # variables of each degree; then the elements adjacent to a variable
+    count = integers("n + 1")  # number of variables of each degree; later the elements adjacent to a variable
 
 
 def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[np.bool_], perm: IntArray) -> bool:
@@ -83,7 +84,7 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
             squares += each * each
     if squares < NEIGHBOURS * degrees:
         return False
-    count = split.count  # variables by degree; of the same degree those with a zero diagonal last
+    count = split.count  # Sort the variables by degree; among equal degrees, zero diagonals are last.
     for i in range(n):
         count[length[i] + 1] += 1
     for d in range(n):
@@ -105,7 +106,7 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
             continue
         if length[i] > dense or not _eliminate(split, i, perm):
             continue
-        while waiting > 0 and watched < split.gone:  # the neighbours that wait for it
+        while waiting > 0 and watched < split.gone:  # Reopen the waiting neighbours of eliminated variables.
             j = perm[watched]
             watched += 1
             for p in range(start[j], start[j] + length[j]):
@@ -119,7 +120,7 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
     size = n - split.gone
     if split.fill > FILL * split.entries or (size * (size - 1) // 2 > FILL * split.entries and not _is_full(split)):
         return False
-    at = split.gone  # the dense block; last those with a zero diagonal and no neighbour in the sparse part
+    at = split.gone  # Append the dense block; its zero diagonals without an eliminated neighbour are last.
     for turn in range(2):
         for i in range(n):
             if state[i] != GONE and (zero_diagonal[i] and not _has_pivot(split, i)) == (turn == 1):

@@ -21,7 +21,7 @@ neighbour outside of L(p) are eliminated with p, elements with L(e) inside of L(
 variables with very many neighbours are set aside and ordered last.  Variables whose diagonal entry is
 zero wait until a neighbour has been eliminated.
 
-Where the graph is a sparse part around a dense block, all this is not needed: see `dense_block`.
+A graph with a sparse part around a dense block is ordered without all this: see `dense_block`.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
     count = elements[pivot]
     size[pivot] = -size[pivot]
     total = 0
-    if count == 0:  # L(p) = A(p) in its own place
+    if count == 0:  # L(p) = A(p) stays in its place.
         write = start[pivot]
     else:
         if graph.free + left > len(lists):
@@ -197,7 +197,7 @@ def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
     degree, mark = graph.degree, graph.mark
     for k in range(start[pivot], start[pivot] + length[pivot]):
         i = lists[k]
-        size_i = size[i]  # negative
+        size_i = size[i]  # negative, as i is in L(p)
         for p in range(start[i], start[i] + elements[i]):
             e = lists[p]
             mark_e = mark[e]
@@ -228,7 +228,7 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: i
                 lists[write] = element
                 write += 1
                 value += element
-            elif mark_e != 0:  # L(e) is inside of L(p): absorbed
+            elif mark_e != 0:  # L(p) contains L(e) and absorbs e.
                 parent[e] = pivot
                 mark[e] = 0
         first_variable = write
@@ -240,14 +240,14 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: i
                 lists[write] = j
                 write += 1
                 value += j
-        if external == 0:  # no neighbour outside of L(p)
+        if external == 0:  # Variable i has no neighbour outside L(p).
             parent[i] = pivot
             if elements[i] == 0:
                 degree[i] = ALONE
             with_pivot -= size[i]
             size[i] = 0
             continue
-        lists[write] = lists[first_variable]  # make room for the pivot at the front
+        lists[write] = lists[first_variable]  # Put the pivot at the front of the list.
         lists[first_variable] = lists[begin]
         lists[begin] = pivot
         elements[i] = first_variable - begin + 1
@@ -334,7 +334,7 @@ def _assembly_order(graph: QuotientGraph, zero_diagonal: Bools, perm: Ints) -> N
     degree, owner, before, bucket, mark = (
         graph.degree, graph.owner, graph.before, graph.bucket, graph.mark
     )  # fmt: skip
-    tree, order = graph.head, graph.after  # the degree lists have done their part
+    tree, order = graph.head, graph.after  # The degree lists are no longer needed.
     for i in range(n):
         tree[i] = parent[i] if elements[i] == -1 else -1
         j = i
@@ -342,7 +342,7 @@ def _assembly_order(graph: QuotientGraph, zero_diagonal: Bools, perm: Ints) -> N
             j = parent[j]
         owner[i] = j
         k = i
-        while k != j:  # path compression, among absorbed variables alone
+        while k != j:  # path compression, for absorbed variables only
             above = parent[k]
             parent[k] = j
             k = above
@@ -361,6 +361,6 @@ def _assembly_order(graph: QuotientGraph, zero_diagonal: Bools, perm: Ints) -> N
             if elements[last] == -1:
                 perm[start[last]] = i
                 start[last] += 1
-            else:  # dense
+            else:  # a dense variable
                 perm[count] = i
                 count += 1

@@ -12,10 +12,10 @@ from ....compiled.kernels import inner, kernel, leaf
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers
 
-DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense
+DENSE_FACTOR = 10.0  # A row with more than DENSE_FACTOR sqrt(n) neighbours is dense.
 
-# in `before`: a variable with a zero diagonal, that is in no list yet;
-# in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
+# WAITING in `before` marks a variable with a zero diagonal that is in no degree list yet.  ALONE in `degree` marks a
+# variable that is eliminated together with a pivot and has no neighbour eliminated earlier.
 WAITING, ALONE = range(-2, 0)
 
 
@@ -31,21 +31,19 @@ class QuotientGraph(Structure):
     element has its variables.
     """
 
-    n, free = integer(), integer()  # free is the first free place of `lists`
+    n, free = integer(), integer()  # order of the matrix; first unused place of `lists`
     lists = integers("room", scratch=True)
     start, length = integers("n", scratch=True), integers("n")
-    elements = integers("n")  # of a variable: how many elements its list begins with; -1: it is an element
-    size = integers(
-        "n", scratch=True
-    )  # variables in a supervariable, 0 when absorbed, negative in the element in progress
-    degree = integers("n", scratch=True)  # of a variable: the bound on its external degree; of an element: |L(e)|
-    parent = integers("n", scratch=True)  # what has absorbed a variable or an element; -1 at a root
-    mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
-    head = integers("n", scratch=True)  # of degree d: first variable of that degree
-    after = integers("n", scratch=True)  # next variable of the same degree, or of the same hash value
-    before = integers("n", scratch=True)  # previous variable of the same degree; or the hash value
-    bucket = integers("n", scratch=True)  # of a hash value: first variable
-    owner = integers("n", scratch=True)  # in the end: the element in which a variable was eliminated
+    elements = integers("n")  # number of elements at the head of a variable's list; -1 for an element
+    size = integers("n", scratch=True)  # variables in a supervariable; 0 once absorbed, negative in the new element
+    degree = integers("n", scratch=True)  # upper bound on a variable's external degree; |L(e)| of an element e
+    parent = integers("n", scratch=True)  # element or variable that has absorbed this one; -1 at a root
+    mark = integers("n")  # flag + |L(e) - L(p)| of an element e; 0 once it is absorbed
+    head = integers("n", scratch=True)  # first variable of each degree, or -1
+    after = integers("n", scratch=True)  # next variable of equal degree, or of equal hash value
+    before = integers("n", scratch=True)  # previous variable of equal degree; or the variable's hash value
+    bucket = integers("n", scratch=True)  # first variable of each hash value, or -1
+    owner = integers("n", scratch=True)  # element in which each variable was eliminated, set at the end
 
 
 @kernel
@@ -83,7 +81,7 @@ def compress(graph: QuotientGraph) -> None:
     size, mark = graph.size, graph.mark
     for i in range(n):
         alive = mark[i] != 0 if elements[i] == -1 else size[i] != 0
-        if alive and length[i] > 0:  # the list's head tells its owner, its first entry waits in start
+        if alive and length[i] > 0:  # Mark the list's head by its owner; `start` holds its first entry.
             first = start[i]
             start[i] = lists[first]
             lists[first] = -i - 1

@@ -25,7 +25,8 @@ class PanelFactors(Factors):
     ----------
     tree : AssemblyTree
     head, following, position : arrays
-        Linked lists of the supernodes that update each supernode next; the first row of each not yet subtracted.
+        Linked lists: head[k] is the first supernode that waits to update supernode k, following[c] the next one after c
+        in its list, and position[c] the place of the first row of c that is not subtracted yet.
     place, places, product, scaled, below : arrays
         Work arrays.
     """
@@ -87,7 +88,7 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
         replaced += wrong
         if b == length:
             break
-        # the rows below of these columns, and scaled := L(b:, a:b) D(a:b)
+        # F(b:, a:b) := L(b:, a:b), and scaled := L(b:, a:b) D(a:b)
         first, count = begin + a * length, length - b
         trsm(RIGHT, LOWER, TRANSPOSE, UNIT, count, b - a, 1.0, panels, first + a, length, panels, first + b, length)
         for j in range(a, b):

@@ -5,7 +5,7 @@ supernodes that have rows among its columns,
 
     F(R, C) -= L_c(R, :) D_c L_c(C, :)'    C: columns of the panel that are rows of c, R: rows of c from C on,
 
-and factorizes the panel.  Every supernode waits in the list of the one that it updates next.
+and factorizes the panel.  A supernode waits in the list of the supernode that it updates next.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
         for q in range(tree.entry_start[k], tree.entry_start[k + 1]):
             panels[tree.target[q]] = data[tree.source[q]]
         c = head[k]
-        if c != -1:  # the row in panel k of each column and row of it
+        if c != -1:  # `place` maps columns and rows of k to rows of its panel.
             width, height = extent(ldl, k)
             for j in range(width):
                 place[tree.first[k] + j] = j
@@ -36,7 +36,7 @@ def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
                 place[tree.rows[tree.row_start[k] + q]] = width + q
         while c != -1:
             after, start, stop, end = following[c], position[c], position[c], tree.row_start[c + 1]
-            while stop < end:  # by halves: the rows of c that are columns of k
+            while stop < end:  # bisection: rows start:stop of c are columns of k
                 middle = (stop + end) // 2
                 if tree.rows[middle] < tree.first[k + 1]:
                     stop = middle + 1

@@ -6,7 +6,7 @@ from ....compiled.kernels import inner
 from ..factors import put_pivot
 from .four_wide import FourWideFactors
 
-SIDE_BY_SIDE = True  # equal adjacent operations become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # LLVM may make vector instructions of equal adjacent operations (see `compiled.machine`).
 
 
 @inner
@@ -95,7 +95,7 @@ def factor_block(ldl: FourWideFactors, row: int, place: int) -> int:
     """Factor the triangle of a supernode of four columns; return the number of replaced pivots, or -1 on failure."""
     k, at, work, values = row, place, ldl.work_four, ldl.values
     d, inverse, replaced = ldl.d, ldl.inverse, 0
-    first, own = k << 2, at  # of the row of the triangle
+    first, own = k << 2, at  # the triangle's place in `work`, and the place of its current row in `values`
     for c in range(4):
         pivot, entry = work[first + 5 * c], at
         for i in range(c):

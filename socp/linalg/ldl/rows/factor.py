@@ -1,7 +1,7 @@
 """Sparse LDL' factorization by rows, four columns at a time: for matrices with some fill.
 
-The up-looking method on supernodes of four columns (see `four_wide`).  An entry's row and the number that it changes
-are read once for four columns, and four rows are updated independently of each other.  LLVM makes vector
+This is the up-looking method on supernodes of four columns (see `four_wide`).  A row index, and the number there that
+is updated, is read once for four columns, and four rows are updated independently of each other.  LLVM makes vector
 instructions of four adjacent entries.
 """
 
@@ -14,7 +14,7 @@ from .eliminate import eliminate, factor_block
 from .four_wide import FourWideFactors
 from .static import are_unchanged, find_base, pass_base
 
-SIDE_BY_SIDE = True  # equal adjacent operations become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # LLVM may make vector instructions of equal adjacent operations (see `compiled.machine`).
 
 
 @inner

@@ -1,7 +1,8 @@
 """Supernodes of L: one column, or four neighbouring ones over the same rows, for factorization by rows.
 
-The columns of a fundamental supernode have equal rows, and so have some siblings (see `siblings`).  A column and its
-parent next to it are merged, too, at the price of few explicit zeros: four columns cost little more than one.
+The columns of a fundamental supernode have equal rows, and so have some siblings (see `siblings`).  Four
+columns that are a chain in the elimination tree are merged, too, at the price of few explicit zeros: four columns cost
+little more than one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..factors import Factors
 from ..symbolic.analysis import Analysis, find_rows
 from ..symbolic.siblings import are_siblings
 
-ZEROS = 0.2  # of the entries of a supernode may be explicit zeros
+ZEROS = 0.2  # largest share of explicit zeros in a supernode
 
 
 class Supernodes(Structure):
@@ -26,9 +27,10 @@ class Supernodes(Structure):
     first : array
         Supernode s has the columns first[s] ... first[s + 1] - 1.
     count, rows, entries : int
-        Numbers of supernodes, of rows below their triangles, and of entries in them.
+        Number of supernodes, and the total numbers of rows below their triangles and of their entries.
     static_columns, static, kept : int
-        Numbers of static columns (see `static`), which come first, of their supernodes, and of entries of K in them.
+        Numbers of static columns (see `rows.static`), which are first, of their supernodes, and of the entries in these
+        columns of the lower triangle of K.
     """
 
     first = integers("n + 1")
@@ -92,23 +94,23 @@ class FourWideFactors(Factors):
     indptr, indices, source : arrays
         The permuted upper triangle of K by columns; its entry q is entry ``source[q]`` of K.
     table : array
-        Four numbers for each supernode: its first column, the places of its rows and of its values, and the end of the
-        rows that are factored.
+        Four numbers for each supernode: its first column, its places in `rows` and in `values`, and the end of its rows
+        that are factored so far.
     start : array
-        Twice the place of the rows of each supernode, plus 1 if it has four columns.
+        Twice the place of each supernode in `rows`, plus 1 if it has four columns.
     rows, values : arrays
-        The rows of each supernode below its triangle; the triangle of each, then its rows.
+        Rows of each supernode below its triangle; values of each triangle, followed by the values of these rows.
     row_start, columns : arrays
         ``columns[row_start[s]:row_start[s + 1]]`` are links to the supernodes that have rows in supernode s: for
         supernode t its place in `table`, 4 t, plus 1 if it has four columns.
     inverse : (n,) array
         1 / D.
     static, static_columns : int
-        Numbers of supernodes and columns that are static (see `static`); these come first.
+        Numbers of static supernodes and of static columns (see `rows.static`), which are first.
     base, base_start, kept : arrays
-        L21 D1 L21', where the rows of each supernode begin in it, and the entries of K that it was computed from.
+        L21 D1 L21' (see `rows.static`), the place in it of each supernode, and the entries of K it was computed from.
     link, middle : arrays
-        First link of each supernode, and first entry of K in each column, that is not static.
+        First link of each supernode to one that is not static; first entry of K in each column in a row not static.
     """
 
     indptr, indices = integers("n + 1"), integers("given", scratch=True)
@@ -198,9 +200,9 @@ def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
         for j in range(table[4 * s], table[4 * s + 4]):
             owner[j] = s
     for s in range(count):
-        above[s] = owner[max(analysis.parent[table[4 * s + 4] - 1], 0)]  # of a root it is not used
+        above[s] = owner[max(analysis.parent[table[4 * s + 4] - 1], 0)]  # The entry of a root is not used.
     find_rows(analysis.indptr, analysis.indices, owner, above, begin, ldl.rows)
-    for turn in range(2):  # count, then note
+    for turn in range(2):  # Count the links, then write them.
         for s in range(count):
             before = np.int64(-1)
             for p in range(begin[s], begin[s + 1]):

@@ -6,7 +6,7 @@ from ....compiled.kernels import inner
 from ....compiled.signatures import Floats
 from .four_wide import FourWideFactors
 
-SIDE_BY_SIDE = True  # equal adjacent operations become vector instructions (see `compiled.machine`)
+SIDE_BY_SIDE = True  # LLVM may make vector instructions of equal adjacent operations (see `compiled.machine`).
 
 
 @inner
@@ -47,7 +47,7 @@ def solve_lower(ldl: FourWideFactors) -> None:
             for p in range(begin, end):
                 work[rows[p]] -= values[at + p] * x0
             at += end
-            work[j] = x0 / d[j]  # here nothing waits for the division
+            work[j] = x0 / d[j]  # No later operation waits for this division.
             j += 1
             continue
         x1 = work[j + 1] - values[at] * x0

@@ -1,7 +1,8 @@
 """Columns of L that do not change from one factorization to the next.
 
-Some entries of K never change, as the rows of free variables and of equations in a KKT matrix.  A column of L never
-changes if the entries of K in it and in all its descendants in the elimination tree never do.  With them first,
+Some entries of K never change, for example the rows of free variables and of equations in a KKT matrix.  A column of L
+never changes if the entries of K in this column and in its descendants in the elimination tree never change.  With
+these columns first,
 
     K = [ K11  K21' ]     L11, D1 and L21 are computed once, and so is  base := L21 D1 L21',
         [ K21  K22  ]     and a factorization factors K22 - base.
@@ -58,7 +59,7 @@ def pass_base(ldl: FourWideFactors, s: int, work: Floats, shift: int, is_new: bo
     """
     table, linked, base, at = ldl.table, ldl.columns, ldl.base, ldl.base_start[s]
     end, count = ldl.row_start[s + 1], table[(s << 2) + 4] - table[s << 2]
-    for q in range(ldl.link[s], end + 1):  # the supernodes with some of these rows, then `s` itself
+    for q in range(ldl.link[s], end + 1):  # the linked supernodes that are not static, then `s` itself
         t = linked[q] & ~1 if q < end else s << 2
         for j in range(table[t], table[t + 4]):
             for i in range(j << shift, (j << shift) + count):

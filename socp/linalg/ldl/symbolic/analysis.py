@@ -35,7 +35,7 @@ class Analysis(Structure):
     nnz : int
         Entries of L below the diagonal.
     flops : float
-        Floating-point operations of one factorization: c divisions and c (c + 1) for the update, per column.
+        Floating-point operations of one factorization: c divisions and c (c + 1) operations for a column of c entries.
     """
 
     perm, parent, counts = integers("n", scratch=True), integers("n", scratch=True), integers("n", scratch=True)
@@ -125,7 +125,7 @@ def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_in
             out_ptr[max(inverse[indices[p]], k) + 1] += 1
     for j in range(n):
         out_ptr[j + 1] += out_ptr[j]
-    for j in range(n):  # column k goes to out_ptr[k] and on, which ends where column k + 1 begins
+    for j in range(n):  # out_ptr[k], the next free place of column k, ends where column k + 1 begins.
         k = inverse[j]
         for p in range(indptr[j], indptr[j + 1]):
             i = inverse[indices[p]]

@@ -18,11 +18,11 @@ from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers
 from .analysis import Analysis, find_rows
 
-# The time of a panel in one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
-FRONT = 238.0  # calls and loops
-ENTRY = 15.3  # an entry of L
-UPDATE = 2.55  # an entry of its update: subtracted at its place in the panel of an ancestor
-FLOP = 0.017
+# Nanoseconds of a panel in one factorization and three solves, a fit to matrices of many kinds:
+FRONT = 238.0  # per panel: calls and loops
+ENTRY = 15.3  # per entry of L
+UPDATE = 2.55  # per entry of the update that is subtracted from the panels of ancestors
+FLOP = 0.017  # per operation
 
 
 class AssemblyTree(Structure):
@@ -41,12 +41,12 @@ class AssemblyTree(Structure):
     owner : (n,) array
         The supernode of each column.
     panel_start : (s + 1,) array
-        The panel of k, w + m rows by w columns, stored by columns, begins at ``panel_start[k]``.
+        The panel of supernode k, w + m rows by w columns, stored by columns, begins at ``panel_start[k]``.
     entry_start, source, target : arrays
         ``panels[target[q]] = data[source[q]]`` for q from ``entry_start[k]`` to ``entry_start[k+1] - 1`` puts K into
         panel k.
     largest_update, largest_front : int
-        Largest number of rows below a triangle, and of rows of a panel.
+        Largest number of rows below the triangle of a supernode, and largest number of rows of a panel.
     """
 
     perm, owner = integers("n"), integers("n")
@@ -134,7 +134,7 @@ def sort_entries(tree: AssemblyTree, indptr: Ints, indices: Ints, source: Ints) 
         begin[i] += 1
     for j in range(n):
         begin[j + 1] += begin[j]
-    for j in range(n - 1, -1, -1):  # from the end of each column of L to its beginning
+    for j in range(n - 1, -1, -1):  # Fill each column of L from its end.
         for q in range(indptr[j], indptr[j + 1]):
             i = indices[q]
             at = begin[i] - 1

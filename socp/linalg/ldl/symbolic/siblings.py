@@ -80,7 +80,7 @@ def order_of_fours(parent: Ints, counts: Ints, is_static: Bools, order: Ints) ->
     waiting, children = np.empty(4 * n, np.int64), np.zeros(n, np.int64)
     for turn in range(2):
         for k in range(n):
-            for i in range(children[k]):  # fewer than four
+            for i in range(children[k]):  # siblings left over, fewer than four
                 order[at] = waiting[4 * k + i]
                 at += 1
             children[k] = 0
