@@ -44,8 +44,8 @@ class Rates(NamedTuple):
 class ThresholdCurve:
     """Predictions at every threshold: a sample is positive if its score is at least the threshold."""
 
-    thresholds: np.ndarray  # shape (points,): falling, from infinity: every score that occurs
-    # true_positives, false_positives: shape (points,)
+    thresholds: np.ndarray  # shape (points,): infinity, then all distinct scores, descending
+    # shape (points,): numbers of true and false positives at each threshold
     true_positives: np.ndarray
     false_positives: np.ndarray
 

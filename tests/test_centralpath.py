@@ -1,4 +1,4 @@
-"""The packages under one name: the same modules, and ours where another file has the name of one."""
+"""The packages as `centralpath.*`: identical modules, and ours even if another file has the name of a package."""
 
 import doctest
 import os
@@ -68,7 +68,7 @@ def test_beside_a_models_py_of_the_users_own(tmp_path, first):
 
 
 def told(code, folder, *path):
-    """The last line of what a script that ends with an error says, with this folder and others on the path."""
+    """Run a script that must fail, with `path` as PYTHONPATH; return the last line of its error."""
     script = folder / "script.py"
     script.write_text(code, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONSAFEPATH": ""}
@@ -98,7 +98,7 @@ def test_a_file_of_the_users_own_that_hides_a_package_is_named(tmp_path):
 
 
 def record(site, name, *files):
-    """Have a distribution with these files."""
+    """Create an installed distribution `name` with these files."""
     (site / f"{name}-1.0.dist-info").mkdir(parents=True)
     (site / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     (site / f"{name}-1.0.dist-info" / "RECORD").write_text("".join(f"{file},,\n" for file in files))

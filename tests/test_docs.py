@@ -23,7 +23,7 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "results"} 
 
 
 def directives(text, name):
-    """(argument, options, body) of every directive of that name."""
+    """Return (argument, options, body) of every directive `name`."""
     found = []
     for argument, content in re.findall(rf"^```{{{name}}} *(.*?)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         options = dict(re.findall(r"^:([\w-]+): *\"?(.*?)\"?$", content, re.MULTILINE))
@@ -33,7 +33,7 @@ def directives(text, name):
 
 
 def objects(path):
-    """The names of functions, classes and methods of a Python file, as `pyobject` takes them."""
+    """Return the names of functions, classes and methods of a Python file, in the form of `pyobject`."""
     names = set()
 
     def visit(node, prefix):
@@ -371,7 +371,7 @@ def test_the_terminal_of_the_first_run_is_drawn_as_a_terminal_shows_it():
 
 
 def sections(page):
-    """The text before the first heading, and [(heading, blocks that need a peer, blocks that are run)]."""
+    """Return the text before the first heading, and [(heading, blocks that need a peer, blocks that are run)]."""
     text = (DOCS / page).read_text(encoding="utf-8")
     head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
     return head, [(part.splitlines()[0], fenced(part, "py"), fenced(part, "python")) for part in parts]

@@ -1,4 +1,4 @@
-"""The exercises that are programs: the grader passes right programs, and neither the stubs nor wrong programs."""
+"""The programming exercises: the grader accepts correct programs, and refuses the stubs and wrong programs."""
 
 import ast
 import subprocess
@@ -33,19 +33,19 @@ def patched(number, edits):
 
 
 def written(number, way):
-    """The text of a program: as it stands, or the instructor's with edits."""
+    """Return the text of a program: `way` itself, or the instructor's program with the edits `way`."""
     return way if isinstance(way, str) else patched(number, way)
 
 
 def verdicts(grade, folder, number, text, seed=1, limit=20.0):
-    """Yield (points, sentence or None) check by check."""
+    """Return [(points, sentence or None)] of all checks of a program."""
     path = folder / f"{number}_program.py"
     path.write_text(text, "utf-8")
     return [(points, sentence) for _, points, sentence in grade.results(path, seed, limit)]
 
 
 def first_sentence(grade, folder, number, text, seed=1, limit=20.0):
-    """Return what the first check that fails says, or None."""
+    """Return the sentence of the first check that fails, or None."""
     path = folder / f"{number}_program.py"
     path.write_text(text, "utf-8")
     return next((said for _, _, said in grade.results(path, seed, limit) if said), None)

@@ -14,7 +14,7 @@ PREFIX = "{http://www.w3.org/1998/Math/MathML}"
 
 
 def tree(tex, display=True):
-    """The root of the formula, as the hook of the book makes it."""
+    """Return the root of the formula's MathML, as the hook of the book makes it."""
     tag, (left, right) = ("div", "[]") if display else ("span", "()")
     page = rf'<{tag} class="math notranslate">\{left}{html.escape(tex)}\{right}</{tag}>'
     context = {"body": page}
@@ -24,7 +24,7 @@ def tree(tex, display=True):
 
 
 def shape(node):
-    """The tree in one line: names and text, rows left out."""
+    """Return the tree as one line of names and text, without rows."""
     name, inside = node.tag.removeprefix(PREFIX), [shape(child) for child in node]
     if node.get("class"):
         return f"{name}.{node.get('class')}({' '.join(inside)})"
@@ -66,7 +66,7 @@ def test_a_construct_gives_its_tree(tex, expected):
 
 
 def spaces(tex):
-    """(text, space to the left, space to the right) of the operators that have them."""
+    """Return (text, left space, right space) of the operators that set their spaces."""
     return [
         (node.text, node.get("lspace"), node.get("rspace"))
         for node in tree(tex).iter(f"{PREFIX}mo")
@@ -96,7 +96,7 @@ def test_rows_and_columns_are_those_of_a_table(names):
 
 
 def formulas(page):
-    """(TeX, whether displayed) of the formulas of a page, without its code."""
+    """Yield (TeX, True if displayed) of the formulas of a page, without its code."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"`[^`\n]*`", "", text)
     for display, inline in re.findall(r"\$\$(.*?)\$\$|(?<!\\)\$(?=\S)([^$]+?)(?<=\S)\$", text, re.DOTALL):

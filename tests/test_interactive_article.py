@@ -69,7 +69,7 @@ def test_the_walks_end_at_the_minimum_and_the_dual_polygon_is_the_duals():
 
 
 def states(page, figure):
-    """The caption of a figure at each of its paragraphs."""
+    """Return the caption of a figure at each of its paragraphs."""
     return page.evaluate(f"""[...document.querySelectorAll("#{figure} p[data-set]")].map((step) => {{
       step.click(); return document.querySelector("#{figure} figcaption").textContent; }})""")
 

@@ -58,7 +58,7 @@ def script(name):
 
 
 def by_node(tasks, body=SOLVE, parts=("method", "scenes")):
-    """What a function of the page's own scripts, as they stand in the page, makes of each task."""
+    """Run a function of the page's own scripts by node on each of `tasks`; return the results."""
     data = json.dumps([{name: script(SCRIPTS[name]) for name in parts}, tasks])
     command = ["node", "-e", f"{NODE}console.log(JSON.stringify(tasks.map({body}), text));"]
     result = subprocess.run(command, input=data, capture_output=True, text=True, timeout=300, check=True)
@@ -76,7 +76,7 @@ NAMES = {"dual_objective": "dualObjective", "primal_residual": "primalResidual",
 
 
 def compare(answer, solution, stable=lambda it: True):
-    """The same run, iterate by iterate; of those that are not `stable` the objective alone is the same."""
+    """Check that two runs have equal iterates; of iterates that are not `stable`, only the objective is compared."""
     assert answer["status"] == solution.status.value
     # where one of the two passes the test by rounding alone, the other takes a further step
     assert abs(len(answer["trace"]) - len(solution.trace)) <= 1
@@ -90,7 +90,7 @@ def compare(answer, solution, stable=lambda it: True):
 
 
 def random_program(seed):
-    """A program with cones of several dimensions, some with an equation, some with P, of any outcome."""
+    """Return a program with cones of several dimensions, some with an equation, some with P, of any outcome."""
     rng = np.random.default_rng(seed)
     cones = [int(k) for k in rng.choice([1, 1, 2, 3, 5], size=rng.integers(2, 6))]
     m, n = sum(cones), int(rng.integers(2, 6))

@@ -36,14 +36,14 @@ SCREEN = """(() => { document.getElementById("picture").scrollIntoView({ behavio
 
 
 def handle(page, label):
-    """Where the middle of a handle is on the screen."""
+    """Return the center of a handle on the screen."""
     return page.evaluate(f"""(() => {{ document.getElementById("picture").scrollIntoView({{ behavior: "instant" }});
       const box = document.querySelector('#picture .handle[aria-label="{label}"] .knob')
       .getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; }})()""")
 
 
 def run_python(page):
-    """The Python code that the page shows, run: the program, and what the textbook makes of it."""
+    """Run the Python code that the page shows; return its program, the textbook's solution and what it prints."""
     code = page.evaluate('document.getElementById("python").textContent')
     names = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:

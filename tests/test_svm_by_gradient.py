@@ -10,7 +10,7 @@ LossModel, ValidationLoss, choose_parameters = module.LossModel, module.Validati
 
 
 def rings(seed, count):
-    """Two noisy rings, a class each."""
+    """Return samples and labels of two noisy rings, one per class."""
     rng = np.random.default_rng(seed)
     y = np.repeat([-1.0, 1.0], count // 2)
     angle = 2.0 * np.pi * rng.random(y.size)
@@ -31,7 +31,7 @@ def test_the_gradient_is_that_of_central_differences(C, gamma):
 
 
 def moons(seed, count):
-    """Two half circles, one inside the other's arms, blurred."""
+    """Return samples and labels of two noisy, interleaved half circles."""
     rng = np.random.default_rng(seed)
     y = np.repeat([-1.0, 1.0], count // 2)
     angle = np.pi * rng.random(y.size)
@@ -50,7 +50,7 @@ def test_fifteen_fits_reach_the_loss_of_a_grid(points):
 
 
 class Valley:
-    """A smooth function of (log C, log gamma) with its least value, 0, at (3, -2), and points to start from."""
+    """Smooth function of (log C, log gamma) with its minimum 0 at (3, -2), and points to start from."""
 
     distances = np.ones((2, 2))
 

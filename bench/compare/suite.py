@@ -20,9 +20,9 @@ from ..programs import sets
 from .measurement import OURS, Measurement, without_paths
 
 VERIFIED_TOL = 1e-6
-"""What an answer that does not claim the full tolerance, or a certificate, must verify to."""
+"""Tolerance for certificates and for answers that do not claim full accuracy."""
 ROUNDING = 1.01
-"""An "optimal" is held to tol; this much is left for rounding in another order of summation."""
+"""An "optimal" answer must verify to ROUNDING * tol, as another order of summation rounds differently."""
 
 
 def verdict(status: Status, verification: Verification, promised: float = VERIFIED_TOL) -> str:

@@ -14,18 +14,18 @@ from pathlib import Path
 from ..programs.sets import DATA_VARIABLE, DataError, Folder
 
 TIMEOUT = 30.0
-"""Seconds that a server may be silent."""
+"""Seconds without data after which a download fails."""
 
 
 @dataclass(frozen=True)
 class Source:
     """A file of a data set."""
 
-    # its place in the data folder
+    # path in the data folder
     path: str
-    # where it is published
+    # URL
     address: str
-    # its name in messages
+    # description for messages
     what: str
 
 

@@ -19,7 +19,7 @@ from .experiment import Experiment, Parameters, Result, key, perform
 
 RUNS, CONFIRMED = "runs.jsonl", "confirmed.json"
 SAME = ("experiment", "quick", "code")
-"""What runs in one file must have in common."""
+"""Entries of the head that are equal for all runs in one file."""
 
 
 def conduct(

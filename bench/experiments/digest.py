@@ -11,7 +11,7 @@ from .experiment import Experiment
 
 PACKAGES = Path(__file__).resolve().parents[2]
 TOLD = {"tables", "figure", "verdict", "title", "source", "claim", "protocol", "apart"}
-"""What an experiment says of its runs, which can be made anew from them."""
+"""Members of an experiment that describe its runs; they can be computed again from the runs."""
 ROOMS = "models", "bench/experiments", "bench/data"
 FRAME = {"experiment.py", "conduct.py", "confirm.py", "digest.py", "pages.py", "shares.py"}
 
@@ -19,8 +19,8 @@ FRAME = {"experiment.py", "conduct.py", "confirm.py", "digest.py", "pages.py", "
 def code_of(experiment: Experiment) -> str:
     """Return a digest of twelve digits of the code that makes the runs: the experiment, and its imports from `ROOMS`.
 
-    Comments, docstrings and the members in `TOLD` are left out.  So is the engine, whose answers do not change beyond
-    its tolerance: its own tests ensure that.
+    Lines of comments, docstrings and the members in `TOLD` are left out.  So is the engine, whose answers do not change
+    beyond its tolerance: its own tests ensure that.
     """
     found, waiting = set(), [PACKAGES.joinpath(*type(experiment).__module__.split(".")).with_suffix(".py")]
     while waiting:
@@ -59,7 +59,7 @@ def _file_with(place: Path, name: str) -> list[Path]:
 
 
 def _code(path: Path) -> str:
-    """Return the lines of a file without comments and docstrings, and without class members in `TOLD`."""
+    """Return the lines of a file without lines of comments and docstrings, and without class members in `TOLD`."""
     lines = path.read_text(encoding="utf-8").split("\n")
     for node in ast.walk(ast.parse("\n".join(lines))):
         for one in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else ():

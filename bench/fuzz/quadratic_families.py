@@ -97,7 +97,7 @@ def boxed(rng: Generator) -> Case:
     """Draw a program with bounds on all variables, a dense P and at most one row, for the active set."""
     n, style = int(rng.integers(60, 140)), Style(False, float(rng.choice([0.0, 0.3])))
     x = vector(rng, n, style)
-    where = rng.integers(0, 3, n)  # at the lower bound, at the upper bound, between
+    where = rng.integers(0, 3, n)  # 0: x is at lb, 1: x is at ub, 2: x is between
     width = positive(rng, n, style)
     lb, ub = np.where(where == 0, x, x - width), np.where(where == 1, x, x + width)
     z = np.choose(where, [-1.0, 1.0, 0.0]) * width * (rng.random(n) >= style.degenerate)

@@ -62,7 +62,7 @@ def libsvm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
         start = time.perf_counter()
         machine.fit(points, labels)
         end = time.perf_counter()
-        # a from the signed coefficients, y the offset b, and the multipliers of the bounds z = 1 - Qa - b y
+        # x = a from the signed coefficients, y = the offset b, and z_bounds = 1 - Qa - b y
         x, y = np.zeros(program.n), np.atleast_1d(machine.intercept_).astype(float)
         x[machine.support_] = np.abs(machine.dual_coef_.ravel())
         z = -(program.P @ x + program.q + program.A.T @ y)

@@ -10,7 +10,7 @@ from socp.problem.settings import Settings
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.program import QuadraticProgram
 
-DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # the dual active set knows no others
+DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # required by the dual active set
 
 
 def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite: bool = True, solved: int = 0) -> str:
@@ -36,7 +36,7 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
     if settings.active_set and has_defaults and program.n > 0:
         expected = seconds.get("dual active set" if may_be_definite and P.entries >= program.n else "proximal steps")
-        times = 4 * (program.n + program.m)  # as long as is expected it may take
+        times = 4 * (program.n + program.m)  # worst case of its time, relative to the expected time
         if expected and expected <= seconds[best] and _has_time(settings, times * expected):
             return "dual active set"
     return best

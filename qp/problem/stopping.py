@@ -6,8 +6,8 @@
     gap      |primal objective - dual objective|                   <= tol (1 + max(|primal|, |dual|))
 
 with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.  Rows with one entry are bounds.  Rows and variables
-without a finite side have no part in the sizes.  All is measured in twice the precision; see `socp.verify.stopping`
-for what rounding excuses.
+without a finite side have no part in the sizes.  Residuals are evaluated in twice the precision; see
+`socp.verify.stopping` for the allowance for rounding.
 """
 
 from __future__ import annotations

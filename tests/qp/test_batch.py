@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 import qp
 import socp
-from qp import batch
 from qp.engine import Engine
 from socp.batch import lots
 from socp.verify.certificates import dual_infeasibility, primal_infeasibility
@@ -36,30 +35,6 @@ def one(given, i):
     return {name: value[i] if np.ndim(value) == axes[name] else value for name, value in given.items()}
 
 
-def test_infeasible_unbounded_and_overflowing_neighbours_change_no_bit():
-    rng = np.random.default_rng(3)
-    k, n = 30, 4
-    F = rng.normal(size=(k, n, n))
-    P, q, A = F @ np.swapaxes(F, 1, 2), rng.normal(size=(k, n)), rng.normal(size=(k, 3, n))
-    good = qp.solve_many(P, q, A, u=np.ones((k, 3)))
-    P2, q2, A2, u2 = P.copy(), q.copy(), A.copy(), np.ones((k, 3))
-    A2[4, 1], u2[4] = -A2[4, 0], [-1.0, -1.0, 1.0]  # a'x <= -1 and -a'x <= -1
-    P2[9], q2[9] = 0.0, -A2[9].sum(axis=0)  # q'x falls for ever along -q, where A allows it
-    A2[9] = np.abs(A2[9])
-    q2[9] = 1.0
-    P2[17], A2[20] = 1e200 * P2[17], 1e-200 * A2[20]
-    mixed = qp.solve_many(P2, q2, A2, u=u2)
-    assert mixed.status[4] == "primal_infeasible" and mixed.status[9] == "dual_infeasible"
-    others = np.setdiff1d(np.arange(k), [4, 9, 17, 20])
-    for name in ("x", "y", "z_bounds", "gap", "iterations", "objective"):
-        assert np.array_equal(getattr(good, name)[others], getattr(mixed, name)[others])
-    infeasible = qp.QuadraticProgram(P2[4], q2[4], A2[4], u=u2[4])
-    assert primal_infeasibility(infeasible, mixed.y[4], mixed.z_bounds[4]) <= 1e-8
-    assert np.isnan(mixed.x[4]).all() and np.isnan(mixed.objective[[4, 9]]).all()
-    assert dual_infeasibility(qp.QuadraticProgram(P2[9], q2[9], A2[9], u=u2[9]), mixed.x[9]) <= 1e-8
-    assert mixed[4].primal_residual <= 1e-8 and "certifies" in mixed[4].message
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 12])
 def test_linear_programs_and_programs_without_rows(n):
     rng = np.random.default_rng(n)
@@ -71,33 +46,6 @@ def test_linear_programs_and_programs_without_rows(n):
     simplex = qp.solve_many(sp.csc_array((n, n)), q, A=np.ones((1, n)), l=1.0, u=1.0, lb=0.0)
     assert np.allclose(simplex.objective, q.min(axis=1), atol=1e-6)
     assert (simplex.status == "optimal").all()
-
-
-def test_badly_scaled_programs():
-    given = data(k=10)
-    scale = 10.0 ** np.linspace(-3, 3, 7)
-    given["P"] = given["P"] * np.outer(scale, scale)
-    given["q"], given["A"] = given["q"] * scale, given["A"] * scale
-    given["lb"], given["ub"] = given["lb"] / scale, 1.0 / scale
-    many = qp.solve_many(**given)
-    assert (many.status == "optimal").all()
-    for i in range(10):
-        assert many.objective[i] == pytest.approx(qp.solve(**one(given, i)).objective, rel=1e-6, abs=1e-6)
-
-
-def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
-    given = data(k=9)
-    whole = qp.solve_many(**given)
-    verify = batch.verify
-
-    def spoilt(lot, *rest):
-        lot.x[4] *= 1.001
-        verify(lot, *rest)
-
-    monkeypatch.setattr(batch, "verify", spoilt)
-    many = qp.solve_many(**given)
-    assert list(many.alone) == [4] and (many.status == "optimal").all()
-    assert many.objective[4] == pytest.approx(whole.objective[4], rel=1e-7, abs=1e-8)
 
 
 def test_a_time_limit_leaves_the_rest():
@@ -132,14 +80,6 @@ BAD = [
 def test_bad_input_is_refused_by_name(given, message):
     with pytest.raises(qp.problem.program.ProgramError, match=message):
         qp.solve_many(**{"P": np.eye(2), **given})
-
-
-def test_a_solver_that_is_set_up_solves_many():
-    given = data(k=6)
-    solver = qp.Solver(**one(given, 0))
-    many = solver.solve_many(q=given["q"], l=given["l"], u=given["u"], threads=2)
-    assert np.array_equal(many.x, qp.solve_many(**given).x)
-    assert many.objective[0] == pytest.approx(solver.solve().objective, rel=1e-7, abs=1e-8)
 
 
 @pytest.mark.parametrize("own", [False, True])

@@ -51,6 +51,8 @@ def test_quadratic_programs(own, one_by_one, monkeypatch):
     given["lb"] = np.tile(given["lb"], (20, 1))
     given["lb"][[2, 7], 3] = -np.inf
     given["lb"][11] = -1.0
+    if own:  # beyond what double precision holds
+        given["P"][17], given["A"][19] = 1e200 * given["P"][17], 1e-200 * given["A"][19]
     first = check_bits(qp.solve_many, given, *orders_of(20))
     assert first.status[11] == "primal_infeasible" and (len(first.alone) == 20) == one_by_one
 
@@ -132,6 +134,21 @@ def test_asymmetry_of_a_neighbour_does_not_round_a_matrix():
     P = np.stack([np.diag([1.7e308, 1.0]), np.eye(2)])
     P[1, 0, 1] = 1e-12
     assert batch.matrices("P", P, (2, 2), "")[0, 0, 0] == 1.7e308
+
+
+@pytest.mark.parametrize("solve_many, given", [(qp.solve_many, data(k=300)), (socp.solve_many, disks(k=300))])
+def test_answers_that_fail_the_test_are_found_again_alone(solve_many, given, monkeypatch):
+    """Each is tested where it is found, in any thread."""
+    whole, run = solve_many(**given), lots.run
+
+    def spoilt(batch, lanes, begin, end):
+        run(batch, lanes, begin, end)
+        batch.x[begin] += 1e-3
+
+    monkeypatch.setattr(lots, "run", spoilt)
+    many = solve_many(**given, threads=2)
+    assert not whole.alone and len(many.alone) >= 2 and 0 in many.alone and (many.status == "optimal").all()
+    assert np.allclose(many.objective, whole.objective, rtol=1e-6, atol=1e-7)
 
 
 # ---- threads

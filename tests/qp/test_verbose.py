@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import qp
-import socp
 from models import SVC
 from socp.problem.printing import COLUMNS
-from tests.support.programs import OPTIMAL, planted_dual_certificate, planted_primal_certificate
 from tests.support.sparse_matrices import random_sparse
 
 LINE = re.compile(r" *\d+ (?:[ -]\d\.\d{8}e|  +------)")
@@ -111,23 +109,6 @@ def test_the_lines_are_those_of_the_trace(capsys):
         for row, record in zip(rows[:-1], told.trace):
             assert float(row[1]) == pytest.approx(record["primal_objective"], rel=1e-8)
             assert float(row[4]) == pytest.approx(record["dual_residual"], rel=0.06)
-
-
-CONIC = {
-    "an optimum": lambda: OPTIMAL["projection onto the disk"][0],
-    "large": lambda: OPTIMAL["large cone"][0],
-    "infeasible": lambda: planted_primal_certificate(np.random.default_rng(3)),
-    "unbounded": lambda: planted_dual_certificate(np.random.default_rng(3)),
-}
-
-
-@pytest.mark.parametrize("name", CONIC)
-def test_cone_programs(name, capsys):
-    silent = socp.solve(CONIC[name]())
-    assert capsys.readouterr().out == ""
-    told = socp.solve(CONIC[name](), verbose=True)
-    check_equal(silent, told)
-    assert lines(capsys.readouterr().out) >= len(told.trace)
 
 
 def test_batches_are_silent(capsys):

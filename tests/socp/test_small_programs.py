@@ -8,21 +8,7 @@ from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
 from socp.kkt.dense import apply_dense
 from socp.method.fallbacks import Fallbacks
 from tests.support.kkt_systems import factor_never
-from tests.support.programs import OPTIMAL, check, planted_optimum, solve_and_check
-
-
-@pytest.fixture
-def program():
-    return planted_optimum(np.random.default_rng(6), n=10)[0]
-
-
-def test_the_trace_is_that_of_a_sparse_factorization(program):
-    ours, other = socp.solve(program).trace, socp.solve(program, kkt="ldl").trace
-    assert ours.dtype == other.dtype
-    for name in ("primal_objective", "dual_objective", "mu", "sigma", "alpha_affine", "alpha", "tau", "kappa"):
-        np.testing.assert_allclose(ours[name][:4], other[name][:4], rtol=1e-5, atol=1e-7)
-    assert np.isnan(ours["sigma"][0]) and ours["regularization"].min() > 0.0
-
+from tests.support.programs import OPTIMAL, check, solve_and_check
 
 # ---- where dense Cholesky fails
 

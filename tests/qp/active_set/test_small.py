@@ -58,18 +58,6 @@ def test_the_plan_in_words():
     assert told.startswith("dual active set by proximal steps, order 3, 1 row: chosen over interior point (")
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"max_iter": 50}, {"time_limit": 5e-4}, {"callback": lambda iterate: None}, {"kkt": "dense"},
-        {"regularization": 1e-9}, {"equilibrate": False}, {"refinement_steps": 3}, {"active_set": False},
-    ],
-)  # fmt: skip
-def test_settings_that_it_does_not_know_are_for_the_engine(settings):
-    solver = qp.Solver(tiny.rows(5), **settings)
-    assert solver.dual_active_set is None and solver.solve().status is Status.OPTIMAL
-
-
 def test_a_limit_of_seconds_leaves_time_for_it():
     """As long as all of its steps may take, or a second."""
     for program in (tiny.rows(5), tiny.box(20), small.control(60)):
@@ -123,19 +111,6 @@ def test_the_answer_to_the_cone_program():
     assert cone.objective == pytest.approx(found.objective, rel=1e-12) and (cone.z >= 0.0).all()
     found.x[:] = 0.0
     assert np.abs(pickle.loads(pickle.dumps(found)).cone_solution.x - cone.x).max() == 0.0
-
-
-def test_programs_that_take_turns_do_not_meet():
-    programs = [tiny.rows(6, seed) for seed in range(4)]
-    alone = [qp.solve(program).x for program in programs]
-    solvers = [qp.Solver(program) for program in programs]
-    for _ in range(2):
-        for solver, x in zip(solvers, alone):
-            np.testing.assert_array_equal(solver.solve().x, x)
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda program: qp.solve(program).x, 25 * programs))
-    for x, expected in zip(found, 25 * alone):
-        np.testing.assert_array_equal(x, expected)
 
 
 @pytest.fixture
@@ -261,36 +236,6 @@ def test_solvers_that_live_until_python_ends_die_silently():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=True)
     assert done.stderr == ""
-
-
-STORED = {
-    "diagonal": np.diag([2.0, 0.5, 1.0, 3.0]), "sparse": sp.csc_array(np.diag([2.0, 0.0, 1.0, 3.0])), "none": None,
-    "low rank": qp.LowRank([[1.0], [2.0], [0.0], [1.0]], 0.5),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", STORED)
-def test_it_takes_P_however_it_is_stored(name):
-    P, rows, vectors = (
-        STORED[name],
-        [[1.0, 2.0, -1.0, 0.5], [0.5, -1.0, 2.0, 1.0]],
-        {"l": [-0.2, -1.0], "u": [0.4, 0.7]},
-    )
-    solver = qp.Solver(P, [1.0, -2.0, -0.5, 0.2], rows, **vectors, lb=-1.0, ub=2.0, offset=3.0)
-    assert solver.dual_active_set is not None
-    ours = solver.solve()
-    check(solver.program, ours)
-    assert "dual active set" in str(ours.plan)
-    assert ours.objective == pytest.approx(other(solver.program).objective, rel=1e-7)
-    solver.update(q=[1.0, -2.0, -0.51, 0.2])
-    check(solver.program, solver.solve(warm_start=True))
-    if name in ("diagonal", "sparse"):
-        solver.update(P_data=2.0 * solver.program.P.data)
-        again = solver.solve()
-        check(solver.program, again)
-        np.testing.assert_array_equal(again.x, qp.solve(solver.program).x)
-        with pytest.raises(ProgramError, match="P must be positive semidefinite"):
-            solver.update(P_data=-solver.program.P.data)
 
 
 def with_rows_to_leave_out(n=6, seed=0):

@@ -171,24 +171,6 @@ def test_an_indefinite_kernel_is_refused():
         qp.solve(program)
 
 
-def test_updates_warm_starts_and_bounds_of_zero():
-    program = machine(300)
-    solver = qp.Solver(program)
-    solver.solve()
-    upper = np.where(np.arange(300) % 5 == 0, 0.0, 2.0)  # some samples are left out, the others cost more
-    solver.update(ub=upper)
-    warm = solver.solve(warm_start=True)
-    steps = solver.active_set.run.pairs.steps
-    cold = qp.Solver(qp.QuadraticProgram(program.P, program.q, program.A, 0.0, 0.0, 0.0, upper))
-    assert warm.objective == pytest.approx(cold.solve().objective, rel=1e-8)
-    assert steps < cold.active_set.run.pairs.steps
-    assert not warm.x[::5].any()
-    solver.update(q=2.0 * program.q)
-    assert solver.solve().objective == pytest.approx(
-        qp.solve(qp.QuadraticProgram(program.P, 2.0 * program.q, program.A, 0.0, 0.0, 0.0, upper)).objective, rel=1e-8
-    )
-
-
 def test_an_interrupt_and_a_time_limit_leave_the_point_that_was_reached(monkeypatch):
     program = machine(300)
     found = qp.solve(program, time_limit=1e-9)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import socp
-from socp.batch import cone_lots, lots
-from socp.batch.driver import FAILED
+from socp.batch import cone_lots
 from socp.batch.programs import ConePrograms
 from socp.batch.solutions import Solutions
 from socp.verify.stopping import residuals
@@ -64,20 +63,6 @@ def test_cones_orthants_and_equalities_as_alone(seed):
         assert found.dual_objective == pytest.approx(measured.dual_objective, rel=1e-13, abs=1e-13)
 
 
-def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
-    given = disks(k=9)
-    whole, verify = socp.solve_many(**given), cone_lots.verify
-
-    def spoilt(*arguments):
-        verify(*arguments)
-        arguments[0].code[4] = FAILED
-
-    monkeypatch.setattr(cone_lots, "verify", spoilt)
-    many = socp.solve_many(**given)
-    assert not whole.alone and list(many.alone) == [4] and (many.status == "optimal").all()
-    assert many.objective[4] == pytest.approx(whole.objective[4], rel=1e-7, abs=1e-8)
-
-
 def test_what_a_failing_program_leaves_in_its_lane_is_not_read():
     """Cones of two variables each: outside of their blocks nothing is written anew for the next program."""
     rng, n, k = np.random.default_rng(3), 8, 64
@@ -100,35 +85,12 @@ def test_a_matrix_that_is_not_semidefinite_is_refused():
         socp.solve_many(c=np.ones((2, 2)), P=P)
 
 
-def test_boxes_stated_as_rows_and_programs_without_rows():
-    c = np.random.default_rng(1).normal(size=(9, 3))
-    G, h = np.concatenate([np.eye(3), -np.eye(3), np.eye(3)]), np.repeat([2.0, 1.0, 5.0], 3)
-    boxes = socp.solve_many(c=c, G=G, h=h, cones=[socp.NonNeg(9)])
-    assert np.allclose(boxes.x, np.where(c > 0.0, -1.0, 2.0), atol=1e-6) and not boxes.alone
-    assert np.allclose(boxes.z[:, :3] - boxes.z[:, 3:6] + boxes.z[:, 6:], -c, atol=1e-6) and (boxes.z >= 0.0).all()
-    free = socp.solve_many(c=c, P=np.eye(3))
-    assert np.allclose(free.x, -c, atol=1e-7) and free.z.shape == (9, 0)
-
-
 def test_certificates_beside_a_cone_without_entries():
     given = {"G": np.eye(2)[[0, 0]] * [[1.0], [-1.0]], "cones": [socp.NonNeg(2), socp.SecondOrder(0)]}
     c, h = [[0.0, 0.0], [0.0, -1.0]], [[-2.0, 1.0], [1.0, 1.0]]
     many = socp.solve_many(c=c, h=h, **given)
     assert list(many.status) == ["primal_infeasible", "dual_infeasible"]
     assert socp.solve(c=c[0], h=h[0], **given).status == "primal_infeasible"
-
-
-def test_a_solver_that_is_set_up_solves_many():
-    given = disks()
-    solver = socp.Solver(**{**given, "c": given["c"][0]})
-    many, whole = solver.solve_many(c=given["c"], threads=2), socp.solve_many(**given)
-    assert np.array_equal(many.x, whole.x)
-    assert (solver.solve_many(h=np.tile(given["h"], (2, 1))).x[0] == many.x[0]).all()
-
-
-def test_a_time_limit_leaves_the_rest():
-    many = socp.solve_many(**disks(), time_limit=0.0)
-    assert (many.status == "time_limit").all() and "time limit" in many[0].message
 
 
 BAD = [
@@ -169,18 +131,3 @@ def test_threads_share_what_is_left(k, threads):
     assert [begin for begin, _ in lot.tasks()] == list(np.cumsum([0, *sizes[:-1]])) and sum(sizes) == k
     assert sizes == sorted(sizes, reverse=True) and sizes[0] <= max(64, k / (2 * threads if threads > 1 else 1))
     assert k < 1000 or sizes[-1] <= 64 or threads == 1  # all threads end at about the same time
-
-
-def test_answers_that_fail_the_test_in_a_thread_are_not_told(monkeypatch):
-    """Each is tested where it is found: an answer that is spoilt there is found again by itself."""
-    given = disks(k=300)
-    whole, run = socp.solve_many(**given), lots.run
-
-    def spoilt(batch, lanes, begin, end):
-        run(batch, lanes, begin, end)
-        batch.x[begin] += 1e-3
-
-    monkeypatch.setattr(lots, "run", spoilt)
-    many = socp.solve_many(**given, threads=2)
-    assert len(many.alone) >= 2 and 0 in many.alone and (many.status == "optimal").all()
-    assert np.allclose(many.objective, whole.objective, rtol=1e-6, atol=1e-7)

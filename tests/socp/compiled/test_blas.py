@@ -1,9 +1,5 @@
 """The BLAS and LAPACK routines in flat arrays with offsets, against numpy; and their integers."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy
@@ -145,15 +141,3 @@ def test_contradicting_configuration_is_refused(monkeypatch):
     monkeypatch.setattr(scipy.__config__, "CONFIG", config)
     with pytest.raises(ImportError, match="integers"):
         target.integer_bits()
-
-
-@pytest.mark.full
-def test_without_compilation_the_same_functions_run():
-    code = (
-        "import sys; sys.argv = ['pytest']; import pytest;"
-        "sys.exit(pytest.main(['-q', '-x', '-p', 'no:cacheprovider', '-k', 'not compilation and not configuration',"
-        f" {__file__!r}]))"
-    )
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr

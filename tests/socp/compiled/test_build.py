@@ -197,6 +197,21 @@ def test_the_same_answers_without_compilation(tmp_path):
     assert len(answers(plain)) == 19
 
 
+INTERPRETED = {
+    "test_blas.py": "not configuration",
+    "../linalg/ldl/test_factorization.py": "factor_and_solve and amd and (grid or kkt) and not large",
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", INTERPRETED)
+def test_without_compilation_the_same_functions_run(name):
+    command = [sys.executable, "-m", "pytest", "-qn0", "-pno:cacheprovider", name, "-k", INTERPRETED[name]]
+    environment, here = {**os.environ, "NUMBA_DISABLE_JIT": "1"}, os.path.dirname(__file__)
+    done = subprocess.run(command, env=environment, cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def answers(text):
     """Status and value of each line, warnings left out; small values are zero."""
     rows = [line.split() for line in text.splitlines() if line.startswith(("optimal", "primal_inf", "dual_inf"))]

@@ -141,12 +141,6 @@ def test_a_numba_that_is_not_known_is_refused_in_words_before_anything_is_compil
     assert files(tmp_path) == {}
 
 
-@pytest.mark.full
-def test_the_same_without_compilation(tmp_path):
-    write(tmp_path)
-    assert "answers 11.0 1.0" in run(CODE, tmp_path, {"NUMBA_DISABLE_JIT": "1"})
-
-
 REVERSE = """import numpy as np
 from socp.compiled.signatures import Floats
 

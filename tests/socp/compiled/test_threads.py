@@ -37,12 +37,6 @@ def test_set_and_put_back(library):
     assert library["history"] == [2, 7]  # what is there already is not set again
 
 
-def test_put_back_after_an_exception(library):
-    with pytest.raises(ZeroDivisionError), blas_threads(2):
-        raise ZeroDivisionError
-    assert library["number"] == 7
-
-
 def test_of_solvers_that_overlap_the_last_one_puts_back(library):
     inside, leave = threading.Event(), threading.Event()
 

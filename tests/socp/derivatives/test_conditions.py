@@ -87,25 +87,6 @@ def test_points_and_derivatives_leave_nothing(seed, bounds, mu):
             assert (share[kinds == 2] == 1.0).all() and (share[kinds == 0] == 0.5).all()
 
 
-def test_shared_matrices():
-    _, P, B, _, c, low, up, x, w, _ = planted(7, False)
-    one = slice(0, 1)
-    right = np.ones((1, 11))
-    found, answer = conditions_of(P[one], B[one], c[one], low[one], up[one], x[one], w[one], right.copy())
-    differentiate(found, 0, 1)
-    three = [np.repeat(part[one], 3, axis=0) for part in (c, low, up, x, w)]
-    many = conditions_of(np.repeat(P[one], 3, 0), np.repeat(B[one], 3, 0), *three, np.repeat(right, 3, 0))
-    shared = Conditions(
-        n=6, m=5, r=5, given=0, P=P[one].reshape(1, -1), B=B[one].reshape(1, -1), c=c[one],
-        limits=np.concatenate([low, up], axis=1)[one], answer=many[1].copy(), right=np.repeat(right, 3, 0),
-    )  # fmt: skip
-    note_cones(shared.sides, *NO_CONES, 5)
-    differentiate(shared, 1, 3)
-    np.testing.assert_array_equal(shared.right[1:], np.repeat(found.right, 2, axis=0))
-    np.testing.assert_array_equal(shared.answer[1:], np.repeat(answer, 2, axis=0))
-    assert (shared.right[0] == 1.0).all()
-
-
 def test_what_is_degenerate_is_told():
     """Two equal rows that hold, more rows than variables, a singular P, and a multiplier of zero at its side."""
     eye = np.eye(2)[None]

@@ -125,36 +125,6 @@ def test_what_has_no_derivative_is_said():
     assert kink.vjp(dx=[1.0], smoothing=0.01).differentiable
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_sparse_and_dense_systems_agree(seed, monkeypatch):
-    """Cones, rows, and bounds whose entry is not 1, enough for the sparse factorization, against the compiled way."""
-    rng = np.random.default_rng((44, seed))
-    n, m, cones = 300, 360, [NonNeg(120), *[SecondOrder(4)] * 60]
-    entries = rng.normal(size=3 * m), (np.tile(np.arange(m), 3), rng.integers(0, n, 3 * m))
-    G = sp.csc_array(sp.coo_array(entries, shape=(m, n))) + sp.eye_array(m, n)
-    G = sp.vstack(
-        [sp.csr_array((-2.5 * np.ones(40), (np.arange(40), 2 * np.arange(40))), shape=(40, n)), G.tocsr()[40:]]
-    )
-    v = rng.normal(size=m)
-    v += np.sign(v)
-    s = projected(v, cones)
-    x = rng.normal(size=n)
-    data = {"P": sp.eye_array(n), "c": -(x + G.T @ (s - v)), "G": G, "h": G @ x + s}
-    sol = socp.solve(cones=cones, **data)
-    weights = [rng.normal(size=size) for size in (n, 0, m, m)]
-    linear = sol._linearized(0.0)
-    assert linear.at._conditions is None
-    sparse = linear.gradient(*weights)
-    monkeypatch.setattr(linearization, "SMALL", 1_000_000)
-    linear = sol._linearized(0.0)
-    assert linear.at._conditions is not None
-    dense = linear.gradient(*weights)
-    assert sparse.differentiable and dense.differentiable
-    np.testing.assert_allclose(sparse.c, dense.c, atol=1e-8)
-    np.testing.assert_allclose(sparse.h, dense.h, atol=1e-8)
-    np.testing.assert_allclose(sparse.G.toarray(), dense.G.toarray(), atol=1e-8 * (1.0 + np.abs(dense.G.data).max()))
-
-
 @pytest.mark.parametrize("mu", [0.0, 1e-2])
 @pytest.mark.parametrize("seed", range(4))
 def test_small_programs_have_the_derivatives_of_the_general_way(seed, mu, monkeypatch):

@@ -285,27 +285,6 @@ def test_other_endings_and_damaged_files(tmp_path):
         socp.files.cbf.read(path)
 
 
-@pytest.mark.full
-def test_a_hundred_thousand_variables(tmp_path):
-    n = 100_000
-    rng = np.random.default_rng(2)
-    program = ConeProgram(
-        c=rng.normal(size=n),
-        G=-sp.eye_array(n),
-        h=np.zeros(n),
-        cones=[NonNeg(n // 4)] + [SecondOrder(3)] * (n // 4),
-        A=sp.coo_array(
-            (rng.normal(size=3 * n), (rng.integers(n // 2, size=3 * n), rng.integers(n, size=3 * n))), (n // 2, n)
-        ),
-        b=rng.normal(size=n // 2),
-    )
-    socp.files.cbf.write(program, tmp_path / "large.cbf.gz")
-    back = socp.files.cbf.read(tmp_path / "large.cbf.gz")
-    assert (back.n, back.p, back.m, back.cones) == (n, n // 2, n, program.cones)
-    assert abs(back.A - program.A).sum() == 0.0
-    assert abs(back.G - program.G).sum() == 0.0
-
-
 def clarabel_value(program):
     clarabel = pytest.importorskip("clarabel")
     cones = [clarabel.ZeroConeT(program.p)]

@@ -24,19 +24,6 @@ def test_bounds_and_pairs():
     np.testing.assert_array_equal(groups.coefficient, [1, -4, -1, 1, 3, 1, -3])
 
 
-def test_many_copies_of_a_few_rows():
-    rng = np.random.default_rng(0)
-    distinct = rng.normal(size=(7, 5))
-    which, factor = rng.integers(7, size=200), rng.choice([-1.0, 1.0, 0.25, -8.0], 200)
-    form, groups = groups_of(factor[:, None] * distinct[which])
-    assert groups.count == 7
-    for i in range(200):
-        lead = groups.representative[groups.group[i]]
-        assert which[lead] == which[i]
-        assert groups.ratio[i] == factor[i] / factor[lead]
-    assert form.l == 200
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_factors_under_equilibration(seed):
     rng = np.random.default_rng(seed)

@@ -85,7 +85,7 @@ ALONE = [
 def test_factors_alone_solve_a_system_in_good_condition(dims, p, backend):
     # what a backend leaves out, refinement would make up for
     rng = np.random.default_rng(p)
-    n, rank = 9, 2
+    n, rank = 25, 2  # with three equalities more entries than loops are for
     row, other = rng.normal(size=(2, n))
     orthant = np.vstack([-np.eye(n), row, 2.0 * row, other, np.eye(1, n)])  # bounds, two of one variable, merged rows
     G = np.vstack([orthant, *(rng.normal(size=(d, n)) for d in dims)])
@@ -313,30 +313,20 @@ def test_what_python_asks_for_in_precision_is_no_reason_to_try_another_delta():
     assert PRECISE < 1e-10 < GOOD_ENOUGH and kkt.take_tried() == [1e-14]
 
 
-@pytest.mark.parametrize("errors, tried, best", [
-    ((1e-5, 0.0, 0.0, 0.0), [1e-14], 1e-14),  # quick enough: nothing else is asked
-    ((0.05, 5e-3, 1e-5, 0.0), [1e-14, 1e-11, 1e-8], 1e-8),  # nor after the first that is
-    ((0.05, 2e-3, 5e-3, 0.08), [*LEFT, 1e-11], 1e-11),  # all are slow: the one with the fewest further solves
-    ((0.05, 1.0, 1.0, 1.0), [*LEFT, 1e-14], 1e-14),  # slow is better than wrong
+@pytest.mark.parametrize("errors, replaced, tried, best", [
+    ((1e-5, 0.0, 0.0, 0.0), 0, [1e-14], 1e-14),  # quick enough: nothing else is asked
+    ((0.05, 5e-3, 1e-5, 0.0), 0, [1e-14, 1e-11, 1e-8], 1e-8),  # nor after the first that is
+    ((0.05, 2e-3, 5e-3, 0.08), 0, [*LEFT, 1e-11], 1e-11),  # all are slow: the one with the fewest further solves
+    ((0.05, 1.0, 1.0, 1.0), 0, [*LEFT, 1e-14], 1e-14),  # slow is better than wrong
+    # where pivots were replaced the next is looked at: not for one further solve, for fewer, for more of them
+    ((1e-6, 0.0, 0.0, 0.0), 2, [1e-14], 1e-14), ((1e-3, 1e-6, 0.0, 0.0), 2, [1e-14, 1e-11], 1e-11),
+    ((1e-3, 5e-3, 0.0, 0.0), 2, [1e-14, 1e-11, 1e-14], 1e-14),
 ])  # fmt: skip
-def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried, best):
+def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, replaced, tried, best):
     # each further solve leaves the error's share of the residual
-    kkt, rhs, out = system(np.eye(5), errors=errors), np.ones(5), np.zeros(5)
+    kkt, rhs, out = system(np.eye(5), errors=errors, replaced=(replaced, 0, 0, 0)), np.ones(5), np.zeros(5)
     for count in range(6):
-        assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == 0
-        assert kkt.take_tried() == (tried if count == 0 else [best])
-        np.testing.assert_allclose(out, 1.0, rtol=1e-8)
-
-
-@pytest.mark.parametrize("errors, tried, best", [
-    ((1e-6, 0.0, 0.0, 0.0), [1e-14], 1e-14),  # one further solve is no reason
-    ((1e-3, 1e-6, 0.0, 0.0), [1e-14, 1e-11], 1e-11),  # fewer further solves with the next
-    ((1e-3, 5e-3, 0.0, 0.0), [1e-14, 1e-11, 1e-14], 1e-14),  # more of them
-])  # fmt: skip
-def test_where_pivots_were_replaced_the_next_delta_is_looked_at(errors, tried, best):
-    kkt, rhs, out = system(np.eye(5), errors=errors, replaced=(2, 0, 0, 0)), np.ones(5), np.zeros(5)
-    for count in range(6):
-        assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == (2 if best == 1e-14 else 0)
+        assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == replaced * (best == 1e-14)
         assert kkt.take_tried() == (tried if count == 0 else [best])
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)
 

@@ -344,8 +344,9 @@ def newton_interior(form, point):
     return min(inside_cone, point.tau, point.kappa) > 0.0
 
 
-def test_cold_start_is_inside_and_minimizes_the_penalized_program(form):
-    newton, point = Newton(form, SparseKKT(form, None, 10)), Point(form)
+@pytest.mark.parametrize("backend", [SparseKKT, DenseKKT])
+def test_cold_start_is_inside_and_minimizes_the_penalized_program(form, backend):
+    newton, point = Newton(form, backend(form, None, 10)), Point(form)
     assert start_cold(newton, point)
     assert newton_interior(form, point)
     assert (point.tau, point.kappa) == (1.0, 1.0)

@@ -23,14 +23,6 @@ from socp.problem.checks import (
 DENSE = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
 
 
-def assert_canonical(matrix):
-    assert isinstance(matrix, sp.csc_array)
-    assert (matrix.indices.dtype, matrix.indptr.dtype, matrix.data.dtype) == (np.int64, np.int64, np.float64)
-    for j in range(matrix.shape[1]):
-        column = matrix.indices[matrix.indptr[j] : matrix.indptr[j + 1]]
-        assert (np.diff(column) > 0).all()
-
-
 @pytest.mark.parametrize("value", [
     DENSE, DENSE.astype(np.float32), DENSE.astype(int), np.asfortranarray(DENSE), DENSE.tolist(), np.asmatrix(DENSE),
     np.broadcast_to(DENSE[:1], (2, 3)), DENSE[::-1], DENSE.astype(object),
@@ -41,18 +33,6 @@ def test_dense_arrays_of_all_sorts(value):
     dense = as_dense("P", value)
     np.testing.assert_array_equal(dense, expected)
     assert dense.flags.c_contiguous and dense.dtype == np.float64
-
-
-def test_unsorted_and_duplicate_entries():
-    data, rows = np.array([5.0, 1.0, 2.0, -3.0, 4.0]), np.array([1, 0, 1, 1, 0])
-    for index in (np.int32, np.int64):
-        value = sp.csc_matrix((data, rows.astype(index), np.array([0, 3, 5], dtype=index)), shape=(2, 2))
-        matrix = as_csc("A", value)
-        assert_canonical(matrix)
-        np.testing.assert_array_equal(matrix.toarray(), [[1.0, 4.0], [7.0, -3.0]])
-        # what the caller gave is as it was
-        assert value.nnz == 5
-        np.testing.assert_array_equal(value.indices, rows)
 
 
 @pytest.mark.parametrize("dtype, top", [(np.int8, 100), (np.uint8, 200), (bool, 1)])

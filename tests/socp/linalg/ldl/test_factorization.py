@@ -1,9 +1,5 @@
 """K = P'(L D L')P against dense algebra, wrong pivots, bad numbers and bad arguments."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -170,17 +166,6 @@ def test_bad_arguments_are_named():
         ldl.factor(np.ones(2), EPS, DELTA)
     with pytest.raises(ValueError, match="rhs"):
         ldl.solve(np.ones(3), np.ones(2))
-
-
-@pytest.mark.full
-def test_without_compilation_the_same_functions_run():
-    names = [
-        f"{__file__}::test_factor_and_solve[{name}-amd-{method}]" for name in ("grid", "kkt") for method in METHODS
-    ]
-    code = f"import sys, pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '-W', 'error', *{names!r}]))"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_method_is_chosen_from_the_counts():
