@@ -227,6 +227,26 @@ class Valley:
     def multiply(self, direction):
         return np.cosh(self.theta) * direction
 
+    def excess(self, gradient, tol):
+        return math.inf
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("penalty", [0.05, 20.0])
+def test_the_excess_bounds_the_decrement(classes, penalty):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(30, 4)) + 1.0, np.arange(30) % classes
+    loss = LogisticLoss(sp.csr_array(X), codes, rng.random(30) + 0.1, classes, True, "cholesky")
+    loss.penalty = penalty
+    for _ in range(5):
+        theta = rng.normal(size=(loss.rows, loss.columns))
+        point = LogisticPoint(loss, (theta - theta.mean(axis=0) * (classes > 2)).ravel())
+        gradient, unit = point.gradient(), min(penalty, 1.0) + point.value
+        half = -0.5 * float(gradient @ point.direction(gradient))
+        assert 0.0 < half <= point.excess(gradient, math.inf) * unit * (1.0 + 1e-9)
+        own = gradient * loss.is_weight
+        np.testing.assert_allclose(point.excess(gradient, 0.0) * unit, 0.5 * own @ own / penalty)
+
 
 @pytest.mark.parametrize("is_sampled", [False, True])
 def test_the_decrement_is_relative_to_the_value(is_sampled):
