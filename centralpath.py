@@ -1,9 +1,9 @@
-"""The packages under one name, for a program whose own files hide them, or would be hidden: a `models.py`, say.
+"""The packages of the project under one name, for programs with files of equal names: a `models.py`, say.
 
 ``import centralpath`` gives ``centralpath.socp``, ``centralpath.qp``, ``centralpath.models`` and ``centralpath.bench``,
-each imported when it is first asked for.  Where `models` means ours, ``centralpath.models`` is that very module; where
-it means another file, ours is imported from beside this one, under its longer name alone (`bench` needs all four plain
-names, `models` needs those of `socp` and `qp`, and `qp` that of `socp`; an ImportError says which is another's).
+each imported at its first use.  If ``import models`` loads our package, ``centralpath.models`` is that module.
+If it loads another file, ``centralpath.models`` is imported from the folder of this file, under its longer name alone.
+`bench` needs all four plain names, `models` needs `socp` and `qp`, `qp` needs `socp`; else an ImportError says why.
 
 Examples
 --------
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import socp as socp
 
 PACKAGES = ("socp", "qp", "models", "bench")
-__path__: list[str] = []  # its modules are found by `Aliases`
-# of `socp`, which may be another's package
+__path__: list[str] = []  # makes this module a package, whose modules `Aliases` finds
+# `origin.py` is loaded by its path, as the name `socp` may belong to another project.
 _specification = importlib.util.spec_from_file_location(
     "centralpath_origin", Path(__file__).resolve().parent / "socp" / "origin.py"
 )

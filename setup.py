@@ -18,10 +18,10 @@ from setuptools import Distribution, find_packages, setup
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
-# Where the project's files can be read on the web; metadata, CITATION.cff and the links of the long description follow.
+# Address of the project on the web, for the metadata, CITATION.cff and the links of the long description.
 ADDRESS = ""
 
-# Where a solver publishes no wheel for a newer Python it is left out: installing must never need a compiler.
+# A solver is left out for versions of Python without its wheel: installing must never need a compiler.
 ECOS = 'ecos; python_version < "3.13"'
 QOCO = 'qoco; python_version < "3.14"'
 QTQP = 'qtqp; python_version >= "3.11"'
@@ -47,7 +47,7 @@ cache.package(kernels.kernels(), Path(folder), processor)
 
 
 PACKAGES = ("socp", "qp", "models", "bench")
-BESIDE = ["CHANGELOG.md", "CITATION.cff", ".gitignore", "bench/counts.tsv"]  # files that only the sdist holds
+BESIDE = ["CHANGELOG.md", "CITATION.cff", ".gitignore", "bench/counts.tsv"]  # files that only the sdist contains
 MADE = ["docs/_build", "docs/jupyter_execute", "docs/.jupyter_cache"]
 
 
@@ -66,7 +66,7 @@ def description(address):
 
 
 class WithTests(sdist):
-    """What a checkout holds: the README's commands work in an unpacked sdist, too."""
+    """Source distribution with tests and documentation: the README's commands work in an unpacked sdist."""
 
     def make_distribution(self):
         self.filelist.extend(BESIDE)
@@ -79,7 +79,7 @@ class WithTests(sdist):
 
 
 class WithStubs(build_py):
-    """The packages' files, and types of `centralpath`: type checkers read no py.typed beside a single module."""
+    """Build with type stubs for `centralpath`: type checkers ignore a py.typed next to a single module."""
 
     def run(self):
         super().run()
@@ -92,7 +92,7 @@ class WithStubs(build_py):
 
 
 class WithKernels(WithStubs):
-    """The kernels of all packages, too, compiled for a baseline of processors."""
+    """Build that adds the kernels of all packages, compiled for a baseline of processors."""
 
     def run(self):
         super().run()
@@ -110,14 +110,14 @@ class WithKernels(WithStubs):
 
 
 class OfOnePlatform(Distribution):
-    """What is installed where machine code is."""
+    """Distribution for one platform, as it contains machine code."""
 
     def has_ext_modules(self):
         return True
 
 
 with_kernels = {"distclass": OfOnePlatform, "setup_requires": RUN_TIME}
-# as an SPDX expression where setuptools knows these
+# setuptools 77 and later take an SPDX expression.
 licence = {"license_expression" if int(setuptools.__version__.split(".")[0]) >= 77 else "license": "MIT"}
 
 setup(
@@ -154,7 +154,7 @@ setup(
     py_modules=["centralpath"],
     entry_points={
         "console_scripts": ["centralpath = centralpath:main"],
-        "centralpath.cvxpy": ["qp = qp.interop.cvxpy"],  # which `socp.interop.cvxpy` loads
+        "centralpath.cvxpy": ["qp = qp.interop.cvxpy"],  # loaded by `socp.interop.cvxpy`
     },
     package_data={name: ["py.typed"] for name in PACKAGES},
     install_requires=RUN_TIME,

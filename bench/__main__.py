@@ -43,7 +43,7 @@ TABLES: dict[str, Any] = {"kernels": kernel_machines, "linear": linear, "derivat
 Command = Callable[[argparse.Namespace], int]
 Option = tuple[str, dict[str, Any]]
 COMMANDS: dict[str, tuple[Command, str, tuple[Option, ...]]] = {}
-"""Every command by its name: what it does, what it says of itself, and its options."""
+"""Every command by its name: function, help, and options."""
 
 
 def _number(kind: Callable[[str], Any], least: float, words: str) -> Callable[[str], Any]:
@@ -348,7 +348,7 @@ def _experiment(options: argparse.Namespace) -> int:
         return _check(options, folder)
     data = options.data or os.environ.get(sets.DATA_VARIABLE)
     if data and options.dask:
-        data = os.path.abspath(data)  # the workers have another environment, and other working directories
+        data = os.path.abspath(data)  # Dask workers have other environments and working directories.
     for experiment in map(experiments.find, names):
         own = folder / experiment.name
         if options.fresh:
@@ -433,7 +433,7 @@ FORWARDED: dict[str, tuple[Callable[[Sequence[str], str], int], Sequence[str], s
     "warmup": (socp_main, ("warmup",), "compile all kernels ahead of their first use"),
     "config": (socp_main, ("config",), "print what a report of a bug should hold"),
     "models": (lambda words, _: main(["compare", "kernels", *words]), (), "the former name of compare kernels"),
-}  # commands with a parser of their own
+}  # commands with their own parsers
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -22,26 +22,26 @@ from .fuzz.case import Case
 from .programs import generate, learning, many, sets, small, tiny
 
 KEPT = Path(__file__).with_name("counts.tsv")
-SECONDS = 0.2  # a program of the sets is kept if it takes no longer
+SECONDS = 0.2  # programs of sets that take longer are not kept
 SIZES = {"generated": (20, 60), "learning": (50, 150), "small": (30, 100), "tiny": (10,)}
 CLASSES = {
     "generated": generate.CLASSES, "learning": learning.CLASSES, "small": small.FUNCTIONS, "tiny": tiny.CLASSES,
 }  # fmt: skip
-NUMBERS = 2  # programs of each family of random ones
+NUMBERS = 2  # number of programs per family of random programs
 BY_ROUNDING = ("inconsistent", "neither", "nearly_infeasible", "pinched", "weakly")
-"""Families of which only rounding, another on each processor, decides how they end."""
-BATCH = 64  # programs of a batch
+"""Families whose results depend on rounding, which differs between processors."""
+BATCH = 64  # number of programs per batch
 
 
 class Counts(NamedTuple):
     """Counts of a solve; `alone` is the number of programs of a batch that were solved again outside it."""
 
-    # status, plan: the plan in words, without its numbers
+    # status; plan is the plan in words, without numbers
     status: str
-    # iterations, refinements: of all runs; of the last run
+    # iterations of all runs; refinements of the last run
     iterations: int
     refinements: int
-    fallbacks: int  # 1 where other runs followed a first one that failed
+    fallbacks: int  # 1 if the first run failed and others followed, else 0
     alone: int
     plan: str
 

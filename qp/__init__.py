@@ -42,7 +42,7 @@ __all__ = [
     "warmup",
 ]
 
-if not TYPE_CHECKING:  # for which a module's __getattr__ would be a name for everything
+if not TYPE_CHECKING:  # A type checker would take any name as defined by __getattr__.
     __getattr__ = late(
         __name__,
         {

@@ -21,7 +21,7 @@ from socp.problem.lowrank import LowRank
 from socp.problem.settings import QuadraticBatchSettings, Settings, document_settings
 from socp.problem.status import Status
 
-from . import kernel_groups  # noqa: F401  which adds those of `qp` before anything is compiled
+from . import kernel_groups  # noqa: F401  adds the kernels of `qp` before anything is compiled
 from .engine import Engine
 from .problem.certificates import Stack
 from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
@@ -54,7 +54,7 @@ class Solutions(Answers[Solution]):
         Relative, measured on the caller's own data.
     iterations : array of int, shape (k,)
     setup_time, solve_time : float
-        Seconds for all.
+        Seconds for the whole batch.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def solve_many(
     return solve_programs(programs, checked, started, checked_start(warm_start, programs))
 
 
-Start = tuple[np.ndarray, np.ndarray]  # x and (y, z_bounds), a row for each program
+Start = tuple[np.ndarray, np.ndarray]  # arrays x and (y, z_bounds), with a row for each program
 
 
 def checked_start(start: Any, programs: Programs) -> Start | None:
@@ -294,7 +294,7 @@ class QuadraticLot(Lot):
         holds, m = np.zeros(which.size, bool), self._m
         if not which.size:
             return holds
-        # certificates are plain where each row and each variable has an entry: others are found alone
+        # Batched certificates need an entry in each row and column of A; other programs are solved one by one.
         entries = rows_at(self._data["A"], which) != 0.0
         is_full = entries.all(axis=(1, 2)) | (entries.any(axis=2).all(axis=1) & entries.any(axis=1).all(axis=1))
         x, y = self.batch.x, self.batch.y

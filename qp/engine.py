@@ -32,15 +32,15 @@ class Engine(SetUpOnce):
     Attributes
     ----------
     presolved, cone_form, active_set, dual_active_set
-        As in `Solver`.
+        Presolved program, its form as a cone program, and the methods as in `Solver`.
     """
 
     program: QuadraticProgram
     dual_active_set: DualActiveSet | None = None
-    _reduced: tuple[Presolve, ConeForm] | None = None  # the presolved program, once it was used
-    _last: np.ndarray | None = None  # the last optimal x where the active set solves, which a warm start begins at
-    _answer: Point | None = None  # the last optimal point of the interior-point method
-    _solved = 0  # answers of that method for these matrices; -1 where no other method is to go on from them
+    _reduced: tuple[Presolve, ConeForm] | None = None  # computed at first use
+    _last: np.ndarray | None = None  # last optimal x if there is an `active_set`: its warm start
+    _answer: Point | None = None  # last optimal point of the interior-point method
+    _solved = 0  # optimal answers of the interior-point method with these matrices; -1: never switch
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
         """Set up for a program; a `KernelMatrix` is converted to a dense P unless the method needs only its rows."""
@@ -61,10 +61,10 @@ class Engine(SetUpOnce):
             presolved, form = parts = reduced(program, self.settings)
             active_set = self._new_active_set(presolved.program) if dual is None else None
             if active_set is None or (is_checked and not active_set.is_clearly_definite()):
-                cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
+                cone_solver = self._new_cone_solver(presolved, form)  # This raises unless P is semidefinite.
                 if cone_solver.plan.backend == "low rank":
                     active_set = None
-        # nothing was refused: from here on the solver is that of the new program
+        # Nothing has raised: from here on the solver holds the new program.
         self._reduced, self.active_set, self.dual_active_set = parts, active_set, dual
         self._answer, self._solved = None, 0 if active_set is None else -1
         if before is not None:
@@ -73,7 +73,7 @@ class Engine(SetUpOnce):
 
     def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
         """Return the active set for the presolved program, or None if it is not chosen."""
-        if program.hessian.is_by_rows:  # as `_set_up_for` has chosen
+        if program.hessian.is_by_rows:  # `_set_up_for` has chosen the working set.
             before = getattr(self, "active_set", None)
             return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
         method = choose_method(program, self.settings, may_be_definite=False)
@@ -175,9 +175,9 @@ class Engine(SetUpOnce):
             self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
             solution = self._find(warm_start is True, None if warm_start is False else self._start_of(warm_start))
-            late = self.setup_time - setup_time  # a cone solver that was set up on the way
+            late = self.setup_time - setup_time  # set-up of a cone solver during the solve
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
-            if solution.status is OPTIMAL and self.active_set is not None:  # which begins there
+            if solution.status is OPTIMAL and self.active_set is not None:  # for a warm start
                 self._last = solution.x.copy()
             if self.settings.verbose:
                 printing.footer(solution)

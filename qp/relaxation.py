@@ -16,8 +16,8 @@ from .problem.solution import conflict
 from .solver import solve
 
 SIDES = ("l", "u", "lb", "ub")
-TOL = 1e-9  # of the program that finds the change
-MOVED = 1e-7  # a side that would move by less, relative to its size, is kept: ten times the default tolerance
+TOL = 1e-9  # `tol` for the program that finds the change
+MOVED = 1e-7  # a side moves only by more than MOVED * (1 + |side|): ten times the default `tol`
 
 
 class Shift(NamedTuple):

@@ -39,7 +39,7 @@ __all__ = [
     "warmup",
 ]
 
-if not TYPE_CHECKING:  # for which a module's __getattr__ would be a name for everything
+if not TYPE_CHECKING:  # To type checkers a module's __getattr__ would define every name.
     __getattr__ = late(
         __name__,
         {

@@ -18,7 +18,7 @@ from .problem.settings import WAYS, Settings, explained
 from .problem.status import Status
 from .version import __version__
 
-NOT_HERE = ("callback",)  # what cannot be written on a command line
+NOT_HERE = ("callback",)  # settings that a command line cannot state
 
 
 def parser(prog: str, description: str, files: str, left_out: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -62,7 +62,7 @@ def answer(
     try:
         settings = Settings(**options)
         program = read(what)
-        _load_kernels(program)  # which is no part of the set-up that is told
+        _load_kernels(program)  # before the set-up, whose reported time excludes it
         solution = solver.of_checked(program, settings).solve()
     except (ProgramError, OSError) as error:
         print(f"{made.prog}: {error}", file=sys.stderr)

@@ -45,8 +45,8 @@ class SetUpOnce(abc.ABC):
     program: Any
     settings: Settings
     setup_time: float
-    _is_stale = True  # set while parts are changed: after an interruption the next use sets up again
-    at_work: threading.RLock  # held by the thread that works with the solver, which has one memory for its work
+    _is_stale = True  # True while parts change; after an interruption the next use sets up again
+    at_work: threading.RLock  # held by the thread that uses the solver, which has memory for one run only
 
     @classmethod
     def of_checked(cls: type[Kind], program: Any, settings: Settings, at_work: Any = None) -> Kind:
@@ -100,9 +100,9 @@ class Engine(SetUpOnce):
     ----------
     program : ConeProgram
     timings : dict
-        Seconds of the parts of the last set-up.
+        Seconds of the last set-up, by part.
     first : ConeProgram or None
-        Program of the set-up if the backend was chosen to solve it once; None if the choice is final.
+        Program of the set-up if the backend was chosen for solving it once; None if the choice is final.
     """
 
     program: ConeProgram
@@ -127,14 +127,14 @@ class Engine(SetUpOnce):
             if state is None or not state.kkt.take_form():
                 state = State(form, *build(form, decide(form, settings)))
                 timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
-                form.is_pooled = False  # until this state is known to be worth leaving
-        # nothing was refused: from here on the solver is that of the new form
+                form.is_pooled = False  # `workspace.release` decides whether the new state is pooled.
+        # The program is accepted: from here on the solver changes.
         self.form, self.timings, self._state = form, timings, state
-        self._fallbacks: Fallbacks | None = None  # once a run has failed
-        # dense Cholesky was chosen with the price of a sparse analysis, which a solver that is kept pays once
+        self._fallbacks: Fallbacks | None = None  # created when a run fails
+        # The choice of dense Cholesky counts the cost of a sparse analysis, which more than one solve would share.
         self.first = program if state.plan.is_free and state.plan.backend == "dense" else None
-        self._ended_well = False  # whether the last run left an optimal point where the next one works
-        self._has_last = False  # whether the state keeps one
+        self._ended_well = False  # True if `_state.point` is the optimal point of the last run
+        self._has_last = False  # True if `_state.last` is an optimal point
 
     def _blas(self, order: int) -> Any:
         """Return the context of a run: BLAS with the threads of the settings if its matrices are large enough for them.
@@ -145,7 +145,7 @@ class Engine(SetUpOnce):
 
     def let_go(self) -> None:
         """Release the workspace to the next program; the solver must not be used again."""
-        if self.settings.callback is None and not self._is_stale:  # a callback may have kept an iterate
+        if self.settings.callback is None and not self._is_stale:  # A callback may have kept an iterate.
             workspace.release(self._state, self.settings)
 
     @property
@@ -184,7 +184,7 @@ class Engine(SetUpOnce):
         started = time.perf_counter()
         with self._blas(self.form.n + self.form.p):
             if self.form.rescale(program, self.settings.equilibrate):
-                if self.plan.backend == "low rank" and not self.kkt.still_fits():  # the rank of a full P is known once
+                if self.plan.backend == "low rank" and not self.kkt.still_fits():  # A set-up finds the rank of P.
                     return self._set_up(program)
                 self.kkt.refresh()
                 self._fallbacks = None
@@ -234,7 +234,7 @@ class Engine(SetUpOnce):
             with self._blas(self.form.n + self.form.p):
                 state = State(form, *build(form, plan))
             state.last.copy_from(old.last)
-            form.is_pooled, self._fallbacks = False, None  # the workspace is none of the kind that it was
+            form.is_pooled, self._fallbacks = False, None  # The workspace serves another kind of programs now.
             self._state = state
             for name, seconds in zip(("ordering", "symbolic"), self.kkt.analysis_seconds()):
                 self.timings[name] += seconds
@@ -280,7 +280,7 @@ class Engine(SetUpOnce):
             self._last_optimal()
         if self.first is not None and self.first is not self.program:
             self._plan_for_many()
-        self._is_stale = True  # until the run has ended; its memory may be half written where it is interrupted
+        self._is_stale = True  # until the run has ended: an interruption may leave its memory inconsistent
         run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
         with self._blas(self.form.n + self.form.p):
             run.solve()

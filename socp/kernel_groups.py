@@ -25,9 +25,9 @@ from .problem.hessian import GLANCE
 from .problem.program import SecondOrder
 from .version import __version__
 
-# Modules, whose kernels that Python calls and that are not deferred are meant; and single kernels of any kind.
+# Members of groups: kernels by name; modules and packages for their kernels that Python calls, except deferred ones.
 GROUPS: dict[str, list[str]] = {
-    "first": [  # before it is known how a program is solved
+    "first": [  # needed before the method for a program is chosen
         "socp.compiled.structures", "socp.linalg.cholesky.cholesky", "socp.linalg.csc.compress",
         "socp.problem.checks.all_finite", "socp.problem.checks.asymmetry",
     ],
@@ -36,8 +36,8 @@ GROUPS: dict[str, list[str]] = {
         "socp.linalg.csc", "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base",
     ],
     "dense": ["socp.kkt.dense.read_rows", "socp.kkt.dense.factor_dense", "socp.kkt.dense.apply_dense"],
-    "dual": [], "lanes": [],  # of `qp`, and of batches
-    "sparse": [  # all but supernodes, splits and low rank
+    "dual": [], "lanes": [],  # the dual active-set method of `qp`; batches; filled by `announce`
+    "sparse": [  # without supernodes, splits and low rank
         "socp.kkt.assembly", "socp.kkt.sparse.factor_sparse", "socp.kkt.sparse.apply_sparse", "socp.linalg.ldl",
         "socp.linalg.ldl.rows.factor.four_wide_factor", "socp.linalg.ldl.rows.solve.four_wide_solve",
         "socp.linalg.ldl.symbolic.siblings.order_of_fours", "socp.linalg.csc.append_upper",
@@ -117,7 +117,7 @@ def prepare_packages(*prefixes: str) -> float:
     if not INTERPRETED:
         for package in filter(None, map(sys.modules.get, (__name__.partition(".")[0], "qp", "models"))):
             for name in package.__all__:
-                getattr(package, name)  # which imports it, if nobody has yet
+                getattr(package, name)  # imports the module that defines the name
         prepare([kernel for kernel in kernels() if kernel.name.startswith(prefixes or "")])
     return time.perf_counter() - begin
 

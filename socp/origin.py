@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
-MARK = "version import __version__ as __version__"  # in the __init__.py of each package of the project
+MARK = "version import __version__ as __version__"  # line in the __init__.py of each package of the project
 
 
 def late(package: str, places: dict[str, str]) -> Callable[[str], Any]:
@@ -60,7 +60,7 @@ def is_overwritten(package: str) -> bool:
     """Return True if the file of this project's `package` was replaced by another project's."""
     try:
         return MARK not in file_of(package).read_text(encoding="utf-8")
-    except OSError:  # in an archive, say
+    except OSError:  # The package may be in an archive.
         return False
 
 
@@ -91,7 +91,7 @@ def _explain(package: str) -> str:
 
 def _installer(package: str, file: Path | None) -> str:
     """Return the name of another distribution that has installed `file`, or ""."""
-    from importlib import metadata  # only needed here: it takes as long to import as all the rest
+    from importlib import metadata  # imported here only, as its import takes as long as all others
 
     for other in metadata.distributions():
         name = other.metadata["Name"]

@@ -19,23 +19,22 @@ from .program import Program, engine_of
 class Answer:
     """Answer of one solver to one program, in the signs of the project."""
 
-    solver: str  # who answered
-    status: Status  # as the solver reports it
+    solver: str  # name of the solver
+    status: Status  # as reported by the solver
     # x, y, z: the point or the certificate; z is ``z_bounds`` for a quadratic program
     x: np.ndarray | None
     y: np.ndarray | None
     z: np.ndarray | None
-    iterations: int  # as the solver counts them
-    # setup_seconds, solve_seconds: wall time of the solver's own set-up and solve, the translation of the program
-    # excluded
+    iterations: int  # as counted by the solver
+    # setup_seconds, solve_seconds: wall time of set-up and solve, without the conversion of the program
     setup_seconds: float
     solve_seconds: float
-    note: str = ""  # why there is no answer, when there is none
-    s: np.ndarray | None = None  # the slacks, of the engine's solutions of cone programs
-    # the primal residual, the dual residual and the gap that the engine's solution tells
+    note: str = ""  # reason for a missing answer
+    s: np.ndarray | None = None  # slacks, in the engine's solutions of cone programs
+    # primal residual, dual residual and gap as reported by the engine
     told: tuple[float, float, float] | None = None
     message: str = ""  # the solver's message
-    # the objective and the dual objective that the engine's solution tells
+    # primal and dual objective as reported by the engine
     objectives: tuple[float, float] | None = None
 
     @property

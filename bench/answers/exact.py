@@ -1,4 +1,4 @@
-"""Residuals without rounding: the numbers that a solution reports are compared with its x, y, z in exact arithmetic.
+"""Residuals in exact arithmetic, computed from x, y, z to check the numbers that a solution reports.
 
 Doubles are integers times powers of two, and so are their sums and products: Python's integers hold them on any
 processor, while longer floating-point types exist only on some and would need a bound on their own errors.  Only the
@@ -28,12 +28,12 @@ from .verify import (
 )
 
 GUARD = 128
-"""Bits below the last of a cone's entries to which its distance is found."""
+"""Additional binary digits with which the distance from a second-order cone is computed."""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """An array of Python's integers `whole`, each times two to the `power`.
+    """Array of exact numbers whole * 2**power, where `whole` contains Python integers.
 
     Examples
     --------
@@ -97,13 +97,13 @@ def times(matrix: Any, x: Exact) -> Exact:
 class Measured:
     """Residuals and objectives of an answer in exact arithmetic."""
 
-    # primal, dual, gap: the residuals of the stopping test, relative as in `verify`; rounding excuses none of them
+    # primal, dual, gap: relative residuals as in `verify`, without an allowance for rounding
     primal: float = np.inf
     dual: float = np.inf
     gap: float = np.inf
-    bounds: float = np.inf  # the part of `primal` that bounds make: variables', and rows with one entry
-    absolute: float = np.inf  # the largest residual, relative to nothing
-    # objective, dual_objective: with the program's offset
+    bounds: float = np.inf  # part of `primal` from bounds of variables and rows with one entry
+    absolute: float = np.inf  # largest absolute residual
+    # objective, dual_objective: including the program's offset
     objective: float = np.nan
     dual_objective: float = np.nan
 

@@ -1,4 +1,4 @@
-"""Programs of either kind: the names of their parts, and one with other parts."""
+"""Programs of both kinds: names of their parts, and copies with some parts replaced."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ import socp
 from .program import Program
 
 ROUNDING = 128 * float(np.finfo(float).eps)
-"""Twice what the engine allows itself, as another order of summation rounds differently."""
+"""Rounding error relative to the terms of a sum: twice the engine's, as other orders of summation round differently."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,21 @@ class Verification:
     A residual that cannot be computed (a missing part, NaN) is infinite.
     """
 
-    # objective, dual_objective: of x and of (x, y, z), the program's offset included
+    # objective, dual_objective: at x and at (x, y, z), including the program's offset
     objective: float
     dual_objective: float
-    # primal, primal_cone: Ax = b and s in K; for a quadratic program l <= Ax <= u and lb <= x <= ub
+    # primal, primal_cone: residuals of Ax = b and s in K; for a quadratic program l <= Ax <= u and lb <= x <= ub
     primal: float
     primal_cone: float
-    # dual, dual_cone: Px + c + A'y + G'z = 0 and z in K; for a quadratic program Px + q + A'y + z_bounds = 0 and no
-    # multiplier on an infinite side
+    # dual, dual_cone: residuals of Px + c + A'y + G'z = 0 and z in K; for a quadratic program of
+    # Px + q + A'y + z_bounds = 0 and of zero multipliers of infinite sides
     dual: float
     dual_cone: float
-    gap: float  # between the two objectives
-    # primal_infeasible, dual_infeasible: the error of (y, z), or of x, as a certificate; infinite when its slope is not
-    # negative
+    gap: float  # relative difference of the two objectives
+    # primal_infeasible, dual_infeasible: error of (y, z), or of x, as a certificate; infinite unless its slope is < 0
     primal_infeasible: float
     dual_infeasible: float
-    # rounding in the evaluation of the two objectives: x may be large along directions that change nothing
+    # bound on the rounding errors of the two objectives; large if x is large in directions that do not change them
     objective_rounding: float = 0.0
 
     @property
@@ -84,7 +83,7 @@ def verify(program: Program, x: Any, y: Any, z: Any, bounds_alone: bool = True) 
         The answer in the signs of the project; for a quadratic program z is ``z_bounds``, one entry a
         variable.  None and NaN make infinite residuals.
     bounds_alone : bool
-        Measure each bound by its own size, as this project promises; otherwise by the size of all, as its peers do.
+        Measure each bound relative to its own size, as this project promises; otherwise to the largest, as peers do.
 
     Examples
     --------
@@ -159,11 +158,11 @@ class _Sides(NamedTuple):
 
     primal: float
     primal_cone: float
-    rows: tuple[np.ndarray, np.ndarray]  # the multipliers' part of the dual residual, and the sizes of its terms
-    rows_size: float  # of the largest entries that `rows` is made of
-    support: tuple[float, float]  # b'y + h'z, or u'y+ - l'y- of sides, and the sizes of its terms
-    stray: float  # how far the multipliers are from their cone, or on sides that are not there
-    leaving: list[tuple[float, float]]  # residuals of a ray and their sizes, see `certificate_error`
+    rows: tuple[np.ndarray, np.ndarray]  # A'y + G'z (or A'y + z), and the sums of the sizes of its terms
+    rows_size: float  # sum over A and G of largest entry times largest multiplier
+    support: tuple[float, float]  # b'y + h'z, or u'y+ - l'y-, and the sum of the sizes of its terms
+    stray: float  # distance of multipliers from their cone, or largest multiplier of an infinite side
+    leaving: list[tuple[float, float]]  # residuals of x as a ray with their sizes, see `certificate_error`
 
 
 def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float, sides: _Sides) -> Verification:
@@ -193,7 +192,7 @@ def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float,
 def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any, bounds_alone: bool) -> Verification:
     x, y, z = _vector("x", x, program.n), _vector("y", y, program.p), _vector("z", z, program.m)
     A, G, b, cones = program.A, program.G, program.b, program.cones
-    holds = np.isposinf(program.h)  # rows that always hold: no slack to measure, and no multiplier allowed
+    holds = np.isposinf(program.h)  # rows that always hold: no slack is measured, and z must be 0
     h = np.where(holds, 0.0, program.h)
     z_finite = np.where(holds, 0.0, z)
 

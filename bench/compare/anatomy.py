@@ -34,7 +34,7 @@ PROGRAMS = (
     "med_dual_2000", "svm_primal_2000", "svm_primal_documents_300", "bilevel_300", "lasso_500", "portfolio_2000",
     "group_lasso_500", "robust_least_squares_500", "robust_kalman_1000", "enclosing_ball_1000", "mpc_300",
 )  # fmt: skip
-"""One of each kind: class and size."""
+"""One program of each kind, by class and size."""
 RUNS = 3
 
 
@@ -96,7 +96,7 @@ def row(name: str, rate: float) -> list[str]:
     total = solution.setup_time + solution.solve_time
     shares = [f"{100.0 * solution.timings[part] / total:.0f}" for part in TIMINGS]
     method = "" if solution.plan is None else solution.plan.method
-    if method.endswith("active set"):  # it factors faces of all sizes
+    if method.endswith("active set"):  # no floor, as it factors faces of many sizes
         return [name, method, f"{1e3 * total:.3g}", str(solution.iterations), *shares, "-", "-"]
     cone_solver = solver.cone_solver if isinstance(solver, qp.Solver) else solver
     floor = cone_solver.kkt.flops / rate * (solution.iterations + 1)

@@ -25,9 +25,9 @@ from .measurement import OURS, Measurement, Record, without_paths
 from .process import Died, Late, Process
 
 START_SECONDS = 600.0
-"""A process may take so long to start (our kernels may have to be compiled)."""
+"""Seconds within which a process must start, including the compilation of our kernels."""
 LOAD_SECONDS = 300.0
-"""Reading or generating a program may take so long."""
+"""Seconds within which a program must be read or generated."""
 LARGE_MEGABYTES = 1024.0
 
 LIBRARIES = "OPENBLAS", "OMP", "MKL", "BLIS", "NUMBA", "RAYON", "VECLIB_MAXIMUM"
@@ -38,8 +38,8 @@ THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in LIBRARIES)
 class Limits:
     """Limits of every solver: its tolerance, the seconds after which a run is a failure, and its threads.
 
-    A solver that has no time limit, or does not keep it, is killed `grace` seconds after it.  The grace also covers
-    the translation of the program, which is not timed.
+    A solver that has no time limit, or does not keep it, is killed `grace` seconds after the limit.  The grace also
+    covers the translation of the program, which is not timed.
     """
 
     tol: float = 1e-8
@@ -53,7 +53,7 @@ class Limits:
 
 
 class WorkerNotStarted(Exception):
-    """The solver's process did not come to its first answer, so that nothing is known of how it solves."""
+    """The solver's process ended or timed out before its first answer."""
 
 
 class WorkerDied(Exception):
@@ -66,7 +66,7 @@ class Worker:
     def __init__(self, solver: str, threads: int) -> None:
         self.solver = solver
         environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
-        root = str(Path(__file__).resolve().parents[2])  # so that a checkout works from any folder
+        root = str(Path(__file__).resolve().parents[2])  # makes a checkout importable from any folder
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
         self.words = tempfile.TemporaryFile()
         command = ("bench.compare.worker", solver, str(threads))
@@ -98,7 +98,7 @@ class Worker:
         return Measurement(**reply["measurement"])
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process and close its files."""
         self.process.close()
         self.words.close()
 
@@ -138,8 +138,8 @@ def run(
 ) -> None:
     """Make the measurements that the record does not have yet; call `save` after each one.
 
-    A solver whose process does not start is left out and named in the record.  Before each measurement, done already or
-    not, `show` gets the number done, the number of all, and a text on the next one.
+    A solver whose process does not start is skipped and named in the record.  Before each measurement, also if it is in
+    the record, `show` gets the number of measurements done, the total number, and a text on the next one.
     """
     workers: dict[str, Worker] = {}
     record.broken.clear()
@@ -229,7 +229,7 @@ def progress() -> Iterator[Callable[..., None]]:
     with tqdm(file=sys.stderr, dynamic_ncols=True, smoothing=0.0, leave=False) as bar:
 
         def show(done: int, of: int, text: str = "") -> None:
-            if bar.total != of:  # the work of an earlier call does not measure this one's speed
+            if bar.total != of:  # Work of an earlier call does not count for the speed of this one.
                 bar.initial = done
                 bar.reset(total=of)
                 bar.n = done

@@ -29,14 +29,14 @@ from ..programs.sets import chosen
 from .measurement import OURS
 from .tables import markdown_heads, markdown_row
 
-LONG_ENOUGH, RUNS = 0.5, 15  # seconds after which, and runs after which a time is not measured again
-STEP, AGREES = 1e-4, 1e-4  # of the differences, relative to q; the relative error of a gradient that is right
-SMOOTH = 1e-3  # by which two differences differ, relatively, where no side begins or ceases to hold in between
+LONG_ENOUGH, RUNS = 0.5, 15  # limits of repeated timing: seconds in total, number of runs
+STEP, AGREES = 1e-4, 1e-4  # step of central differences, relative to q; largest relative error of a right gradient
+SMOOTH = 1e-3  # largest relative difference of two central differences with one active set
 BATCH = 2_000
 HEADER = markdown_heads("program | n | programs | solver | solve us | gradient us | ours/its | error | verdict")
 
 Gradient = Callable[[], np.ndarray]
-"""The gradients by the linear objective, a row for each program."""
+"""Function that returns the gradients with respect to the linear objective, one row per program."""
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
     f"{made.__name__}_{size}": partial(made, size)
@@ -54,15 +54,15 @@ class Row:
     """Times and error of one solver's gradient."""
 
     program: str
-    # n, count: variables, and programs in the batch
+    # n, count: number of variables, and of programs in the batch
     n: int
     count: int
     solver: str
-    # solve_seconds, seconds: of the answers and of the gradients, of one program
+    # solve_seconds, seconds: time of the answer and of its gradient, per program
     solve_seconds: float
     seconds: float
-    share: float  # our seconds over its; NaN of our own
-    error: float  # relative, against the central difference
+    share: float  # our seconds / its seconds; NaN in our own row
+    error: float  # relative to the central difference
 
     @property
     def verdict(self) -> str:
@@ -125,7 +125,7 @@ def _differences(
             asked = with_objective(program, objectives[i] + share * STEP * direction)
             values.append(engine_of(asked).solve(asked, tol=1e-12).x @ weights)
         far, near = (values[3] - values[0]) / (4.0 * STEP), (values[2] - values[1]) / (2.0 * STEP)
-        if abs(far - near) <= SMOOTH * abs(near):  # else a side begins or ceases to hold in between
+        if abs(far - near) <= SMOOTH * abs(near):  # otherwise the active set changes in between
             usable.append(i)
             found.append(near + (near - far) / 3.0)
     return np.array(found), np.array(usable, np.int64)
@@ -156,7 +156,7 @@ def _moreau(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
     import moreau as package
 
     form, k = one_sided(program), len(objectives)
-    if form.c.size != program.n:  # the factors of P are variables
+    if form.c.size != program.n:  # `one_sided` has added variables for the factor of P
         return None
     interior = package.IPMSettings(tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
     solver, sides = moreau(form, k, enable_grad=True, ipm_settings=interior)
@@ -169,7 +169,7 @@ def _diffcp(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
 
     if len(objectives) > 1:
         return None
-    form = with_linear_objective(one_sided(program))  # its derivatives take no quadratic objective
+    form = with_linear_objective(one_sided(program))  # diffcp supports no quadratic objective
     (A, sides), n = form.stacked(), form.c.size
     cones = {package.ZERO: form.b.size, package.POS: form.nonneg, package.SOC: list(form.second_order)}
     upstream, zero = np.pad(weights, (0, n - program.n)), np.zeros(A.shape[0])
@@ -186,7 +186,7 @@ def _qpth(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prep
     if form.second_order or form.P is None or form.c.size != program.n or program.n > 200:
         return None
     dense = [np.asarray(part.toarray()) for part in (form.P, form.G, form.A)]
-    if np.linalg.eigvalsh(dense[0]).min() <= 1e-10:  # it takes definite ones
+    if np.linalg.eigvalsh(dense[0]).min() <= 1e-10:  # qpth needs a positive definite P
         return None
     P, G, A = (torch.tensor(part) if part.size else torch.empty(0, dtype=torch.float64) for part in dense)
     h, b = torch.tensor(form.h), torch.tensor(form.b) if form.b.size else torch.empty(0, dtype=torch.float64)

@@ -16,11 +16,11 @@ SETS = {
     "netlib": "netlib", "netlib_infeasible": "netlib, infeasible", "large": "large", "small": "10 to 300 variables",
     "tiny": "ten variables",
 }  # fmt: skip
-"""Folders under ``docs/results`` and what their programs are, in the order of the table."""
-NAMED = {"clarabel": "Clarabel", "piqp": "PIQP"}  # peers with a column of their own
+"""Folders under ``docs/results`` and descriptions of their programs, in the order of the table."""
+NAMED = {"clarabel": "Clarabel", "piqp": "PIQP"}  # peers with their own column
 OTHERS = {"highspy": "HiGHS", "ecos": "ECOS", "qoco": "QOCO", "libsvm": "LIBSVM", "qtqp": "QTQP", "daqp": "DAQP"}
 PEERS = NAMED | OTHERS
-FASTER = 1.05  # a peer is listed if our time is at least so many times its own
+FASTER = 1.05  # a peer counts as faster if our time is at least this multiple of its time
 BEGIN, END = "<!-- written by `centralpath figures` -->\n", "<!-- end -->\n"
 
 

@@ -22,11 +22,11 @@ from .linear import scaled, shortest
 from .tables import markdown_heads, markdown_row
 
 Data = tuple[np.ndarray, np.ndarray]
-LOOSE, TIGHT = 1e-3, 1e-8  # LIBSVM's tolerances
-WORSE = 1e-6  # relative
-FLIPPED = 2e-3  # of the samples, by LIBSVM's own tolerance in a mean score of folds
-CS = np.logspace(-2.0, 3.0, 20)  # of a path
-AT_ONCE = 256  # samples in a block of the kernel's matrix
+LOOSE, TIGHT = 1e-3, 1e-8  # tolerances of LIBSVM
+WORSE = 1e-6  # largest accepted excess of our dual objective over LIBSVM's, relative
+FLIPPED = 2e-3  # largest accepted deficit of our mean score: LIBSVM's tolerance may flip such a share of samples
+CS = np.logspace(-2.0, 3.0, 20)  # values of C on a path
+AT_ONCE = 256  # rows of the kernel matrix in a block
 HEADER = markdown_heads(
     "data | machine | kernel | LIBSVM's tol | ms | LIBSVM ms | share of its time | objective behind its | vectors"
 )
@@ -39,11 +39,11 @@ class Row:
     data: str
     machine: str
     kernel: str
-    tol: float  # LIBSVM's
+    tol: float  # tolerance of LIBSVM
     seconds: float
     libsvm_seconds: float
-    # how far our dual objective is above LIBSVM's (both are minimized), relative; NaN for more than two classes; of a
-    # path, how far our mean share of right answers on held-out samples is below LIBSVM's at any C
+    # relative excess of our dual objective over LIBSVM's (both are minimized), NaN for more than two classes; for a
+    # path, the largest deficit of our mean accuracy on held-out samples at any C
     behind: float
     vectors: int
 

@@ -25,16 +25,16 @@ from ..programs.sets import DataError, chosen
 from .tables import markdown_heads, markdown_row
 
 Data = tuple[Any, np.ndarray]
-PRECISE = 1e-11  # relative gap of the objective to which all others are compared
-LEAST = 1e-10  # relative distance below which the other counts as exact
-TOLS = (1e-4, 1e-6, 1e-8)  # of the solvers of scikit-learn's logistic regression
+PRECISE = 1e-11  # `tol` of the reference solution, a relative duality gap
+LEAST = 1e-10  # lower limit of the other's relative error
+TOLS = (1e-4, 1e-6, 1e-8)  # tolerances of scikit-learn's logistic regression
 LOGISTIC_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 HEADER = markdown_heads(
     "data | samples x features | machine | ms | other | its ms | share of its time | error | its error | default ms"
     " | default gap"
 )
-RUNS, LONG_ENOUGH = 10, 1.0  # fits, and seconds, after which a time is not measured again
-MOST_FACTORED = 2000  # features up to which newton-cholesky runs
+RUNS, LONG_ENOUGH = 10, 1.0  # limits of repeated timing: number of fits, seconds in total
+MOST_FACTORED = 2000  # largest number of features for newton-cholesky
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Row:
     features: int
     seconds: float
     other_seconds: float
-    # error, other_error: of a support vector machine the relative distance of the objective from the best one known, of
-    # a logistic regression the largest entry of the gradient
+    # error, other_error: relative distance of the objective from the best known one (support vector machines), or the
+    # largest entry of the gradient (logistic regression)
     error: float
     other_error: float
-    other: str  # which of the others it is, with its tolerance
-    # default_seconds, default_gap: ours at its own tolerance, and the gap that it certifies, relative
+    other: str  # name of the other solver, with its tolerance
+    # default_seconds, default_gap: our time at the default tolerance, and the certified relative gap
     default_seconds: float
     default_gap: float
     is_wrong: ClassVar[bool] = False

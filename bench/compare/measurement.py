@@ -33,11 +33,11 @@ class Measurement:
     size: int
     solver: str
     form: str
-    # what the solver says, or "crashed", "killed" (by us, at the limit), "not tried" (a smaller one of its class took
+    # status of the solver, or "crashed", "killed" (at the time limit), "not tried" (a smaller program of the class took
     # the limit), "refused" or "error"
     status: str
     verdict: str  # "solved", "certified", "failed" or "WRONG": `bench.compare.suite.verdict` at 1e-6 for every solver
-    seconds: float  # set-up and solve, the best of `runs`; for a failure, how long it took to fail
+    seconds: float  # set-up and solve, the least of `runs` runs; for a failure, the time until it
     setup_seconds: float = NAN
     solve_seconds: float = NAN
     runs: int = 0
@@ -50,7 +50,7 @@ class Measurement:
     dual: float = NAN
     gap: float = NAN
     certificate: float = NAN
-    peak_megabytes: float = NAN  # the process at its largest between loading the program and the answer
+    peak_megabytes: float = NAN  # largest resident size from loading the program to the answer
     note: str = ""
 
     @property
@@ -68,15 +68,15 @@ class Measurement:
 class Record:
     """Record of a comparison: `save` it after every measurement, `resume` it if its file exists."""
 
-    settings: dict[str, Any]  # set, sizes, tol, limit, threads, ...: a record is resumed only with equal ones
-    versions: dict[str, str | None]  # of every solver and of numpy, scipy, numba; our own has a digest of the sources
+    settings: dict[str, Any]  # set, sizes, tol, limit, threads, ...: a record is resumed only if these are equal
+    versions: dict[str, str | None]  # versions of solvers, numpy, scipy, numba; ours has a digest of the sources
     machine: dict[str, Any]  # processor, cores, memory, system
     missing: list[str] = field(default_factory=list)  # solvers that are not installed
-    # solvers that are installed and did not come to a first answer, with the reason
+    # installed solvers that gave no first answer, with the reason
     broken: dict[str, str] = field(default_factory=dict)
-    # seconds from importing a solver to its first answer, to a program of two variables
+    # seconds from importing a solver to its first answer, for a program of two variables
     cold_starts: dict[str, float] = field(default_factory=dict)
-    sessions: int = 1  # how often the comparison was started; 1 when it ran through
+    sessions: int = 1  # number of starts of the comparison; 1 if it was not interrupted
     measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
 
     def add(self, measurement: Measurement) -> None:

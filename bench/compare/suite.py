@@ -20,9 +20,9 @@ from ..programs import sets
 from .measurement import OURS, Measurement, without_paths
 
 VERIFIED_TOL = 1e-6
-"""What an answer that does not claim the full tolerance, or a certificate, must verify to."""
+"""Tolerance for certificates and for answers that do not claim full accuracy."""
 ROUNDING = 1.01
-"""An "optimal" is held to tol; this much is left for rounding in another order of summation."""
+"""An "optimal" answer must verify to ROUNDING * tol, as another order of summation rounds differently."""
 
 
 def verdict(status: Status, verification: Verification, promised: float = VERIFIED_TOL) -> str:
@@ -30,7 +30,7 @@ def verdict(status: Status, verification: Verification, promised: float = VERIFI
 
     An "optimal" must pass the stopping test at `promised` (our own promise is tol itself; other solvers
     have other tests), an infeasibility must have a certificate that verifies to 1e-6; every other answer
-    is "solved" if it verifies to 1e-6, whatever the solver says.
+    is "solved" if it verifies to 1e-6, for any other status.
     """
     if status is Status.OPTIMAL:
         return "solved" if verification.solved(ROUNDING * promised) else "WRONG"

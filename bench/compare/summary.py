@@ -17,7 +17,7 @@ from .measurement import OURS, Measurement
 
 SHIFT = 0.01
 TINY_SHIFT = 1e-5
-"""Shifts in seconds; the second is for programs that take microseconds."""
+"""Shifts of the geometric mean in seconds; `TINY_SHIFT` is for programs that take microseconds."""
 
 
 def shifted_geometric_mean(seconds: Iterable[float], shift: float = SHIFT) -> float:
@@ -44,12 +44,12 @@ class Results:
         for measurement in measurements:
             forms[measurement.program, measurement.solver].append(measurement)
         self.limit, self.shift = limit, shift
-        # the faster of the solved; where none is solved a wrong one, so that it is counted
+        # The fastest solved form counts; if none is solved, a wrong answer counts before a failure.
         order = lambda m: (not self.solved(m), m.verdict != "WRONG", m.seconds)  # noqa: E731
         self.best = {key: min(found, key=order) for key, found in forms.items()}
         self.programs = list(dict.fromkeys(program for program, _ in self.best))
         names = dict.fromkeys(solver for _, solver in self.best)
-        self.solvers = sorted(names, key=lambda solver: solver != OURS)  # ours first, the others as they came
+        self.solvers = sorted(names, key=lambda solver: solver != OURS)  # ours first, others in order of measurement
 
     def solved(self, measurement: Measurement | None) -> bool:
         """Return True if the answer is verified and within the limit."""
@@ -87,7 +87,7 @@ class Summary:
     """Counts and means of one solver over the programs that it takes, and our means over these programs."""
 
     solver: str
-    # taken, solved, wrong, failed: programs; wrong are answers whose claim does not verify
+    # taken, solved, wrong, failed: numbers of programs; wrong: the claim of the answer does not verify
     taken: int
     solved: int
     wrong: int
@@ -98,7 +98,7 @@ class Summary:
     # iterations, our_iterations: means over the programs that both solved
     iterations: float
     our_iterations: float
-    peak_megabytes: float  # the largest
+    peak_megabytes: float  # largest over the programs
 
     @property
     def ratio(self) -> float:

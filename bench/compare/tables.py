@@ -152,7 +152,7 @@ def _troubles(results: Results) -> Table:
         for m in results.best.values()
         if m.verdict == "WRONG"
         or m.status in ("crashed", "refused", "error")
-        or (m.status == "numerical_error" and m.note)  # the solver, or its adapter, raised
+        or (m.status == "numerical_error" and m.note)  # an exception of the solver or its adapter
         or (m.solver == OURS and not results.solved(m))
     ]
     heads = ["program", "solver", "status", "verdict", "residual", "note"]

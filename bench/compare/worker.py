@@ -1,10 +1,10 @@
-"""A process of its own for one solver: requests come as JSON lines on stdin, replies go out on stdout.
+"""Worker process of one solver: it reads requests as JSON lines from stdin and writes replies to stdout.
 
 ``python -m bench.compare.worker SOLVER THREADS``.  SOLVER is "centralpath", one of `bench.peers.names()`, or
 module:function of a function (program, tol, time_limit) that returns a `bench.answers.answer.Answer`, on every set; see
 docs/CONTRIBUTING.md.  A request is
 {"case", "form", "tol", "limit"}; the replies to it are {"event": "run"} when a run begins, and {"event": "measured",
-"measurement"}.  Whoever asks keeps the time and may kill this process.
+"measurement"}.  The caller keeps the time and may kill this process.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse.linalg  # noqa: F401  loaded here so that nobody's cold start has it
+import scipy.sparse.linalg  # noqa: F401  loaded here so that no solver's cold start includes it
 
 from .process import serve
 
 SHORT, RUNS = 1.0, 3
-"""Runs shorter than so many seconds are repeated so often, and the best counts."""
+"""Seconds below which a run is repeated, and the total number of runs, of which the best counts."""
 
 
 def main() -> None:
@@ -64,7 +64,7 @@ def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable
         found = _measured(about, threads, case, program, request, on_run)
     except socp.ProgramError as error:
         found = Measurement(**about, status="refused", verdict="failed", seconds=0.0, note=without_paths(str(error)))
-    except Exception as error:  # MemoryError and whatever an adapter of somebody's own raises
+    except Exception as error:  # MemoryError, and any exception of a user's adapter
         note = without_paths(f"{type(error).__name__}: {error}")
         found = Measurement(**about, status="error", verdict="failed", seconds=0.0, note=note)
     del program
@@ -92,7 +92,7 @@ def _measured(
     else:
 
         def anew() -> Any:
-            workspace.forget()  # of the run before, which has analyzed the pattern
+            workspace.forget()  # The last run has analyzed the pattern.
             return call(program, tol, limit)
 
         result, runs = anew(), 1
@@ -132,7 +132,7 @@ def _first_answer(solver: str, threads: int) -> float:
 
     if solver == "centralpath":
         qp.solve(np.eye(2), [-1.0, -1.0], A=[[1.0, -1.0]], l=0.0, u=0.0, lb=0.0, ub=0.5)
-    elif ":" not in solver:  # this program as the dual of a support vector machine, which everyone takes
+    elif ":" not in solver:  # this program as the dual of a support vector machine, which every peer takes
         program = qp.QuadraticProgram(np.eye(2), [-1.0, -1.0], [[1.0, -1.0]], 0.0, 0.0, 0.0, 0.5)
         if solver in peers.BATCHES:
             many.measure(solver, program, 1e-8)
@@ -161,7 +161,7 @@ def _warm_up(solver: str, threads: int) -> None:
 
 
 def _stay_within_memory() -> None:
-    """Limit the address space to the machine's memory, so that MemoryError comes here and not trouble for all."""
+    """Limit the address space to the machine's memory: a solver gets MemoryError before the machine runs out of it."""
     try:
         import resource
 

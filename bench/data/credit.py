@@ -23,8 +23,7 @@ class Default:
     # defaulted, student: shape (customers,)
     defaulted: np.ndarray
     student: np.ndarray
-    # balance, income: dollars, what is left on the card after the monthly payment, and what the customer earns in a
-    # year
+    # balance, income: debt on the card after the monthly payment, and yearly income, in dollars
     balance: np.ndarray
     income: np.ndarray
 

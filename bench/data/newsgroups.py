@@ -24,9 +24,9 @@ class Newsgroups:
 
     # shape (posts,): the group of each post, such as "alt.atheism"
     groups: np.ndarray
-    # whether it belongs to the earlier part of the split
+    # shape (posts,): True for the training part of the split, which is the earlier one
     is_train: np.ndarray
-    # subjects, bodies: the header's subject line, and the text after the header
+    # subjects, bodies: subject line of the header, and text after the header
     subjects: list[str]
     bodies: list[str]
 

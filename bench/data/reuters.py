@@ -23,9 +23,9 @@ TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
 class Reuters:
     """Articles in the order of the files."""
 
-    # the topics of each article, none for some
+    # topics of each article, possibly none
     topics: list[frozenset[str]]
-    # shape (articles,)
+    # shape (articles,): True for the training part of the split
     is_train: np.ndarray
     titles: list[str]
     bodies: list[str]

@@ -15,14 +15,14 @@ PROMOTERS = Source(
 SPLICE = Source("uci/splice.data", f"{UCI}/splice-junction-gene-sequences/splice.data", "primate splice junctions")
 BASES = "ACGT"
 AMBIGUOUS = {"D": "AGT", "N": "ACGT", "R": "AG", "S": "CG"}
-"""Letters for a base that is one of several."""
+"""Letters for a base that is not known exactly, with the possible bases."""
 
 
 @dataclass(frozen=True)
 class Sequences:
     """Sequences of bases of one length."""
 
-    # upper case; besides A, C, G and T the letters of `AMBIGUOUS`
+    # in upper case: A, C, G, T and the letters of `AMBIGUOUS`
     strings: list[str]
     # shape (sequences,)
     labels: np.ndarray

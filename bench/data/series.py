@@ -16,7 +16,7 @@ VOWELS_TEST = Source("uci/ae.test", f"{UCI}/JapaneseVowels-mld/ae.test", "Japane
 FRAMES, MOVEMENTS = 45, 15
 TRAIN_UTTERANCES = (30,) * 9
 TEST_UTTERANCES = (31, 35, 88, 44, 29, 24, 40, 50, 29)
-"""Utterances of each speaker, one after the other in the files."""
+"""Number of utterances of each speaker, in the order of the file."""
 COEFFICIENTS = 12
 
 

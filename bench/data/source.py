@@ -14,18 +14,18 @@ from pathlib import Path
 from ..programs.sets import DATA_VARIABLE, DataError, Folder
 
 TIMEOUT = 30.0
-"""Seconds that a server may be silent."""
+"""Seconds without data after which a download fails."""
 
 
 @dataclass(frozen=True)
 class Source:
     """A file of a data set."""
 
-    # its place in the data folder
+    # path in the data folder
     path: str
-    # where it is published
+    # URL
     address: str
-    # its name in messages
+    # description for messages
     what: str
 
 
@@ -83,7 +83,7 @@ def _download(address: str, path: Path) -> Path:
 
 
 def check(holds: bool, path: Path, expected: str, came: str) -> None:
-    """Raise DataError that names `expected` and `came`, unless the file `holds` what it should."""
+    """Raise DataError that names `path`, `expected` and `came` unless `holds` is True."""
     if not holds:
         raise DataError(f"{path} is not what it should be: expected {expected}, but {came} came")
 

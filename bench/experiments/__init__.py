@@ -24,7 +24,7 @@ MODULES: dict[str, str] = {
     "score-space-topics": "score_space_topics:TopicScores",
     "credit-default": "credit:CreditDefault",
 }
-"""The module and the class of each experiment by its name; it is imported when it is asked for."""
+"""Module and class of each experiment by its name; the module is imported on demand."""
 
 
 def find(name: str) -> Experiment:

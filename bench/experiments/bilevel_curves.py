@@ -26,10 +26,10 @@ KINDS = {"bilevel": "bilevel gen/discr", "svm": "SVM", "multitask": "multi-task 
 STYLES = {"bilevel": "o-", "svm": "s--", "multitask": "^:"}
 MULTITASK: dict[str, Any] = {"C1": 1.0, "C2": 1000.0, "tol": 1e-8}
 C2_VALUES = (0.1, 0.5, 1.0, 2.0, 10.0, 1000.0, 1e5, 1e10)
-UNUSED = 1000  # the first seed that no other experiment has
+UNUSED = 1000  # first seed that no other experiment uses
 NEAR_MARGIN, MARGIN_TOL = 0.02, 1e-6
 EXCEPTED: tuple[Task, Task] = (("guns", "mideast"), ("atheism", "mideast"))
-"""Experiment 4, which the claim excepts."""
+"""Tasks of experiment 4, which the claim excludes."""
 
 
 @dataclass(frozen=True)

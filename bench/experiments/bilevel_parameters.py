@@ -16,7 +16,7 @@ from .setups import CONSTANTS, FIRST, TEXTS, OnNewsgroups, draw
 from .shares import curves, draw_lines, grouped, panels, shown
 
 POSTS = 9
-BETAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)  # shares of the largest
+BETAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)  # shares of the largest feasible beta
 PHIS = (0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 

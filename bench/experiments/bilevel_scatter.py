@@ -15,7 +15,7 @@ from .nouns import GROUPS, NounPosts
 from .setups import BY_DATE, TEXTS, OnNewsgroups, draw, in_words, setups
 from .shares import LEVEL, grouped, panels, shown
 
-SHARE = 0.005  # of the test task's posts
+SHARE = 0.005  # share of the test task's posts that are fitted
 MEANS = ("bilevel", "svm", "prior")
 
 

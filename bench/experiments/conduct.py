@@ -19,7 +19,7 @@ from .experiment import Experiment, Parameters, Result, key, perform
 
 RUNS, CONFIRMED = "runs.jsonl", "confirmed.json"
 SAME = ("experiment", "quick", "code")
-"""What runs in one file must have in common."""
+"""Entries of the head that are equal for all runs in one file."""
 
 
 def conduct(
@@ -64,7 +64,7 @@ def conduct(
 
 
 def confirmation(folder: Path) -> dict[str, Any]:
-    """Return what the last check wrote next to the runs, or an empty dict if there was none."""
+    """Return the result that the last check wrote next to the runs, or an empty dict if there was no check."""
     path = folder / CONFIRMED
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found

@@ -25,12 +25,12 @@ from . import conduct, digest
 from .experiment import Experiment, Parameters, Result, key, perform
 
 BUDGET = 30.0
-"""Seconds a page, by those that its runs took."""
+"""Seconds of computation per page, estimated by the seconds that the runs took."""
 FEW = 2
-"""Runs that are computed again for each value of each parameter, where the budget allows."""
+"""Number of runs that are computed again for each value of each parameter, if the budget allows."""
 SEED = 20061
 TOLERANCE = 1e-6
-"""Relative.  A count moves by far more, so a test sample on the other side of a boundary is a difference, too."""
+"""Relative difference of equal numbers; one test sample on the other side of a boundary changes a count by more."""
 VERDICTS = "by which some part is decided otherwise", "by which every part is decided as before"
 
 

@@ -20,7 +20,7 @@ THRESHOLDS = tuple(k / 200 for k in range(1, 201))
 SHOWN = (0.5, 0.2, 0.1, 0.05)
 FALSE_ALARMS = tuple(k / 200 for k in range(201))
 LECTURE = [[9644, 252], [23, 81]]
-"""The printed table."""
+"""Table of confusion as printed in the lecture."""
 
 
 def classifiers() -> dict[str, Any]:

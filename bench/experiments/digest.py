@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import tokenize
 from pathlib import Path
 
 from .experiment import Experiment
 
 PACKAGES = Path(__file__).resolve().parents[2]
 TOLD = {"tables", "figure", "verdict", "title", "source", "claim", "protocol", "apart"}
-"""What an experiment says of its runs, which can be made anew from them."""
+"""Members of an experiment that describe its runs; they can be computed again from the runs."""
 ROOMS = "models", "bench/experiments", "bench/data"
 FRAME = {"experiment.py", "conduct.py", "confirm.py", "digest.py", "pages.py", "shares.py"}
 
@@ -19,8 +20,8 @@ FRAME = {"experiment.py", "conduct.py", "confirm.py", "digest.py", "pages.py", "
 def code_of(experiment: Experiment) -> str:
     """Return a digest of twelve digits of the code that makes the runs: the experiment, and its imports from `ROOMS`.
 
-    Comments, docstrings and the members in `TOLD` are left out.  So is the engine, whose answers do not change beyond
-    its tolerance: its own tests ensure that.
+    Comments, docstrings and the members in `TOLD` are left out.  So is the engine, whose answers do not change
+    beyond its tolerance: its own tests ensure that.
     """
     found, waiting = set(), [PACKAGES.joinpath(*type(experiment).__module__.split(".")).with_suffix(".py")]
     while waiting:
@@ -64,9 +65,13 @@ def _code(path: Path) -> str:
     for node in ast.walk(ast.parse("\n".join(lines))):
         for one in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else ():
             if _is_told(one, node):
-                for k in range(one.lineno - 1, one.end_lineno or one.lineno):
-                    lines[k] = "#"
-    return "\n".join(line for line in map(str.strip, lines) if line and not line.startswith("#"))
+                lines[one.lineno - 1 : one.end_lineno] = [""] * ((one.end_lineno or one.lineno) - one.lineno + 1)
+    with tokenize.open(path) as file:
+        for token in tokenize.generate_tokens(file.readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column]
+    return "\n".join(filter(None, map(str.strip, lines)))
 
 
 def _is_told(node: ast.stmt, within: ast.AST) -> bool:

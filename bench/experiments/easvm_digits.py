@@ -32,9 +32,9 @@ from .strokes import ALPHABETS, drawn_characters, stroke_explanations
 
 SIZES = (10, 20, 40)
 SHOWN = 20
-"""The training size of the scatter plots."""
+"""Training size of the scatter plots."""
 IMAGES = 178
-"""Drawn of each character: as many as there are of a digit."""
+"""Number of images drawn of each character, as many as there are of a digit."""
 KERNEL: dict[str, Any] = {"kernel": "poly", "degree": 3, "gamma": 1.0, "coef0": 1.0, "C": 0.1}
 MACHINES = {
     "svm": "SVM",
@@ -58,7 +58,7 @@ class Characters:
     X: np.ndarray
     # shape (images,)
     label: np.ndarray
-    # of each stroke, which pixels of each image realize it; none where the image has it not
+    # for each stroke, the mask of the pixels that realize it, shape (images, pixels); no pixels if it is not found
     found: dict[str, np.ndarray]
 
     def explanations(self, rows: np.ndarray, strokes: list[str]) -> np.ndarray:
@@ -74,7 +74,7 @@ def characters(name: str, X: np.ndarray, label: np.ndarray) -> Characters:
     images = X.reshape(-1, alphabet.side, alphabet.side)
     for stroke, ends in alphabet.strokes.items():
         pixels = stroke_explanations(images, [[ends] if stroke in alphabet.prototypes[k] else [] for k in label])
-        found[stroke] = pixels & (pixels.mean(axis=1) < 1.0)[:, None]  # all: not found, or not there to be found
+        found[stroke] = pixels & (pixels.mean(axis=1) < 1.0)[:, None]  # A row with all pixels means not found.
     return Characters(X, label, found)
 
 

@@ -37,16 +37,16 @@ from .shares import LEVEL, grid, grouped, means_shown, panels, shown
 CATEGORIES = {"earn": "earn", "acq": "acquire", "money-fx": "money", "grain": "grain", "crude": "crude"}
 """The topic word of each category, by its name in the data."""
 PRICES: dict[str, tuple[float, ...]] = {"counts": (0.1,), "unit length": (1.0, 10.0, 100.0)}
-"""C of each form of the words; of several, both machines take that with the best F1 of the SVM by cross-validation."""
+"""Values of C for each form of the words; both machines use the one with the best cross-validated F1 of the SVM."""
 NOTHING = 0.1
-"""F1 of an SVM that finds next to nothing: what is added to it says nothing about explanations."""
+"""F1 below which an SVM finds next to nothing, so that gains over it say nothing about explanations."""
 SIZES = (200, 1000, 9603)
 EXPLAINED = {"own": "own articles explained", "all": "all articles explained"}
 SERIES = (0.0, *(4.0**k for k in range(-3, 4)))
 FIRST_SEED = 100
 FOLDS, LINKS = 5, 3
 SMALL, LARGE = 200, 5000
-"""Up to the one size all articles are explained, too; from the other on one fold of five chooses Q."""
+"""Up to SMALL articles, runs with all articles explained are added; from LARGE on, one fold of five chooses Q."""
 GAP, PASSES = 1e-3, 300
 
 
@@ -57,13 +57,13 @@ class Articles:
     # shape (articles, words)
     X: sp.csr_array
     is_train: np.ndarray
-    # of each category, which articles have it
+    # for each category, the mask of its articles
     belongs: dict[str, np.ndarray]
-    # of each category, which words are important
+    # for each category, the mask of its important words
     important: dict[str, np.ndarray]
 
     def sample(self, category: str, size: int, seed: int) -> np.ndarray:
-        """Return `size` articles to train on, of which the category has its usual share, but at least five."""
+        """Return `size` articles to train on, with the usual share of articles of the category, but at least five."""
         order = np.random.default_rng(seed).permutation(np.flatnonzero(self.is_train))
         belongs = self.belongs[category][order]
         count = max(FOLDS, round(size * belongs.mean()))
@@ -225,7 +225,7 @@ def path(
         Q = factor * alpha
         machine = ExplanationAugmentedSVC(C=C, Q=Q, tol=GAP, max_iter=PASSES)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the gap is told
+            warnings.simplefilter("ignore")  # The gap is reported instead.
             machine.fit(X, y, explanations=X - D if factor > 0.0 else None)
         alpha = alpha or float(machine.alpha_.mean())
         yield machine

@@ -29,9 +29,9 @@ from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict,
 from .shares import curves, draw_lines, grouped, means_shown, panels, rows_of, standard_errors
 
 WORD, MISMATCHES, C = 5, 1, 10.0
-PROMOTER = (("TTGACA", 14), ("TATAAT", 38))  # and where they begin: -36 and -12, the string begins at -50
+PROMOTER = (("TTGACA", 14), ("TATAAT", 38))  # motif, first letter: places -36 and -12, as strings begin at -50
 SHIFT, GAPS = 4, range(15, 20)
-JUNCTIONS = {"donor": ("EI", 30), "acceptor": ("IE", 28)}  # where GT and AG begin
+JUNCTIONS = {"donor": ("EI", 30), "acceptor": ("IE", 28)}  # label, first letter of GT or AG
 TESTED = 500
 SIZES: dict[str, tuple[int, ...]] = {
     "promoter": (10, 20, 40, 80),
@@ -159,7 +159,7 @@ def promoter_places(strings: list[str]) -> np.ndarray:
     places = np.zeros((len(strings), len(strings[0])), dtype=np.bool_)
     (first, usual), (second, start) = PROMOTER
     choices = [(late - gap - len(first), late) for late in range(start - SHIFT, start + SHIFT + 1) for gap in GAPS]
-    choices.sort(key=lambda at: abs(at[0] - usual) + abs(at[1] - start))  # among equals, the first has the maximum
+    choices.sort(key=lambda at: abs(at[0] - usual) + abs(at[1] - start))  # `max` returns the first of equals.
     for row, string in zip(places, strings):
         early, late = max(choices, key=lambda at: agreement(string, first, at[0]) + agreement(string, second, at[1]))
         row[early : early + len(first)] = row[late : late + len(second)] = True

@@ -70,17 +70,17 @@ class Experiment(abc.ABC):
     process, the order or the machine.
     """
 
-    # as on the command line, and as on its page
+    # name on the command line, and title of the page
     name: ClassVar[str]
     title: ClassVar[str]
-    source: ClassVar[str]  # the paper and the figure or table
-    claim: ClassVar[str]  # what the paper says
+    source: ClassVar[str]  # paper, and figure or table
+    claim: ClassVar[str]  # claim of the paper, in words
     protocol: ClassVar[Protocol]
-    repeats: ClassVar[int]  # how often each set-up is run, as in the paper
-    few: ClassVar[int] = 2  # how often at most in the short form
-    # numbers that say how a run went and not what it found; they may differ when it is computed again
+    repeats: ClassVar[int]  # number of runs per set-up, as in the paper
+    few: ClassVar[int] = 2  # largest number of runs per set-up in the short form
+    # numbers of a run that are no findings and may differ when it is computed again
     incidental: ClassVar[frozenset[str]] = frozenset({"seconds"})
-    # whether machines are compared within a run only: a page then has all runs that are kept, however many a set-up
+    # True if machines are compared only within a run: a page then has all kept runs, whatever their number per set-up
     apart: ClassVar[bool] = False
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
@@ -151,4 +151,4 @@ def perform(experiment: Experiment, data: str | None, quick: bool, parameters: P
 
 @functools.lru_cache(maxsize=1)
 def _prepared(kind: type[Experiment], data: str | None, quick: bool) -> Any:
-    return kind().prepare(data, quick)  # a worker gets a copy of the experiment with every run
+    return kind().prepare(data, quick)  # cached by class, as each run brings a worker a new copy

@@ -28,11 +28,11 @@ GROUPS = {
     "mideast": "talk.politics.mideast",
     "autos": "rec.autos",
 }
-"""The newsgroup of each label; the label is the last part of the group's name, a noun of WordNet."""
+"""Newsgroup of each label; a label is the last part of the name of its group, and a noun of WordNet."""
 
 Words = tuple[str, ...]
 Task = tuple[str, str]
-"""Two labels: the class -1 and the class 1."""
+"""Labels of class -1 and of class 1."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class NounPosts:
 
     # shape (posts, nouns)
     X: sp.csr_array
-    # shape (posts,): the label of each post's group
+    # shape (posts,): label of the group of each post
     label: np.ndarray
     nouns: np.ndarray
-    # of each label, the distance of every noun to it
+    # for each label, the distances of all nouns to it
     distances: dict[str, np.ndarray]
 
     def of(self, task: Task, among: np.ndarray) -> np.ndarray:

@@ -181,7 +181,7 @@ def halves_of(sample: Sample, numbers: tuple[int, int], share: float = 0.5, symb
     size = int(share * len(X))
     train, test = order[:size], order[size:]
     absent = np.setdiff1d(y, y[train])
-    if absent.size:  # the first sample of such a class is trained on too
+    if absent.size:  # Move the first sample of each absent class to the training set.
         extra = np.array([next(i for i in test if y[i] == k) for k in absent])
         train, test = np.append(train, extra), np.setdiff1d(test, extra)
     if symbols and X[0].ndim == 2:
@@ -263,7 +263,7 @@ def accuracy_by_svm(scores: np.ndarray, y: np.ndarray, new: np.ndarray, truth: n
     mean = scores.mean(axis=0)
     size = np.sqrt(((scores - mean) ** 2).sum(axis=1).mean())
     scores, new = (scores - mean) / size, (new - mean) / size
-    wide = scores.shape[1] > scores.shape[0]  # then the machines share the products of the rows
+    wide = scores.shape[1] > scores.shape[0]  # All classes then share one Gram matrix.
     machine = SVC(kernel="precomputed" if wide else "linear", C=PRICE).fit(scores @ scores.T if wide else scores, y)
     return _percent(machine.predict(new @ scores.T if wide else new), truth)
 

@@ -77,7 +77,7 @@ class MarginScoreSpaces(OnSequences):
         others = [
             {"data": name, "init": init, "steps": steps, "states": states}
             for name, (init, steps), states in product(OTHERS, OTHER_STARTS, OTHER_STATES)
-        ]  # the long ones first
+        ]  # the longest runs first
         return others + grid(data=("promoters",), init=STARTS, steps=STEPS, states=STATES)
 
     def seeds(self, setup: Parameters, repeats: int) -> range:

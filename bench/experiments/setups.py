@@ -31,16 +31,16 @@ BY_DATE, WITH_LINE = "by-date", "with Newsgroups:"
 TEXTS = (BY_DATE, WITH_LINE)
 
 FIRST: tuple[Task, Task] = (("atheism", "guns"), ("guns", "mideast"))
-"""Experiment 1, on which the paper chose its constants."""
+"""Tasks of experiment 1, on which the paper chose its constants."""
 
 CONSTANTS: dict[str, Any] = {"beta": 0.2, "phi": 0.01, "C1": 1.0, "C2": 1.0}
-"""Of the bilevel classifier, with C_3 infinite."""
+"""Constants of the bilevel classifier; C_3 is infinite."""
 
 Hyperplane = tuple[np.ndarray, float]
 
 SHARE_OF_TRAINING = 0.9
 C_OF_MACHINE = 0.5
-"""1 / (2 C_1) with the C_1 = 1 of (5.1), where the margin has the price and not the error."""
+"""C of the SVM: 1 / (2 C_1) with C_1 = 1 as in (5.1), where C_1 weights the margin and not the error."""
 
 
 @dataclass(frozen=True)

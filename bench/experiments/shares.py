@@ -13,7 +13,7 @@ from .experiment import Parameters, Result
 
 Points = Sequence[Sequence[float]] | np.ndarray
 LEVEL = 0.05
-"""The p-value below which a difference is called one."""
+"""p-value below which a difference is significant."""
 
 
 def grid(**values: Iterable[Any]) -> list[Parameters]:
@@ -89,7 +89,7 @@ def standard_errors(gain: Any) -> float:
     mean = float(np.mean(gain))
     error = float(np.std(gain, ddof=1) / np.sqrt(np.size(gain))) if np.size(gain) > 1 else 0.0
     ratio = mean / error if error > 0.0 else float(np.sign(mean)) * np.inf if mean else 0.0
-    return round(ratio, 9) + 0.0 if np.isfinite(ratio) else ratio  # what rounding leaves of a mean of 0 is 0
+    return round(ratio, 9) + 0.0 if np.isfinite(ratio) else ratio  # Rounding errors of a mean of 0 become 0.
 
 
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:

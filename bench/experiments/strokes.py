@@ -15,13 +15,13 @@ import numpy as np
 Stroke = tuple[float, float, float, float]
 """Row and column of one end, row and column of the other."""
 WIDTH = 1.0
-"""Pixels whose centres are at most so far from a stroke, in pixels, belong to it."""
+"""Largest distance from a stroke, in pixels, at which the centre of a pixel belongs to it."""
 ANGLES = 36
-STEP = 0.5  # between distances, in pixels
-REACH = 2.0  # of a line from the stroke of a prototype
-SLANT = np.pi / 8  # by which a line may be off the stroke of a prototype
+STEP = 0.5  # step of the distances of lines, in pixels
+REACH = 2.0  # largest distance of ink from a prototype's stroke, in pixels
+SLANT = np.pi / 8  # largest angle between a line and a prototype's stroke
 
-# From (row, column) to (row, column), where the digits' mean images have them on the grid of 8 x 8 pixels.
+# Ends of the strokes in the digits' mean images, on the grid of 8 x 8 pixels.
 STROKES: dict[str, Stroke] = {
     "top": (0.5, 2.0, 0.5, 5.0),
     "middle": (3.5, 2.0, 3.5, 5.0),
@@ -79,10 +79,10 @@ DRAWN: tuple[frozenset[str], ...] = (
 class Alphabet:
     """Characters given by their strokes, in groups of similar characters."""
 
-    # rows and columns of an image
+    # number of rows, and of columns, of an image
     side: int
     strokes: dict[str, Stroke]
-    # the names of the strokes of each character
+    # names of the strokes of each character
     prototypes: tuple[frozenset[str], ...]
     # characters of one group are hard to tell apart
     groups: tuple[tuple[int, ...], ...]
@@ -171,9 +171,9 @@ def hough_line(image: np.ndarray, width: float = 1.0, angles: Any = None) -> tup
     distance = np.outer(np.cos(theta), x) + np.outer(np.sin(theta), y)
     low = distance.min(initial=0.0)
     places = np.rint((distance - low) / STEP).astype(np.int64)
-    # the angle and the distance, in steps, of the line nearest to which most ink is
+    # Find the angle and the distance, in steps, of the line with the most ink near it.
     reach, size = int(width / STEP), int(places.max(initial=0)) + 1
-    window = 1.0 - np.abs(np.arange(-reach, reach + 1)) / (reach + 1.0)  # ink counts for the less, the farther it is
+    window = 1.0 - np.abs(np.arange(-reach, reach + 1)) / (reach + 1.0)  # weights of ink by its distance from a line
     counted = [np.convolve(np.bincount(row, votes, size), window, mode="same")[:size] for row in places]
     k = int(np.argmax([row.max() for row in counted]))
     step = float(np.flatnonzero(counted[k] >= counted[k].max() * (1.0 - 1e-12)).mean())
@@ -221,10 +221,10 @@ def _realized(ink: np.ndarray, stroke: np.ndarray, radius: float, share: float) 
     (y0, x0), along = stroke[:2], stroke[2:] - stroke[:2]
     length = float(np.hypot(*along))
     rise, run = along / length
-    inside = (y - y0) * rise + (x - x0) * run  # the place along the stroke, from its first end
+    inside = (y - y0) * rise + (x - x0) * run  # position along the stroke, from its first end
     is_between = (inside >= -radius) & (inside <= length + radius)
     is_near = is_between & (np.abs((x - x0) * rise - (y - y0) * run) <= REACH)
-    normal = np.arctan2(run, -rise) + np.linspace(-SLANT, SLANT, 9)  # (cos, sin) at right angles to the stroke
+    normal = np.arctan2(run, -rise) + np.linspace(-SLANT, SLANT, 9)  # angles of the normals of lines
     line = hough_line(np.where(is_near, ink, 0.0), radius, normal)
     if line is None or line[2] < share * length * ink.max():
         return np.zeros(ink.shape, dtype=bool)

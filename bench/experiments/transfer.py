@@ -41,7 +41,7 @@ VARIANTS = {
 }
 COMMON = 0.1
 FAR = 5.0
-"""Points of accuracy by which one classifier does not come near the other."""
+"""Difference in accuracy, in points, from which on one classifier is not near the other."""
 IS_A = ("@", "@i")
 SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, "all")
 KINDS = {
@@ -181,7 +181,7 @@ def split(posts: NounPosts, train: Task, test: Task, size: int | str, seed: int)
     held_out = posts.of(test, order[:tenth])
     pool = posts.of(train, order[tenth:])
     signs = posts.signs(train, pool)
-    first = np.sort([np.flatnonzero(signs == sign)[0] for sign in (-1, 1)])  # so that both groups are there
+    first = np.sort([np.flatnonzero(signs == sign)[0] for sign in (-1, 1)])  # a post of each group
     pool = pool[np.concatenate([first, np.delete(np.arange(pool.size), first)])]
     return (pool if size == "all" else pool[: int(size)]), held_out
 
@@ -197,7 +197,7 @@ def best_accuracy(values: np.ndarray, signs: np.ndarray) -> float:
     order = np.argsort(values, kind="stable")
     values, right = values[order], signs[order]
     hits = np.concatenate([[np.sum(right > 0)], np.sum(right > 0) - np.cumsum(right)])
-    between = np.concatenate([[True], values[1:] > values[:-1], [True]])  # equal values fall on one side
+    between = np.concatenate([[True], values[1:] > values[:-1], [True]])  # Equal values are on one side.
     return float(hits[between].max() / values.size)
 
 

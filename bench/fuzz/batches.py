@@ -29,7 +29,7 @@ from .points import any_style, matrix, vector
 
 Generator = np.random.Generator
 Drawn = tuple[list[Case], tuple[str, ...]]
-IN_LANES = 128  # variables that fit into lanes; programs of more are solved one by one
+IN_LANES = 128  # largest number of variables of a program that is solved in lanes
 
 
 def quadratic(rng: Generator, k: int, n: int, m: int) -> Drawn:
@@ -42,7 +42,7 @@ def quadratic(rng: Generator, k: int, n: int, m: int) -> Drawn:
         if own and m and kind < 0.3:
             draw = planting.quadratic_infeasible if kind < 0.15 else planting.quadratic_unbounded
             case = draw(rng, n, m, style)
-        elif kind < 0.3:  # sides around points that have nothing to do with each other
+        elif kind < 0.3:  # sides of rows and bounds around two independent points
             (l, u, _), (lb, ub, _) = (planting.sides(rng, vector(rng, size, style), style) for size in (m, n))
             case = Case(qp.QuadraticProgram(P, vector(rng, n, style), A, l, u, lb, ub), Planted(), hard=True)
         elif own:
@@ -77,7 +77,7 @@ def conic(rng: Generator, k: int, n: int, m: int) -> Drawn:
 
 
 def draw(rng: Generator) -> tuple[str, list[Case], tuple[str, ...]]:
-    """Draw a batch; return what it is, its programs, and the names of the matrices that they share."""
+    """Draw a batch; return its name, its programs, and the names of the matrices that the programs share."""
     is_large, is_long = rng.random() < 0.3, rng.random() < 0.1
     n = int(rng.integers(IN_LANES + 1, IN_LANES + 12) if is_large else rng.integers(1, 4 if is_long else 13))
     k = int(rng.integers(2, 6) if is_large else rng.integers(130, 200) if is_long else rng.integers(2, 40))
@@ -141,7 +141,7 @@ def run(
         again = f"python -m bench fuzz --batches --seed {seed} --only {number}"
         try:
             many = solve(cases, shared, 1)
-            # a low-rank P is formed, as `solve_many` does: the rounded entries are the program's
+            # `solve_many` converts a low-rank P to an array, whose rounded entries define the program.
             formed = [replace(case, program=multiplied_out(case.program)) for case in cases]
             verdicts = [judge(case, from_solution(found, 0.0)) for case, found in zip(formed, many)]
             found = differences(rng, cases, shared, many)

@@ -1,4 +1,4 @@
-"""Trials by the thousand: family by family in turn, counted, and every failure kept as a file."""
+"""Campaigns of trials: all families in turn; verdicts are counted and failed programs saved as files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .judge import CRASH, EXCUSE, FAILURES, FATAL, MISSED, VERDICTS, Truth, Verd
 PATIENCE = 120.0
 """Seconds after which a trial counts as a crash."""
 READY = 600.0
-"""The same for the start of a process, in which kernels may have to be compiled."""
+"""Seconds within which a process must start, including the compilation of kernels."""
 
 
 @dataclass(frozen=True)

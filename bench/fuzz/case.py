@@ -13,7 +13,7 @@ class Planted:
     """Known answer around which a program was built: an optimal pair, a certificate, or nothing."""
 
     kind: str = UNKNOWN  # "optimal", "infeasible", "unbounded" (and feasible) or "unknown"
-    # x, y, z: the optimal pair, or the part of it that is the certificate; z is ``z_bounds`` for a quadratic program
+    # x, y, z: optimal pair, certificate (y, z), or ray x, else None; z is ``z_bounds`` for a quadratic program
     x: Any = None
     y: Any = None
     z: Any = None
@@ -23,15 +23,15 @@ class Planted:
 class Case:
     """A program, the answer planted in it, and how it is solved."""
 
-    program: Any  # of either kind
+    program: Any  # ConeProgram or QuadraticProgram
     planted: Planted
-    # no answer is no failure: scaled beyond 1e4, at the edge of feasibility, or with settings at their limits
+    # True if a missing answer is no failure: data scaled beyond 1e4, nearly infeasible, or extreme settings
     hard: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)  # those of the solve
-    # the program of which a solver is set up and solved, to be updated to this one by `change`
+    settings: dict[str, Any] = field(default_factory=dict)  # settings of the solve
+    # the case for which the solver is set up and solved first; `change` updates its program to this one
     before: Case | None = None
-    change: dict[str, Any] = field(default_factory=dict)  # the arguments of ``update``
-    warm_start: bool = False  # how the updated program is solved
+    change: dict[str, Any] = field(default_factory=dict)  # arguments of ``update``
+    warm_start: bool = False  # argument of ``solve`` after the update
 
     @property
     def chain(self) -> list[Case]:

@@ -152,7 +152,7 @@ def nearly_infeasible(rng: Generator) -> Case:
         return replace(planting.cone_infeasible(rng, n, int(rng.integers(0, 3)), cones, style, margin), hard=True)
     case = planting.cone_infeasible(rng, n, int(rng.integers(0, 3)), cones, style)
     program = case.program
-    y, z = case.planted.y, case.planted.z  # along (y, z) the sides move until b'y + h'z = -margin
+    y, z = case.planted.y, case.planted.z  # Moving the sides along (y, z) makes b'y + h'z = -margin.
     step = (1.0 - margin) / float(y @ y + z @ z)
     b, h = program.b + step * y, program.h + step * z
     return Case(changed(program, b=b, h=h), Planted(), hard=True)

@@ -20,16 +20,16 @@ from .case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case
 from .points import times
 
 INACCURATE_TOL = 1e-5
-"""What "inaccurate" promises."""
+"""Tolerance that the status "inaccurate" promises."""
 EXCUSED_TOL = 1e-6
-"""The most that an "optimal" may leave where its message says that double precision has no more digits."""
+"""Tolerance of an "optimal" answer whose message contains `EXCUSE`."""
 DEFAULT_TOL = 1e-8
 LEAST = 64 * float(np.finfo(float).eps)
-"""A residual below is rounding of the answer's own entries, whatever is told of it; objectives are off by no more."""
+"""Smaller residuals are rounding of the answer's entries; also the relative error allowed in reported objectives."""
 SLOPE = 1e-9
-"""How far the slope of a certificate may be from -1, rounding of its entries left aside."""
+"""Allowed distance of the slope of a certificate from -1, in addition to rounding of its entries."""
 EXCUSE = "double precision"
-"""What the message says of an answer of which double precision has no more digits."""
+"""Part of the message of an answer that double precision cannot improve."""
 
 Point = tuple[np.ndarray, ...]
 
@@ -44,12 +44,12 @@ FATAL = (WRONG, EXCEPTION, CRASH)
 class Truth:
     """Exact residuals of an answer, or the exact error of a certificate, compared with the reported numbers."""
 
-    over_tol: float  # the largest over the tolerance that the status promises; 0 where it promises none
-    # the smallest ratio of reported to true residuals above rounding; infinite if there are none
+    over_tol: float  # largest residual / tolerance of the status; 0 if the status promises none
+    # smallest ratio of a reported to a true residual above rounding; inf if no true residual is
     told: float
-    excused: bool  # whether the message says that double precision has no more digits
-    residuals: tuple[float, ...]  # the primal residual, the dual residual and the gap; the error alone of a certificate
-    faults: tuple[str, ...] = ()  # false statements of the answer
+    excused: bool  # True if the message contains `EXCUSE`
+    residuals: tuple[float, ...]  # (primal residual, dual residual, gap), or (error of the certificate,)
+    faults: tuple[str, ...] = ()  # false claims of the answer, in words
 
     def text(self) -> str:
         """Return the residuals with their names."""
@@ -131,7 +131,7 @@ def _truth_of_certificate(case: Case, answer: Answer) -> Truth:
 
 
 def _rounding_of_slope(program: Program, ray: Sequence[np.ndarray | None]) -> float:
-    """Return a bound on what rounding the entries of a certificate does to its slope."""
+    """Return a bound on the change of a certificate's slope by rounding of its entries."""
     is_cone, is_ray = isinstance(program, socp.ConeProgram), len(ray) == 1
     names = ("c" if is_cone else "q",) if is_ray else ("b", "h") if is_cone else ("l", "u", "lb", "ub")
     sides = np.concatenate([getattr(program, name) for name in names])

@@ -1,4 +1,4 @@
-r"""Programs around a known answer: first the answer is drawn, then data for which it is one.
+r"""Programs with a planted answer: the answer is drawn first, then data for which it is right.
 
 An optimal pair of a cone program is drawn complementary, s'z = 0, and with any P, A and G the rest follows:
 
@@ -24,7 +24,7 @@ from .case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case, Planted
 from .points import Cones, Generator, Sides, Style, matrix, positive, times, vector
 
 LOWER, UPPER, EQUAL, BETWEEN, ABOVE, BELOW, FREE = range(7)
-"""Where a value is with regard to its sides: at one, at both, or off both, the lower or the upper alone, or none."""
+"""A value: at its lower, upper or both sides, strictly between, above or below its only side, or without sides."""
 
 
 def cone_optimal(rng: Generator, P: Any, A: Any, G: Any, cones: Cones, style: Style, x: Any = None) -> Case:
@@ -51,7 +51,7 @@ def cone_infeasible(rng: Generator, n: int, p: int, cones: Cones, style: Style, 
     y, z = vector(rng, p, style), points.member(rng, cones, style)
     rows, sides, multipliers = np.vstack([A, G]), np.concatenate([b, h]), np.concatenate([y, z])
     usable = np.flatnonzero(np.abs(multipliers) == 1.0 if style.whole else np.abs(multipliers) > 0.1)
-    if not usable.size:  # an equality, or the top of a cone
+    if not usable.size:  # Row 0 is an equality or the first row of a cone: e_0 is a valid multiplier.
         multipliers[:], usable = 0.0, np.zeros(1, dtype=int)
         multipliers[0] = 1.0
     i = rng.choice(usable)
@@ -97,7 +97,7 @@ def quadratic_infeasible(rng: Generator, n: int, m: int, style: Style, margin: f
     A, y = matrix(rng, m, n, style), vector(rng, m, style) * (rng.random(m) < 0.7)
     i = int(rng.integers(m))
     y[i] = rng.choice([-1.0, 1.0])
-    held = rng.random(n) < 0.5  # the variables whose bounds take part
+    held = rng.random(n) < 0.5  # variables whose bounds may have multipliers
     A[i, ~held] = 0.0
     A[i, ~held] = -(A.T @ y)[~held] * y[i]
     z = np.where(held, -(A.T @ y), 0.0)
@@ -113,7 +113,7 @@ def quadratic_unbounded(rng: Generator, n: int, m: int, style: Style, margin: fl
     """Draw a feasible quadratic program with a ray x of slope -margin."""
     x, j = _ray(rng, n, style)
     A, start = matrix(rng, m, n, style), vector(rng, n, style)
-    below, above = rng.random(m) < 0.5, rng.random(m) < 0.5  # the rows with lower and with upper sides
+    below, above = rng.random(m) < 0.5, rng.random(m) < 0.5  # rows with lower sides; with upper sides
     moves = np.abs(vector(rng, m, style)) * np.where(below, 1.0, -1.0) * ~(below & above)
     A[:, j] = 0.0
     A[:, j] = (moves - A @ x) * x[j]

@@ -22,9 +22,9 @@ TRIPLES = ((5, 3, 4), (5, -4, 3), (13, 5, -12), (1, 0, 1), (1, -1, 0), (2, 0, -2
 class Style:
     """Distribution from which data are drawn."""
 
-    whole: bool = False  # small whole numbers, with which everything planted is exact, in place of normal ones
-    degenerate: float = 0.0  # the probability that neither side of a complementary pair is positive
-    density: float = 1.0  # of matrices
+    whole: bool = False  # True: small whole numbers, so that planted answers are exact; False: normal numbers
+    degenerate: float = 0.0  # probability that both entries of a complementary pair are zero
+    density: float = 1.0  # share of nonzero entries in matrices
 
 
 def any_style(rng: Generator, degenerate: float = 0.0) -> Style:
@@ -142,11 +142,11 @@ def any_hessian(rng: Generator, n: int, style: Style) -> Any:
 def ill_conditioned(rng: Generator, n: int) -> np.ndarray:
     """Draw a positive semidefinite matrix with entries near one whose smallest eigenvalues are lost to rounding."""
     i, kind = np.arange(n), rng.integers(0, 3)
-    if kind == 0:  # Hilbert's
+    if kind == 0:  # Hilbert matrix
         return np.asarray(1.0 / (i[:, None] + i + 1.0))
-    if kind == 1:  # a Gaussian kernel, far wider than its points lie apart
+    if kind == 1:  # Gaussian kernel, much wider than the distances between its points
         return np.asarray(np.exp(-0.5 * ((i[:, None] - i) / rng.uniform(2.0, 2.0 * n)) ** 2))
-    powers = np.vander(np.linspace(0.0, 1.0, 2 * n), n)  # of polynomials
+    powers = np.vander(np.linspace(0.0, 1.0, 2 * n), n)  # Vandermonde matrix of points in [0, 1]
     return np.asarray(powers.T @ powers) / n
 
 

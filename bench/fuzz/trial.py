@@ -1,4 +1,4 @@
-"""One program solved and judged; what goes wrong on the way is a verdict, too."""
+"""Trial of one program: solve it and judge the answer; an exception is a verdict, too."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def solve(case: Case) -> Answer:
     return answer.from_solution(solution, time.perf_counter() - started)
 
 
-if __name__ == "__main__":  # a process of its own, so that a trial that ends it is only counted; see `campaign.Worker`
-    faulthandler.enable()  # a crash leaves the stack on stderr
+if __name__ == "__main__":  # `campaign.Worker` runs trials in a process of their own, which may crash
+    faulthandler.enable()  # A crash prints the stack to stderr.
     serve(
         lambda: {"seconds": qp.warmup()},
         lambda asked, _: asdict(trial(asked["family"], int(sys.argv[1]), asked["number"])),

@@ -18,7 +18,7 @@ from . import svm
 from .peer import CONE, PEERS, QUADRATIC, SVM_DUAL, peer_settings
 
 BATCHES = ("moreau", "daqp")
-"""Solvers that are asked for small programs and batches alone (`bench.programs.repeated`, `many`)."""
+"""Solvers that are measured only on small programs and batches (`bench.programs.repeated`, `many`)."""
 
 
 def peers_for(program: Program) -> list[str]:
@@ -55,6 +55,6 @@ def solve(
         raise ValueError(f"no solver {solver!r} takes this program; these do: {takers}")
     try:
         return PEERS[solver].solve(program, peer_settings(solver, tol, time_limit, threads))
-    except Exception as error:  # a solver that raises has failed on this program, and the comparison goes on
+    except Exception as error:  # A solver that raises has failed on this program only.
         words = f"{type(error).__name__}: {error}"
         return Answer(solver, socp.Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0, words)

@@ -1,6 +1,6 @@
 """Reference solvers: their adapters, the programs that they take, and tables of their settings and statuses.
 
-All get the same tolerance and number of threads, and print nothing.
+All solvers get equal tolerances and numbers of threads, and print nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..answers.answer import Answer
 from .forms import Point
 
 CONE, QUADRATIC, SVM_DUAL = "cone", "quadratic", "dual of a support vector machine"
-NO_LIMIT = 1e6  # seconds
+NO_LIMIT = 1e6  # seconds, in place of a missing time limit
 
 INTERIOR_POINT_ITERATIONS = 200
 FIRST_ORDER_ITERATIONS = 1_000_000
@@ -34,19 +34,19 @@ STATUSES = {
     "OSQP_MAX_ITER_REACHED PROXQP_MAX_ITER_REACHED ecos:-1 qpalm:-2",
     Status.TIME_LIMIT: "MaxTime OSQP_TIME_LIMIT_REACHED kTimeLimit scs:2 qpalm:-5",
 }
-"""The words of all solvers, numbers with the solver's name; all others are numerical errors."""
+"""Status words of all solvers; a number follows the solver's name.  Other words are numerical errors."""
 BY_WORD = {word: status for status, words in STATUSES.items() for word in words.split()}
 
 
 class Asked(NamedTuple):
     """Program in the solver's own form; the translation is not timed."""
 
-    setup: Callable[[], Any]  # returns the solver, set up
-    solve: Callable[[Any], Any]  # of the solver; its result is for `read`
-    # of the solver and the result of `solve`: the solver's word, which `STATUSES` translates, its iterations, and the
+    setup: Callable[[], Any]  # returns the solver after its set-up
+    solve: Callable[[Any], Any]  # takes the solver; its result is for `read`
+    # takes the solver and the result of `solve`; returns the status word (see `STATUSES`), the iterations, and the
     # point in the project's signs
     read: Callable[[Any, Any], tuple[str, int, Point]]
-    # gives the solver another linear objective c, or sides b of rows that are all equalities
+    # gives the solver another linear objective c, or, if all rows are equalities, other sides b
     update: Callable[..., Any] = lambda solver, c: None
 
 
@@ -57,19 +57,19 @@ Adapter = Callable[[Any, dict[str, Any]], Any]
 class Peer:
     """A reference solver."""
 
-    ask: Adapter  # the adapter: maps a program and the settings to `Asked`, or already to the `Answer`
-    # name, package, distribution: names of the adapter, of the import and of the installed distribution
+    ask: Adapter  # adapter: maps a program and settings to an `Asked`, or to the `Answer` itself
+    # name, package, distribution: names of the adapter, of the imported package, and of its distribution
     name: str
     package: str
     distribution: str
-    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; none of a solver that runs on small programs and batches alone
+    # some of `CONE`, `QUADRATIC` and `SVM_DUAL`; empty for a solver that is measured on small programs and batches only
     takes: tuple[str, ...]
-    tolerances: dict[str, float]  # the solver's tolerances and the least value of each
-    # time_limit, threads: the names of these settings; those that know no time limit (ecos, cvxopt, qoco, piqp, qtqp,
-    # proxsuite) get none
+    tolerances: dict[str, float]  # names of the tolerances, with the least value of each
+    # time_limit, threads: names of these settings, "" if the solver has none; ecos, cvxopt, qoco, piqp, qtqp and
+    # proxsuite have no time limit
     time_limit: str
     threads: str
-    fixed: dict[str, Any]  # its other settings
+    fixed: dict[str, Any]  # all other settings
 
     def settings(self, tol: float, time_limit: float | None = None, threads: int = 1) -> dict[str, Any]:
         """Return the keyword settings under the solver's own names."""

@@ -127,7 +127,7 @@ def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     },
     time_limit="time_limit",
     threads="threads",
-    qp_regularization_value=1e-10,  # the default, 1e-7, bounds the accuracy of its answers
+    qp_regularization_value=1e-10,  # The default, 1e-7, limits the accuracy of answers.
     output_flag=False,
 )
 def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
@@ -167,7 +167,7 @@ def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
     def read(solver: Any, _: Any) -> Any:
         word, info = solver.getModelStatus().name, solver.getInfo()
         counts = (info.qp_iteration_count, info.simplex_iteration_count, info.ipm_iteration_count)
-        iterations = sum(max(count, 0) for count in counts)  # -1: did not run
+        iterations = sum(max(count, 0) for count in counts)  # -1 for a method that did not run
         return word, iterations, _highs_point(solver, word, form, rows, split)
 
     return Asked(setup, lambda solver: solver.run(), read)
@@ -190,7 +190,7 @@ def _highs_point(solver: Any, word: str, form: TwoSided, rows: sp.csc_matrix, sp
         bounds = -(rows.T @ multipliers)
     if multipliers.size != rows.shape[0]:  # HiGHS stopped without a solution
         return form.recover(x, None, None, None)
-    multipliers = multipliers[: form.b.size + form.l.size]  # without the row that holds nothing back
+    multipliers = multipliers[: form.b.size + form.l.size]  # without the free row
     y, z, _ = split(np.concatenate([multipliers, np.zeros(_bounded(form).size)]))
     return form.recover(x, y, z, bounds)
 

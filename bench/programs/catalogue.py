@@ -52,15 +52,15 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
         "cones_of_three": (5_000, 20_000, 50_000),
     },
 }
-"""All sizes of every class; `STEPS` says how many of them are "small" and "medium", "large" is all."""
+"""Sizes of every class; "small" and "medium" are the first ones, as many as `STEPS` says, "large" is all."""
 STEPS = {
     "small": {"generated": 2, "learning": 3, "tiny": 1, "small": 2, "many": 1, "large": 1},
     "medium": {"generated": 4, "learning": 5, "tiny": 1, "small": 4, "many": 2, "large": 3},
 }
 REPEATED = ("tiny", "small")
-"""The sets whose programs are asked again and again, set up and updated."""
+"""Sets whose programs are solved repeatedly, after a new set-up or after an update."""
 MANY = "many"
-"""The set of batches."""
+"""Name of the set of batches."""
 
 FACTORED, PRODUCT = "factored", "product"
 
@@ -69,16 +69,16 @@ FACTORED, PRODUCT = "factored", "product"
 class Case:
     """One program of a comparison."""
 
-    name: str  # unique in its set: the file's stem, or class and size
-    source: str  # "file", or the name of the set that it is generated for
-    group: str = ""  # the class of a generated program; empty for a file
-    # size, seed: of a generated program
+    name: str  # unique in its set: stem of the file, or class and size
+    source: str  # "file", or the name of a set of generated programs
+    group: str = ""  # class of a generated program; empty for a file
+    # size and seed of a generated program
     size: int = 0
     seed: int = 0
-    path: str = ""  # of a file
-    peers: tuple[str, ...] = ()  # the solvers that take such a program, installed or not
-    # the forms in which a peer gets the program, the better of which counts: a low-rank P as its factor and as the
-    # product; else the one form ""
+    path: str = ""  # path of a file
+    peers: tuple[str, ...] = ()  # solvers that accept such a program, installed or not
+    # forms in which a peer gets the program: (`FACTORED`, `PRODUCT`) for a low-rank P, of which the better result
+    # counts; else ("",)
     forms: tuple[str, ...] = ("",)
 
 

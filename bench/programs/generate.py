@@ -1,7 +1,7 @@
-"""Generated programs: published classes at any size, the same bits for the same size and seed.
+"""Generated programs: published classes at any size, reproducible to the bit from size and seed.
 
-Every function takes a size and a seed and returns a program which is feasible by construction (the
-last two are infeasible and unbounded by construction).  `CLASSES` names them all.
+Every function takes a size and a seed and returns a program that is feasible and bounded by construction, but for
+`infeasible` and `unbounded`.  `CLASSES` contains all functions by name.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def mpc(size: int, seed: int = 0) -> qp.QuadraticProgram:
     F /= np.abs(np.linalg.eigvals(F)).max()
     B, start = rng.normal(size=(states, inputs)), rng.uniform(-0.5, 0.5, states)
     uncontrolled, reach = start, float(np.abs(start).max())
-    for _ in range(size):  # u = 0 stays inside, so that the program is feasible
+    for _ in range(size):  # The bounds on x admit u = 0, so that the program is feasible.
         uncontrolled = F @ uncontrolled
         reach = max(reach, float(np.abs(uncontrolled).max()))
     here, before = sp.eye_array(size), sp.eye_array(size, k=-1)
@@ -169,7 +169,7 @@ def infeasible(size: int, seed: int = 0) -> socp.ConeProgram:
     m, p = sum(cone.dim for cone in cones), max(1, size // 4)
     A, G = rng.normal(size=(p, size)), rng.normal(size=(m, size))
     y, z, b, h = rng.normal(size=p), _interior_point(rng, cones), rng.normal(size=p), rng.normal(size=m)
-    #  corrections along y and z, which are the only directions needed:  A += y a', h += z t
+    # The corrections A += y a' and h += z t make (y, z) a certificate.
     A -= np.outer(y, A.T @ y + G.T @ z) / float(y @ y)
     h -= z * (float(b @ y + h @ z) + 1.0) / float(z @ z)
     return socp.ConeProgram(c=rng.normal(size=size), G=G, h=h, cones=cones, A=A, b=b)

@@ -1,4 +1,4 @@
-"""Large sparse programs, and a tall one: feasible and bounded by construction, the same bits for the same seed.
+"""Large sparse programs, and a tall one: feasible and bounded by construction, reproducible to the bit.
 
 A linear program is built around a pair of optimal points: x >= 0 and z >= 0 with x_i z_i = 0, b = Ax, c = A'y + z.
 """
@@ -13,8 +13,8 @@ import socp
 
 from .generate import by_name
 
-ENTRIES = 5  # a row
-COLUMNS = 200  # of the tall program, for 200,000 rows
+ENTRIES = 5  # entries per row
+COLUMNS = 200  # columns of `tall_cone` with 200,000 rows
 
 
 def tridiagonal(size: int, seed: int = 0) -> qp.QuadraticProgram:

@@ -1,6 +1,6 @@
-"""Generated programs of machine learning: the same bits for the same size and seed.
+"""Generated programs of machine learning, reproducible to the bit from size and seed.
 
-The size is the number of points or documents.  `models` states and solves such programs, and their data are made
+The size is the number of points or documents.  `models` formulates and solves such programs, and their data are drawn
 here; the support vector machines on points are in `bench.programs.generate`.
 """
 
@@ -23,7 +23,7 @@ from models.svm.kernels import Kernel
 from . import generate
 
 CONSTANTS = Constants(beta=0.2, phi=0.01, C1=1.0, C2=1.0, C3=math.inf)
-"""Those of the bilevel classifier in the paper's experiments."""
+"""Constants of the bilevel classifier in the paper's experiments."""
 
 
 def ea_svm_cubic(size: int, seed: int = 0) -> qp.QuadraticProgram:

@@ -1,4 +1,4 @@
-"""Batches: many programs of one shape with other linear objectives, and the time of one of them.
+"""Batches: many programs of one shape that differ in the linear objective, and the time per program.
 
 The engine and Moreau take a batch in one call; the other solvers are set up once and solve each objective in a loop
 of Python.  The time of the set-up counts for the engine, and for no other solver.
@@ -24,14 +24,14 @@ from ..peers.forms import OneSided, Point, one_sided
 from . import repeated, small, tiny
 
 WORK, LEAST, MOST = 3e6, 64, 10_000
-"""A batch has so many variables squared, and at least and at most so many programs."""
+"""A batch has WORK / n^2 programs with n variables, but at least LEAST and at most MOST."""
 LOOP = 500
-"""A loop of Python is over at most so many of them, as its time for each does not depend on their number."""
+"""Largest number of programs in a Python loop, whose time per program does not depend on their number."""
 RUNS, VERIFIED = 5, 64
-"""Batches are solved so often, the median counts; so many of their answers are compared, and the worst is judged."""
+"""Timed runs of a batch, of which the median counts; answers that are verified, of which the worst counts."""
 
 Batch = tuple[Callable[[], Any], Callable[[int], Point]]
-"""(solve all, the answer to program i)."""
+"""(function that solves all programs, function that returns the answer to program i)."""
 
 OURS, BATCHED = "centralpath", "moreau"
 
@@ -72,7 +72,7 @@ def measure(solver: str, program: Program, tol: float, own: repeated.Call | None
     if own is not None:
         return repeated.by_calls(own, [with_objective(program, one) for one in objectives])
     solve, point = _BATCHES.get(solver, _loop(solver))(program, objectives, tol)
-    solve()  # not counted: the first call may load something
+    solve()  # The first call may load something and is not timed.
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()

@@ -1,12 +1,12 @@
-"""Programs asked again and again through the solvers' Python interfaces, as those of `tiny` and `small` are.
+"""Repeated solves of programs such as `tiny` and `small` through the solvers' Python interfaces.
 
-Ways of asking, each timed as the median of many calls:
+There are three ways, each timed as the median of many calls:
 
     construct    from matrices to the answer: set-up and solve
-    update       a solver set up before gets another linear objective: update, and solve from the last answer on
-    loop         an update of the sides of equalities, by which a controller gets its next first state
+    update       a solver that is set up gets another linear objective: update, and solve from the last answer
+    loop         as `update`, but the sides of equalities change: the next initial state of a controller
 
-DAQP, OSQP and SCS start from their last answers by themselves, the other peers from no answer.
+DAQP, OSQP and SCS start from their last answers by themselves, the other peers make a cold start.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from ..peers.forms import Point
 from ..peers.peer import PEERS, peer_settings
 
 NOT_TOLD = -1
-"""The iterations of an updated solver, which are not asked for."""
+"""Value of `iterations` for an updated solver, from which they are not read."""
 CONSTRUCT, UPDATE, LOOP = "construct", "update", "loop"
 ASKED = {UPDATE: ("clarabel", "piqp", "qoco", "scs", "daqp"), LOOP: ("piqp", "daqp")}
-"""The peers that are asked for updates, and in loops."""
+"""Peers that are measured with updates, and in loops."""
 SECONDS, LEAST, MOST = 0.3, 20, 2000
-"""One measurement calls for so long, at least and at most so many times."""
+"""Seconds of one measurement, and the least and the largest number of its calls."""
 
 
 Call = Callable[[Program], Answer]
 Measured = tuple[Answer, Program, int]
-Change = dict[str, np.ndarray]  # vectors of a program by their names
+Change = dict[str, np.ndarray]  # new vectors of a program by their names
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def measure(solver: str, group: str, program: Program, tol: float, own: Call | N
 
 def by_calls(call: Call, programs: Sequence[Program]) -> Measured:
     """Return the worst of the last answers to each program, with the median time of all calls; see `measure`."""
-    call(programs[0])  # not counted: the first call may load something
+    call(programs[0])  # The first call may load something and is not timed.
     answers = [(call(programs[k % len(programs)]), programs[k % len(programs)]) for k in _enough()]
     worst, asked = max(answers[-len(programs) :], key=lambda one: verify(one[1], one[0].x, one[0].y, one[0].z).worst)
     seconds = median(answer.seconds for answer, _ in answers)
@@ -163,7 +163,7 @@ def _centralpath(program: Program, tol: float) -> Again:
 
 
 def _peer(solver: str, program: Program, tol: float) -> Again:
-    more = {"presolve_enable": False} if solver == "clarabel" else {}  # which takes no update after it
+    more = {"presolve_enable": False} if solver == "clarabel" else {}  # no updates after presolve
     asked = PEERS[solver].ask(program, peer_settings(solver, tol) | more)
     handle = asked.setup()
 

@@ -1,6 +1,6 @@
-"""Programs kept as they are, to the bit: a NumPy archive ``.npz`` of either kind of program.
+"""Programs saved to the bit in NumPy archives ``.npz``, for both kinds of programs.
 
-CBF has no quadratic objective and QPS no cones, and both lose the form in which P came; an archive keeps all of it.
+CBF has no quadratic objective and QPS no cones, and neither stores the form of P; an archive stores all of it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read(path: str | os.PathLike[str]) -> Program:
                 if sum(member.file_size for member in archive.zip.infolist()) > MAX_BYTES:
                     raise ValueError(f"it decompresses to more than {MAX_BYTES} bytes")
                 return _program(dict(archive))
-        except Exception as error:  # which one NumPy's reader ends in differs by the damage
+        except Exception as error:  # NumPy raises many kinds of exceptions for damaged files.
             raise socp.ProgramError(f"{path} is no archive of a program: {error}") from None
 
 

@@ -35,7 +35,7 @@ SETS = {
         "Collection (sparse.tamu.edu, group LPnetlib, names lpi_*)",
     ),
 }
-"""Of each set the ending of its files, in a folder of the set's name, and where they come from."""
+"""For each set, the ending of its files, which are in a folder with the name of the set, and their source."""
 
 CONE_ENDINGS = (".cbf", ".cbf.gz")
 QUADRATIC_ENDINGS = (".mat", ".qps", ".qps.gz", ".mps", ".mps.gz")

@@ -2,8 +2,8 @@
 
     minimize 1/2 x'Px + q'x   subject to   a'x = side,  lb <= x <= ub,     g = Px + q,  v = g + a y
 
-A variable x_k is free to move where its slope v_k does not push it against a bound that it is at.  There may be two
-rows without common variables, one of the first and one of the last variables; y is the multiplier of a variable's row.
+A variable x_k may move unless it is at a bound and its slope v_k pushes it outwards.  There may be two rows without
+common variables, one with the leading and one with the other variables; y is the multiplier of the row with x_k.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from socp.compiled.structures import Structure, flag, floats, integer, integers,
 
 from ..problem.mercer import Samples, make_rows
 
-BLOCK = 16  # variables of a block on each side: they gain by rising along the row, by falling, or outside it
-SIDES = 3
-PACE = 2**24  # multiplications between two looks at the clock, or for an interrupt
+BLOCK = 16  # largest number of variables in a block per side
+SIDES = 3  # a variable gains by rising along the row, by falling along it, or outside the row (a_k = 0)
+PACE = 2**24  # multiplications in one compiled call; between calls Python checks the clock and Ctrl-C
 
 
 class Box(Structure):
@@ -31,32 +31,32 @@ class Box(Structure):
 
 
 class BoxedProgram(Box):
-    """The whole program; the value of a row with two sides is one more variable after those of P, without curvature.
+    """A whole program; the value of a row with two different sides is an additional last variable, on which P is zero.
 
-    P may be the matrix of a kernel between `samples` (variables from `count` on are held at zero); its rows are
-    computed when they are first read, and `made` marks them.
+    If `on_demand`, P is the kernel matrix of `samples` (variables from `count` on are zero); its rows are computed when
+    they are first read, and `made` marks the computed ones.
     """
 
     P = matrix()
     samples = structure(Samples)
     on_demand, count = flag(), integer()
     made, wanted = integers("size"), integers("size")
-    diagonal = floats("size")  # of P, and a positive curvature for the row's value
-    largest = number()  # of the diagonal
-    ends = integers("3")  # row r has the entries of a from ends[r] to ends[r + 1]; without a second row it has none
-    sides = floats("2")  # required values of a'x
+    diagonal = floats("size")  # diagonal of P; for the row's value, the mean of P_kk / a_k^2
+    largest = number()  # max_k P_kk
+    ends = integers("3")  # row r has the variables ends[r]:ends[r + 1]; a second row may be empty
+    sides = floats("2")  # required value of a'x in each row
     q = floats("size")
-    max_work = number()  # the multiplications of factorizations that are allowed
+    max_work = number()  # largest allowed `work`
 
-    multipliers = floats("2")  # y
-    objective, scale = number(), number()  # the dual residual of a round is relative to `scale`
-    gain, first_gain = number(), number()  # the largest of a variable alone, as the last descent saw it, and at first
-    share = number()  # of the first gain, to which the next descent goes
-    newton, outcome = integer(), integer()  # Newton steps since the last descent, outcome of the last step
-    exact = number()  # multipliers have the right sign up to this share of the tolerance
-    rows_read = integer()  # rows of P, by all descents
-    wrong_slope = number()  # the largest, see `wrong_slope`
-    work = number()  # the multiplications of factorizations so far
+    multipliers = floats("2")  # y of each row
+    objective, scale = number(), number()  # 1/2 x'Px + q'x; 1 + max(norm(P x, inf), norm(q, inf))
+    gain, first_gain = number(), number()  # max_k v_k^2 / P_kk in the last pass of descent; at the start
+    share = number()  # the next descent stops when all gains are at most share * first_gain
+    newton, outcome = integer(), integer()  # Newton steps since the last descent; outcome of the last step
+    exact = number()  # share of the tolerance within which a multiplier of the wrong sign counts as zero
+    rows_read = integer()  # number of rows of P read by all descents
+    wrong_slope = number()  # largest `wrong_slope` of all variables
+    work = number()  # multiplications in factorizations so far
 
     def __init__(self, size: int, **parts: Any) -> None:
         super().__init__(size=size, **parts)
@@ -64,14 +64,14 @@ class BoxedProgram(Box):
 
 
 class Block(Box):
-    """Subproblem of a few variables that fits into the cache: `BLOCK` for each of three sides, and two more.
+    """Subproblem of a few variables that fits into the cache: at most `BLOCK` for each of three sides, and two more.
 
-    `chosen` and `gains` have `BLOCK` places for each side: variables that gain by rising along the row, by
-    falling along it, and outside it (a_k = 0); `counts` places are taken.
+    `chosen` and `gains` have `BLOCK` places for each side (see `SIDES`): variables and their gains, in descending
+    order; side r uses counts[r] of them.
     """
 
-    K = matrix("size, size")  # their part of P
-    which = integers("size")  # the variables
+    K = matrix("size, size")  # P between the variables of the block
+    which = integers("size")  # indices of the variables in the program
     moves = floats("size")
     count = integer()
     chosen, gains, counts = integers("size"), floats("size"), integers("3")
@@ -84,16 +84,16 @@ class Face(Structure):
     """Free variables of a face of the box, and a Newton step for them."""
 
     free = integers("size")
-    count = integer()  # of the free variables
-    between = integer()  # how many of them are variables of P
-    shift = number()  # of the diagonal of P_FF, as a share of it
-    factor = floats()  # of P_FF
+    count = integer()  # number of free variables
+    between = integer()  # number of free variables without the row's value
+    shift = number()  # increase of the diagonal of P_FF, relative to P_kk + MIN_CURVATURE * max P_kk
+    factor = floats()  # Cholesky factor of P_FF
     rhs = floats("size")  # -v_F - P_FC e_C
     step = floats("size")  # d
-    moves = floats("size")  # of all variables, free or not
-    missing = floats("2")  # required contribution of the free variables to a'x
-    value_is_free = flag()  # whether the row's own value is a free variable, so that the row has no multiplier
-    multipliers = floats("2")  # y on the face, less y before
+    moves = floats("size")  # step of every variable, free or not
+    missing = floats("2")  # required value of a_F'd for each row
+    value_is_free = flag()  # True if the row's value is a free variable, so that y is zero
+    multipliers = floats("2")  # change of y by the step
 
 
 @inner

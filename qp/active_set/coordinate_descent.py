@@ -4,8 +4,8 @@
 
 Moving x_k alone where a_k = 0, or the pair x_i += t / a_i, x_j -= t / a_j, keeps the row.  The best pair has the i of
 the smallest g_i / a_i among those that may move that way, and the j that gains most with it (Fan, Chen and Lin 2005).
-The whole gradient need not follow each pair: some dozens of variables that gain most are taken out at a time, worked on
-in the cache, and given back (Joachims 1999), so that a row of P is read once for all the steps of its variable.
+The whole gradient is not updated after each pair: a block of some dozens of variables that gain most is copied,
+optimized in the cache, and written back (Joachims 1999), so that a row of P is read once for all steps of its variable.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from socp.compiled.signatures import Floats, Ints, Matrix
 
 from .boxed import BLOCK, SIDES, Block, BoxedProgram, extremes, need_rows, row_multiplier
 
-TINY = 1e-12  # a curvature below this share of the largest P_kk is none
-SHARE = 0.1  # a block is worked on until the gains are this share of the first ones
+TINY = 1e-12  # lower limit of curvatures, relative to the largest P_kk
+SHARE = 0.1  # a block is done when its best gain is at most this share of its first gain
 
 
 @inner
@@ -163,9 +163,9 @@ def add_rows(P: Matrix, which: Ints, d: Floats, count: int, g: Floats) -> None:
     n, at = P.shape[0], 0
     while at < count:
         rows, steps, found = (0, 0, 0, 0), (0.0, 0.0, 0.0, 0.0), 0
-        while at < count and found < 4:  # four rows at a time, for g to be read and written less often
+        while at < count and found < 4:  # g is read and written once for four rows.
             if which[at] < n and d[at] != 0.0:
-                k = which[at]  # in all places at first: a row that is not asked for may not be there
+                k = which[at]  # The first row fills all places: other rows may not be computed.
                 rows = (rows[1], rows[2], rows[3], k) if found > 0 else (k, k, k, k)
                 steps = (steps[1], steps[2], steps[3], d[at])
                 found += 1
@@ -189,11 +189,11 @@ def descend_in_blocks(program: BoxedProgram, block: Block, tol: float, max_read:
             choose_block(program, block, row, least, tol)
             if block.count == 0:
                 continue
-            add_to_block(block, i)  # without these no pair of the block may be one that gains
+            add_to_block(block, i)  # Without i and j the block may contain no pair that gains.
             add_to_block(block, j)
             load_block(program, block)
             descend(block, least, tol, 10 * block.count)
             moved += unload_block(program, block)
         if moved == 0:
-            return  # there is no gain, only the middle multiplier sees one where no pair has it, or rounding takes it
+            return  # Gains at the middle multiplier need not belong to a pair, or rounding removes them.
         program.rows_read += moved

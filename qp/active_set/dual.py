@@ -39,14 +39,14 @@ from socp.linalg.vectors import dot_within, norm_within
 from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
 
 SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
-DEFINITE = 1e-12  # the least share of P_ii in the square of a pivot
-DEPENDENT = 1e-10  # the square of a row's distance from the span of the working set, below which it depends on that
-ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a product of a row
-REFINEMENTS, REFINED, ROUGH = 3, 1e-2, 0.1  # of the multipliers; shares of a margin, at the end and on the way
-PROXIMAL, MOST_PROXIMAL = 1e-4, 30  # rho as a share of the largest entry of P, and steps
-BESIDE = 0.5  # of the worst violation: rows that miss their sides by more come into the working set together
+DEFINITE = 1e-12  # smallest accepted square of a pivot of R, relative to P_ii
+DEPENDENT = 1e-10  # largest squared distance from the span of the working set at which a row counts as dependent
+ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # relative error of a row's product with a vector
+REFINEMENTS, REFINED, ROUGH = 3, 1e-2, 0.1  # refinements per step; target residual / margin at the last step and before
+PROXIMAL, MOST_PROXIMAL = 1e-4, 30  # rho relative to the largest entry of P; limit of proximal steps
+BESIDE = 0.5  # rows violated by more than this share of the largest violation join the working set together
 Layout = tuple[Ints, Bools]
-UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides that hold in the working set; a row that is violated and may be
+UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides of rows in the working set; MISSED: a tolerated violation outside it
 
 
 class DualSet(Structure):
@@ -56,26 +56,26 @@ class DualSet(Structure):
     """
 
     m, n = dimension(), dimension()
-    batch, test = structure(Batch), structure(Verifier)  # of one program
-    R = floats("n * n")  # of P + rho I = R'R, by rows
-    rho, may_be_proximal = number(), flag()  # of proximal steps, 0 where P is definite; whether there may be some
+    batch, test = structure(Batch), structure(Verifier)  # a batch of one program; its stopping test
+    R = floats("n * n")  # Cholesky factor of P + rho I = R'R, by rows
+    rho, may_be_proximal = number(), flag()  # rho, 0 without proximal steps; True if they are allowed
     M, columns = matrix("m + n, n"), matrix("n, m + n")
-    scale = floats("m + n")  # of the rows, to the length one
-    lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides, and violations that are none
+    scale = floats("m + n")  # factors that scale the rows of M to length one
+    lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides of M u, and accepted violations
     v, u = floats("n"), floats("n")
-    has_v = flag()  # whether `v` and `Mv` belong to the q in the batch, without a proximal step
+    has_v = flag()  # True if `v` and `Mv` belong to the q in the batch, with rho = 0
     Mv, Mu = floats("m + n"), floats("m + n")
-    side = integers("m + n")  # `UPPER`, `LOWER` or `EQUAL` of rows in the working set, `MISSED`, or 0
+    side = integers("m + n")  # `UPPER`, `LOWER` or `EQUAL` for rows in the working set, else `MISSED` or 0
     count = integer()
-    steps, max_steps = integer(), integer()  # rounds, additional rows that enter, and rows that leave
-    is_factored = flag()  # whether `L` and `D` belong to the working set
+    steps, max_steps = integer(), integer()  # rounds + rows of `add_beside` + rows dropped; limit of the sum
+    is_factored = flag()  # True if L D L' is the factor of the working set
     rows = integers("n + 1")  # rows of the working set
     multipliers, target, work = floats("n + 1"), floats("n + 1"), floats("n + 1")
     L, D = matrix("n + 1, n + 1"), floats("n + 1")
-    tol = number()  # of a violation, relative to 1 + the size of the side
-    beside = number()  # see `BESIDE`; infinite where one row is to come after another
+    tol = number()  # accepted violation, relative to 1 + |side|
+    beside = number()  # `BESIDE`, or inf to add one row at a time
     counts, proximal = integer(), integer()  # see `solve_block`
-    missed_tol = number()  # `tol` for a row that depends on the working set, which rounding may violate
+    missed_tol = number()  # accepted violation of a row that depends on the working set, relative to 1 + |side|
 
 
 @kernel
@@ -412,7 +412,7 @@ def begin(l: Floats, u: Floats, w: DualSet, is_warm: bool) -> None:
         return
     w.count = 0
     for k in range(was):
-        w.work[k], w.target[k] = rows[k], side[rows[k]]  # before their places are taken
+        w.work[k], w.target[k] = rows[k], side[rows[k]]  # copies, as `append` overwrites `rows`
     side[:] = 0
     for i in range(N):
         if l[i] == u[i] and append(w, i):
@@ -468,7 +468,7 @@ def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
                     write_answer(batch, w, False)
                 batch.code[0] = OPTIMAL
                 break
-            if proximal == MOST_PROXIMAL:  # where the objective falls for ever, steps become equal
+            if proximal == MOST_PROXIMAL:  # On an unbounded program, steps converge to a ray.
                 batch.code[0] = DUAL_INFEASIBLE
                 for j in range(w.n):
                     x[j] = w.target[j]

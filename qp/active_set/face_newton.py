@@ -20,12 +20,12 @@ from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from .boxed import BoxedProgram, Face, extremes, need_rows, row_multiplier, wrong_slope
 from .coordinate_descent import add_rows
 
-PASSES = 30  # factorizations of one round at most
-ROUNDING = 1e-12  # a rise of the objective by this share of its parts is none
-SHIFTS = (1e-13, 1e-8)  # of P_FF, as shares of its diagonal: the second one where the first leaves it indefinite
-MIN_CURVATURE = 1e-6  # the share of the largest P_kk that shifts are shares of at least
+PASSES = 30  # largest number of factorizations in one round
+ROUNDING = 1e-12  # relative rounding error of the objective's change and of a'x
+SHIFTS = (1e-13, 1e-8)  # relative increases of the diagonal of P_FF; the second if the first leaves it indefinite
+MIN_CURVATURE = 1e-6  # shifts are relative to P_kk + MIN_CURVATURE * max P_kk
 
-# outcomes of a round: whether the step was taken, or why not
+# outcomes of a Newton step: taken in full, shortened by the line search, or the reason why x did not move
 TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT = range(5)
 
 
@@ -137,7 +137,7 @@ def reduce_face(program: BoxedProgram, face: Face) -> int:
 def step_on_face(program: BoxedProgram, face: Face) -> int:
     """Take one Newton step from x with the free variables of `find_free`; return its outcome, such as `TAKEN`."""
     n, x, a = program.P.shape[0], program.x, program.a
-    face.value_is_free = x.size > n and face.count > 0 and face.free[face.count - 1] == n  # then there is no multiplier
+    face.value_is_free = x.size > n and face.count > 0 and face.free[face.count - 1] == n  # then the row's y is 0
     face.count -= int(face.value_is_free)
     if face.value_is_free:
         program.multipliers[0] = 0.0
@@ -181,14 +181,14 @@ def line_search(program: BoxedProgram, face: Face) -> int:
     slope, curvature, size, share = 0.0, 0.0, 0.0, 1.0
     for k in range(x.size):
         y = program.multipliers[int(k >= program.ends[1])]
-        slope += moves[k] * (g[k] + a[k] * y)  # a residual of the row from rounding is ignored
+        slope += moves[k] * (g[k] + a[k] * y)  # a'moves only corrects rounding errors of the row
         size += abs(moves[k] * g[k])
     for k in range(n):
         curvature += moves[k] * change[k]
     if not slope + 0.5 * curvature <= ROUNDING * size:
         if not slope < -ROUNDING * size:
             return NO_DESCENT
-        share = -slope / curvature  # the minimum on the way, which is in the box as both ends are
+        share = -slope / curvature  # the minimizer on the segment, whose ends are in the box
     for k in range(x.size):
         way = share * moves[k]
         x[k] = lb[k] if way == lb[k] - x[k] else ub[k] if way == ub[k] - x[k] else x[k] + way

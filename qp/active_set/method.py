@@ -1,17 +1,17 @@
 """The active set: a quadratic program with a dense P whose variables mostly end at their bounds.
 
-An interior-point method factors all of P in each iteration, also the rows of variables that have long come to rest at
-a bound.  With at most one row a'x the way from face to face of the box is shorter, as it reads only what moves:
+An interior-point method factors all of P in each iteration, including the rows of variables that stay at a bound.
+With at most one row a'x, a method that goes from face to face of the box reads only the rows of variables that move:
 
-    descent     steps along a few coordinates, those that gain most, which sort the variables roughly
+    descent     steps along the few coordinates that gain most, which sort the variables roughly
                 (`coordinate_descent`)
     Newton      the exact minimum on the face of the variables between their bounds (`face_newton`)
 
-and the two in turn until no multiplier of a bound has the wrong sign.  Both keep x feasible and let the objective fall.
-A row with two sides l <= a'x <= u gets its value as one more variable, without curvature, between l and u.
+The two alternate until no multiplier of a bound has the wrong sign.  Both keep x feasible and decrease the objective.
+The value of a row with two sides l < u is an additional variable between l and u, without curvature.
 
-The method may fail: its answer must pass the stopping test of all methods on the caller's own data, and when its work
-approaches a share of the interior-point method's, the interior-point method solves the program instead.
+The answer must pass the stopping test of all methods on the caller's own data.  If the method fails, or needs more work
+than a fixed multiple of one factorization of P, the interior-point method solves the program instead.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from ..problem.stopping import Point, ProgramTest
 from .boxed import Block, BoxedProgram, Face
 from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, begin, next_round
 
-NEGLIGIBLE, ROWS = 2.0**-16, 32  # see `is_clearly_definite`, which converts so many rows at a time
-SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # the share of the norm of P that a factor in float32 may miss
+NEGLIGIBLE, ROWS = 2.0**-16, 32  # entries to round, relative to max P_kk; rows to convert at a time
+SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # shift before factoring in float32, relative to the Frobenius norm
 
 
 class ActiveSet:
@@ -54,12 +54,12 @@ class ActiveSet:
     Attributes
     ----------
     row : int or None
-        Index of the row with sides.
+        Index of the row with a finite side, None if there is none.
     a, lb, ub, diagonal : arrays
-        Entries of the row, bounds, and diagonal of P; the value of a row with two sides is the last variable.
+        Coefficients of the row, bounds, and diagonal of P; the value of a row with two sides is the last variable.
     plan : Plan
     run : Rounds
-        The last run.
+        State of the last call of `solve`.
     """
 
     run: Rounds
@@ -83,7 +83,7 @@ class ActiveSet:
             self.a[column[here]] = program.A.data[here]
             l, u = program.l[self.row], program.u[self.row]
             if l < u:
-                # the row's value moves only with others, whose curvature then counts
+                # The row's value moves only together with other variables, so it gets their mean curvature.
                 inside = self.a != 0.0
                 curvature = (self.diagonal[inside] / self.a[inside] ** 2).mean()
                 self.a, self.diagonal = np.append(self.a, -1.0), np.append(self.diagonal, curvature)
@@ -105,7 +105,7 @@ class ActiveSet:
             for first in range(0, n, ROWS):
                 rows = part[first : first + ROWS]
                 rows[:] = self.P[first : first + ROWS]
-                # rounded to the last place of a larger number: numbers near the smallest are slow to work with
+                # This rounds tiny entries to 0, as arithmetic with subnormal numbers is slow.
                 rows += least
                 rows -= least
             square = np.dot(entries, entries)
@@ -122,9 +122,9 @@ class ActiveSet:
         ----------
         last : array, shape (n,), or None
         test : ProgramTest
-            Its `measure` tests points of the program.
+            Stopping test; `test.measure` returns the residuals of a point.
         """
-        run = self.run = self._start(last)  # from here on there is a point to be interrupted at
+        run = self.run = self._start(last)  # After this, Ctrl-C finds a point to return.
         try:
             with blas_threads(self.settings.threads):
                 status = self._follow(run, test)
@@ -184,12 +184,12 @@ class Rounds:
     Attributes
     ----------
     program : BoxedProgram
-        Data, with the point and the gradient.
+        Data, current point and gradient.
     block : Block
     face : Face
     records : list of (float, float, int, float)
-        For each round the objective, the largest wrong slope relative to the gradient, the number of variables between
-        their bounds, and seconds.
+        For each round the objective, the largest wrong slope relative to the scale of the gradient, the number of
+        variables between their bounds, and the seconds since the start.
     """
 
     def __init__(self, method: ActiveSet, last: np.ndarray | None) -> None:
@@ -200,7 +200,7 @@ class Rounds:
         self.records: list[tuple[float, float, int, float]] = []
         self.program, self.block = BoxedProgram(size=size), Block()
         self.face = Face(size=size)
-        program, self.face.factor = self.program, np.empty(n * n)  # only its used part takes memory
+        program, self.face.factor = self.program, np.empty(n * n)  # Only the part that is written takes memory.
         program.count, program.q[:n] = n, method.program.q
         program.P, program.largest, program.sides[0] = method.P, method.largest, method.side
         program.a, program.lb, program.ub, program.diagonal = method.a, method.lb, method.ub, method.diagonal
@@ -217,7 +217,7 @@ class Rounds:
             x[n] = min(max(value, lb[n]), ub[n])
         missing = (float(x[n]) if a.size > n else method.side) - value
         if missing != 0.0:
-            # those that are cheapest along the row go first, each as far as it may
+            # Variables move in ascending order of their cost sign(missing) q_k / a_k, each as far as its bound allows.
             inside = np.flatnonzero(a[:n])
             along = a[inside]
             width = along * (np.where(along * missing > 0.0, ub[inside], lb[inside]) - x[inside]) / missing

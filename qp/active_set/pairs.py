@@ -2,14 +2,14 @@
 
     minimize 1/2 u'Ku - r'u   subject to   1'u = const (or nothing),   lower <= u <= upper,     F = r - Ku
 
-K repeats the kernel of the samples: variable k is one of sample k modulo their number.  u_i rises and u_j falls by one
-t: i has the largest F of all variables that may rise, and j gains most with i (Fan, Chen and Lin 2005).  Without the
-row one variable moves at a time.  There may be two rows, one of the first and one of the last variables: then both
-variables belong to the row with the larger gap.  A gain exists as long as the largest F that may rise is above the
-smallest F that may fall.
+K consists of copies of the samples' kernel matrix: variable k belongs to sample k modulo the number of samples.  A step
+u_i += t, u_j -= t takes the i with the largest F among the variables that may rise, and the j that gains most with it
+(Fan, Chen and Lin 2005).  Without the row one variable moves at a time.  If there are two rows, one with the leading
+and one with the other variables, the pair is taken from the row with the larger gap.  A gain exists while the largest F
+of a variable that may rise exceeds the smallest F of one that may fall.
 
-Masks with 0 for what may rise and minus a huge number for what may not let the loops over all variables work on several
-entries at a time; they go tile by tile, and the update finds the extremes of each tile for the next step.
+Masks, which are 0 for variables that may rise and -FAR for others, let the loops over all variables be vectorized.  The
+loops go tile by tile, and each update of F finds the extremes of its tile for the next step.
 
 A missing row is computed together with rows of other variables with large slopes, as one product with several samples
 takes little longer than with one.  Rows are in float32; the exact gradient, computed afterwards, shows their error.
@@ -26,9 +26,9 @@ from ..problem.mercer import Samples, fill_singles
 
 TILE = 256
 FAR = 1e300
-LEAST = 1e-6  # a curvature below this share of the largest is none that float32 shows
+LEAST = 1e-6  # lower limit of curvatures, relative to the largest k(x, x): float32 resolves no smaller ones
 
-DONE, ROWS_WANTED, ROOM_WANTED, PAUSED = range(4)  # why `descend_in_pairs` came back
+DONE, ROWS_WANTED, ROOM_WANTED, PAUSED = range(4)  # reasons why `descend_in_pairs` returns
 
 
 class Pairs(Structure):
@@ -38,20 +38,25 @@ class Pairs(Structure):
     `most` rows of the kernel are computed at once.
     """
 
-    size, count, tiles, most = (dimension(), dimension(), dimension(), dimension())  # variables, samples, tiles, wanted
+    size, count, tiles, most = (
+        dimension(),
+        dimension(),
+        dimension(),
+        dimension(),
+    )
     has_row = flag()
-    begins, second = integers("tiles + 1"), integer()  # of the tiles, and the first one of the second row
+    begins, second = integers("tiles + 1"), integer()  # first variable of each tile; first tile of the second row
     u, F, lower, upper = floats("size"), floats("size"), floats("size"), floats("size")
-    may_rise, may_fall = floats("size"), floats("size")  # 0, or -FAR, or FAR where it may not
-    diagonal = floats("count")  # of the kernel
+    may_rise, may_fall = floats("size"), floats("size")  # 0, else -FAR if u may not rise, FAR if it may not fall
+    diagonal = floats("count")  # k(x_i, x_i) of each sample
     tops, bottoms = floats("tiles"), floats("tiles")
-    least = number()  # a curvature below it counts as this
-    top, bottom = floats("2"), floats("2")  # of each row the largest F that may rise, the smallest that may fall
-    steps, made = integer(), integer()  # pairs that moved, rows that were made
+    least = number()  # lower limit of curvatures
+    top, bottom = floats("2"), floats("2")  # for each row, largest F that may rise and smallest that may fall
+    steps, made = integer(), integer()  # number of steps; number of kernel rows computed
 
     wanted, gains, places = integers("most"), floats("most"), integers("most")
-    missing = integer()  # how many rows are wanted
-    exact = flag()  # whether `fill_singles` makes them
+    missing = integer()  # number of samples in `wanted`
+    exact = flag()  # True if `fill_singles` can compute the rows, False for a callable kernel
 
 
 class RowStore(Structure):
@@ -61,8 +66,8 @@ class RowStore(Structure):
     """
 
     slots, count = dimension(), dimension()
-    room, used = integer(), integer()  # places that have memory, and that are taken
-    patience = integer()  # how many rows may have lost their place before there is to be more room
+    room, used = integer(), integer()  # number of places with memory; number of places in use
+    patience = integer()  # room grows when made - used, the number of replaced rows, reaches this
     rows = singles()
     none = singles()  # a row of zeros
     place_of, owner = integers("count"), integers("slots")
@@ -115,7 +120,7 @@ def want(pairs: Pairs, store: RowStore, sample: int) -> None:
             at -= 1
         gains[at], wanted[at] = slope, other
     pairs.missing = 0
-    for r in range(found):  # a sample may have come for two sides
+    for r in range(found):  # Two variables may list one sample.
         if store.place_of[wanted[r]] < 0:
             wanted[pairs.missing] = wanted[r]
             pairs.places[pairs.missing] = new_place(store, wanted[r])

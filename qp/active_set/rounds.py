@@ -1,7 +1,7 @@
-"""A round of the active set, as `method`, `series` and `working_set` follow it: descent where it is due, then Newton.
+"""One round of the active set in `method`, `series` and `working_set`: descent if it is due, then a Newton step.
 
-Later descents go to smaller gains.  After `ROUNDS_AT_ONCE` steps of Newton's method, or one that does not lower
-the objective all the way, a descent sorts the variables again.
+Descent, each time to smaller gains, is due at the start, after `ROUNDS_AT_ONCE` Newton steps, and after a Newton step
+that was shortened or not taken.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .face_newton import (
     step_on_face,
 )
 
-FIRST_TOL, NEXT_TOL = 1e-5, 1e-2  # the share of the largest gain to which descent goes at first, and again
-FIRST_READ, MAX_READ = 3.0, 14.0  # rows of P that descent may read, as a multiple of their number
-MAX_SHARE = 5.0  # factorizations on faces, in the work of one of all of P
-MAX_ROUNDS, ROUNDS_AT_ONCE = 40, 6  # of all, and of Newton's method without a descent between them
-STUCK = 0.1  # the share of the first gain above which a descent has failed
-EXACT = 1e-2  # multipliers have the right sign, and sides of a working set hold, to this share of the tolerance
+FIRST_TOL, NEXT_TOL = 1e-5, 1e-2  # target of the first descent relative to the first gain; factor for later descents
+FIRST_READ, MAX_READ = 3.0, 14.0  # rows of P that one descent, and all, may read, relative to the order of P
+MAX_SHARE = 5.0  # largest work of all factorizations on faces, relative to one factorization of P
+MAX_ROUNDS, ROUNDS_AT_ONCE = 40, 6  # rounds in total; rounds of Newton's method between two descents
+STUCK = 0.1  # if Newton's method finds no descent at a gain above this share of the first gain, the method fails
+EXACT = 1e-2  # share of the tolerance within which wrong multipliers count as zero and active sides must hold
 
 ONGOING, SETTLED, DESCENT_DUE, FAILED = range(4)  # outcomes of a round; SETTLED: all multipliers have the right sign
 
@@ -90,9 +90,9 @@ def size_of_gradient(program: BoxedProgram) -> float:
 def newton_round(program: BoxedProgram, face: Face, tol: float) -> int:
     """Take a Newton step on the face of the free variables; return its outcome; slopes within `tol` count as zero."""
     count = find_free(program, face, tol)
-    face.between = count - int(count > 0 and face.free[count - 1] == program.P.shape[0])  # the row's value is none
+    face.between = count - int(count > 0 and face.free[count - 1] == program.P.shape[0])  # without the row's value
     program.outcome = step_on_face(program, face)
-    if program.outcome == NO_DESCENT:  # at the minimum all that is left is rounding
+    if program.outcome == NO_DESCENT:  # At the minimum, rounding leaves no descent.
         program.wrong_slope = largest_wrong_slope(program)
     if (program.outcome == TAKEN or program.outcome == NO_DESCENT) and program.wrong_slope <= tol:
         return SETTLED

@@ -2,10 +2,10 @@
 
     minimize 1/2 u'K_w u + q'u   subject to   Au = b,   lower <= u <= upper,    K_w = k(x_w, x_w)
 
-where Au is the sum of all u, or the sums of the first and of the last variables, or empty.  Such programs are support
-vector machines of pairs of classes, of folds, of one C after another, and with nu in place of C.  Consecutive programs
-with equal samples w share the computed rows of K_w.  One compiled call solves many programs by `method`, and each
-answer passes the stopping test on its data.
+where Au is the sum of all u, or the two sums of the leading and of the other variables, or empty.  Such programs are
+support vector machines of pairs of classes, of folds, of a sequence of C, and with nu in place of C.  Consecutive
+programs with equal samples w share the computed rows of K_w.  One compiled call solves many programs by the rounds of
+`method`, and each answer passes the stopping test on the data of its program.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from .method import trace_of
 from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, add_gradient, begin, next_round
 
 ROWS_MADE = "rows of P are made as they are read"
-UNSOLVED = -1  # rounds of a program that was given up
+UNSOLVED = -1  # value of `rounds` for a program without an answer
 
 
 class Series(Structure):
     """Data and results: program k has the samples which[begins[p] : begins[p + 1]] of its part p; see `solve_series`.
 
-    Its vectors begin at places[k].  If ratios[k] is not zero, it starts at ratios[k] times the previous answer, where
-    variables at a bound stay at it; x is the answer, g = K_w x + q there, y[k] the multipliers of the rows, and `found`
-    the residuals.  sides[k] is b, and of two rows the first has the first splits[p] variables.  If `log` has rows, each
-    program has `MAX_ROUNDS`: the objective, the relative slope and the number of variables between their bounds.
+    Its vectors begin at places[k].  If ratios[k] is not zero, it starts at ratios[k] times the previous answer, and
+    variables at a bound start at that bound.  x is the answer, g = K_w x + q, y[k] the multipliers of the rows,
+    found[k] the residuals.  sides[k] is b; the first of two rows has the first splits[p] variables.  If `log` has rows,
+    each program has `MAX_ROUNDS`: objective, relative slope and number of variables between their bounds.
     """
 
     samples = structure(Samples)
@@ -65,7 +65,7 @@ def load_part(series: Series, p: int, program: BoxedProgram) -> None:
     program.count, program.largest, rows = series.begins[p + 1] - first, 0.0, series.sides.shape[1]
     program.ends[1] = series.splits[p] if rows == 2 else program.x.size
     for r in range(0, program.count, LANES):
-        for lane in range(LANES):  # those behind the last sample repeat it
+        for lane in range(LANES):  # Lanes beyond the last sample repeat it.
             k = series.which[first + min(r + lane, program.count - 1)]
             for f in range(d):
                 part.lanes[r // LANES * d + f, lane] = samples.x[k * d + f]
@@ -91,7 +91,7 @@ def load_program(series: Series, k: int, program: BoxedProgram) -> None:
             program.lb[r], program.ub[r], program.x[r], program.g[r], program.q[r] = 0.0, 0.0, 0.0, 0.0, 0.0
             continue
         lower, upper, before = series.lower[place + r], series.upper[place + r], program.x[r]
-        x = min(max(ratio * before if ratio != 0.0 else 0.0, lower), upper)  # of the first one there is no x
+        x = min(max(ratio * before if ratio != 0.0 else 0.0, lower), upper)  # The first program has no previous x.
         if ratio != 0.0 and (before == program.lb[r] or before == program.ub[r]):
             x = lower if before == program.lb[r] else upper
         program.lb[r], program.ub[r], program.x[r], program.q[r] = lower, upper, x, series.q[place + r]
@@ -148,7 +148,7 @@ def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, f
                 return rounds
             program.exact *= EXACT
         elif series.sides.shape[1] == 2 and abs(y[0] - y[1]) <= ROUNDING * program.scale:
-            return UNSOLVED  # both rows can move without curvature: P is singular on the face
+            return UNSOLVED  # Both rows can move without curvature: P is singular on the face.
     return UNSOLVED
 
 
@@ -182,10 +182,10 @@ class SeriesSolutions:
     x, gradient : arrays
         u and K_w u + q of all programs, concatenated.
     multipliers : array, shape (programs, rows)
-        y: K_w u + q + y is zero where u is between its bounds, with the y of its row.
+        y of each row, with K_w u + q + A'y = 0 where u is between its bounds.
     residuals : array, shape (programs, fields of `Residuals`)
     rounds : array of int, shape (programs,)
-        `UNSOLVED` where the test does not hold; solve such a program by another method.
+        Number of rounds; `UNSOLVED` if the stopping test does not hold and another method must solve the program.
     seconds : float
         Time of all programs together.
 
@@ -251,9 +251,9 @@ def solve_series(
     parts : array of int, optional
         The part of each program; one program for every part by default.
     ratios : array, optional
-        Where nonzero, a program starts at this multiple of the previous program's answer; both share their part.
+        Where nonzero, a program starts at this multiple of the answer to the previous program, which has an equal part.
     verbose : bool, default False
-        Print a line a round, once all programs are solved.
+        Print one line per round, after all programs are solved.
 
     Examples
     --------

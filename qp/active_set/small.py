@@ -44,7 +44,7 @@ from .rounds import EXACT
 
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 MATRICES, RECORD = {np.ndarray, *CSC}, TRACE.itemsize // WORD
-STEPS = 6  # at most, for each row and variable: programs take one or two
+STEPS = 6  # limit of steps per row and variable; typical programs take one or two
 
 
 class DualActiveSet:
@@ -68,7 +68,7 @@ class DualActiveSet:
         Whether P, or only P + rho I, has a Cholesky factor whose pivots are more than rounding.
     """
 
-    pool = Pool()  # of rooms; in the class, as solvers outlive the modules where Python ends
+    pool = Pool()  # rooms for reuse; in the class, as `Engine.__del__` may run after the module's globals are gone
 
     def __init__(
         self, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
@@ -96,7 +96,7 @@ class DualActiveSet:
         if self.goes_on:
             room.allow(self.plan.seconds["interior point"])
         found = self._find(room, is_warm) if room.factor else None
-        # sides that come together may depend on each other all but rounding
+        # Sides added together may be dependent up to rounding: retry with one side at a time.
         if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE and not self.goes_on:
             room.work.beside = np.inf
             found = self._find(room, False)
@@ -137,7 +137,7 @@ class DualActiveSet:
     def _enter(self) -> Room:
         """Return a room loaded with the program and marked as at work: its own, one from the pool, or a new one."""
         room = self._room
-        if room is None or room.is_at_work:  # an interrupted room may be half written
+        if room is None or room.is_at_work:  # Ctrl-C may have left the room half written.
             room = self.pool.take(self._kind)
             if room is None or room.is_at_work:
                 room = Room(self._kind, self.settings)
@@ -196,7 +196,7 @@ def solve_again(
     if room is None or room.settings is not settings or room.is_at_work or (l is u is None) != (A is None):
         return None
     if m == 0 and (A is None or (A.shape == (0, n) and np.size(l) == 0 == np.size(u))):
-        A, l, u = None, NO_VALUES, NO_VALUES  # empty arrays may have any strides
+        A, l, u = None, NO_VALUES, NO_VALUES  # Empty arrays may have any strides.
     if not type(l) is type(u) is type(lb) is type(ub) is np.ndarray:
         try:
             l, u, lb, ub = (
@@ -362,7 +362,7 @@ def rest_of(
 
 def trace_of(program: QuadraticProgram, records: np.ndarray) -> np.ndarray:
     """Return the records of a run as a trace, with the offset of the program in its objectives."""
-    trace = records.view(TRACE).copy()  # another thread may change them, too
+    trace = records.view(TRACE).copy()  # Another thread may add the offset, too.
     trace["primal_objective"] += program.offset
     trace["dual_objective"] += program.offset
     return trace

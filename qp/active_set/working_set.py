@@ -1,12 +1,12 @@
 """The active set where P is a `KernelMatrix`: descent and Newton's method, in turn.
 
-    pairs       descent along rows of the kernel in float32, until little is left to gain (`pairs`)
+    pairs       descent along rows of the kernel in float32, until the slopes are small (`pairs`)
     gradient    in float64, from the samples
-    Newton      the program of the variables that are between their bounds, or held there with the wrong sign, while all
-                others stay: `face_newton` solves it, and only this part of P is made
+    Newton      the subproblem of the variables between their bounds, or at a bound with a multiplier of the wrong sign,
+                while all others stay: `face_newton` solves it, and only its part of P is computed
 
-In u = s * x the signs of P are gone, and a row c s'x = side is 1'u = side / c; likewise each of two rows, of
-the first variables and of the last.
+With u = s * x, P loses its signs, and a row c s'x = side becomes 1'u = side / c; so does each of two rows, one with the
+leading and one with the other variables.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .method import ActiveSet, Rounds
 from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
 from .rounds import EXACT, MAX_ROUNDS, ONGOING, ROUNDS_AT_ONCE, newton_round
 
-FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # of the first slope to which pairs go at first, and of the last one later
-MOST_STEPS = 20  # of pairs in one descent, for each variable
-WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
-MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
-FEW_FEATURES, BATCH = 64, 4  # up to so many features, so many rows are computed at once, `AT_ONCE` beyond
-PATIENCE = 3  # see `_make_room`
+FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # target slope of pairs: relative to the first slope, later to the last one
+MOST_STEPS = 20  # largest number of steps in one descent, per variable
+WRONG = 0.02  # variables at a bound join the working set if their slope exceeds this share of the largest
+MOST_ENTRIES = 0.25  # largest size of the working set's part of P, relative to the row cache
+FEW_FEATURES, BATCH = 64, 4  # with at most FEW_FEATURES features, BATCH rows are computed at once, else `AT_ONCE`
+PATIENCE = 3  # the store grows when PATIENCE times as many rows as it holds were replaced
 
 
 class WorkingSet(ActiveSet):
@@ -95,7 +95,7 @@ class WorkingSet(ActiveSet):
             if not run.descend(target, settings.time_limit):
                 return Status.TIME_LIMIT
             run.find_gradient()
-            if k == 0 and self.rows.size == 2:  # the unit of slopes, twice rho, is not known before
+            if k == 0 and self.rows.size == 2:  # The scale of slopes, |b_1 - b_2|, is unknown before.
                 if not run.descend(FIRST_SHARE * run.gap(), settings.time_limit):
                     return Status.TIME_LIMIT
                 run.find_gradient()
@@ -172,7 +172,7 @@ class WorkingRounds(Rounds):
         store.place_of[:] = -1
 
     def meet_row(self) -> bool:
-        """Move variables in order, last those at bounds, until the rows hold; return False if a row cannot hold."""
+        """Move variables between their bounds, then others, until the rows hold; return False if a row cannot hold."""
         method = self.method
         for side, first, last in zip(method.sides, method.ends, method.ends[1:]):
             u, lower, upper = (data[first:last] for data in (self.pairs.u, method.lower, method.upper))
@@ -180,7 +180,7 @@ class WorkingRounds(Rounds):
             if missing == 0.0:
                 continue
             room = np.abs((upper if missing > 0.0 else lower) - u)
-            order = np.argsort((u == lower) | (u == upper), kind="stable")  # those at a bound stay if they can
+            order = np.argsort((u == lower) | (u == upper), kind="stable")  # Variables at a bound move last.
             before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
             moves = np.zeros(u.size)
             moves[order] = np.clip(abs(missing) - before, 0.0, room[order])
@@ -197,12 +197,12 @@ class WorkingRounds(Rounds):
         """
         method, pairs, kernel = self.method, self.pairs, self.method.kernel
         hair = LOST * (method.upper - method.lower)
-        for bound in (method.lower, method.upper):  # sums of pairs' steps end a rounding away from where they should
+        for bound in (method.lower, method.upper):  # Sums of steps miss a bound by rounding errors.
             np.copyto(pairs.u, bound, where=np.abs(pairs.u - bound) <= hair)
         c = pairs.u.reshape(kernel.sides, -1).sum(axis=0)
         old, Ku = method.known
         if not self.knows_gradient and (share := float(old @ c) / (float(old @ old) or 1.0)) > 0.0:
-            old, Ku = share * old, share * Ku  # warm starts along a path are multiples
+            old, Ku = share * old, share * Ku  # Warm starts along a path are multiples of `old`.
         moves = np.where(np.abs(c - old) > LOST * np.abs(c), c - old, 0.0)
         if np.count_nonzero(moves) < np.count_nonzero(c):
             Ku = Ku + kernel.expansion(moves)
@@ -255,7 +255,7 @@ class WorkingRounds(Rounds):
         """Move pairs until the slope is at most `tol` or too many steps are taken; return False if time is over."""
         kernel, pairs, store = self.method.kernel, self.pairs, self.store
         most = pairs.steps + MOST_STEPS * self.n
-        self.method.store = None  # rows that are listed and not yet made when an interrupt comes are no rows
+        self.method.store = None  # Ctrl-C may leave places whose rows are not computed.
         while True:
             outcome = descend_in_pairs(pairs, store, self.samples, tol, PACE)
             if outcome == ROWS_WANTED:
@@ -281,8 +281,8 @@ class WorkingRounds(Rounds):
         if members.size == 0 or members.size**2 * 8.0 > MOST_ENTRIES * max(kernel.cache_bytes, LARGEST_KEPT):
             return False
         twice = np.zeros(0, int)
-        if self.method.rows.size == 2:  # both variables of a sample, moved against each other, change the rows alone:
-            # together they are one, of one row for all, and share what it comes to as the rows ask
+        if self.method.rows.size == 2:  # Moving both variables of a sample against each other changes only the
+            # rows' sums: the two become one variable of one row, which `_share` splits so that both rows hold.
             twice = np.intersect1d(members, members - n)
             members = np.setdiff1d(members, twice + n, assume_unique=True)
         part = BoxedProgram(size=members.size)
@@ -299,7 +299,7 @@ class WorkingRounds(Rounds):
             sides, ends, multipliers = [sum(sides)], [0, self.n, self.n], 2 * [0.5 * sum(multipliers)]
         part.ends[1] = np.searchsorted(members, ends[1])
         rows = list(zip(sides, ends, ends[1:], part.ends, part.ends[1:]))
-        for r, (side, first, last, a, b) in enumerate(rows):  # the rows' residuals from rounding are corrected
+        for r, (side, first, last, a, b) in enumerate(rows):  # Correct the rows' residuals from rounding.
             part.sides[r] = side - (pairs.u[first:last].sum() - part.x[a:b].sum())
         start, part.multipliers, part.max_work = part.x.copy(), np.negative(multipliers), np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]

@@ -35,7 +35,7 @@ class Sort(enum.IntEnum):
 
 
 CLASSES = {1: "cell array", Sort.STRUCT: "struct array or a struct in structs", 3: "object", 4: "char array"}
-DEPTH = 2  # of structs in structs
+DEPTH = 2  # levels of nested structs that are read
 
 
 def read(path: str | Path, max_bytes: int) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _check_sizes(values: list[Any], most: int) -> None:
     """Raise ProgramError if an array has more than `most` rows, columns or dense entries, as float64 copies follow."""
     for value in values:
         if isinstance(value, dict):
-            values += value.values()  # the loop comes to them
+            values += value.values()  # The loop continues over the added values.
         elif not isinstance(value, str) and (max(value.shape) > most or (not sp.issparse(value) and value.size > most)):
             _refuse(f"an array of shape {value.shape} is too large for the file, or for max_bytes")
 

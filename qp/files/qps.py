@@ -92,7 +92,7 @@ class _QpsFile:
         self.sign = 1.0
         self.has_objective = False
         self.row_types: list[str] = []
-        self.rows: dict[str, int] = {}  # -1 is the objective, -2 an N row that is left out
+        self.rows: dict[str, int] = {}  # index of each row; -1: objective, -2: ignored N row
         self.columns: dict[str, int] = {}
         self.objective: dict[int, float] = {}
         self.matrix: dict[tuple[int, int], float] = {}
@@ -214,7 +214,7 @@ class _QpsFile:
         needs_value = kind in ("LO", "UP", "FX")
         if not (needs_value or kind in ("FR", "MI", "PL")):
             raise self.lines.error(f"BOUNDS: LO, UP, FX, FR, MI or PL was expected, but {fields[0][:60]!r} came")
-        # a value may follow where none is needed; the name of the vector may be left out
+        # The name of the vector may be missing, and a value that is not needed may follow.
         if len(fields) == (3 if needs_value else 2):
             fields = [kind, "", *fields[1:]]
         if len(fields) != 4 and not (len(fields) == 3 and not needs_value):
@@ -279,7 +279,7 @@ class _QpsFile:
             raise self.lines.error(f"{what} is given twice")
         entries[key] = value
 
-    # ---- the whole
+    # ---- the program
 
     def program(self) -> QuadraticProgram:
         n, m = len(self.columns), len(self.row_types)

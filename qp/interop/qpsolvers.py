@@ -98,7 +98,7 @@ def qpsolvers_solve_problem(problem: Any, initvals: Any = None, verbose: bool = 
     try:
         checked = _settings(verbose, settings)
         ours = Solver.of_checked(_program(P, q, G, h, A, b, lb, ub), checked).solve()
-    except KeyError as error:  # qpsolvers would report that the solver is not installed
+    except KeyError as error:  # qpsolvers takes a KeyError as a solver that is not installed.
         raise RuntimeError(f"the solver failed on the key {error}") from error
     equalities = 0 if b is None else np.size(b)
     return qpsolvers.Solution(

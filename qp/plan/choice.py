@@ -10,18 +10,18 @@ from socp.problem.settings import Settings
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.program import QuadraticProgram
 
-DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # the dual active set knows no others
+DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # required by the dual active set
 
 
 def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite: bool = True, solved: int = 0) -> str:
     """Return the `Plan.method` for a program with two-sided rows and bounds.
 
-    It is the method with the least `plan.costs.method_seconds` among those that apply: the dual active set for a small
+    It is the method with the least `plan.costs.method_seconds` that applies: the dual active set for a small
     program, with proximal steps if P is not definite (the method itself tests a P that `may_be_definite`); the active
     set for a dense P if most variables have bounds and at most one row has sides, as it reads only the rows of P that
     move, while an interior-point method factors all of P in each iteration; the working set for a `KernelMatrix`.
-    Settings of the interior-point method choose it.  If `solved` is positive, programs with these matrices have been
-    solved, and the costs are those of a start from the last answer.
+    Settings that only the interior-point method supports select it.  If `solved` programs with these matrices have been
+    solved before, the costs assume a start from the last answer.
     """
     P = program.hessian
     if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
@@ -36,7 +36,7 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
     if settings.active_set and has_defaults and program.n > 0:
         expected = seconds.get("dual active set" if may_be_definite and P.entries >= program.n else "proximal steps")
-        times = 4 * (program.n + program.m)  # as long as is expected it may take
+        times = 4 * (program.n + program.m)  # worst case of its time, relative to the expected time
         if expected and expected <= seconds[best] and _has_time(settings, times * expected):
             return "dual active set"
     return best

@@ -43,7 +43,7 @@ class KernelMatrix(Hessian):
         Parameters of the kernel; gamma is at least 0, degree whole and from 0 to 1000, for every kernel.  A poly kernel
         with coef0 < 0 need not be positive semidefinite: P is formed in full and tested.
     signs : array_like of +1 and -1, optional
-        One a variable, in number a multiple of the samples; variable k belongs to sample k modulo their number.
+        One sign per variable, in all a multiple of the number N of samples; variable k belongs to sample k modulo N.
     semidefinite : bool, optional
         Whether the kernel is known to be positive semidefinite; by default decided by name and parameters.  Otherwise P
         is formed in full and tested.
@@ -187,7 +187,7 @@ class KernelMatrix(Hessian):
         which = np.flatnonzero(coefficients)
         compiled, values = self.compiled(), np.zeros(self.count)
         if compiled is not None:
-            # in pieces, as a compiled call is deaf to an interrupt
+            # In pieces, as Ctrl-C waits for the end of a compiled call.
             most = max(AT_ONCE, math.ceil(2**25 / max(self.count, 1)))
             for first in range(0, which.size, most):
                 part = which[first : first + most]

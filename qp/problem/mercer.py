@@ -26,7 +26,7 @@ from socp.problem.checks import ProgramError
 
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
-PARAMETERS: dict[str, tuple[str, float, float]] = {  # requirements for every kernel: kind, least, largest
+PARAMETERS: dict[str, tuple[str, float, float]] = {  # (requirement in words, least value, largest value)
     "gamma": ("a finite number of at least 0", 0.0, math.inf),
     "coef0": ("a finite number", -math.inf, math.inf),
     "degree": ("a whole number from 0 to 1000", 0, 1000),
@@ -35,10 +35,10 @@ SIGMOID = (
     "kernel='sigmoid' is not positive semidefinite: a machine with it has no margin, its program many local minima; "
     "where its matrix on your samples happens to be semidefinite, give lambda A, B: np.tanh(gamma * A @ B.T + coef0)"
 )
-AT_ONCE, WIDTH = 32, 512  # samples in one product with others
+AT_ONCE, WIDTH = 32, 512  # one product takes AT_ONCE samples times WIDTH samples
 PITCH = (
     WIDTH + LANES
-)  # products of one sample after those of another: 4096 bytes apart they would share a line of the cache
+)  # distance between the products of two samples: at 4096 bytes they would compete for one set of the cache
 ZERO = np.float32(0.0)
 
 
@@ -62,7 +62,7 @@ def check_parameter(name: str, value: Any) -> Any:
     is_real = isinstance(value, Real) and not isinstance(value, bool)
     try:
         number = float(value) if is_real else math.nan
-    except OverflowError:  # an integer
+    except OverflowError:  # an int beyond the range of float
         number = math.inf
     is_whole = "whole" in what
     if not (low <= number <= high and math.isfinite(number)) or (is_whole and number != round(number)):
@@ -96,11 +96,11 @@ class Samples(Structure):
     count, features = dimension(), dimension()
     name = integer()  # LINEAR, POLY or RBF
     gamma, coef0, degree = number(), number(), integer()
-    x, squares = floats(), floats()  # the samples one after the other, and |x_i|^2
+    x, squares = floats(), floats()  # samples by rows; |x_i|^2
     x32, squares32 = singles(), singles()
     lanes = matrix("(count + 7) // 8 * features, 8")  # feature f of samples 8 t, 8 t + 1, ... in row t * features + f
     rows, powers = floats("32 * features"), floats("512")
-    products, product_lanes = floats(), matrix()  # of `rows` and other samples, in shared memory
+    products, product_lanes = floats(), matrix()  # inner products of `rows` and WIDTH samples; two views of one array
     rows32, products32, powers32 = singles(), singles(), singles()
 
 

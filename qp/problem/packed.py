@@ -22,7 +22,7 @@ from socp.problem.hessian import FULL
 from .program import QuadraticProgram, are_plain
 
 SIZES = 6
-Parts = tuple[np.ndarray, np.ndarray, np.ndarray]  # the entries, indptr, indices
+Parts = tuple[np.ndarray, np.ndarray, np.ndarray]  # entries, indptr, indices
 Vectors = tuple[Floats, Floats, Floats, Floats, Floats]
 Matrices = tuple[Floats, Floats]
 Places = tuple[Ints, Ints, Ints, Ints]

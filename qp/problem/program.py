@@ -30,7 +30,7 @@ from socp.verify.stopping import Sides, identity
 
 from .kernel_matrix import KernelMatrix
 
-NO_LOWER, NO_UPPER = -np.inf, np.inf  # sides that are absent
+NO_LOWER, NO_UPPER = -np.inf, np.inf  # values of absent sides
 
 
 class QuadraticProgram(WithHessian):
@@ -43,7 +43,7 @@ class QuadraticProgram(WithHessian):
     Parameters
     ----------
     P : sparse or dense matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
-        Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
+        Symmetric and positive semidefinite up to rounding, also in fixed variables (see `socp.ConeProgram`); None is 0.
     q : array_like, shape (n,)
         The linear objective.
     A : sparse or dense matrix, shape (m, n), optional
@@ -52,7 +52,7 @@ class QuadraticProgram(WithHessian):
         Lower and upper sides of the rows, not both None where A has rows.  None, infinite values, and values of at
         least 1e20 in size mean that a row has no such side; equal sides make an equality.
     lb, ub : array_like, shape (n,), or float, optional
-        Lower and upper bounds of the variables, likewise; equal bounds fix a variable.
+        Lower and upper bounds of the variables, absent as for `l` and `u`; equal bounds fix a variable.
     offset : float, default 0
         A constant of the objective.
 
@@ -170,7 +170,7 @@ class QuadraticProgram(WithHessian):
         A = self.A if rows.size == self.m else self.A[rows]
         if rows.size > 2 or A.data.size != self.n or (self.l[rows] != self.u[rows]).any():
             return None
-        along, count = A.data * self.P.signs, self.n - int(A.indices.sum())  # of variables in the first row
+        along, count = A.data * self.P.signs, self.n - int(A.indices.sum())  # count: variables of the first row
         slopes = along[[0, min(count, self.n - 1)][: rows.size]]
         is_along = slopes.all() and (along[:count] == slopes[0]).all() and (along[count:] == slopes[-1]).all()
         if not is_along or A.indices[:count].any() or (A.indptr != np.arange(self.n + 1)).any():
@@ -233,7 +233,7 @@ def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
 @kernel
 def are_plain(q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) -> bool:
     """Return True if q is finite and all sides are in order, each absent or well below 1e20 in size."""
-    trap = 0.0  # 0 times a number that is not finite is NaN
+    trap = 0.0  # 0 * inf and 0 * nan are NaN.
     for j in range(q.size):
         trap += 0.0 * q[j]
     for lower, upper in ((l, u), (lb, ub)):

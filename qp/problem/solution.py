@@ -19,7 +19,7 @@ from .derivatives import Gradient, Tangent, linearize
 from .program import QuadraticProgram
 from .stopping import Point
 
-NAMED, NEGLIGIBLE = 5, 1e-6  # how many sides in conflict a message names; multipliers below this share are left out
+NAMED, NEGLIGIBLE = 5, 1e-6  # sides in conflict that a message names; least multiplier, relative to the largest
 
 
 @dataclass(repr=False)
@@ -31,10 +31,10 @@ class Solution(Answer):
     status : Status
         A `str` enum; see `socp.Status`.
     x : array, shape (n,)
-        The best point found.  For "dual_infeasible" a direction along which the objective decreases without end:
-        Px = 0, q'x = -1, towards no finite side; NaN for "primal_infeasible".
+        The best point found.  For "dual_infeasible" a direction along which the objective decreases without bound:
+        Px = 0, q'x = -1, and no finite side is approached; NaN for "primal_infeasible".
     y, z_bounds : arrays, shapes (m,), (n,)
-        The multipliers: positive where the upper side holds the solution back, negative at the lower,
+        The multipliers: positive where the upper side is active, negative where the lower side is,
         Px + q + A'y + z_bounds = 0.  For "primal_infeasible" the certificate: A'y + z_bounds = 0 and
         u'y+ - l'y- + ub'z+ - lb'z- = -1; NaN for "dual_infeasible".
     objective, dual_objective : float
@@ -48,14 +48,13 @@ class Solution(Answer):
     setup_time, solve_time : float
         Seconds.
     message : str
-        The reason for stopping, in words; also that double precision has no more digits for a smaller residual.
+        Reason for stopping, in words, with a note if double precision allows no smaller residual.
     trace : structured array
-        One record an iteration, or a round; see `socp.problem.solution.TRACE`.  Numbers that a round lacks are NaN.
+        One record per iteration or round; see `socp.problem.solution.TRACE`.  Numbers that a round lacks are NaN.
     timings : dict of float
-        Seconds by part, as in `socp.Solution`; presolve, the way to the cone program and the active set are in "rest".
-
+        Seconds by part, as in `socp.Solution`; presolve, conversion to a cone program and active set are in "rest".
     plan : Plan
-        How the program was solved, which prints in words (see `socp.plan.plan`).
+        Method that solved the program, with the reason; it prints in words (see `socp.plan.plan`).
 
     Examples
     --------
@@ -91,7 +90,7 @@ class Solution(Answer):
     def cone_solution(self) -> ConeSolution | None:
         """Solution of the underlying cone program; None for an answer of a batch or of a large active set."""
         run = self._run
-        if run is not None:  # another thread may have asked, too
+        if run is not None:  # Another thread may set `_run` to None meanwhile.
             self._cone_solution, self._run = run(), None
         return self._cone_solution
 
@@ -122,7 +121,7 @@ class Solution(Answer):
         Raises
         ------
         ProgramError
-            The status is not "optimal", or the answer came out of a pickle, without its program.
+            The status is not "optimal", or the answer was unpickled, without its program.
 
         Notes
         -----

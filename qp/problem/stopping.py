@@ -6,8 +6,8 @@
     gap      |primal objective - dual objective|                   <= tol (1 + max(|primal|, |dual|))
 
 with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.  Rows with one entry are bounds.  Rows and variables
-without a finite side have no part in the sizes.  All is measured in twice the precision; see `socp.verify.stopping`
-for what rounding excuses.
+without a finite side have no part in the sizes.  Residuals are evaluated in twice the precision; see
+`socp.verify.stopping` for the allowance for rounding.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Point = tuple[np.ndarray, np.ndarray, np.ndarray]
 class ProgramTest(ConeTest):
     """Stopping test of points of the cone program on the quadratic program's own data.
 
-    There a row has one multiplier, not two, and fixed variables have multipliers; a point may pass the test of the cone
-    program and fail this one.
+    In the quadratic program a row has one multiplier, not two, and fixed variables have multipliers; a point may pass
+    the test of the cone program and fail this one.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ProgramTest(ConeTest):
     def residuals(
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool | str = False
     ) -> Residuals:
-        """Return the residuals of a point of the cone program; `rounding` subtracts what their evaluation may lose."""
+        """Return the residuals of a point of the cone program; `rounding` subtracts bounds on evaluation errors."""
         x, y, z = self.form.lift(self.presolved.program, x, y, z)
         return self.measure(x, y, z, rounding)
 

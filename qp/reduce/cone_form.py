@@ -7,10 +7,10 @@ row of the nonnegative orthant, in the order
 
     G = [ A_u; -A_l; I_ub; -I_lb ],   h = [ u; -l; ub; -lb ],
 
-of which the engine's KKT system sees only the distinct rows of A: the two sides of a row share one, and
+and the engine's KKT system contains only the distinct rows of A: the two sides of a row share one, and
 bounds need none.
 
-The places of all sides among the rows of [A; G] are computed once; they tell which sides are infinite, which rows are
+The places of all sides among the rows of [A; G] are computed once; they show which sides are infinite, which rows are
 equalities, and which variables are fixed.
 """
 
@@ -38,7 +38,7 @@ from socp.verify.stopping import LOST
 from ..problem.program import QuadraticProgram
 from .presolve import Presolve, presolve, rows_kept
 
-NONE, FIXED = range(-1, -3, -1)  # in place of the place of a side that is infinite, or of a fixed variable
+NONE, FIXED = range(-1, -3, -1)  # entries of `ConeForm.places` for an infinite side and for a fixed variable
 
 
 class ConeForm:
@@ -54,8 +54,8 @@ class ConeForm:
     ----------
     places : array of int64, shape (2 * (program.m + program.n),)
         The row of [A; G] for the upper side of each row, then of each variable, and then for all lower sides; `NONE`
-        if a side is infinite.  Equal sides of a row have one place, among the upper sides, where a variable with equal
-        bounds is `FIXED`.
+        if a side is infinite.  Equal sides of a row have one place, among the upper sides; a variable with equal bounds
+        has `FIXED` there.
     n, p, m : int
         Sizes of the cone program: free variables, equalities, other finite sides.
     has_fixed : bool
@@ -70,7 +70,7 @@ class ConeForm:
         self._rows, self.has_fixed, self.is_presolved = l.size, self.n < lb.size, is_presolved
 
     def fits(self, program: QuadraticProgram) -> bool:
-        """Return True if `program` has the same equalities, fixed variables and finite sides."""
+        """Return True if equalities, fixed variables and finite sides of `program` have the places of this form."""
         other = ConeForm(program)
         return self.p == other.p and np.array_equal(self.places, other.places)
 
@@ -94,7 +94,7 @@ class ConeForm:
         """Return the cone program of a quadratic program with these finite sides."""
         P = program.P
         if self.has_fixed:
-            check_semidefinite(hessian_of(program.P, program.n))  # the engine sees only P of the free variables
+            check_semidefinite(hessian_of(program.P, program.n))  # The engine receives only P of the free variables.
             P = program.hessian.among(np.flatnonzero(self.is_free(program)))
         return SidesProgram(self, program, P)
 
@@ -161,7 +161,7 @@ class SidesProgram(StackedProgram):
 
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
         self._form, self._matrix, self.P, self.sizes = form, program.A, P, form.sizes
-        self.hessian_is_tested = form.has_fixed  # as a part of the whole, in `ConeForm.program`
+        self.hessian_is_tested = form.has_fixed  # `ConeForm.program` has tested all of P.
         self.groups_are_told = form.is_presolved
         self._hessian = None if form.has_fixed else program._hessian
         self.cones, self._cone_layout = orthant(form.m)
@@ -231,7 +231,7 @@ def classify(
 ) -> None:
     """Write `ConeForm.places` and the `counts` of free variables, equalities, other sides and entries of [A; G]."""
     m, size, free, entries = l.size, l.size + lb.size, 0, 0
-    at = np.zeros(5, np.int64)  # of equalities, upper and lower sides of rows, upper and lower bounds
+    at = np.zeros(5, np.int64)  # next places of equalities, upper and lower sides of rows, upper and lower bounds
     for turn in range(2):
         for k in range(size):
             lower, upper, group = (l[k], u[k], 1) if k < m else (lb[k - m], ub[k - m], 3)
@@ -246,7 +246,7 @@ def classify(
             if math.isfinite(lower):
                 places[size + k] = at[group + 1]
                 at[group + 1] += 1
-        if turn == 0:  # it has counted: each group begins where the one before ends
+        if turn == 0:  # The first turn counts; each group begins where the previous one ends.
             begin = 0
             for group in range(at.size):
                 at[group], begin = begin, begin + at[group]

@@ -7,9 +7,9 @@
 
 A variable with equal bounds counts as removed: its entries move to the sides, which leaves singleton or empty rows.
 (`cone_form` substitutes the fixed variables.)  A multiplier that moves from a bound of x_j to its row i also acts, by
-a_ik y_i, on the fixed variables k of that row; they take it up in z_k, those that were fixed last first.
+a_ik y_i, on the fixed variables k of that row; their z_k absorb it, in reverse order of fixing.
 
-A contradiction (an empty row with 0 < l, bounds that cross) stays in the program as it is: the engine certifies it.
+A contradiction (an empty row with 0 < l, bounds that cross) stays in the program, and the engine certifies it.
 Sides that cross by a part of the tolerance are merged instead: the program has solutions within the tolerance, and
 rounding would leave nothing of a certificate.
 """
@@ -27,7 +27,7 @@ from socp.problem.settings import Settings
 from ..problem.program import QuadraticProgram
 from .removal import ROWS, Removed, look_for_more, number_kept, postsolve, remove_rows
 
-CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in presolve, and how far at most
+CROSSING, MOST_CROSSING = 0.25, 1e-8  # sides may cross by min(CROSSING * tol, MOST_CROSSING), relatively
 
 
 class Presolve:
@@ -39,7 +39,7 @@ class Presolve:
     wanted : bool
         If False, nothing is removed.
     slack : float
-        Sides that cross by at most this, relative to their size, are merged; such a row violates one of them.
+        Sides that cross by at most this, relative to their size, are merged; the merged row violates one of them.
 
     Attributes
     ----------

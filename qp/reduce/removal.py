@@ -16,30 +16,30 @@ from socp.linalg.csc import transpose
 from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 from socp.verify.stopping import LOST
 
-ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
-ROWS, COLUMNS = range(1, 3)  # bits that `look_for_more` returns
+ROUNDING = 1e-12  # relative difference up to which two sides count as equal
+ROWS, COLUMNS = range(1, 3)  # bits of the result of `look_for_more`
 
 
 class Removed(Structure):
     """Sides of a program that presolve tightens, and a record of the rows that it removes.
 
-    `upper_twin`, `lower_twin`, `upper_row` and `lower_row` are -1 for sides that come from no other row.  Sides that
-    cross by at most the relative `slack` are merged.
+    `upper_twin`, `lower_twin`, `upper_row` and `lower_row` are -1 for sides that no other row has tightened.  Sides
+    that cross by at most the relative `slack` are merged.
     """
 
     l, u, lb, ub, slack = floats("m"), floats("m"), floats("n"), floats("n"), number()
-    live = integers("m")  # the entries of each row in variables that are not fixed
-    # the rows of A
+    live = integers("m")  # number of entries of each row in variables that are not fixed
+    # A by rows
     indptr, indices = integers("m + 1", scratch=True), integers("entries", scratch=True)
     values = floats("entries", scratch=True)
-    lead, ratio = integers("m", scratch=True), floats("m", scratch=True)  # a row of A is so many times its lead
-    # the merged rows that a row's sides come from
+    lead, ratio = integers("m", scratch=True), floats("m", scratch=True)  # row i of A = ratio[i] * row lead[i]
+    # the merged row from which each side of a row comes
     upper_twin, lower_twin = integers("m", scratch=True), integers("m", scratch=True)
-    # the singleton rows that bounds come from
+    # the singleton row from which each bound comes
     upper_row, lower_row = integers("n", scratch=True), integers("n", scratch=True)
-    # the variables with such bounds, those that were fixed last in the order of that
+    # variables with tightened bounds: first the unfixed ones, then the fixed ones in reverse order of fixing
     backwards = integers("n", scratch=True)
-    tightened = integer()  # their number
+    tightened = integer()  # number of variables in `backwards`
 
 
 @leaf
@@ -166,7 +166,7 @@ def tighten_bounds(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Rem
             i = A_indices[k]
             if kept[i] and A_data[k] != 0.0 and has_sides(l[i], u[i]):
                 live[i] -= 1
-                if live[i] == 1:  # the only time that a row comes here, so that the stack is long enough
+                if live[i] == 1:  # This is true once per row, so m places suffice.
                     stack[waiting] = i
                     waiting += 1
     at = 0
@@ -209,7 +209,7 @@ def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
     if upper < ub[j]:
         ub[j], removed.upper_row[j] = max(upper, lb[j]), i
     terms = max(abs(lb[j]), abs(ub[j]), size / abs(a))
-    if math.isfinite(terms) and ub[j] - lb[j] <= LOST * terms:  # their difference is rounding
+    if math.isfinite(terms) and ub[j] - lb[j] <= LOST * terms:  # the difference of the bounds is rounding
         if removed.lower_row[j] == i:
             lb[j] = ub[j]
         elif removed.upper_row[j] == i:

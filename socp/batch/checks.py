@@ -1,4 +1,4 @@
-"""The checks of data with a leading axis, an entry for each program; messages name the argument and the program."""
+"""Checks of data with a leading axis, an entry for each program; messages name the argument and the program."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .programs import ConePrograms
 
 
-SEVERAL, LARGE = range(-2, 0)  # rows that are no bounds of the lanes: with several entries, or one that is large
+SEVERAL, LARGE = range(-2, 0)  # codes of rows that are not bounds of the lanes; see `ConeRows.codes`
 
 
 class ConeRows:
@@ -39,10 +39,10 @@ class ConeRows:
     starts : array of int
         Second-order cone k has starts[k]:starts[k + 1] of the rows of second-order cones.
     codes : array of int, shape (1 or k, m)
-        2 j or 2 j + 1 if an orthant's row has one entry and is a lower or an upper bound of variable j; `LARGE` if
-        the entry is above 1 in size, which would enlarge a violation of the bound; `SEVERAL` for other rows.
+        2 j or 2 j + 1 if a row of an orthant has one entry and is a lower or an upper bound of variable j; `LARGE` if
+        the entry is above 1 in size, so that a violation of the bound would grow in the row; `SEVERAL` for other rows.
     values : array, shape (1 or k, m)
-        Entries of the rows with one entry.
+        Entry of each row with one entry; the values of other rows are not used.
     """
 
     def __init__(self, cones: Sequence[Cone], G: np.ndarray) -> None:
@@ -56,7 +56,7 @@ class ConeRows:
         entries, orthant = G != 0.0, np.repeat([isinstance(cone, NonNeg) for cone in cones], [c.dim for c in cones])
         is_single = (entries.sum(axis=2) == 1) & orthant.astype(bool)
         where, values = _first_entries(entries[:1], G)
-        if (is_single & (values == 0.0)).any():  # rows that have their entry elsewhere than in the first program
+        if (is_single & (values == 0.0)).any():  # The entry's column depends on the program.
             where, values = _first_entries(entries, G)
         self.values = values
         is_bound = is_single & (np.abs(values) <= 1.0)
@@ -77,7 +77,7 @@ def _first_entries(entries: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 class ConeLot(Lot):
-    """Lot of cone programs with infinite entries of h in equal places: the rows are [A; G], the sides (b, h)."""
+    """Lot of cone programs with infinite entries of h in common rows; `batch` has the rows [A; G], sides (b, h)."""
 
     equalities_apart = True
 
@@ -141,7 +141,7 @@ def lots_of(programs: ConePrograms, settings: Settings) -> list[ConeLot]:
         kinds = side_by_side(kinds, rows.codes)
     for chosen in alike(kinds, programs.k):
         singles, slots = rows.bounds_of(chosen[0])
-        pairs = np.flatnonzero(np.diff(slots // 2) == 0)  # an upper bound next to a lower one
+        pairs = np.flatnonzero(np.diff(slots // 2) == 0)  # lower bounds of variables with an upper bound
         h, values = (rows_at(array, chosen)[:, singles] for array in (programs.h, rows.values))
         bounds = h / values
         equal = alike(bounds[:, pairs] == bounds[:, pairs + 1], chosen.size) if pairs.size else [slice(None)]

@@ -79,7 +79,7 @@ def _assemble(m: int, n: int, P: Any, A: Any, spans: Spans, w: Matrix, C: Matrix
     """C := the lower triangle of P + A' diag(w[:m]) A + diag(w[m:]), in blocks of four rows and two columns."""
     first, end, last = spans.column_first, spans.column_end, spans.end
     for j in range(0, n, 2):
-        k = j + 1 if j + 1 < n else j  # an odd last column is its own neighbour
+        k = j + 1 if j + 1 < n else j  # A last column without a neighbour is its own partner.
         d00, d10 = load(P, j * n + j) + load(w, m + j), splat(0.0) + load(P, k * n + j)
         d11 = load(P, k * n + k) + load(w, m + k)
         for r in range(first[j], end[k]):
@@ -148,7 +148,7 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
     for j in range(0, n, 2):
         l = j + 1 if j + 1 < n else j
         d00, d10, d11 = load(C, j * n + j), load(C, l * n + j), load(C, l * n + l)
-        least0, least1 = LOST * absolute(d00), LOST * absolute(d11)  # a smaller pivot is rounding, and becomes this
+        least0, least1 = LOST * absolute(d00), LOST * absolute(d11)  # smaller pivots are rounding, and raised
         for k in range(begin[j], j):
             t0, t1 = load(T, j * n + k), load(T, l * n + k)
             c0, c1 = load(C, j * n + k), load(C, l * n + k)

@@ -53,7 +53,7 @@ class Shape(NamedTuple):
     Attributes
     ----------
     equal, lower, upper, bound : arrays of bool, shape (m + n,)
-        True where a row or variable has equal sides, a finite lower side, a finite upper side, a scale of its own.
+        True where a row or variable has equal sides; a finite lower side; a finite upper side; a scale of its own.
     spans : Spans
     cone_start : array of int
         Second-order cone k has the rows cone_start[k]:cone_start[k + 1].
@@ -166,7 +166,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
                     write_answer(batch, w, lane, code)
                     who[lane] = -1
                     live -= 1
-                else:  # refined from now on where the gradient's residual has grown, and counts: rounding has spoilt it
+                else:  # Refine from now on if the gradient's residual is too large and has grown, by rounding.
                     tau, dual = w.tau[lane], w.dual[lane]
                     if dual > 2.0 * w.last_dual[lane] and dual > w.tol * (tau + w.dual_size[lane]):
                         w.refine = put(w.refine, lane, 1.0)
@@ -181,7 +181,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
         if live == 0:
             return steps
         if warm:
-            measure(w)  # again: in other lanes results are equal, up to rounding where a program was just loaded
+            measure(w)  # Only warm lanes have changed; fresh lanes differ by rounding, and are filled again.
             for lane in range(LANES):
                 if w.fresh[lane] > 0.0:
                     fill(batch, w, lane, who[lane])
@@ -206,7 +206,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
-    # a ray must be small compared with its slope, and with the data times its size in the caller's units
+    # The residual of a ray must be small relative to its slope, and to the data times its size in the caller's units.
     tol, p, ray_P, ray_rows = w.tol_infeasible, w.who[lane], w.ray_P[lane], w.ray_rows[lane]
     if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
         y, z, A = 0.0, 0.0, norm_within(batch.A[min(p, batch.A.shape[0] - 1)], 0, batch.A.shape[1])
@@ -307,7 +307,7 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
         total += 0.0 * x[j]
     for i in range(m + n):
         total += 0.0 * y[i]
-    if total != 0.0:  # 0 times a number that is not finite is NaN
+    if total != 0.0:  # The total is NaN: an entry is not finite.
         return False
     for j in range(n):
         w.x[j, lane] = x[columns[j]] * w.dual_unit[j, lane]
@@ -315,7 +315,7 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
         g, yi = 0.0, y[rows[i]] * w.unit[i, lane]
         if i >= m:
             g = w.x[i - m, lane]
-        else:  # A is that which came last
+        else:  # `fill` has loaded A.
             for j in range(n):
                 g += w.A[i * n + j] * w.x[j, lane]
         w.Gx[i, lane] = g

@@ -87,7 +87,7 @@ def factor(w: Lanes) -> None:
     else:
         assemble_own(w.m, w.n, w.P_own, w.A_own, w.spans, w.W, w.C)
     n, spans, B, C = w.n, w.spans, w.B, w.C
-    for k in range(w.cones):  # 2 B'B of cones
+    for k in range(w.cones):  # C += 2 B'B of the cones
         for i in range(spans.cone_first[k], spans.cone_end[k]):
             b = 2.0 * load(B, k * n + i)
             for j in range(spans.cone_first[k], i + 1):

@@ -18,7 +18,7 @@ from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes
 from .spans import ordered_spans
 from .watch import Watch
 
-LANES_UP_TO = 128  # variables, and four times as many rows; larger programs are solved one by one
+LANES_UP_TO = 128  # limit of the variables, and a quarter of the limit of the rows; larger programs are solved alone
 
 Task = tuple[int, int]
 
@@ -69,7 +69,7 @@ def solve_batch(
 
         return alone
 
-    with blas_threads(1) if left.size else contextlib.nullcontext():  # sums depend on the number of threads
+    with blas_threads(1) if left.size else contextlib.nullcontext():  # Rounding depends on the number of threads.
         watch.work(left.tolist(), worker, settings.threads)
     if watch.reason is not None:
         many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
@@ -85,7 +85,7 @@ class Lot:
     Parameters
     ----------
     chosen : array of int
-        Numbers of the programs in the batch.
+        Numbers of the lot's programs in the whole batch.
     data : dict of arrays
         P, A, q, l, u, x_start, y_start as in `Batch`, with three axes for matrices.
     share_matrices : bool
@@ -93,7 +93,7 @@ class Lot:
     bound : array of bool, shape (m + n,)
         True for variables, and for rows with a residual relative to their own side.
     rows : array of int
-        The rows that the lanes treat as rows.
+        Rows of A that the lanes use as rows; rows that are bounds of variables may be left out.
     cone_start : array of int
         Second-order cone k has cone_start[k]:cone_start[k + 1] of `rows`.
     settings : Settings
@@ -119,7 +119,7 @@ class Lot:
         settings: Settings,
     ) -> None:
         self.chosen, self.settings = chosen, settings
-        if not share_matrices and len(data["P"]) == 1 == len(data["A"]):  # which would count as shared
+        if not share_matrices and len(data["P"]) == 1 == len(data["A"]):  # One row would mean shared.
             data["P"] = np.repeat(data["P"], 2, axis=0)
         k, m, n = chosen.size, data["A"].shape[1], data["P"].shape[1]
         spans = ordered_spans(data["P"], data["A"], rows, cone_start)
@@ -164,7 +164,7 @@ class Lot:
         at = slice(None) if all_good else chosen[good]
         many.status[at] = Status.OPTIMAL
         for name, answers in {**self.vectors(), **dict(zip(many.numbers, batch.numbers))}.items():
-            if all_good:  # nothing is copied
+            if all_good:  # The arrays of the batch are used, not copied.
                 setattr(many, name, answers)
             else:
                 getattr(many, name)[at] = answers[good]

@@ -27,7 +27,7 @@ KNOWN = ("c", "G", "h", "cones", "A", "b", "P", *BatchSettings.__annotations__)
 
 
 class ConePrograms(BatchData):
-    """Checked data of a batch, which threads share and never write."""
+    """Checked data of a batch of cone programs, which threads share and never write."""
 
     def __init__(self, c: Any, G: Any, h: Any, cones: Any, A: Any, b: Any, P: Any) -> None:
         check_pair("G", G, "h", h)
@@ -138,7 +138,7 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
     def solve_anew(i: int, own: Settings) -> Solution:
         try:
             return Engine.of_checked(programs.program(i), own).solve()
-        except ProgramError as error:  # of its own P
+        except ProgramError as error:  # P of this program was refused.
             raise ProgramError(f"program {i}: {error}") from None
 
     solve_batch(many, lots, new_solver, settings, started)
@@ -163,7 +163,7 @@ class AloneSolver:
         if self.solver is None or not np.array_equal(always, self.solver.program.h == np.inf):
             blank = self._with(np.zeros_like(c), np.zeros_like(b), np.where(always, np.inf, 0.0))
             self.solver = Engine.of_checked(blank, settings)
-        self.solver.settings, self.solver.first = settings, None  # solved as by a new solver
+        self.solver.settings, self.solver.first = settings, None  # first = None: never choose another backend
         self.solver.equilibrate_for(self._with(c, b, h))
         return self.solver.solve()
 

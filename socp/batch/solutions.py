@@ -33,17 +33,17 @@ class Answers(KeepsProgram, Generic[One]):
     k : int
         Number of programs.
     **sizes : int
-        Length of each vector.
+        Length of each vector of an answer, by name.
     """
 
     vectors: ClassVar[tuple[str, ...]]
     numbers: ClassVar = ("objective", "dual_objective", "primal_residual", "dual_residual", "gap")
     single: ClassVar[Any]
     messages: ClassVar[dict[Status, str]] = MESSAGES
-    linearize: ClassVar[Any]  # the functions that linearize the conditions at one answer, and at all
+    linearize: ClassVar[Any]  # functions: linearize the optimality conditions at one answer; at all answers
     linearize_many: ClassVar[Any]
     _kept = "_programs"
-    _programs: Any = None  # an object with `program(i)`, for derivatives
+    _programs: Any = None  # object whose method `program(i)` returns program i, for derivatives
     status: np.ndarray
     x: np.ndarray
     y: np.ndarray
@@ -56,7 +56,7 @@ class Answers(KeepsProgram, Generic[One]):
 
     def __init__(self, k: int, **sizes: int) -> None:
         self.status, self.iterations = np.empty(k, object), np.zeros(k, np.int64)
-        self.status.fill(Status.NUMERICAL_ERROR)  # `np.full` reads the string at length
+        self.status.fill(Status.NUMERICAL_ERROR)  # np.full converts the string for every entry, which is slow.
         self._shapes = {**{name: (k, sizes[name]) for name in self.vectors}, **dict.fromkeys(self.numbers, (k,))}
         self.setup_time, self.solve_time = 0.0, 0.0
         self.alone: dict[int, One] = {}
@@ -120,15 +120,15 @@ class Solutions(Answers[Solution]):
     Attributes
     ----------
     status : array of Status, shape (k,)
-        ``many.status == "optimal"`` is an array of truth values.
+        Status of each program; ``many.status == "optimal"`` is an array of bool.
     x, y, z, s : arrays, shapes (k, n), (k, p), (k, m), (k, m)
-        As in `Solution`; NaN where a program has no such vector.
+        Vectors of `Solution`; NaN where the answer of a program has no such vector.
     objective, dual_objective : arrays, shape (k,)
     primal_residual, dual_residual, gap : arrays, shape (k,)
-        Relative, measured on the caller's own data.
+        Relative residuals and gap, on the caller's own data.
     iterations : array of int, shape (k,)
     setup_time, solve_time : float
-        Seconds for all.
+        Seconds of the set-up and of the solve of the whole batch.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from ..compiled.structures import Structure, integers
 from ..verify.distances import NO_CONES
 
-WORTHWHILE = 0.7  # the share of the factor's entries up to which the order is changed
+WORTHWHILE = 0.7  # largest share of a dense factor's entries in a band that is worth a reordering
 
 
 class Spans(Structure):
@@ -36,7 +36,7 @@ def spans_of(P: np.ndarray, A: np.ndarray, cone_start: np.ndarray = NO_CONES) ->
     column_first, column_end = _hull((A != 0.0).T)
     n = P.shape[0]
     lower = np.tril((P != 0.0) | (P != 0.0).T) | np.eye(n, dtype=bool)
-    cones = [(A[a:e] != 0.0).any(axis=0) for a, e in pairwise(cone_start)]  # all of it is coupled
+    cones = [(A[a:e] != 0.0).any(axis=0) for a, e in pairwise(cone_start)]  # A cone couples all of its variables.
     for row in [*cones, *(A[cone_start[-1] :] != 0.0)]:
         used = np.flatnonzero(row)
         lower[used, used[:1]] = True

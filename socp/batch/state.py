@@ -6,8 +6,8 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..compiled.vec import lane_numbers
 from .spans import Spans
 
-RHO = 1e-8  # added to the diagonal, for variables without curvature and bounds
-LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
+RHO = 1e-8  # added to the diagonal of P + G'WG, for variables with neither curvature nor bounds
+LEAST_SIGMA = 1e-2  # least sigma; with smaller values one program in a hundred fails
 
 
 class Lanes(Structure):

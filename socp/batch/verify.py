@@ -28,7 +28,7 @@ from ..verify.stopping import (
 )
 from .driver import FAILED, OPTIMAL, Batch
 
-NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # of programs without cones
+NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # cone layout of programs without cones
 NO_ROWS = {"orthant": NO_CONES[:0], "singles": NO_CONES[:0], "slots": NO_CONES[:0], "values": np.empty((0, 0))}
 
 announce(lanes=["socp.batch.driver.run", "socp.batch.driver.take_matrices", "socp.batch.verify"])
@@ -66,7 +66,7 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
     for i in range(begin, end):
         l, u = batch.l[min(i, batch.l.shape[0] - 1)], batch.u[min(i, batch.u.shape[0] - 1)]
         q, x, y = batch.q[min(i, batch.q.shape[0] - 1)], batch.x[i], batch.y[i]
-        for k in range(p, m):  # multipliers of orthants are >= 0; a row that is a bound has its variable's
+        for k in range(p, m):  # Multipliers of orthants are nonnegative; rows that are bounds get theirs below.
             if w.orthant[k - p] and y[k] < 0.0:
                 y[k] = 0.0
         for k in range(w.singles.size):
@@ -83,7 +83,7 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
         measure_sides(l[:p], u[:p], values, y[:p], w.bound[:p], nothing, ROWS, found)
         if p < m:
             take_rows(w, p, m)
-            for k in range(m - p):  # the slack of an orthant is max(h - G x, 0), infinite where h is
+            for k in range(m - p):  # The slack of an orthant is max(h - G x, 0), infinite where h is infinite.
                 if w.orthant[k]:
                     slack = max(-rounded(w.rows[k] - u[p + k], w.rows[m - p + k]), 0.0)
                     batch.s[i, k] = slack if math.isfinite(u[p + k]) else np.inf

@@ -45,7 +45,7 @@ class Watch:
                     task = next(waiting, None)
 
         def begin() -> None:
-            with self._guard:  # ours is at work first: its kernels leave the interpreter to the others
+            with self._guard:  # `work` takes the first task: its kernels release the GIL.
                 task = next(waiting, None)
             loop(None, task)
 

@@ -28,7 +28,7 @@ class Linearizations:
     form : RowForm
         Form whose arrays have a leading axis; P and the blocks are arrays.
     parts, slacks : tuples of arrays
-        Answers, as in `Linearization`, with a row for each program.
+        Arrays of `Linearization` with a leading axis: a row for each program.
     smoothing : float
     has_axis : dict of bool
         True for arguments that were given with a leading axis.
@@ -112,7 +112,7 @@ class Linearizations:
 
 def refuse_failed(many: Any) -> None:
     """Raise ProgramError with the number of the first program whose answer is not optimal."""
-    if many.status.tolist().count(Status.OPTIMAL) < len(many):  # quicker than a comparison of arrays
+    if many.status.tolist().count(Status.OPTIMAL) < len(many):  # faster than comparing arrays
         failed = np.flatnonzero(many.status != Status.OPTIMAL)[0]
         raise ProgramError(
             f"only an optimal answer has a derivative, but the status of program {failed} is "

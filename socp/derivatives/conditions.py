@@ -25,8 +25,8 @@ from ..linalg.vectors import dot_within, norm_within
 from .saddle import PIVOT, REFINED, STEPS, add_squares, factor_saddle, solve_saddle
 from .sides import Sides, begin_at, project, reflect
 
-SAME = 1e-10  # relative difference of points that share factors or count as equal, and of residuals that count as zero
-ON_PATH = 1e-12  # residual of a point of the path, relative to the data, at which Newton's method ends
+SAME = 1e-10  # relative: points this close share factors, residuals this small are zero, steps this short end a search
+ON_PATH = 1e-12  # relative residual that ends Newton's method; rows with weights >= 1 / ON_PATH are equations
 
 
 class Conditions(Structure):
@@ -35,7 +35,7 @@ class Conditions(Structure):
     Attributes
     ----------
     n, m, r, given : int
-        Numbers of variables, of rows of B without bounds, of all rows, and of the last rows with given slacks.
+        Numbers of variables, of rows of B without bounds, of all rows, and of rows, the last ones, with given slacks.
     P, B, c, limits : matrices, a row for each program or one for all
         P and B by rows, c, and the lower sides of the r rows, followed by the upper sides.
     answer : matrix, shape (k, n + 2 r + given + 2)
@@ -53,13 +53,13 @@ class Conditions(Structure):
     P, B, c, limits, answer, right = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     x, new_x, left_x, step_x = (floats("n", scratch=True) for _ in range(4))
     v, new_v, left_v, step_v = (floats("r", scratch=True) for _ in range(4))
-    values, new_values, dual, turned = (floats("r", scratch=True) for _ in range(4))  # B x; (I - D) dv
-    theta, unit = floats("r", scratch=True), floats("r", scratch=True)  # of the factors
-    rows = floats("m * n", scratch=True)  # of B, in the free variables and reflected
+    values, new_values, dual, turned = (floats("r", scratch=True) for _ in range(4))  # B x, B new_x, (I - D) dv, work
+    theta, unit = floats("r", scratch=True), floats("r", scratch=True)  # theta and unit of `sides` when it was factored
+    rows = floats("m * n", scratch=True)  # rows of B, reflected: the columns of the free variables
     H, L, C = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("n * n", scratch=True)
     Y, S, room = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("2 * n + 1", scratch=True)
-    image, free_right = floats("n", scratch=True), floats("2 * n", scratch=True)  # of the saddle-point system
-    columns, held = integers("n", scratch=True), integers("m", scratch=True)  # free, then fixed; hard, then weighted
+    image, free_right = floats("n", scratch=True), floats("2 * n", scratch=True)  # P x + B'dual; reduced a, b
+    columns, held = integers("n", scratch=True), integers("m", scratch=True)  # free, fixed columns; hard, weighted rows
     free, hard, weighted, pivot = integer(), integer(), integer(), number()
 
 
@@ -247,7 +247,7 @@ def factor_conditions(w: Conditions, i: int) -> None:
             w.H[g * f + g] += theta[w.m + column]
     for g in range(w.hard):
         copy(rows[w.held[g] * f : (w.held[g] + 1) * f], w.C[g * f : (g + 1) * f])
-    for g in range(w.weighted):  # the rows move up, times the roots of their weights
+    for g in range(w.weighted):  # `rows` begins with the weighted rows, times the roots of their weights.
         j = w.held[w.m - 1 - g]
         root = math.sqrt(theta[j])
         for k in range(f):
@@ -269,7 +269,7 @@ def sort_rows(w: Conditions) -> None:
         free += is_free
     for j in range(m):
         if theta[j] > 0.0:
-            is_hard = theta[j] * ON_PATH >= 1.0  # an equation, as far as a point of the path tells
+            is_hard = theta[j] * ON_PATH >= 1.0  # An equation, within the accuracy of points of the path.
             held[hard if is_hard else m - 1 - weighted] = j
             hard, weighted = hard + is_hard, weighted + (not is_hard)
     w.free, w.hard, w.weighted = free, hard, weighted
@@ -328,7 +328,7 @@ def correct(w: Conditions, i: int) -> None:
     left, image = w.left_x, w.image
     if f < n:
         multiply(w, i, step, dual)
-    for g in range(f, n):  # residual of stationarity
+    for g in range(f, n):  # multiplier of a fixed variable: the residual of stationarity
         dual[m + columns[g]] = left[columns[g]] - image[columns[g]]
     left = w.left_v
     for j in range(w.r):

@@ -32,7 +32,7 @@ from .conditions import ON_PATH, SAME, Conditions, find_point, solve_conditions
 from .saddle import STEPS, Saddle
 from .sides import Sides, begin_at, note_cones, project
 
-SMALL = 100_000  # entries up to which a system is dense, whatever its nonzeros
+SMALL = 100_000  # n (n + m) up to which a system is dense, even if most entries are zero
 NO_PATH = (
     "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
 )
@@ -74,7 +74,7 @@ class Linearization:
     ----------
     form : RowForm
     parts : tuple of arrays
-        Optimal answer: the variables, and the multipliers of the r rows, positive at upper sides.
+        Optimal answer: the variables, then the multipliers of the r rows, which are positive at upper sides.
     slacks : tuple of arrays
         Slacks of the upper sides of the last rows, as far as they are known.
     smoothing : float
@@ -85,9 +85,9 @@ class Linearization:
     Attributes
     ----------
     x, w : arrays
-        The point on the central path, by Newton's method; or the answer, to more digits.
+        Point on the central path, by Newton's method; or the answer, to more digits.
     share : array
-        See `Sides`.
+        Share of the upper side in the weight of each row, as in `Sides`.
     differentiable : bool
     """
 
@@ -213,7 +213,7 @@ class Linearization:
             E, F = np.concatenate([E, weighted]), np.pad(F, (0, q.shape[1]), constant_values=np.inf)
         self._single, self._column, self._entry = single_entries(B, E, F)
         self._saddle = Saddle(self.form.P.source, B, *self._with_bounds(E, F))
-        if self._single.size and not self._saddle.is_regular:  # the least norm is that of the rows as they are
+        if self._single.size and not self._saddle.is_regular:  # The least norm must not treat rows as bounds.
             self._single, self._column, self._entry = self._single[:0], self._column[:0], self._entry[:0]
             self._saddle = Saddle(self.form.P.source, B, E, F)
 

@@ -33,13 +33,13 @@ from ..linalg.dense import gram, multiply_tall
 from ..linalg.ldl.factorization import LDL
 from ..linalg.refinement import SLOW
 
-SPECTRAL_UP_TO = 400  # the order up to which all eigenvectors, or a null space, take little time
-PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that a dense system is regular
-PROBED = 1e-2  # of a probe, the residual that a regular system leaves, by 1 / order^(1/2)
+SPECTRAL_UP_TO = 400  # largest order at which computing all eigenvectors, or a null space, is cheap
+PIVOT = 1e-9  # least pivot, relative to its diagonal entry, that proves a dense system regular
+PROBED = 1e-2  # residual of a random right-hand side that proves a system regular, times 1 / order^(1/2)
 DELTA = 1e-11  # static regularization of the equilibrated matrix
-DAMPING = 1e-7  # of the system whose solutions approach the one of least norm
-EQUILIBRATIONS = 3
-REFINED, STEPS = 1e-14, 100  # of the right-hand side, the residual at which refinement ends; the most steps of a kind
+DAMPING = 1e-7  # regularization of the system whose solution approximates the least-norm solution
+EQUILIBRATIONS = 3  # most passes of equilibration
+REFINED, STEPS = 1e-14, 100  # relative residual that ends refinement; most steps of refinement or of Newton's method
 
 
 class Saddle:
@@ -70,14 +70,14 @@ class Saddle:
 
     def __init__(self, P: Any, B: Any, E: np.ndarray, F: np.ndarray | None = None) -> None:
         n, B = B.shape[1], sp.csr_array(B)
-        if hasattr(P, "d"):  # F'u = w as rows
+        if hasattr(P, "d"):  # rows F'u - w = 0 in place of F F'
             B, E = sp.vstack([B, _widened(P.F.T, n)], format="csr"), np.pad(E, (0, P.F.shape[1]), constant_values=1.0)
             P = sp.diags_array(P.d)
         self.P = _widened(sp.csc_array((n, n)) if P is None else P, n, n)
         self.F, self._given = np.full(n, np.inf) if F is None else F, B
         fixed = np.flatnonzero(self.F == 0.0)
         self._set_up(E, fixed)
-        if fixed.size and not self.is_regular:  # the vector of least norm includes the multipliers of bounds
+        if fixed.size and not self.is_regular:  # The least norm includes the multipliers of bounds.
             self._set_up(E, fixed[:0])
 
     def _set_up(self, E: np.ndarray, fixed: np.ndarray) -> None:
@@ -122,7 +122,7 @@ class _System:
         self.is_damped, self.is_regular = False, True
         if n + m == 0:
             return
-        P, columns = _with_long_indices(P), _with_long_indices(B)  # of B', a column for each row of B
+        P, columns = _with_long_indices(P), _with_long_indices(B)  # CSC of P and of B'
         indptr, indices = np.empty(n + m + 1, np.int64), np.empty(P.nnz + n + B.nnz + m, np.int64)
         data = np.empty(indices.size)
         append_upper(P.indptr, P.indices, P.data, diagonal, 0, indptr, indices, data)
@@ -136,7 +136,7 @@ class _System:
         if n + m <= SPECTRAL_UP_TO:
             full = B.toarray()
             values, vectors = np.linalg.eigh(np.block([[P.toarray() + np.diag(diagonal), full.T], [full, -np.diag(E)]]))
-            rounding = values.size * np.finfo(np.float64).eps  # of the largest eigenvalue: smaller ones count as zero
+            rounding = values.size * np.finfo(np.float64).eps  # relative size at which an eigenvalue is zero
             kept = np.abs(values) > rounding * np.abs(values).max(initial=0.0)
             self.spectrum, self.is_regular = (values[kept], vectors[:, kept]), bool(kept.all())
             return

@@ -18,8 +18,8 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..linalg.vectors import norm_tail
 from .saddle import REFINED
 
-WEAK = 1e-3  # of a slack and its multiplier, the smaller over the larger: neither is then known to be zero
-AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
+WEAK = 1e-3  # ratio of a slack and its multiplier, smaller over larger, above which neither counts as zero
+AT_BOUNDARY = 1e-6  # eigenvalue of v, relative to the largest, at which v is on the boundary of a second-order cone
 
 
 class Sides(Structure):
@@ -30,7 +30,7 @@ class Sides(Structure):
     mu : float
         Parameter of the point of the central path; 0 for the answer itself.
     cone : array of int64
-        Number of the second-order cone, of two rows or more, of each row; -1 if there is none.
+        Number of the second-order cone, with two rows or more, of each row; -1 for rows in no such cone.
     first, last : arrays of int64
         Cone k has the rows first[k]:last[k].
     low, up : arrays
@@ -38,11 +38,11 @@ class Sides(Structure):
     a, w : arrays
         Pi(v), and the multipliers v - Pi(v).
     theta : array
-        Weights; in a cone they belong to the rows of its frame: low, high, then between.
+        Weights of the rows; in a cone, of the rows of its frame: low, high, then between.
     share : array
         Share of the upper side in the weight of a row; the lower side has the rest.
     unit : array
-        In a cone with different weights, the sign of `reflect`, then the direction of the tail of -v; else 0 first.
+        In a cone with unequal weights: the sign used by `reflect`, then the tail of -v, normalized; else 0 at first.
     """
 
     r, mu, cones = dimension(), number(), integer()
@@ -207,7 +207,7 @@ def raised(t: float, mu: float) -> float:
     """Return the s > 0 with s - mu / s = t, or max(t, 0) if mu = 0."""
     if mu == 0.0:
         return max(t, 0.0)
-    larger = 0.5 * (abs(t) + math.sqrt(t * t + 4.0 * mu))  # without cancellation
+    larger = 0.5 * (abs(t) + math.sqrt(t * t + 4.0 * mu))  # computed without cancellation
     return larger if t > 0.0 else mu / larger
 
 

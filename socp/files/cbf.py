@@ -59,7 +59,7 @@ def read_cbf(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
     path : str or Path
         The file; its content shows if it is packed with gzip.
     max_bytes : int, default 2**29
-        A file with more content than this, counted after decompression, is refused.
+        Limit of the file's bytes, counted after decompression; a larger file is refused.
 
     Returns
     -------
@@ -223,7 +223,7 @@ def _dense(table: np.ndarray, size: int) -> np.ndarray:
 
 def _rotation(rotated: np.ndarray, dims: np.ndarray) -> sp.csr_array:
     """Return the block diagonal matrix that maps rotated second-order cones to second-order cones."""
-    p = (np.cumsum(dims) - dims)[rotated]  # the first of the two leading rows
+    p = (np.cumsum(dims) - dims)[rotated]  # first of the two leading rows of each rotated cone
     diagonal = np.ones(int(dims.sum()))
     diagonal[p], diagonal[p + 1] = np.sqrt(0.5), -np.sqrt(0.5)
     every = np.arange(diagonal.size)

@@ -16,9 +16,9 @@ import numpy as np
 from ..problem.checks import ProgramError
 
 MAX_BYTES = 2**29
-"""Bytes that a reader takes from one file by default, counted after decompression."""
-BLOCK = 2**20  # bytes decompressed at once; a line may not be longer
-UNMENTIONED = 10**6  # rows and columns that a file may declare without entries, beyond those that its size allows
+"""Default limit of the bytes that are read from one file, counted after decompression."""
+BLOCK = 2**20  # bytes that are decompressed at once, and most characters in a line
+UNMENTIONED = 10**6  # rows and columns that a file may declare, in addition to a number proportional to its size
 
 
 def check_ending(path: str | Path, *endings: str) -> None:
@@ -69,7 +69,7 @@ class TextLines:
     def __init__(
         self, path: str | Path, carries_information: Callable[[str], bool], max_bytes: int = MAX_BYTES
     ) -> None:
-        self.path, self.count = path, 0  # how many lines there were so far
+        self.path, self.count = path, 0  # count: lines with information so far
         self._parts = self._read_parts(path, carries_information, max_bytes)
         self._numbers, self._texts, self._next = [0], [""], 1
 
@@ -79,9 +79,9 @@ class TextLines:
         """Yield the lines that begin in each block, with their numbers."""
         decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8-sig")("replace"), translate=True)
         number, rest = 1, ""
-        for block in itertools.chain(read_blocks(path, max_bytes), [b""]):  # the last one ends the last line
+        for block in itertools.chain(read_blocks(path, max_bytes), [b""]):  # The empty block ends the last line.
             text = rest + decoder.decode(block, final=not block)
-            if text.isspace():  # where compression hides gigabytes
+            if text.isspace():  # Compressed blanks may be gigabytes: drop them at once.
                 number, text = number + text.count("\n"), text[text.rfind("\n") + 1 :]
             *lines, rest = text.split("\n") if block else [text, ""]
             numbers = [k for k, line in enumerate(lines, start=number) if carries_information(line)]

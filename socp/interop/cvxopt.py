@@ -29,12 +29,12 @@ WORDS = {
     Status.PRIMAL_INFEASIBLE: "primal infeasible",
     Status.DUAL_INFEASIBLE: "dual infeasible",
 }
-Given = Mapping[str, Any]  # the arguments of a call, by name
+Given = Mapping[str, Any]  # arguments of a call, by name
 Answer = Callable[[Given], dict[str, Any]]
 Call = Callable[..., dict[str, Any]]
 
 options: dict[str, Any] = {}
-"""As ``cvxopt.solvers.options``, which hold here, too, where CVXOPT is loaded; what is set here goes before them."""
+"""Default options by name, with priority over ``cvxopt.solvers.options``, which apply here if CVXOPT is loaded."""
 
 
 def _called_as(needed: str, optional: str) -> Callable[[Answer], Call]:
@@ -149,7 +149,7 @@ def coneqp(given: Given) -> dict[str, Any]:
     Returns
     -------
     dict
-        With CVXOPT's keys.  Vectors are CVXOPT matrices if q is one, otherwise arrays.
+        The result, with CVXOPT's keys.  Vectors are CVXOPT matrices if q is one, otherwise arrays.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def _result(program: ConeProgram, solution: Solution, matrix: Any) -> dict[str, 
         "s": vector(solution.s, primal),
         "y": vector(solution.y, dual),
         "z": vector(solution.z, dual),
-        # the rays are normalized to these values
+        # Certificates are normalized to the objective values -1 and 1.
         "primal objective": solution.objective if both else (-1.0 if primal else None),
         "dual objective": solution.dual_objective if both else (1.0 if dual else None),
         "gap": float(solution.s @ solution.z) if both and np.isfinite(solution.s).all() else None,

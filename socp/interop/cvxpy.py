@@ -28,7 +28,7 @@ from ..solver import Solver
 from .names import in_our_names
 
 NAME = "CENTRALPATH"
-INTERFACES = "centralpath.cvxpy"  # the entry points of packages that register an interface of their own
+INTERFACES = "centralpath.cvxpy"  # group of the entry points of packages that register an interface
 STATUS = {
     Status.OPTIMAL: names.OPTIMAL,
     Status.INACCURATE: names.OPTIMAL_INACCURATE,
@@ -51,7 +51,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
 
     solver: type[SetUpOnce]
     MIP_CAPABLE = False
-    BOUNDED_VARIABLES = False  # cvxpy 1.9 would derive bounds of its own, which are wrong where 0 meets infinity
+    BOUNDED_VARIABLES = False  # If True, cvxpy 1.9 derives bounds that are wrong for 0 times infinity.
     REQUIRES_CONSTR = False
 
     def __eq__(self, other: object) -> bool:
@@ -127,7 +127,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         }
         duals = {} if solution.status is Status.DUAL_INFEASIBLE else self._duals(solution, inverse_data)
         if status not in names.SOLUTION_PRESENT:
-            failed = failure_solution(status, attributes)  # which takes no duals before cvxpy 1.9
+            failed = failure_solution(status, attributes)  # It takes no duals before cvxpy 1.9.
             failed.dual_vars = duals
             return failed
         value = solution.objective + inverse_data[names.OFFSET]
@@ -135,7 +135,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
 
     def _duals(self, solution: Any, inverse_data: Any) -> dict[Any, Any]:
         parts = self.multipliers(solution, inverse_data[self.DIMS].zero)
-        if self.EQ_CONSTR not in inverse_data:  # the quadratic programs of cvxpy 1.7
+        if self.EQ_CONSTR not in inverse_data:  # quadratic programs in cvxpy 1.7
             return {self.DUAL_VAR_ID: np.concatenate(parts)}
         duals: dict[Any, Any] = {}
         for values, which in zip(parts, (self.EQ_CONSTR, self.NEQ_CONSTR)):

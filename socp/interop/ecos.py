@@ -1,4 +1,4 @@
-"""The interface of ECOS."""
+"""Interface of ECOS."""
 
 from __future__ import annotations
 

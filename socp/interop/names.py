@@ -1,4 +1,4 @@
-"""Settings by the names that other solvers use."""
+"""Translation of settings from the names that other solvers use."""
 
 from __future__ import annotations
 

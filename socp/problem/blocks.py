@@ -13,7 +13,7 @@ from .lowrank import LowRank
 from .program import Cone, ConeProgram, NonNeg, SecondOrder
 
 Terms = Mapping[str, Any]
-HEAD = "head "  # before the name of a block, in the terms of a cone's first row
+HEAD = "head "  # prefix of block names in `Rows.terms` for the terms of a cone's first row
 
 
 class Entries(NamedTuple):
@@ -38,8 +38,8 @@ class Rows:
     Attributes
     ----------
     rows : slice
-        Place of the group among the rows of its matrix and among the multipliers: ``solution.z[group.rows]`` for
-        inequalities and cones of a cone program, ``solution.y[group.rows]`` for equalities and in a quadratic program.
+        Range of the group's rows in its matrix and in the multipliers: ``solution.z[group.rows]`` for inequalities
+        and cones of a cone program, ``solution.y[group.rows]`` for equalities and in a quadratic program.
         `Blocks.program` sets it.
     """
 
@@ -47,7 +47,7 @@ class Rows:
         self.matrix, self.sign, self.terms, self.sides = matrix, sign, terms, sides
         self.count = next(iter(sides.values())).size
         self.rows, self.is_cone = slice(0, 0), False
-        self.places: dict[str, np.ndarray] = {}  # of each term's entries in the data of the matrix
+        self.places: dict[str, np.ndarray] = {}  # by term: indices of its entries in the matrix's data
 
 
 class BlockProgram:
@@ -56,7 +56,7 @@ class BlockProgram:
     Parameters
     ----------
     **sizes : int
-        Number of variables of every block, in order.  A block of size 0 is left out, with all its terms.
+        Number of variables of each block, in order.  A block of size 0 and its terms are ignored.
     """
 
     def __init__(self, **sizes: int) -> None:
@@ -100,7 +100,7 @@ class BlockProgram:
             P of each block: a matrix, a vector (a diagonal), a number (a multiple of the identity) or a `LowRank`.
         offset : float, default 0
         **linear : float or array_like
-            The coefficients of a block's variables.
+            Linear coefficients of each block's variables.
         """
         for name, value in linear.items():
             if self._size(name):
@@ -135,7 +135,7 @@ class BlockProgram:
         size = self._size(name)
         if not hasattr(value, "shape") and np.ndim(value) == 2:
             value = np.asarray(value, dtype=np.float64)
-        if len(getattr(value, "shape", ())) == 2:  # a matrix of any kind, one that gives rows on demand included
+        if len(getattr(value, "shape", ())) == 2:  # any matrix, also one that computes rows on demand
             if value.shape != (size, size):
                 raise ProgramError(f"{name} has {size} variables, but its quadratic term has the shape {value.shape}")
             return as_csc(name, value) if sp.issparse(value) else value
@@ -282,7 +282,7 @@ class Blocks(BlockProgram):
     Parameters
     ----------
     **sizes : int
-        Number of variables of every block, in order.  A block of size 0 is left out, with all its terms.
+        Number of variables of each block, in order.  A block of size 0 and its terms are ignored.
 
     Raises
     ------
@@ -366,7 +366,7 @@ class Blocks(BlockProgram):
         rows : Rows
             Group whose values change.
         right : float or array_like, optional
-            New right-hand side; of a cone -radius and -shift, stacked.
+            New right-hand side; for a cone, -radius and -shift, stacked.
         head : dict, optional
             New terms of the head of a cone.
         **terms : matrix, vector or number

@@ -29,7 +29,7 @@ class _SparseArray(Protocol):
 
 
 class _Nested(Protocol):
-    """Sequences of numbers, of arrays and of such sequences; not `str`, which contains no objects."""
+    """Nested sequences of numbers and arrays; `str` does not match, as its `__contains__` takes only `str`."""
 
     def __len__(self) -> int: ...
 
@@ -40,7 +40,7 @@ class _Nested(Protocol):
 
 Number = float | np.number[Any]
 ArrayLike = _DenseArray | _SparseArray | _Nested
-"""What a caller may give for a vector or a matrix, for type checkers: dense, sparse, or a sequence."""
+"""Type of vector and matrix arguments: a dense array, a sparse array, or nested sequences of numbers."""
 
 
 class ProgramError(ValueError):
@@ -96,7 +96,7 @@ def as_dense(
         return np.stack(parts)
     matrix = _as_float(name, _full(name, value) if sp.issparse(value) else value)
     if matrix.ndim == 1 and leading and shape[0] is None:
-        matrix = matrix.reshape(1, -1)  # as `as_csc` takes it
+        matrix = matrix.reshape(1, -1)  # `as_csc` also reads a vector as one row.
     if matrix.ndim != 2 and not (leading and matrix.ndim == 3):
         wanted = "a matrix, or one for each program" if leading else "a matrix"
         raise ProgramError(f"{name} must be {wanted}, but an array of shape {matrix.shape} came")
@@ -144,8 +144,10 @@ def read_again(name: str, matrix: Any) -> Any:
 
 def as_csr(name: str, value: Any) -> sp.csr_array:
     """Return a sparse matrix as canonical float64 CSR, NaN and infinity allowed; share arrays that are canonical."""
-    if isinstance(value, CSR) and value.ndim == 2 and _canonical_parts(value, *value.shape) is not None:
-        return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
+    if isinstance(value, CSR) and value.ndim == 2:
+        parts = compressed_parts(value, value.shape[0])
+        if parts is not None and is_canonical(value.shape[1], parts[1], parts[2], parts[0]):
+            return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
     matrix = read_again(name, value).tocsr()
     matrix.sum_duplicates()
     return matrix
@@ -216,7 +218,7 @@ def _read_diagonals(name: str, matrix: Any) -> Any:
         _refuse_sparse(name, f"its offsets must be {len(data)} different ones, one for each diagonal in its data")
     n_rows, n_columns = matrix.shape
     columns = np.arange(min(n_columns, data.shape[1]))
-    below = [min(offset, n_columns) for offset in offsets.tolist()]  # unsigned ones may be too large for int64
+    below = [min(offset, n_columns) for offset in offsets.tolist()]  # unsigned offsets may not fit into int64
     rows = columns - np.array(below, INT)[:, None]
     diagonals, places = np.nonzero((rows >= 0) & (rows < n_rows) & (data[:, : columns.size] != 0))
     return sp.coo_array((data[diagonals, places], (rows[diagonals, places], places)), shape=matrix.shape)
@@ -250,7 +252,7 @@ READERS: dict[str, Callable[[str, Any], Any]] = {
     "csc": _read_compressed, "csr": _read_compressed, "bsr": _read_compressed, "coo": _read_coordinates,
     "dia": _read_diagonals, "lil": _read_lists, "dok": _read_keys,
 }  # fmt: skip
-"""What reads each of scipy's formats, by its name."""
+"""Function that reads each sparse format of scipy, by the name of the format."""
 
 
 def _placed(name: str, matrix: Any, values: Any, places: tuple[Any, ...]) -> sp.coo_array:
@@ -267,7 +269,7 @@ def _numbers(name: str, part: Any, dimensions: int = 1) -> np.ndarray:
     data = _array(name, "data", part, dimensions)
     if data.dtype.kind not in "fiub":
         raise ProgramError(f"{name} must be real, but its entries are of type {data.dtype}")
-    return data.astype(np.float64)  # a copy: what the caller does later must not reach us
+    return data.astype(np.float64)  # a copy, as the caller may change the original later
 
 
 def _array(name: str, what: str, part: Any, dimensions: int = 1) -> np.ndarray:
@@ -275,7 +277,7 @@ def _array(name: str, what: str, part: Any, dimensions: int = 1) -> np.ndarray:
     _refuse_masked(name, part)
     try:
         array = np.asarray(part, dtype=INT if isinstance(part, (list, tuple)) and not part else None)
-    except ValueError:  # lists of different lengths
+    except ValueError:  # The lists have different lengths.
         array = np.empty(0, dtype=object)
     if array.ndim != dimensions or (array.dtype == object and array.size == 0):
         _refuse_sparse(name, f"its {what} must be an array of {dimensions} dimensions")
@@ -331,7 +333,7 @@ def check_no_nan(name: str, array: np.ndarray) -> None:
 @kernel
 def all_finite(values: Floats) -> bool:
     """Return True if no entry is NaN or infinite."""
-    trap = 0.0  # 0 times a number that is not finite is NaN
+    trap = 0.0  # 0 times NaN or infinity is NaN.
     for i in range(values.size):
         trap += 0.0 * values[i]
     return trap == 0.0
@@ -412,7 +414,7 @@ def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) ->
     n = indptr.size - 1
     for j in range(n):
         next_entry[j] = indptr[j]
-    for j in range(n):  # the entries of row j come in the order of the columns
+    for j in range(n):  # Entries (i, j) of row i occur in ascending j, as do entries (j, i) of column i.
         for k in range(indptr[j], indptr[j + 1]):
             i = indices[k]
             mirrored = next_entry[i]
@@ -424,7 +426,7 @@ def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) ->
 
 def _as_float(name: str, value: Any) -> np.ndarray:
     if type(value) is np.ndarray and value.dtype == FLOAT:
-        return value.astype(FLOAT, order="C")  # that very object: dtypes from files only equal it
+        return value.astype(FLOAT, order="C")  # sets dtype to the object FLOAT: dtypes from files only equal it
     _refuse_masked(name, value)
     try:
         array = np.asarray(value)

@@ -33,11 +33,11 @@ from .checks import (
     is_symmetric,
 )
 
-FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
-GLANCE = 150  # order up to which one pass over all of P is quicker than the tests of a large P
-LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
-SIGNS = 4  # vectors of random signs that a factor is tested with
-LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
+FULL = 0.5  # share of nonzero entries above which P is stored as a dense array
+GLANCE = 150  # largest order of a small P, for which one pass over all entries beats the tests of a large P
+LOW_RANK_SHARE = 0.25  # largest rank, relative to the order, at which a dense P is factored as low rank
+SIGNS = 4  # number of random sign vectors that test a low-rank factor
+LOW_RANK_TOL = 1e-14  # pivots count as zero below this, relative to the largest entry of P
 
 
 class Hessian:
@@ -46,18 +46,18 @@ class Hessian:
     Attributes
     ----------
     source : array, sparse array, LowRank or None
-        P as a program holds it.
+        P as a program stores it.
     order, entries : int
-        Number of variables, and number of stored numbers.
+        Order of P, and number of stored entries.
     is_zero, is_sparse, is_full, is_by_rows : bool
         True if there is no P; if P is stored in CSC as `indptr`, `indices`, `values`; if all entries of P are in
         `values`, by rows; if P is not stored and its rows are computed on demand.
     rank : int or None
         Number of columns of F in P = F F' + diag(d), if known.
     is_definite : bool or None
-        True if P is positive definite by its Cholesky factor; None if that was not tested.
+        True if a Cholesky factorization has shown P positive definite; None if P was not tested.
     largest : float
-        Largest absolute entry; for a diagonal plus low rank the largest diagonal entry, as P is semidefinite.
+        Largest absolute entry of P; in a semidefinite P it is on the diagonal.
     """
 
     source: Any
@@ -97,7 +97,7 @@ class Hessian:
     def has_entries(self, j: np.ndarray) -> np.ndarray:
         """Return a mask over `j`: True where the column of P of a variable has a nonzero entry."""
         found = self.diagonal()[j] != 0.0
-        for k in np.flatnonzero(~found):  # the diagonal decides where P is semidefinite, which is not known yet
+        for k in np.flatnonzero(~found):  # P_jj = 0 implies a zero column only if P is semidefinite
             unit = np.zeros(self.order)
             unit[j[k]] = 1.0
             found[k] = self.product(unit).any()
@@ -229,8 +229,8 @@ class DenseHessian(Hessian):
     """P as a dense array; `values` are its entries by rows."""
 
     is_full = True
-    low_rank: np.ndarray | None = None  # F, once it was found
-    room: np.ndarray | None = None  # n^2 numbers that the test of convexity has left
+    low_rank: np.ndarray | None = None  # F in P = F F', or None if it is unknown
+    room: np.ndarray | None = None  # n^2 numbers: workspace of the convexity test
 
     def __init__(self, array: np.ndarray) -> None:
         self.source, self.values, self.entries = array, array.reshape(-1), array.size
@@ -370,7 +370,7 @@ class WithHessian:
 
     @property
     def hessian(self) -> Hessian:
-        """Interface of the current P."""
+        """Quadratic term P behind the interface `Hessian`."""
         found = self._hessian
         if found is None or found.source is not self.P:
             found = self._hessian = hessian_of(self.P, self.n)
@@ -383,7 +383,7 @@ class WithHessian:
 
 
 def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | Hessian | None:
-    """Return P as the engine keeps it: None, `LowRank`, dense if most entries are nonzero, else CSC."""
+    """Return P as programs store it: None, `LowRank`, dense if most entries are nonzero, else CSC."""
     if P is None:
         return None
     if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCE:
@@ -401,7 +401,7 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
             return as_symmetric(name, dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
-    full = FULL * n * n  # the format does not show how many entries are nonzero
+    full = FULL * n * n  # Stored entries may be zero; only nonzero entries count.
     if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
         return as_symmetric(name, np.ascontiguousarray(matrix.toarray()))
     if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):

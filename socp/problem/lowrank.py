@@ -15,9 +15,9 @@ class LowRank(Hessian):
     Parameters
     ----------
     F : array_like, shape (n, k)
-        The factor, k usually far below n.
+        Low-rank factor; k is usually far below n.
     d : array_like, shape (n,), or float, default 0
-        The diagonal part, each entry nonnegative.
+        Diagonal part, with nonnegative entries.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class LowRank(Hessian):
         if n and self.d.min() < 0:
             raise ProgramError(f"d must be nonnegative, but d[{int(self.d.argmin())}] = {self.d.min():g}")
         with np.errstate(over="ignore"):
-            diagonal = self.diagonal()  # by Cauchy and Schwarz no entry of the matrix is larger than all of these
+            diagonal = self.diagonal()  # By Cauchy and Schwarz, it has the largest absolute entry of P.
         if not all_finite(diagonal):
             i = int(np.flatnonzero(~np.isfinite(diagonal))[0])
             raise ProgramError(f"F F' + diag(d) must be within double precision, but entry [{i}, {i}] is not")

@@ -22,7 +22,7 @@ class Sheet:
         self.rows: list[str] = []
         self.end, self.shown = "", 0.0
         show = display()
-        self.handle = None if show is None else show(self, display_id=True)  # IPython's, of what is displayed
+        self.handle = None if show is None else show(self, display_id=True)  # IPython's handle of the displayed log
         if self.handle is None and title:
             print(f"{title}\n{heads}")
 

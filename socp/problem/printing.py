@@ -15,7 +15,7 @@ from . import notebook
 from .plot import image
 
 COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu    sec"
-_told = threading.local()  # .sheet: of the solve that prints in this thread
+_told = threading.local()  # .sheet: log of the solve that prints in this thread
 
 
 TITLES = {"active set": "active set", "working set": "active set, rows of P on demand"}

@@ -32,7 +32,7 @@ from .hessian import WithHessian, as_hessian
 from .lowrank import LowRank
 from .printing import html_table
 
-FEW = 8  # cones up to which a layout is kept for the next program
+FEW = 8  # largest number of cones for which a layout is cached
 
 
 @dataclass(frozen=True)
@@ -89,24 +89,24 @@ class ConeProgram(WithHessian):
     Parameters
     ----------
     c : array_like, shape (n,)
-        The linear objective.
+        Linear objective.
     G : sparse or dense matrix, shape (m, n), optional
-        The cone rows; given together with h.
+        Matrix of the cone rows; required if h is given.
     h : array_like, shape (m,), optional
         Right-hand side of the cone rows.  A row of a nonnegative orthant may have ``h = +inf``: it always holds.
     cones : sequence of `NonNeg` and `SecondOrder`, optional
-        The cones of s, describing the rows of G in order; their dimensions add up to m.
+        Cones of s, in the order of the rows of G; their dimensions add up to m.
     A : sparse or dense matrix, shape (p, n), optional
-        The equalities; given together with b.
+        Matrix of the equalities; required if b is given.
     b : array_like, shape (p,), optional
         Right-hand side of the equalities.
     P : sparse or dense matrix, shape (n, n), or `LowRank`, optional
-        Symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by the
-        `Solver`: a Cholesky factor must exist after each P_ii is raised by 1e-8 P_ii and by 64 + n units in
+        Quadratic objective, symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by
+        the `Solver`: a Cholesky factor must exist after each P_ii is raised by 1e-8 P_ii and by 64 + n units in
         the last place of the largest P_ii.  Smaller negative curvature is not detected.
         A matrix with mostly nonzero entries is kept as a dense array, in whichever format it was given.
     offset : float, default 0
-        A constant of the objective, added to the reported values and to nothing else.
+        Constant that is added to the reported objective values; it does not influence the solution.
 
     Raises
     ------
@@ -124,7 +124,7 @@ class ConeProgram(WithHessian):
     ConeProgram(n=2, p=0, m=2, cones: 1 SecondOrder)
     """
 
-    _cone_layout: Layout | None = None  # once it was asked for
+    _cone_layout: Layout | None = None  # `cone_layout` after its first use
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class ConeProgram(WithHessian):
 
     @property
     def cost(self) -> np.ndarray:
-        """Linear objective c, by the name that all programs share."""
+        """Linear objective c, under a name that quadratic programs have, too."""
         return self.c
 
     @property
@@ -219,12 +219,12 @@ def _layout(cones: tuple[Cone, ...]) -> Layout:
     return start, np.array([isinstance(cone, SecondOrder) for cone in cones], np.bool_)
 
 
-_kept_layout = functools.lru_cache(maxsize=64)(_layout)  # few programs have few cones and a layout of their own
+_kept_layout = functools.lru_cache(maxsize=64)(_layout)  # Programs with few cones have few different layouts.
 
 
 @functools.lru_cache(maxsize=64)
 def no_rows(n: int) -> sp.csc_array:
-    """Return the matrix with n columns and no rows, which programs share."""
+    """Return the matrix with `n` columns and no rows; programs share it, so it must not be changed."""
     return csc(NO_VALUES, NO_PLACES, np.zeros(n + 1, INT), (0, n))
 
 

@@ -223,10 +223,10 @@ class Settings:
             if name not in known:
                 hint = did_you_mean(name, known)
                 raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
-        if named.get("callback") is None:  # a cache would keep alive all that a callback refers to
+        if named.get("callback") is None:  # A cached callback would keep alive all that it refers to.
             try:
                 return _kept(**named)
-            except TypeError:  # a value that is no key is no setting, either
+            except TypeError:  # An unhashable value is not a valid setting; `cls` raises ProgramError.
                 pass
         return cls(**named)
 
@@ -237,9 +237,9 @@ _defaults = {each.name: each.default for each in fields(Settings)}
 DEFAULTS = Settings()
 
 QP_ONLY = ("active_set", "check_convexity", "presolve")
-"""Settings of quadratic programs, the last of all: `socp.solve` does not take them."""
+"""Settings of quadratic programs only, the last fields of `Settings`; `socp.solve` does not accept them."""
 
-_kept = functools.lru_cache(maxsize=64, typed=True)(Settings)  # typed: True is no number of threads
+_kept = functools.lru_cache(maxsize=64, typed=True)(Settings)  # typed: threads=True must not find threads=1
 
 ELSEWHERE = {
     "tol": (
@@ -255,7 +255,7 @@ ELSEWHERE = {
     "regularization": ("reg", "delta", "static_regularization_constant"),
     "equilibrate": ("scaling", "scale", "equilibrate_enable"),
 }  # fmt: skip
-"""What other solvers call the settings."""
+"""Names of each setting in other solvers."""
 OURS = {other: name for name, others in ELSEWHERE.items() for other in others}
 
 
@@ -288,7 +288,7 @@ def explained() -> dict[str, str]:
 def document_settings(thing: Told) -> Told:
     """Decorate `thing`, whose last argument takes settings by name, so that its signature lists each of them.
 
-    Its docstring lists each of them, too, with the text of `Settings`, in place of ``tol, max_iter, ...``.
+    In the docstring of `thing` the entry ``tol, max_iter, ...`` is replaced by the entries of these settings.
     """
     taker: Any = vars(thing)["__init__"] if isinstance(thing, type) else thing
     shown, kinds = inspect.signature(taker), inspect.Parameter

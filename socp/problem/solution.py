@@ -40,10 +40,10 @@ TRACE = np.dtype(
         ("seconds", np.float64),
     ]
 )
-"""One record an iteration.  Residuals and gap are relative, as in the stopping test; sigma, the steps,
-refinements and pivots are those of the step that led to the iterate (NaN or 0 in the first record).  `seconds` count
-from the beginning of the solve; of a small program, which is solved in one call, only the last is known, and the others
-are 0."""
+"""Record of one iteration.  Residuals and gap are relative, as in the stopping test.  `sigma`, `alpha_affine`, `alpha`,
+`refinements` and `replaced_pivots` belong to the step that led to the iterate; they are NaN or 0 in the first record.
+`seconds` is the time since the beginning of the solve; the dual active-set method of `qp` sets it in the last record
+only, and to 0 in the others."""
 
 TIMINGS = ("equilibration", "ordering", "symbolic", "factorization", "solves", "rest")
 
@@ -54,7 +54,7 @@ Kept = TypeVar("Kept", bound="KeepsProgram")
 class KeepsProgram:
     """Base class of answers: copies share the program, which is never changed, and pickles leave it out."""
 
-    _kept: ClassVar[str] = "_linearize"  # holds the program
+    _kept: ClassVar[str] = "_linearize"  # name of the attribute that refers to the program
 
     def _state(self) -> dict[str, Any]:
         """Return all attributes for a copy."""
@@ -80,7 +80,7 @@ class Answer(KeepsProgram):
     """Base class of the solutions of cone programs and of quadratic programs."""
 
     status: Status
-    _linearize: Callable[[Any, float], Any] | None = None  # of (answer, smoothing); set by the solver of the program
+    _linearize: Callable[[Any, float], Any] | None = None  # (answer, smoothing) -> linearization; set by solvers
 
     if not TYPE_CHECKING:
 
@@ -111,7 +111,7 @@ class Answer(KeepsProgram):
         """Store the seconds of setup and solve; `timings["rest"]` receives the time that is in no other part."""
         self.setup_time, self.solve_time = setup, solve
         timings = self.__dict__.get("timings")
-        if timings is not None:  # else they are computed from the two at first use
+        if timings is not None:  # Otherwise `_complete` computes them from both times.
             timings["rest"] += setup + solve - sum(timings.values())
 
     def _linearized(self, smoothing: float) -> Any:
@@ -154,14 +154,14 @@ class Solution(Answer):
         (y, z) is the certificate, A'y + G'z = 0, z in K, b'y + h'z = -1, and x, s are NaN.  For
         "dual_infeasible" x is the certificate, Px = 0, Ax = 0, s = -Gx in K, c'x = -1, and y, z are NaN.
     objective, dual_objective : float
-        NaN when infeasible.
+        Values of the primal and the dual objective; NaN when infeasible.
     primal_residual, dual_residual, gap : float
-        Relative, as in the stopping test, on the caller's own data (of a certificate: its residual as
-        `primal_residual` or `dual_residual`), measured in twice the working precision.
+        Relative residuals and gap, as in the stopping test, on the caller's own data, computed in twice the working
+        precision.  A certificate has one residual: `primal_residual` or `dual_residual`.
     iterations : int
-        Iterations of all runs, failed ones included; `trace` is of the run that gave the answer.
+        Iterations of all runs, failed ones included; `trace` covers only the run that gave the answer.
     setup_time, solve_time : float
-        Seconds.
+        Seconds of the set-up and of the solve.
     message : str
         Reason for stopping, and a note if double precision allows no smaller residual.
     trace : structured array
@@ -178,7 +178,7 @@ class Solution(Answer):
         A part that did not occur is 0.
 
     plan : Plan
-        How the program was solved, which prints in words (see `socp.plan.plan`).
+        Plan by which the program was solved; it prints in words (see `socp.plan.plan`).
 
     Examples
     --------
@@ -257,7 +257,7 @@ class Solution(Answer):
         dP, dc, dA, db, dG, dh : array_like, optional
             Changes of P, c, A, b, G and h, each in the shape of its matrix or vector; None is zero.
         smoothing : float, default 0
-            As in `vjp`.
+            If positive, the point of the central path at this mu is differentiated in place of the answer.
         """
         return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
 

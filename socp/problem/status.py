@@ -8,25 +8,25 @@ from enum import Enum
 class Status(str, Enum):
     """The outcome of a solve; a `str`, so ``sol.status == "optimal"`` works.
 
-    An answer of any status has a point: the best iterate, or the certificate.
+    An answer of any status contains a point: the best iterate, or a certificate.
     """
 
     OPTIMAL = "optimal"
-    """The stopping test holds at the asked tolerance, on the caller's own data."""
+    """The stopping test holds at the requested tolerance, on the caller's own data."""
     INACCURATE = "inaccurate"
-    """No further progress was possible, but the stopping test holds at 1e-5."""
+    """No further progress was possible, but the stopping test holds at tolerance 1e-5."""
     PRIMAL_INFEASIBLE = "primal_infeasible"
-    """No feasible point exists; (y, z) is the certificate and passed its test."""
+    """No feasible point exists: (y, z) is a certificate that passed its test."""
     DUAL_INFEASIBLE = "dual_infeasible"
-    """The objective is unbounded below along x (if a feasible point exists); x is the certificate."""
+    """The objective is unbounded below along x if a feasible point exists: x is a certificate that passed its test."""
     MAX_ITERATIONS = "max_iterations"
-    """The iteration limit was reached first."""
+    """The iteration limit was reached before the stopping test held."""
     TIME_LIMIT = "time_limit"
-    """The time limit was reached first."""
+    """The time limit was reached before the stopping test held."""
     INTERRUPTED = "interrupted"
-    """Ctrl-C, or the callback asked to stop."""
+    """Ctrl-C or the callback stopped the solve."""
     NUMERICAL_ERROR = "numerical_error"
-    """No further progress was possible, and the iterate does not even meet 1e-5."""
+    """No further progress was possible, and the stopping test fails even at tolerance 1e-5."""
 
     def __str__(self) -> str:
         return self.value

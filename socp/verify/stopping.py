@@ -255,7 +255,7 @@ def measure_sides(
     """
     m, trap, stray = l.size, 0.0, 0.0  # `trap` becomes NaN if a number is not finite.
     support, support_low = found[SUPPORT], found[SUPPORT_LOW]
-    size, violation, own, own_relative = 0.0, 0.0, 0.0, 0.0  # sizes and violations of rows; of bounds
+    size, violation, own, own_relative = 0.0, 0.0, 0.0, 0.0  # own: violations of bounds, absolute and relative
     for i in range(m):
         side = u[i] if y[i] > 0.0 else l[i]
         if y[i] != y[i]:
