@@ -87,13 +87,25 @@ def test_what_the_statement_does_not_allow_is_seen_in_the_syntax(grade):
         ("e07", "from numpy.linalg import cholesky as c\nc(1)", "calls numpy.linalg.cholesky"),
         ("e07", "import numpy.linalg as la\nla.inv(1)", "calls numpy.linalg.inv"),
         ("e07", "import scipy.linalg", "imports scipy.linalg"),
+        ("e07", "import numpy as np\nnp.asmatrix(1).I", "calls numpy.asmatrix"),
+        ("e07", "import numpy.linalg as la\ndef f(): import math as la\nla.inv(1)", "means both"),
+        ("e03", "import dataclasses\ndataclasses.builtins.exec('')", "calls dataclasses.builtins"),
+        ("e03", "from dataclasses import inspect\ninspect.currentframe()", "calls dataclasses.inspect"),
+        ("e03", "import numpy as np\nnp.ma.core.inspect", "numpy.ma.core.inspect"),
+        ("e03", "import warnings\nw = warnings", "hands on the module warnings"),
+        ("e03", "import typing\ntyping.get_type_hints(f)", "calls typing.get_type_hints"),
+        ("e03", "next(g).gi_frame.f_back", "not public"),
+        ("e03", "match f:\n case object(__globals__=g): pass", "not public"),
     ):
         text = text if said != "scipy.optimize" else "import scipy\nscipy.optimize.linprog"
         assert said in (grade.statement.complaint(text, number) or ""), text
     allowed = (
-        "import numpy as np\nimport scipy.linalg as la\nfrom scipy.linalg.lapack import dgesv\nla.lu_factor, dgesv"
+        "from __future__ import annotations\nimport numpy as np\nimport scipy.linalg as la\nimport collections.abc\n"
+        "from scipy.linalg.lapack import dgesv\nfrom numpy.typing import NDArray\nfrom collections import deque\n"
+        "la.lu_factor, dgesv, np.linalg.inv, np.pi, np.emath.sqrt, np.exceptions.AxisError, collections.abc.Callable\n"
+        "if __name__ == '__main__':\n    print(NDArray)"
     )
-    assert grade.statement.complaint(allowed + "\nfrom collections import deque\nnp.linalg.inv, np.pi", "e03") is None
+    assert grade.statement.complaint(allowed, "e03") is None
 
 
 def test_a_wrong_program_of_each_kind_is_refused(grade, tmp_path):

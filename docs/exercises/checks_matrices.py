@@ -106,9 +106,8 @@ def order_takes_a_node_of_least_degree(student, rng):
     for what, pattern in graphs(rng):
         n = len(pattern)
         order = np.asarray(student.call("order", pattern))
-        require(
-            order.shape == (n,) and np.array_equal(np.sort(order), np.arange(n)), f"{what}: {order} is no permutation"
-        )
+        whole = order.dtype.kind in "iu" and np.array_equal(np.sort(order, axis=None), np.arange(n))
+        require(order.shape == (n,) and whole, f"{what}: {order} is no permutation of whole numbers")
         graph = {i: set(np.flatnonzero(row)) - {i} for i, row in enumerate(pattern)}
         for step, k in enumerate(order.tolist()):
             least = min(len(near) for near in graph.values())
@@ -169,7 +168,8 @@ def linear_program(rng, length=5, free=4):
 
     power = lambda: float(rng.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0]))  # noqa: E731
     for k in range(length):  # row k determines variable k from the previous ones
-        entries = {j: power() for j in range(k + 1)}
+        size = 2.0 ** rng.choice([-40, 0, 20])
+        entries = {j: size * power() for j in range(k + 1)}
         value = sum(v * x[j] for j, v in entries.items())
         row(entries, value, value)
     two = length + free  # two rows fix it: x <= value and x >= value
@@ -253,24 +253,30 @@ def presolve_keeps_to_its_tolerance(student, rng):
                 lp[name][k] = value
             raised = student.raises("presolve", lp)
             require(raised == crossed, f"{what} by {size:g}: {'a' if raised else 'no'} ValueError")
+    for gap, goes in ((0.9e-9, True), (0.0, True), (-0.9e-9, False)):
+        lp = small_program(rng)
+        lp["lb"][2] = 1.0 + gap
+        x = shaped("x", presolved(student, lp, "small bounds")[1], (3,))
+        require(np.isnan(x[2]) != goes, f"a variable with lb - ub = {gap:g} {'stays' if goes else 'goes'}")
 
 
 def presolve_with_nothing_left(student, rng):
     """Programs of which nothing goes, or everything."""
-    lp = small_program(rng)
-    lp["A"], lp["l"], lp["u"] = lp["A"][3:], np.array([-np.inf]), np.array([0.5])
-    lp["lb"][0], lp["ub"][1] = -np.inf, np.inf
-    small, x = presolved(student, lp, "a program of which nothing goes")
-    require(np.isnan(shaped("x", x, (3,))).all(), "a variable went from a program of which nothing goes")
-    for name, value in lp.items():
-        require(np.array_equal(shaped(name, small[name], value.shape), value), f"{name} changes where nothing goes")
+    for l, u in (([-np.inf], [0.5]), ([-np.inf], [np.inf]), ([], [])):
+        lp, at = small_program(rng), f"a program of {len(l)} rows of which nothing goes"
+        lp["A"], lp["l"], lp["u"] = lp["A"][4 - len(l) :], np.array(l), np.array(u)
+        lp["lb"][0], lp["ub"][1] = -np.inf, np.inf
+        small, x = presolved(student, lp, at)
+        require(np.isnan(shaped("x", x, (3,))).all(), f"a variable went from {at}")
+        for name, value in lp.items():
+            require(np.array_equal(shaped(name, small[name], value.shape), value), f"{name} changes in {at}")
     lp = small_program(rng)
     point = rng.uniform(-1.0, 1.0, 3)
     lp["A"][2:] = np.eye(3)[2] * 3.0, np.ones(3)
     lp["l"], lp["u"] = lp["A"] @ point - np.r_[0.0, 0.0, 0.0, 0.1], lp["A"] @ point + np.r_[0.0, 0.0, 0.0, 0.1]
     small, x = presolved(student, lp, "a program of which everything goes")
     holds("x = the only point", shaped("x", x, (3,)) - point, "a program of which everything goes", 1e-9)
-    shaped("A", small["A"], (0, 0))
+    require(np.size(small["A"]) == 0, f"A is {small['A']} where everything goes")
 
 
 CHECKS = {

@@ -12,7 +12,7 @@ SIZES = (5, 1, 10), (10, 3, 25), (20, 0, 60), (6, 2, 8), (1, 0, 2)  # n, p, m
 def answers(student, name, arguments, inner, uses, at):
     """Return the answer of a call that calls `inner` once, and `uses` times the function that `inner` returns.
 
-    It must depend on all these answers: with 1.5 times one of them it has to be another.
+    It must depend on all these answers: with another in the place of one of them it has to be another.
     """
     clean = student.call(name, *arguments, record=[inner])
     for called, count in ((inner, 1), (f"{inner}()", uses)):
@@ -79,10 +79,15 @@ def linear_residuals(data, point):
 
 def step_is_the_combined_direction(student, rng):
     """The direction and the length of a step."""
-    for n, p, m in SIZES:
-        data, _ = quadratic_program(rng, n, p, m, definite=bool(rng.random() < 0.8) or n > m)
-        point = [rng.normal(size=n), rng.normal(size=p), *rng.uniform(0.1, 3.0, (2, m))]
-        for k in range(4):
+    for trial, (n, p, m) in enumerate((*SIZES, SIZES[0])):
+        halved = trial == len(SIZES)  # the affine step halves s and z, so the longest steps are above 1
+        data, _ = quadratic_program(rng, n, p, m, definite=bool(rng.random() < 0.8) or n > m or halved)
+        x, y, z, s = point = [rng.normal(size=n), rng.normal(size=p), *rng.uniform(0.1, 3.0, (2, m))]
+        if halved:
+            point[2:] = z, s = 1e-3 * z, 1.0 + s
+            c = -(data["P"] @ x + data["A"].T @ y + 0.5 * data["G"].T @ z)
+            data |= {"c": c, "b": data["A"] @ x, "h": data["G"] @ x + 0.5 * s}
+        for k in range(1 if halved else 4):
             at = f"n = {n}, p = {p}, m = {m}, {k} steps after an infeasible start"
             rc, expected, length = reference_step(data, *point)
             new = parts("step", answers(student, "step", (data, *point), "factor", 2, at), 4)
@@ -186,7 +191,7 @@ def optimal_program(rng, n=4, p=2, m=7):
 
 def optimal_points(student, rng):
     """Optimal points, and what is not quite optimal: 0.97 and 1.03 tol in each equation."""
-    for scale in (1.0, 1e-4, 10.0 ** rng.uniform(-3, 3)):
+    for scale in (1.0, 1e-20, 10.0 ** rng.uniform(-3, 3)):
         tol = 10.0 ** rng.uniform(-8.0, -5.0)
         for share in (0.0, 0.97, -0.97, 1.03, -1.03, 1e3):
             data, X, Y, Z = optimal_program(rng)
@@ -215,7 +220,7 @@ def optimal_points(student, rng):
 
 def rays_of_infeasible_programs(student, rng):
     """Rays of primal infeasible programs, and what is none."""
-    for size in (1.0, 1e-9, 1e6, 10.0 ** rng.uniform(-5, 5)):
+    for size in (1.0, 1e-20, 1e6, 10.0 ** rng.uniform(-5, 5)):
         for tau in (0.0, 1e-3 * size):
             tol = 10.0 ** rng.uniform(-8.0, -5.0)
             A, G, y, z = rng.normal(size=(2, 3)), rng.normal(size=(5, 3)), rng.normal(size=2), rng.uniform(0.5, 1.5, 5)
@@ -243,7 +248,7 @@ def rays_of_infeasible_programs(student, rng):
 
 def rays_of_unbounded_programs(student, rng):
     """Rays of unbounded programs, programs without equations, and the order of the tests."""
-    for size in (1.0, 1e-9, 1e6, 10.0 ** rng.uniform(-5, 5)):
+    for size in (1.0, 1e-20, 1e6, 10.0 ** rng.uniform(-5, 5)):
         for p in (2, 0):
             tol = 10.0 ** rng.uniform(-8.0, -5.0)
             x = rng.uniform(0.5, 1.5, 4) * rng.choice([-1.0, 1.0], 4)
@@ -275,16 +280,16 @@ def rays_of_unbounded_programs(student, rng):
 # ---- 10. the dual of the support vector machine
 
 
-def two_classes(rng):
+def two_classes(rng, features):
     count = int(rng.integers(25, 45))
     y = np.where(rng.permutation(count) < count // 3, 1.0, -1.0)
-    return rng.normal(size=(count, 3)) + 0.8 * y[:, None], y, 10.0 ** rng.uniform(-1.5, 1.0)
+    return rng.normal(size=(count, features)) + 0.8 * y[:, None], y, 10.0 ** rng.uniform(-1.5, 1.0)
 
 
 def dual_has_the_value_of_the_primal(student, rng):
     """The dual's objective and constraints."""
-    for _ in range(4):
-        X, y, C = two_classes(rng)
+    for features in (1, 3, 4, 5):
+        X, y, C = two_classes(rng, features)
         n, at = len(X), f"{len(X)} samples, C = {C:.3g}"
         d = student.call("dual", X, y, C)
         shapes = {"P": (n, n), "q": (n,), "A": (1, n), "b": (1,), "lb": (n,), "ub": (n,)}
@@ -302,8 +307,8 @@ def dual_has_the_value_of_the_primal(student, rng):
 
 def hyperplane_has_the_margins(student, rng):
     """The hyperplane of a dual solution: margins of the samples, errors of 1e-9 C."""
-    for _ in range(4):
-        X, y, C = two_classes(rng)
+    for features in (1, 3, 4, 5):
+        X, y, C = two_classes(rng, features)
         S = y[:, None] * X
         n = len(X)
         a = qp.solve(S @ S.T, -np.ones(n), A=y[None], l=np.zeros(1), u=np.zeros(1), lb=np.zeros(n),
@@ -313,7 +318,7 @@ def hyperplane_has_the_margins(student, rng):
             continue
         a = np.clip(a + 1e-9 * C * rng.uniform(-1.0, 1.0, n), 0.0, C)
         w, beta = parts("hyperplane", student.call("hyperplane", X, y, C, a), 2)
-        w, beta, at = shaped("w", w, (3,)), shaped("beta", beta, ()), f"{n} samples, C = {C:.3g}"
+        w, beta, at = shaped("w", w, X.shape[1:]), shaped("beta", beta, ()), f"{n} samples, C = {C:.3g}"
         size = 1.0 + np.abs(S.T @ a).max()
         holds("w = sum a_i y_i x_i", (w - S.T @ a) / size, at, 1e-9)
         holds("y_i (w'x_i + beta) = 1 where 0 < a_i < C", ((S @ w + beta * y) - 1.0)[between] / size, at, 1e-5)
@@ -323,7 +328,7 @@ def hyperplane_of_one_sample_between(student, rng):
     """beta where one a_i alone is between the bounds, and small."""
     for label in (1.0, -1.0):
         for share in (1.2e-3, 1.0 - 1.2e-3, 0.5):
-            C = 10.0 ** rng.uniform(-1.0, 1.0)
+            C = 10.0 ** rng.uniform(-6.0, 3.0)
             y = np.r_[label, np.where(rng.random(12) < 0.5, 1.0, -1.0)]
             a = np.r_[
                 share * C, np.where(rng.random(12) < 0.5, C - 1e-9 * C * rng.random(12), 1e-9 * C * rng.random(12))
@@ -342,22 +347,23 @@ def solved(rng):
     """Yield (P, G, x, z, s, noise, where) of solved programs, of which no row is active or many are."""
     for n, m, count in ((6, 12, 3), (6, 12, 0), (5, 7, 4), (2, 3, 1), (8, 20, 7)):
         for noise in (0.0, 1e-6):
-            F = rng.normal(size=(n, n))
+            F, d = rng.normal(size=(n, n)), rng.normal(size=n)
+            Q = np.eye(n) - np.outer(d, d) / (d @ d) * (count > 2)  # P is singular along d
             active = rng.permutation(m) < count
             large, small = rng.uniform(0.02, 1.5, m), noise * rng.random(m)
             z, s = np.where(active, large, small), np.where(active, small, large)
             where = f"n = {n}, m = {m}, {count} active rows, zeros up to {noise:g}"
-            yield F @ F.T / n + 0.3 * np.eye(n), rng.normal(size=(m, n)), rng.normal(size=n), z, s, noise, where
+            P = Q @ (F @ F.T / n + 0.3 * np.eye(n)) @ Q
+            yield P, rng.normal(size=(m, n)), rng.normal(size=n), z, s, noise, where
 
 
 def derivative(P, G, z, s, r, t):
     """Return (u, v) of P u + G'v = r, Gu = t in the active rows, v = 0 in the others."""
     active = z > s
     B = G[active]
-    H = np.linalg.inv(P)
-    v = np.zeros(z.size)
-    v[active] = np.linalg.solve(B @ H @ B.T, B @ H @ r - t[active])
-    return H @ (r - G.T @ v), v
+    v, K = np.zeros(z.size), np.block([[P, B.T], [B, np.zeros((len(B), len(B)))]])
+    u, v[active] = np.split(np.linalg.solve(K, np.r_[r, t[active]]), [len(P)])
+    return u, v
 
 
 def close(name, found, expected, noise, at):

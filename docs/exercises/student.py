@@ -131,7 +131,7 @@ def shaped(name, value, shape):
     """Return `value` as an array of floats; raise Refused unless it has `shape`."""
     require(value is not None, f"{name} is None, expected an array of shape {shape}")
     require(np.shape(value) == shape, f"{name} has shape {np.shape(value)}, expected {shape}")
-    require(np.asarray(value).dtype.kind in "biuf", f"{name} is {value!r}, expected numbers")
+    require(np.asarray(value).dtype.kind in "biuf", f"{name} is {value!r}, expected real numbers")
     return np.asarray(value, float)
 
 

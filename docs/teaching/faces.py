@@ -25,7 +25,7 @@ class Walk:
 
     @property
     def work(self) -> float:
-        """Number of multiplications: k^3 / 3 for the factorization of each face's k free variables."""
+        """Number of operations: k^3 / 3, half of them multiplications, for the Cholesky factor of k free variables."""
         return float(sum(k**3 for k in self.free)) / 3.0
 
 

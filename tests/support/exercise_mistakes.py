@@ -5,6 +5,9 @@ The grader must refuse each.
 
 MISTAKES = {
     "e01": {
+        "divides_by_the_tail": ("reflected = J @ s", "reflected = np.r_[s[0], -tail * (s[1:] / tail)]"),
+        "inside_by_a_tolerance": ("if s[0] <= tail:", "if s[0] <= tail + 1e-8:"),
+        "absolute_gradient": ("if 0.5 * decrement <= 1e-12 * mu", "if np.linalg.norm(gradient) <= 1e-7"),
         "log_det_twice": ("return -0.5 * np.log(det)", "return -np.log(det)"),
         "gradient_sign": ("-reflected / det, hessian", "reflected / det, hessian"),
         "hessian_without_det_j": ("2.0 * np.outer(reflected, reflected) - det * J",
@@ -44,6 +47,7 @@ MISTAKES = {
         "target_without_sz": ("sigma * (s @ z) / m - s * z", "sigma * (s @ z) / m + 0.0 * s"),
     },
     "e04": {
+        "absolute_tolerance": ("if smallest < 0.0", "if smallest < -1e-9"),
         "map_without_one": ("(1.0 + unit[0])", "unit[0]"),
         "capped_at_one": ("return -1.0 / smallest", "return min(1.0, -1.0 / smallest)"),
         "safety_factor": ("return -1.0 / smallest", "return -0.99 / smallest"),
@@ -66,6 +70,7 @@ MISTAKES = {
             "    J = np.diag("),
     },
     "e05": {
+        "length_of_at_most_099": ("min(1.0, 0.99 * longest(dz, ds))", "0.99 * min(1.0, longest(dz, ds))"),
         "no_corrector": ("- s * z - ds * dz)", "- s * z)"),
         "corrector_of_the_wrong_sign": ("- s * z - ds * dz)", "- s * z + ds * dz)"),
         "sigma_zero": ("sigma = (1.0 - min(1.0, longest(dz, ds))) ** 3", "sigma = 0.0"),
@@ -100,6 +105,7 @@ MISTAKES = {
         "negative_z": ("return x, y, z, iteration", "return x, y, -z, iteration"),
     },
     "e06": {
+        "tau_above_the_tolerance": ("if tau > 0.0:", "if tau > tol:"),
         "slope_of_any_sign": ("if slope > 0.0 and norm(A.T", "if norm(A.T"),
         "primal_ray_not_scaled": ("norm(A.T @ y + G.T @ z) <= tol * slope", "norm(A.T @ y + G.T @ z) <= tol"),
         "dual_ray_not_scaled": ("norm(A @ x) <= tol * slope", "norm(A @ x) <= tol"),
@@ -120,6 +126,9 @@ MISTAKES = {
         "rays_first": ("    if tau > 0.0:", "    if tau > 0.0 and b @ y + h @ z >= 0.0:"),
     },
     "e07": {
+        "inverse_of_a_matrix_class": ("v = v / d\n", "v = np.asarray(np.asmatrix(np.diag(d)).I @ v).ravel()\n"),
+        "one_name_for_two_modules": ("        v = v / d\n", "        import numpy.linalg as la\n"
+            "        v = la.solve(np.diag(d), v)\n        def no(): import math as la\n"),
         "replaced_without_sign": ("d[j] = signs[j] * delta", "d[j] = delta"),
         "no_delta": ("K[j, j] + delta * signs[j]", "K[j, j]"),
         "delta_without_sign": ("K[j, j] + delta * signs[j]", "K[j, j] + delta"),
@@ -133,6 +142,7 @@ MISTAKES = {
         "residual_of_the_regularized_system": ("rhs - K @ u", "rhs - (K + delta * np.diag(signs)) @ u"),
     },
     "e08": {
+        "no_whole_numbers": ("return np.array(found)", "return np.array(found, float)"),
         "no_fill_in_the_graph": ("neighbours[i] |= neighbours[k]", "pass"),
         "degrees_of_the_start": ("    left, found =",
             "    return np.argsort([len(near) for near in neighbours])\n    left, found ="),
@@ -147,6 +157,9 @@ MISTAKES = {
         "changes_the_pattern": ("    count = 0\n", "    count = 0\n    pattern[:] = True\n"),
     },
     "e09": {
+        "equal_bounds_alone": ("lb[j] >= ub[j]:", "lb[j] == ub[j]:"),
+        "bounds_nearly_equal": ("lb[j] >= ub[j]:", "lb[j] >= ub[j] - 1e-9:"),
+        "small_entries_are_zero": ("A[i] != 0.0", "abs(A[i]) > 1e-9"),
         "sides_not_moved": ("l, u = l - A[:, j] * lb[j], u", "l, u = l, u"),
         "one_side_moved": ("u - A[:, j] * lb[j]", "u"),
         "endless_loop": ("        changed = False\n", "        changed = True\n"),
@@ -161,6 +174,8 @@ MISTAKES = {
         "objective_not_cut": ('"q": lp["q"][kept]', '"q": lp["q"]'),
     },
     "e10": {
+        "absolute_bounds": ("int(inner.argmax())", "int(np.flatnonzero(inner > 1e-5)[0])"),
+        "three_features": ("X.T @ (a * y)", "(a * y) @ X[:, :3]"),
         "labels_left_out": ("signed = y[:, None] * X", "signed = X"),
         "objective_sign": ('"q": -np.ones(n)', '"q": np.ones(n)'),
         "no_upper_bound": ("np.full(n, float(C))", "np.full(n, np.inf)"),
@@ -173,6 +188,9 @@ MISTAKES = {
         "beta_of_label_one": ("float(y[i] - X[i] @ w)", "float(1.0 - X[i] @ w)"),
     },
     "e11": {
+        "absolute_length_of_the_tail": ("if length > 0.0", "if length > 1e-6"),
+        "cancellation_in_z": (
+            "return of(larger), of(lambda eigenvalue: larger(-eigenvalue))", "return of(larger), of(larger) - v"),
         "mu_without_four": ("+ 4.0 * mu", "+ mu"),
         "cancellation": ("0.5 * (eigenvalue + root) if eigenvalue > 0.0 else 2.0 * mu / (root - eigenvalue)",
             "0.5 * (eigenvalue + root)"),
@@ -189,6 +207,10 @@ MISTAKES = {
         "sum_for_the_difference": ("    v = s - z\n", "    v = s + z\n"),
     },
     "e12": {
+        "inverse_of_p": ("        u, v = np.linalg.solve(K, np.r_[r, t[active]]), np.zeros(z.size)\n",
+            "        B, H = G[active], np.linalg.inv(P)\n"
+            "        w = np.linalg.solve(B @ H @ B.T, B @ H @ r - t[active])\n"
+            "        u, v = np.r_[H @ (r - B.T @ w), w], np.zeros(z.size)\n"),
         "sign_of_dh": ("return u, -v", "return u, v"),
         "sign_of_dq": ("return u, -v", "return -u, -v"),
         "all_rows_active": ("z > s", "z > -1.0"),

@@ -3,7 +3,8 @@
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
 
 The program is  minimize 1/2 x'Px + q'x,  Gx + s = h,  s >= 0.  Its solution (x, z, s) is strictly complementary: of
-each pair s_i, z_i one is at most 1e-6, and the other is at least 1e-2.
+each pair s_i, z_i one is at most 1e-6, and the other is at least 1e-2.  P is positive semidefinite, perhaps
+singular, and the equations of `factor` have one solution.
 """
 
 from collections.abc import Callable
