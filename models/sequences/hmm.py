@@ -71,7 +71,7 @@ class ChainParameters(IterationParameters, SeedParameters):
     Parameters
     ----------
     pseudocount
-        Added to each expected count; above zero no sequence is impossible.
+        Number added to each expected count; if it is positive, no sequence is impossible.
     init
         How EM starts.  "spread": start and transition probabilities are drawn uniformly from the simplex.
         "near_uniform": every row is in proportion to 1 + U, U uniform in [0, 1); the states are nearly alike, and EM
@@ -79,7 +79,7 @@ class ChainParameters(IterationParameters, SeedParameters):
     max_iter
         Maximum number of EM iterations; with ``tol=0`` EM ends before only if it gains nothing at all.
     tol
-        EM stops when an iteration gains no more than this for an observation.
+        EM stops when an iteration raises the objective by at most this per observation.
     warm_start
         Whether `fit` continues from the current parameters.
 
@@ -88,9 +88,9 @@ class ChainParameters(IterationParameters, SeedParameters):
     startprob_, transmat_ : arrays, shapes (n_states,), (n_states, n_states)
         Probabilities of the first state and of the transitions.
     objectives_ : array
-        The objective after each EM iteration, from the start on.
+        Objective at the start and after each EM iteration.
     n_iter_ : int
-        Steps of expectation maximization.
+        Number of steps of expectation maximization.
     converged_ : bool
         Whether the objective settled before `max_iter`.
     """
