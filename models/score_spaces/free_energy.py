@@ -13,7 +13,7 @@ from .sufficient_statistics import OnGenerativeModel, count_samples, fresh, mode
 
 @parameters
 class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
-    r"""Classifier by generative models of sequences or documents, one a class (Li et al. 2013, section 3.2).
+    r"""Classifier by generative models of sequences or documents, one per class (Li et al. 2013, section 3.2).
 
     .. math::
         \hat y = \arg\max_k\; F_k(x) + \log \pi_k, \qquad

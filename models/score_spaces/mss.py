@@ -269,7 +269,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
 
 @dataclass
 class _Scaling:
-    """phi = ((T - mean) / scale, 1)."""
+    """Scaling of statistics T to phi = ((T - mean) / scale, 1)."""
 
     mean: np.ndarray
     scale: float

@@ -35,8 +35,8 @@ Self = TypeVar("Self", bound="HiddenMarkovModel")
 class Bend:
     """Potentials that bend the chain of every sequence: exp(strength * weights' statistics).
 
-    strength : one number a sequence;  start (states,), transitions (states, states), emissions (states, features): the
-    weights of the statistics q_i^0, sum_l q_i^l q_j^{l+1} and sum_l q_i^l f(x^l) in the exponent.
+    strength : one number per sequence.  start (states,), transitions (states, states), emissions (states, features):
+    the weights of the statistics q_i^0, sum_l q_i^l q_j^{l+1} and sum_l q_i^l f(x^l) in the exponent.
     """
 
     strength: np.ndarray
@@ -49,7 +49,7 @@ class Bend:
 class Posterior:
     """Expectations over the hidden states given the observations.
 
-    log_likelihood : one a sequence (of a bent chain: the log of the sum over all paths).
+    log_likelihood : one per sequence (of a bent chain: the log of the sum over all paths).
     gamma (positions, states);  the rest is summed within each group of sequences: starts (groups, states),
     transitions (groups, states, states), emissions (groups, states, features), and chain_logs (groups, states,
     states), if requested, sum_l xi^l log(xi^l / gamma^l): the posterior chain's own log transition
