@@ -116,13 +116,10 @@ def test_another_distribution_is_named_that_hides_a_package(tmp_path):
                          "environments of their own")  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("package", "code"),
-    [
-        ("qp", "import models"), ("qp", "from centralpath import qp"), ("models", "import bench"),
-        ("bench", "import centralpath; centralpath.main()"), ("models", "import centralpath; centralpath.models"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("package", "code"), [
+    ("qp", "import models"), ("qp", "from centralpath import qp"), ("models", "import bench"),
+    ("bench", "import centralpath; centralpath.main()"), ("models", "import centralpath; centralpath.models"),
+])  # fmt: skip
 def test_another_distribution_is_named_that_overwrites_a_package(package, code, tmp_path):
     site = tmp_path / "site"
     for name in ("socp", "qp", "models", "bench"):

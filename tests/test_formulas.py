@@ -33,41 +33,34 @@ def shape(node):
     return f"{name}({' '.join(inside)})" if inside else (node.text or "").strip() or name
 
 
-@pytest.mark.parametrize(
-    ("tex", "expected"),
-    [
-        (r"\tfrac12", "mstyle(mfrac(1 2))"),
-        (r"\frac{a + b}{c}", "mfrac(a + b c)"),
-        (r"\sqrt{x}", "msqrt(x)"),
-        (r"x_i^2", "msubsup(x i 2)"),
-        (r"A^\top", "msup(A \u22a4)"),
-        (r"\bar{x}", "mover(x ¯)"),
-        (r"\sum_{i=1}^n x", "munderover(∑ i = 1 n) x"),
-        (r"\prod_t p", "munder(∏ t) p"),
-        (r"\max_{u} u", "munder(max u) u"),
-        (r"\int_0^a f", "msubsup(∫ 0 a) f"),
-        (r"\text{minimize } x", "minimize x"),
-        (r"\mathrm{KL}", "KL"),
-        (r"\operatorname{tr} A", "tr A"),
-        (
-            r"\mathcal K \times \mathcal Q^n \subset \mathbf R^m",
-            "\U0001d4a6 \xd7 msup(\U0001d4ac n) \u2282 msup(\U0001d411 m)",
-        ),
-        (r"\log x", "log x"),
-        (r"a \le b \ne c \ge d \in e", "a ≤ b ≠ c ≥ d ∈ e"),
-        (r"\lambda \circ \Delta s \pm \varepsilon", "λ ∘ Δ s ± ε"),
-        (r"\|x\|", "‖ x ‖"),
-        (r"\Bigl\| x \Bigr\|", "‖ x ‖"),
-        (r"\{ x \mid y \}", "{ x \u2223 y }"),
-        (r"\lceil x \rceil", "⌈ x ⌉"),
-        (r"\underbrace{a + b}_{= 0} + c", "munder(mrow.underbraced(a + b) = 0) + c"),
-        (
-            r"\underbrace{a_{x}}_{b} \underbrace{c}_{d}",
-            "munder(mrow.underbraced(msub(a x)) b) munder(mrow.underbraced(c) d)",
-        ),
-        (r"\underbrace{\underbrace{a}_{b} + c}_{d}", "munder(mrow.underbraced(munder(mrow.underbraced(a) b) + c) d)"),
-    ],
-)
+@pytest.mark.parametrize(("tex", "expected"), [
+    (r"\tfrac12", "mstyle(mfrac(1 2))"),
+    (r"\frac{a + b}{c}", "mfrac(a + b c)"),
+    (r"\sqrt{x}", "msqrt(x)"),
+    (r"x_i^2", "msubsup(x i 2)"),
+    (r"A^\top", "msup(A \u22a4)"),
+    (r"\bar{x}", "mover(x ¯)"),
+    (r"\sum_{i=1}^n x", "munderover(∑ i = 1 n) x"),
+    (r"\prod_t p", "munder(∏ t) p"),
+    (r"\max_{u} u", "munder(max u) u"),
+    (r"\int_0^a f", "msubsup(∫ 0 a) f"),
+    (r"\text{minimize } x", "minimize x"),
+    (r"\mathrm{KL}", "KL"),
+    (r"\operatorname{tr} A", "tr A"),
+    (r"\mathcal K \times \mathcal Q^n \subset \mathbf R^m",
+     "\U0001d4a6 \xd7 msup(\U0001d4ac n) \u2282 msup(\U0001d411 m)"),
+    (r"\log x", "log x"),
+    (r"a \le b \ne c \ge d \in e", "a ≤ b ≠ c ≥ d ∈ e"),
+    (r"\lambda \circ \Delta s \pm \varepsilon", "λ ∘ Δ s ± ε"),
+    (r"\|x\|", "‖ x ‖"),
+    (r"\Bigl\| x \Bigr\|", "‖ x ‖"),
+    (r"\{ x \mid y \}", "{ x \u2223 y }"),
+    (r"\lceil x \rceil", "⌈ x ⌉"),
+    (r"\underbrace{a + b}_{= 0} + c", "munder(mrow.underbraced(a + b) = 0) + c"),
+    (r"\underbrace{a_{x}}_{b} \underbrace{c}_{d}",
+     "munder(mrow.underbraced(msub(a x)) b) munder(mrow.underbraced(c) d)"),
+    (r"\underbrace{\underbrace{a}_{b} + c}_{d}", "munder(mrow.underbraced(munder(mrow.underbraced(a) b) + c) d)"),
+])  # fmt: skip
 def test_a_construct_gives_its_tree(tex, expected):
     assert re.sub(r"\s+", " ", shape(tree(tex))) == expected
 

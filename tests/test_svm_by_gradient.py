@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from bench import data
-from tests.support.data import data_folder
 from tests.test_examples import example
 
 module = example("svm_by_gradient")
@@ -49,35 +47,6 @@ def test_fifteen_fits_reach_the_loss_of_a_grid(points):
     assert found.loss == min(value for _, _, value in found.trace)
     grid = np.log(np.logspace(-2, 3, 10)), np.log(np.logspace(-3, 2, 10))
     assert found.loss <= min(loss(np.array([C, gamma]))[0] for C in grid[0] for gamma in grid[1])
-
-
-def vowels():
-    """Return the mean frames of the utterances, and the parity of the speakers as labels."""
-    read = data.japanese_vowels(data_folder("uci").parent)
-    return np.array([frames.mean(axis=0) for frames in read.series]), read.labels % 2
-
-
-def junctions():
-    """Bases around donors and acceptors, a column for each base at each place."""
-    read = data.splice_junctions(data_folder("uci").parent)
-    inside = read.labels != "N"
-    bases = read.codes()[inside][:, :, None] == np.arange(4)
-    return bases.reshape(len(bases), -1) * 1.0, read.labels[inside] == "EI"
-
-
-@pytest.mark.full  # 2,000 fits of 200 samples
-@pytest.mark.parametrize("points", [vowels, junctions])
-def test_fifteen_fits_do_for_a_grid_of_400_on_real_data(points):
-    X, y = points()
-    X, signs = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12) / np.sqrt(X.shape[1]), np.where(y > 0, 1.0, -1.0)
-    ratios = []
-    for split in range(5):
-        rows = np.random.default_rng(split).permutation(y.size)
-        loss = ValidationLoss(X[rows[:200]], signs[rows[:200]], X[rows[200:400]], signs[rows[200:400]])
-        found = choose_parameters(loss)
-        grid = np.log(np.logspace(-2, 3, 20)), np.log(np.logspace(-3, 2, 20))
-        ratios.append(found.loss / min(loss(np.array([C, gamma]))[0] for C in grid[0] for gamma in grid[1]))
-    assert np.median(ratios) < 1.001
 
 
 class Valley:
