@@ -29,7 +29,7 @@ class Directions:
     reach: np.ndarray
     nu: np.ndarray
     usual: np.ndarray
-    """g_i'w where w has a margin of one between the means t."""
+    """Value of g_i'w for the hyperplane with unit margin between the means t."""
 
     @classmethod
     def of(cls, prior: GenerativePrior, w: np.ndarray, nu: np.ndarray) -> Directions:

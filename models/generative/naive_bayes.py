@@ -37,7 +37,7 @@ from .generative import (
 
 Self = TypeVar("Self", bound="NaiveBayes")
 WITHOUT_LIKELIHOOD = (HistogramFeatures, KernelFeatures)
-"""Estimates that do not maximize the likelihood, which expectation maximization therefore would not raise."""
+"""Estimates that do not maximize the likelihood, so expectation maximization need not increase it."""
 KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kde")
 
 
