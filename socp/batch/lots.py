@@ -1,4 +1,4 @@
-"""Lots of programs for the lanes: sides are finite, infinite and equal in common places."""
+"""Lots of programs for the lanes: programs with finite, infinite and equal sides in common rows."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def solve_batch(
 
 
 class Lot:
-    """Programs whose sides are finite, infinite and equal in common places.
+    """Programs with finite, infinite and equal sides in common rows.
 
     A subclass tests the answers in `verifier`, returns them in `vectors`, and writes the certificates that hold in
     `certify`.
