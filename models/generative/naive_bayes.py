@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from ..base.parameters import NonNegative, parameters
-from ..base.progress import ascend
 from ..base.validation import check_choice, check_number
+from ..numerics.expectation_maximization import ascend
 from .conditionals import (
     BernoulliFeatures,
     CategoricalFeatures,

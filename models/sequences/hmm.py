@@ -22,10 +22,10 @@ import numpy as np
 from ..base.estimator import Estimator
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import NonNegative, parameters
-from ..base.progress import ascend
 from ..base.validation import as_generator, as_weights, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions
+from ..numerics.expectation_maximization import ascend
 from .sequences import Sequences
 
 Self = TypeVar("Self", bound="HiddenMarkovModel")
