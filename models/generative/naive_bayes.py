@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
+from ..base.expectation_maximization import ascend
 from ..base.parameters import NonNegative, parameters
 from ..base.validation import check_choice, check_number
-from ..numerics.expectation_maximization import ascend
 from .conditionals import (
     BernoulliFeatures,
     CategoricalFeatures,

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from ..base.expectation_maximization import ascend
 from ..base.validation import check_number
-from ..numerics.expectation_maximization import ascend
 from .generative import estimated_priors, log_dirichlet, quiet_log, warn_unless_converged
 from .normal import (
     ConjugatePrior,

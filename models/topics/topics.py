@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, polygamma
 
+from ..base.expectation_maximization import ascend
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator
 from ..numerics import topic_inference
-from ..numerics.expectation_maximization import ascend
 
 INNER_ROUNDS = 200  # most rounds of coordinate ascent for a document
 

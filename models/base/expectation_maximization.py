@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..base.progress import History
+from .progress import History
 
 Statistics = TypeVar("Statistics")
 
