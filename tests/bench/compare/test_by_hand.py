@@ -278,14 +278,17 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
     monkeypatch.setattr(derivatives.peers, "is_installed", lambda name: name != "x")
     seconds = iter([6.0, 3.0, 8.0, 12.0, 1.0, 1.0, 1.0, 1.0])
     monkeypatch.setattr(derivatives, "_seconds", lambda call: next(seconds))
+    along, differences = [], derivatives._differences
+    monkeypatch.setattr(derivatives, "_differences", lambda *given: along.append(given[3]) or differences(*given))
     ours, other = derivatives._rows("box", tiny.box(4), 2)
     assert (ours.solver, ours.solve_seconds, ours.seconds, ours.n, ours.count) == ("centralpath", 3.0, 1.5, 4, 2)
     assert math.isnan(ours.share) and ours.error < 1e-5
     assert (other.solve_seconds, other.seconds, other.share) == (4.0, 6.0, 0.25)
     assert other.error == pytest.approx(1e-3, rel=1e-2) and [len(q) for q in asked] == [2, 2]
     q = tiny.box(4).q
-    around = q + np.abs(q).max() * np.random.default_rng(0).normal(size=(2, 4))
-    assert np.array_equal(*asked) and np.array_equal(asked[0], around)
+    size, drawn_ = np.abs(q).max(), np.random.default_rng(0).normal(size=(4, 4))
+    assert np.array_equal(*asked) and np.array_equal(asked[0], q + size * drawn_[:2])
+    np.testing.assert_allclose(along[0], drawn_[3] * (1.0 + size), rtol=1e-14)
     assert len([*derivatives._rows("box", tiny.box(4), 1)]) == 2 and np.array_equal(asked[-1], [q])
     for name, value in (("PROGRAMS", {"a": str, "b": str}), ("BATCHES", ("b",)), ("BATCH", 7)):
         monkeypatch.setattr(derivatives, name, value)

@@ -391,7 +391,7 @@ def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch)
     assert (
         now
         == changed(own, "Why the error bars", "That the error bars")
-        == changed(own, "from __future__", "# why\nfrom __future__")
+        == changed(own, "from __future__ import annotations", "# why\nfrom __future__ import annotations  # why")
     )
     assert (
         now
