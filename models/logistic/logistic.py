@@ -1,4 +1,4 @@
-"""Logistic regression of two or more classes, as the smooth convex program that it is."""
+"""Logistic regression of two or more classes, a smooth convex program."""
 
 from __future__ import annotations
 
