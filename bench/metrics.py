@@ -105,8 +105,8 @@ def accuracy_at(coverages: Any, right: np.ndarray, confidence: np.ndarray) -> np
 def paired_p(differences: np.ndarray, test_to_train: float = 0.0) -> float:
     """Return the two-sided p-value of Student's paired test of two classifiers; 1 if all are equal or for one repeat.
 
-    When repeats are random splits of the same samples, their differences depend on each other; the variance of the mean
-    is then (1 / repeats + test_to_train) times the variance of a difference, where `test_to_train` is the ratio of the
+    If repeats are random splits of one set of samples, their differences are correlated, and the variance of the mean
+    is (1 / repeats + test_to_train) times the variance of a difference, where `test_to_train` is the ratio of the
     sizes of the test and the training set (Nadeau and Bengio 2003).
 
     Examples

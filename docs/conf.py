@@ -13,7 +13,7 @@ import listing  # noqa: E402
 import mathml  # noqa: E402
 from docstrings import plain_signature, plain_text, skip_internal, write_attributes  # noqa: E402
 
-# the kernels that run the chapters see the same sources, on one thread
+# Jupyter's kernels, which run the chapters, inherit this environment: the sources here, and one thread.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -30,10 +30,10 @@ html_extra_path = ["interactive.html"]  # linked in the index
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
-nb_execution_timeout = 600  # of a cell; the first one may compile
+nb_execution_timeout = 600  # seconds per cell; the first one may compile
 nb_execution_raise_on_error = True
 nb_merge_streams = True
-nb_output_stderr = "remove"  # that kernels compile
+nb_output_stderr = "remove"  # progress lines of the compilation
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -43,7 +43,7 @@ suppress_warnings = ["ref.python"]  # `n` in a shape is no link
 
 
 def copy_results(app, error):
-    """The reports of measurements and experiments, which link to each other, beside the pages that link to them."""
+    """Copy docs/results, to whose reports pages link, next to the pages; a hook of Sphinx."""
     if error is None and app.builder.format == "html":
         shutil.copytree(ROOT / "docs" / "results", Path(app.outdir) / "results", dirs_exist_ok=True)
 

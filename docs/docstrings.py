@@ -1,23 +1,23 @@
-"""Docstrings as reStructuredText: they are written to be read in an editor, with bars for norms and formulas indented.
+"""Conversion of docstrings, written for editors with bars for norms and indented formulas, to reStructuredText.
 
 Sphinx gives the lines of a docstring to `plain_text` before napoleon reads its sections.  There bars, stars and
 trailing underscores of the text are escaped, names in backticks become literals, a block that is indented below a
 paragraph becomes a literal block, and a list ends with an empty line.  Mathematics, code and doctests stay as they are.
 
 Napoleon takes ``x, y : type`` under "Parameters" for two names and under "Attributes" for one of that name, so the
-attributes are written as Sphinx's own directives here: each with its type, those of an item with one description.
+attributes are written as Sphinx's own directives here: each with its type; the names of an item share a description.
 """
 
 import re
 
-FIELDS = {"Parameters", "Attributes", "Returns", "Raises", "Yields"}  # sections whose items are described, indented
+FIELDS = {"Parameters", "Attributes", "Returns", "Raises", "Yields"}  # sections of items with indented descriptions
 TOKEN = re.compile(r"(:\w+:`[^`]*`|``[^`]*(?:`[^`]+)*``|`[^`]+`)")
 
 
 def plain_text(app, what, name, obj, options, lines):
-    """The hook of autodoc; changes the lines in place."""
+    """Convert the lines of a docstring in place; a hook of autodoc."""
     out, base, section = [], 0, ""
-    kept_until = -1  # the indentation above which lines stay as they are
+    kept_until = -1  # lines indented deeper than this stay unchanged; -1: none
     in_list = False
     for k, line in enumerate(lines):
         text, indent = line.strip(), len(line) - len(line.lstrip())
@@ -36,7 +36,7 @@ def plain_text(app, what, name, obj, options, lines):
         if text.startswith(".. "):
             kept_until = indent
         elif text.startswith((">>>", "...")) or (out and out[-1].strip().startswith((">>>", "..."))):
-            pass  # a doctest or what it prints
+            pass  # a doctest or its output
         elif is_rule or text == section:
             pass
         elif indent > base and not in_list and k and not lines[k - 1].strip() and section != "Examples":
@@ -55,27 +55,28 @@ def plain_text(app, what, name, obj, options, lines):
     lines[:] = _described(out)
 
 
-# ---- what the reference shows of a class
+# ---- members of a class in the reference
 
 
 def plain_signature(app, what, name, obj, options, signature, returns):
-    """The hook of autodoc that writes an empty dict where a dataclass has a factory of one."""
+    """Write an empty dict for a dataclass field with a factory; a hook of autodoc."""
     return signature and signature.replace("<factory>", "{}"), returns
 
 
 def skip_internal(app, what, name, obj, skip, options):
-    """The hook of autodoc that leaves out constructors of data that were checked already, which callers have none of,
-    and the fields of named tuples, which are attributes of the docstring."""
+    """Skip `of_checked` constructors, which are internal, and fields of named tuples; a hook of autodoc.
+
+    The docstring describes these fields as attributes."""
     return True if name == "of_checked" or type(obj).__name__ == "_tuplegetter" else None
 
 
 # ---- attributes
 
-KIND, TOGETHER = "type: ", "described with the next"  # comments of an attribute, which the second hook carries out
+KIND, TOGETHER = "type: ", "described with the next"  # comments in a directive that `write_attributes` replaces
 
 
 def _described(lines):
-    """The lines with the items of the section "Attributes" as directives."""
+    """Return the lines with the items of the section "Attributes" as directives."""
     start = next(
         (k for k in range(len(lines) - 1) if lines[k] == "Attributes" and lines[k + 1].startswith("---")), None
     )
@@ -83,7 +84,7 @@ def _described(lines):
         return lines
     rules = (k for k in range(start + 2, len(lines) - 1) if lines[k] and re.fullmatch("-{3,}", lines[k + 1]))
     end = next(rules, len(lines))
-    out = [*lines[:start], "", "", ".. rubric:: Attributes", ""]  # two empty lines end the section before
+    out = [*lines[:start], "", "", ".. rubric:: Attributes", ""]  # two empty lines end the previous section
     for line in lines[start + 2 : end]:
         if not line or line.startswith(" "):
             out.append(line)
@@ -98,14 +99,14 @@ def _described(lines):
 
 
 def kinds(kind, count):
-    """What the type of an item says of each of its names: "arrays, shapes (n,), (m,)" is one shape for each.
+    """Split the type of an item with `count` names into one type per name.
 
     >>> kinds("arrays, shapes (n,), (m,)", 2)
     ['array, shape (n,)', 'array, shape (m,)']
     """
     if count == 1:
         return [kind]
-    outside = r"(?![^(]*\))"  # of parentheses
+    outside = r"(?![^(]*\))"  # outside of parentheses
     parts = re.split(rf"(?:, and |, | and ){outside}", kind)
     shape = re.match(r"(\w+?)s?, shapes? (?=\()", kind)
     if shape:  # the first part is the noun
@@ -115,12 +116,12 @@ def kinds(kind, count):
 
 
 def write_attributes(app, doctree):
-    """The hook of Sphinx that adds the types, as they stand in the docstring, and merges what is described together."""
+    """Add the types to attributes, and merge attributes with one description; a hook of Sphinx."""
     from docutils import nodes
     from sphinx import addnodes
 
     for link in list(doctree.findall(addnodes.pending_xref)):
-        if len(link.get("reftarget", "")) == 1:  # the n of a shape is no link
+        if len(link.get("reftarget", "")) == 1:  # a single letter, as in a shape, is no link
             link.replace_self(link.children)
     for entry in list(doctree.findall(addnodes.desc)):
         signatures, content = entry[:-1], entry[-1]
@@ -136,7 +137,7 @@ def write_attributes(app, doctree):
 
 
 def _follows_doctest(out):
-    """Whether the paragraph before is a doctest without an empty line in between."""
+    """Return True if the last paragraph of `out` is a doctest, with no empty line after it."""
     paragraph = []
     for line in reversed(out):
         if not line.strip():
@@ -146,13 +147,13 @@ def _follows_doctest(out):
 
 
 def _item(text):
-    """`names : type` of a section: the names are napoleon's to escape."""
+    """Escape the type in a line `names : type`; napoleon escapes the names."""
     names, colon, kind = text.partition(" : ")
     return names + colon + escape(kind)
 
 
 def escape(text):
-    """Text without the markup that it does not mean."""
+    """Escape the characters in `text` that reStructuredText would read as markup."""
     parts = TOKEN.split(text)
     for k, part in enumerate(parts):
         if part.startswith(":") and part.endswith("`"):
@@ -162,6 +163,6 @@ def escape(text):
         if part.startswith("`"):
             parts[k] = f"`{part}`"
         else:
-            part = re.sub(r"\\(?=\s)", r"\\\\", part)  # a division from the left
+            part = re.sub(r"\\(?=\s)", r"\\\\", part)  # the backslash of a division from the left
             parts[k] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", part.replace("*", "\\*").replace("|", "\\|"))
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""The pictures of the chapters on one page, each a link to where it is explained."""
+"""The gallery: the pictures of all chapters on one page, each linked to its chapter."""
 
 import re
 from html import escape
@@ -7,7 +7,7 @@ from docutils import nodes
 
 
 def describe(app, doctree):
-    """The hook of Sphinx that gives a picture the text which introduces it: the paragraph before its cell."""
+    """Set the alt text of every picture to the paragraph before its cell; a hook of Sphinx."""
     text = ""
     for node in doctree.findall(lambda node: isinstance(node, (nodes.paragraph, nodes.image))):
         if isinstance(node, nodes.paragraph):
@@ -17,7 +17,7 @@ def describe(app, doctree):
 
 
 def in_words(paragraph):
-    """The text of a paragraph, formulas without their commands: for who listens."""
+    """Return the text of a paragraph for screen readers, with formulas stripped of TeX commands."""
     words = [
         re.sub(r"[{}$]", "", re.sub(r"\\(?:text|operatorname|[,;!]|)", " ", node.astext()))
         if isinstance(node.parent, nodes.math)
@@ -28,7 +28,7 @@ def in_words(paragraph):
 
 
 def pictures(env):
-    """(page, its title, file in _images, what it shows) of every picture, in the order of the chapters."""
+    """Yield (page, title of the page, file in _images, alt text) of every picture, in the order of the chapters."""
     for page in env.toctree_includes["index"]:
         if page.startswith("course/"):
             for image in filter(is_shown, env.get_doctree(page).findall(nodes.image)):
@@ -37,13 +37,13 @@ def pictures(env):
 
 
 def is_shown(image):
-    """Whether a page takes this form of a picture: points only where there are no vectors."""
+    """Return True if a page shows this form of a picture: PNG only if there is no SVG."""
     forms = {form.get("mime_type") for form in image.parent.parent if isinstance(form, nodes.Element)}
     return image.parent.get("mime_type") != "image/png" or "image/svg+xml" not in forms
 
 
 def show(app, pagename, templatename, context, doctree):
-    """The hook of Sphinx's HTML builder that fills the gallery's page."""
+    """Fill the page of the gallery; a hook of Sphinx's HTML builder."""
     if pagename == "gallery":
         figures = [
             f'<figure><a href="{page}.html"><img src="_images/{file}" alt="{escape(alt)}" loading="lazy"></a>'

@@ -1,4 +1,4 @@
-"""Every folder and file in a line: what their docstrings begin with, so that nobody keeps a second list."""
+"""The list of folders and files on the page files.md, made from the first paragraphs of their docstrings."""
 
 import ast
 import re
@@ -10,19 +10,19 @@ PLACE = "<!-- the list -->"
 
 
 def first_words(path):
-    """The first paragraph of a module's docstring, in one line."""
+    """Return the first paragraph of a module's docstring as one line."""
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     return " ".join((docstring or "").split("\n\n")[0].split())
 
 
 def escape(text):
-    """Text for the cell of a table in Markdown; names in backticks stay."""
+    """Escape text for the cell of a table in Markdown, except names in backticks."""
     parts = re.split(r"(`+[^`]*`+)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([*_|<])", r"\\\1", part) for part in parts)
 
 
 def markdown():
-    """A heading, a sentence and a table for each folder of the packages."""
+    """Return the list in Markdown: a heading, a sentence and a table for each folder of the packages."""
     lines = []
     for package in PACKAGES:
         for init in sorted((ROOT / package).rglob("__init__.py")):
@@ -36,5 +36,5 @@ def markdown():
 
 
 def insert(app, docname, source):
-    """The hook of Sphinx that reads a page."""
+    """Insert the list at its place in a page; a hook of Sphinx."""
     source[0] = source[0].replace(PLACE, markdown())

@@ -1,7 +1,7 @@
 """Formulas as MathML, which browsers show without a network; with one, MathJax sets them better.
 
-MyST and autodoc leave TeX in the page for MathJax, which is loaded from the network.  Here it is replaced by MathML
-when a page is written.  MathJax takes that too.  What cannot be converted stays TeX.
+MyST and autodoc leave TeX in the page for MathJax, which is loaded from the network.  Here the TeX is replaced by
+MathML, which MathJax accepts too, when a page is written.  A formula that cannot be converted stays TeX.
 
 Without a font for mathematics a browser sets the brace of an underbrace as wide as a letter.  The style of the book
 draws it instead, along the group that has the class ``underbraced``.
@@ -13,31 +13,31 @@ import re
 from latex2mathml.converter import convert
 
 FORMULA = re.compile(r'(<(span|div) class="math[^"]*"[^>]*>)\s*\\([(\[])(.*?)\\[)\]]\s*(</\2>)', re.DOTALL)
-LONG = 24  # symbols from which a formula in the text may be wider than a telephone
-BRACE = "<mo>&#x23DF;</mo></munder>"  # ends what latex2mathml makes of an underbrace
+LONG = 24  # most symbols of an inline formula that fits the screen of a telephone
+BRACE = "<mo>&#x23DF;</mo></munder>"  # end of latex2mathml's output for an underbrace
 TIGHT = re.compile(r'<mo( stretchy="false")?>(&#x0007C;|&#x0002F;|&#x0221E;)</mo>')
 PRIMED = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0203[234];)</mi></msup>")
 NAMED = re.compile(
     r"(</\w+>)?((?:<m(?:sub|sup|under)>)*)<m([io])>([A-Za-z]{2,})</m\3>(<mo[^>]*>(?:[(\[]|&#x0005B;|&#x00028;))?"
 )
-PLAIN = (  # what the converter knows by another name
+PLAIN = (  # TeX that the converter does not know, and replacements that it knows
     (r"\\[bB]ig+[lrm]?(?![a-zA-Z])", ""),
     (r"\\\|", r"\\Vert "),
     (r"\\arg(?![a-zA-Z])", r"\\operatorname{arg}"),
     (r"\\mathrm(?=\{)", r"\\text"),
-    (r"\\math(cal|bf) +(\w)", r"\\math\1{\2}"),  # in braces they become letters, which all browsers show
+    (r"\\math(cal|bf) +(\w)", r"\\math\1{\2}"),  # with braces they become Unicode letters, which all browsers show
 )
 
 
 def to_mathml(match):
-    """A formula of the page as MathML."""
+    """Return the matched formula as MathML, or unchanged if it cannot be converted."""
     before, _, bracket, tex, after = match.groups()
     tex = html.unescape(tex)
     for pattern, replacement in PLAIN:
         tex = re.sub(pattern, replacement, tex)
     if bracket == "[":
-        tex = re.sub(r"\\(max|min)_", r"\\\1\\limits_", tex)  # below, as TeX has it
-    # Sphinx puts formulas of several lines into `split` or `align`, and the converter knows no `aligned` within
+        tex = re.sub(r"\\(max|min)_", r"\\\1\\limits_", tex)  # limits below, as in TeX
+    # Sphinx puts formulas of several lines into `split` or `align`, in which the converter knows no `aligned`.
     inner = "" if re.search(r"\\begin\{(split|align)\}", tex) else r"\\\1{split}"
     tex = re.sub(r"\\(begin|end)\{aligned\}", inner, tex)
     try:
@@ -53,7 +53,7 @@ def to_mathml(match):
 
 
 def draw_braces(mathml):
-    """The formula with groups in place of the braces below them."""
+    """Replace each underbrace by a group of the class "underbraced"."""
     while BRACE in mathml:
         end = mathml.index(BRACE)
         depth, start = 0, end
@@ -68,7 +68,7 @@ def draw_braces(mathml):
 
 
 def space(mathml):
-    """The formula with the spaces that TeX leaves."""
+    """Set the spaces around operators, bars and primes as TeX does."""
 
     def name(match):
         before, scripts, _, letters, bracket = match.groups()
@@ -81,6 +81,6 @@ def space(mathml):
 
 
 def replace(app, pagename, templatename, context, doctree):
-    """The hook of Sphinx's HTML builder."""
+    """Replace the formulas of a page by MathML; a hook of Sphinx's HTML builder."""
     if "body" in context:
         context["body"] = FORMULA.sub(to_mathml, context["body"])

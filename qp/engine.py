@@ -40,7 +40,7 @@ class Engine(SetUpOnce):
     _reduced: tuple[Presolve, ConeForm] | None = None  # computed at first use
     _last: np.ndarray | None = None  # last optimal x if there is an `active_set`: its warm start
     _answer: Point | None = None  # last optimal point of the interior-point method
-    _solved = 0  # optimal answers of the interior-point method with these matrices; -1: keep the method
+    _solved = 0  # optimal answers of the interior-point method with these matrices; -1: never switch
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
         """Set up for a program; a `KernelMatrix` is converted to a dense P unless the method needs only its rows."""

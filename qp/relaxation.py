@@ -158,7 +158,4 @@ def _moved(
     falls = np.isfinite(costs[names[0]]) & (value < lower - MOVED * (1.0 + np.abs(lower)))
     rises = np.isfinite(costs[names[1]]) & (value > upper + MOVED * (1.0 + np.abs(upper)))
     together = (lower == upper) & (falls | rises)
-    return {
-        names[0]: np.where(falls | together, value, lower),
-        names[1]: np.where(rises | together, value, upper),
-    }
+    return {names[0]: np.where(falls | together, value, lower), names[1]: np.where(rises | together, value, upper)}

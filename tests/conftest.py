@@ -1,4 +1,4 @@
-"""What several files of tests are given, and the kernels compiled before the tests' processes start."""
+"""Fixtures of several test files, and the compilation of the kernels before the test processes start."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from socp.commandline import warmup
 
 
 def pytest_configure(config):
-    """Compile all kernels once, and say so: else each process of pytest-xdist would compile the same ones, silently."""
+    """Compile all kernels once, with a message; otherwise each process of pytest-xdist would compile them, silently."""
     if not hasattr(config, "workerinput") and not config.option.collectonly:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of a process that is one of several
         with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
@@ -22,7 +22,7 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def hard():
-    """A program that takes some ten iterations."""
+    """Return a program that takes about ten iterations."""
     from tests.support.programs import complementary  # which needs kernels, so not before they are there
 
     rng = np.random.default_rng(11)
@@ -36,7 +36,7 @@ def hard():
 
 @pytest.fixture
 def listens_to_ctrl_c():
-    """A process that a shell has put into the background ignores the signal."""
+    """Handle SIGINT during the test: a process that a shell put into the background ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,17 +1,17 @@
 """Put faults into the code, one at a time, and tell which of them the tests see.
 
     python -m tests.mutate --faults 300 --seed 7 --processes 2 [--rooms socp/batch qp ...] [--least 0.9]
-    python -m tests.mutate --again printed.tsv      what survived then, in the code as it is now
+    python -m tests.mutate --again printed.tsv      the survivors of an earlier run, in the current code
 
-A fault is one change of the syntax tree that people make: a sign, a term, a comparison, a branch, a tolerance by ten,
-a statement that is forgotten, one of two names that look alike.  Each room (a folder of the packages) gives as many,
-drawn by the seed.  A fault is tried in a copy of the project, on the tests of its file, then on those of its room and
-of its package (--reach all: on all): it is caught by the first test that fails or does not end.  What survives is
-printed with file and line: it is a hole in the tests, or a change that changes nothing, which only a reader can tell.
+A fault is one change of the syntax tree of a kind that people make: another sign, comparison or branch, a dropped term,
+a tolerance off by ten, a forgotten statement, one of two similar names.  Every room (a folder of the packages) gets
+equally many faults, drawn by the seed.  A fault is tried in a copy of the project, on the tests of its file, then of
+its room and its package (--reach all: on all tests).  The first test that fails or does not end catches it.  Survivors
+are printed with file and line: each is a hole in the tests or an equivalent change, which only a reader can tell.
 
-A process that has numba, scikit-learn and the like imported forks for each fault; kernels that no fault changes are
-compiled once.  First all tests that faults are tried on run without one: what fails there is left out.  At the end
-those that caught something run so again, in another order: what fails then is left out, and what it caught tried again.
+A process that has imported numba, scikit-learn and the like forks for each fault; kernels that no fault changes are
+compiled once.  First all these tests run without a fault, and failing ones are left out.  At the end the tests that
+caught something run without a fault again, in another order; failing ones are left out, and their faults tried again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ HEAVY += "sklearn.utils.estimator_checks", "sklearn.svm", "sklearn.linear_model"
 
 
 class Fault(NamedTuple):
-    """Text of a file that is replaced by other text."""
+    """Fault: a piece of a file's text and its replacement."""
 
     file: str
     line: int
@@ -67,12 +67,12 @@ class Fault(NamedTuple):
         return str(Path(self.file).parent)
 
     def applied(self, code: str) -> str:
-        """The code with the fault."""
+        """Return the code with the fault."""
         return code[: self.start] + self.after + code[self.end :]
 
 
 class Finder(ast.NodeVisitor):
-    """Find the places of a file where a fault can be put."""
+    """Visitor that finds the places of a file where a fault can be put."""
 
     def __init__(self, file: str, code: str) -> None:
         self.file, self.code, self.found, self.depth = file, code, [], 0
@@ -82,50 +82,50 @@ class Finder(ast.NodeVisitor):
         self.visit(ast.parse(code))
 
     def place(self, line: int, column: int) -> int:
-        """The place in the text of what the tree tells in bytes."""
+        """Return the index in the text of a line and a column in bytes, as the tree counts."""
         text = self.lines[line - 1]
         return self.starts[line - 1] + (column if text.isascii() else len(text.encode()[:column].decode()))
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Where a node begins and ends."""
+        """Return the indices in the text where a node begins and ends."""
         return self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset)
 
     def add(self, node: ast.AST, start: int, end: int, after: str) -> None:
-        """Note a fault, if it is in a function."""
+        """Record a fault if it is in a function."""
         if self.depth:
             self.found.append(Fault(self.file, node.lineno, start, end, self.code[start:end], after))
 
     def add_between(self, node: ast.AST, left: ast.AST, right: ast.AST, before: str, after: str) -> None:
-        """Note another operator between two nodes."""
+        """Record the fault of another operator between two nodes."""
         start = self.code.find(before, self.span(left)[1], self.span(right)[0])
         if start >= 0:
             self.add(node, start, start + len(before), after)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Look at the body: not at its docstring, nor at annotations and decorators."""
+        """Visit the body without the docstring; skip annotations and decorators."""
         self.depth += 1
         for statement in node.body[1 if ast.get_docstring(node) else 0 :]:
             self.visit(statement)
         self.depth -= 1
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave messages alone."""
+        """Skip messages."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave texts alone."""
+        """Skip texts."""
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Leave alone what is said to people."""
+        """Skip calls that log, warn or print."""
         if not self.code[slice(*self.span(node.func))].startswith(SPOKEN):
             self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Look at the value alone."""
+        """Visit only the value."""
         if node.value is not None:
             self.visit(node.value)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """Another sign, or a term that is forgotten."""
+        """Record another sign, and a forgotten term."""
         other = SIGNS.get(type(node.op))
         if other is not None:
             self.add_between(node, node.left, node.right, WRITTEN[type(node.op)], other)
@@ -134,37 +134,37 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def is_whole(self, node: ast.BinOp) -> bool:
-        """Whether the left operand closes as many brackets as it opens, to the beginning of the node."""
+        """Return True if the brackets from the beginning of the node to the end of its left operand are balanced."""
         text = self.code[self.span(node)[0] : self.span(node.left)[1]]
         return text.count("(") == text.count(")")
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        """A minus or a not that is forgotten."""
+        """Record a forgotten minus or not."""
         if isinstance(node.op, (ast.USub, ast.Not, ast.Invert)):
             self.add(node, self.span(node)[0], self.span(node.operand)[0], "")
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """An edge on the other side, or another direction."""
+        """Record a comparison that includes or excludes equality, and one in the other direction."""
         written = COMPARISONS.get(type(node.ops[0]))
         for other in written[1:] if written else ():
             self.add_between(node, node.left, node.comparators[0], written[0], other)
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """`and` for `or`, or a condition that is forgotten."""
+        """Record `and` for `or`, and `or` for `and`."""
         before, after = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         self.add_between(node, node.values[0], node.values[1], before, after)
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
-        """The wrong branch."""
+        """Record the negated condition."""
         start, end = self.span(node.test)
         self.add(node, start, end, f"not ({self.code[start:end]})")
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """A number off by ten, or by one."""
+        """Record a float off by a factor of ten, an integer off by one, or the other truth value."""
         value = node.value
         if isinstance(value, bool):
             self.add(node, *self.span(node), str(not value))
@@ -174,33 +174,33 @@ class Finder(ast.NodeVisitor):
             self.add(node, *self.span(node), repr(value + 1 if value < 2 else value - 1))
 
     def visit_Name(self, node: ast.Name) -> None:
-        """A name that looks like it."""
+        """Record a similar name."""
         if node.id in TWINS and isinstance(node.ctx, ast.Load):
             self.add(node, *self.span(node), TWINS[node.id])
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """An attribute that looks like it."""
+        """Record a similar attribute."""
         if node.attr in TWINS and isinstance(node.ctx, ast.Load):
             end = self.span(node)[1]
             self.add(node, end - len(node.attr), end, TWINS[node.attr])
         self.generic_visit(node)
 
     def forgotten(self, node: ast.stmt) -> None:
-        """A statement that is forgotten."""
+        """Record the forgotten statement."""
         self.add(node, *self.span(node), "pass")
         self.generic_visit(node)
 
     visit_AugAssign = visit_Break = visit_Continue = forgotten
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """State that is not brought up to date; a name that is not set would be seen by anybody."""
+        """Record a forgotten assignment to an attribute or an entry; an unset name would be noticed at once."""
         if isinstance(node.targets[0], (ast.Attribute, ast.Subscript)):
             self.forgotten(node)
         else:
             self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """A call for what it does."""
+        """Record a forgotten call whose value is not used."""
         if isinstance(node.value, ast.Call) and not self.code[self.span(node)[0] :].startswith(SPOKEN):
             self.forgotten(node)
 
@@ -223,7 +223,7 @@ def rooms(root: Path, chosen: list[str]) -> dict[str, list[Path]]:
 
 
 def draw(root: Path, chosen: list[str], count: int, seed: int) -> list[Fault]:
-    """Return `count` faults, as many of each room as of another."""
+    """Return `count` random faults, equally many in each room."""
     drawn: list[Fault] = []
     found = rooms(root, chosen)
     assert found, f"no room of {PACKAGES} is in {chosen}"
@@ -239,7 +239,7 @@ def draw(root: Path, chosen: list[str], count: int, seed: int) -> list[Fault]:
 
 
 def is_code(fault: Fault) -> bool:
-    """Whether Python can read the file with the fault."""
+    """Return True if Python can parse the file with the fault."""
     try:
         ast.parse(fault.applied((ROOT / fault.file).read_text(encoding="utf-8")))
     except SyntaxError:
@@ -248,7 +248,7 @@ def is_code(fault: Fault) -> bool:
 
 
 def tests_of(fault: Fault, copy: Path, reach: str) -> list[list[str]]:
-    """The tests in the order in which they are likely to see a fault: of its file and room, its package, and all."""
+    """Return the tests in stages, the likeliest to see the fault first: of its file and room, its package, and all."""
     room, name, tests = Path(fault.room), Path(fault.file).stem, copy / "tests"
     stages = [sorted((tests / room).glob("test_*.py"), key=lambda path: not path.stem.startswith(f"test_{name}"))]
     stages += [sorted((tests / room.parts[0]).rglob("test_*.py"), key=lambda path: room.name not in path.parts)]
@@ -263,7 +263,7 @@ def tests_of(fault: Fault, copy: Path, reach: str) -> list[list[str]]:
 
 
 def run_tests(copy: Path, stages: list[list[str]], output: Path, left_out: Iterable[str], first: bool = True) -> None:
-    """Run tests in this process, a child, until some fail, and end it with pytest's exit code."""
+    """Run tests in this child process until some fail, and exit with pytest's exit code."""
     os.setsid()
     sys.stdout = sys.stderr = file = output.open("w")
     os.dup2(file.fileno(), 1)
@@ -290,7 +290,7 @@ def run_tests(copy: Path, stages: list[list[str]], output: Path, left_out: Itera
 
 
 class Trial:
-    """The tests of a fault, in a process of its own on a copy of the project."""
+    """Run of the tests of one fault, in its own process on a copy of the project."""
 
     def __init__(self, copy: Path, fault: Fault, limit: float, reach: str, left_out: Iterable[str] = ()) -> None:
         self.copy, self.fault, self.begun, self.limit = copy, fault, time.monotonic(), limit
@@ -302,7 +302,7 @@ class Trial:
             run_tests(copy, tests_of(fault, copy, reach), self.output, left_out)
 
     def verdict(self) -> str:
-        """By what the fault is caught, "survived", or "" while the tests run."""
+        """Return what caught the fault, "survived", or "" while the tests run."""
         ended, status = os.waitpid(self.process, os.WNOHANG)
         if not ended and time.monotonic() - self.begun < self.limit:
             return ""
@@ -324,14 +324,14 @@ class Trial:
 
 
 def failures(said: list[str]) -> list[str]:
-    """The lines in which pytest sums up what failed; lines of a log have more blanks behind "ERROR"."""
+    """Return pytest's summary lines of failures; lines of a log have more blanks after "ERROR"."""
     return [line.split(" - ")[0] for line in said if re.match(r"(FAILED|ERROR) \S", line)]
 
 
 def tried(
     drawn: list[Fault], copies: list[Path], limit: float, reach: str, left_out: Iterable[str] = ()
 ) -> Iterator[tuple[Fault, str, float]]:
-    """Try faults side by side, one in each copy; yield each with its verdict and seconds."""
+    """Try faults in parallel, one in each copy; yield each with its verdict and seconds."""
     waiting, free, running = list(reversed(drawn)), list(copies), []
     while waiting or running:
         while waiting and free:
@@ -345,7 +345,7 @@ def tried(
 
 
 def failing(copy: Path, tests: list[str]) -> set[str]:
-    """The tests that fail without a fault, which are printed."""
+    """Run `tests` without a fault; print and return those that fail."""
     process = os.fork()
     if not process:
         run_tests(copy, [tests], copy / "output.txt", (), first=False)
@@ -358,7 +358,7 @@ def failing(copy: Path, tests: list[str]) -> set[str]:
 
 
 def made_copies(count: int, work: Path) -> list[Path]:
-    """Return copies of the project, each for one fault at a time, and import what no fault changes."""
+    """Return copies of the project, each for one fault at a time, and import the packages that no fault changes."""
     ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", "build", ".*_cache")
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     kernels = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache")) / "centralpath"
@@ -372,7 +372,7 @@ def made_copies(count: int, work: Path) -> list[Path]:
 
 
 def survivors(printed: Path) -> list[Fault]:
-    """The faults that survived by the lines of an earlier run, where the code still has them."""
+    """Return the faults that survived according to the printed lines of an earlier run, if the code still has them."""
     found = []
     for line in printed.read_text(encoding="utf-8").splitlines():
         if match := re.fullmatch(r"(.*?):(\d+)\t('.*'|\".*\") -> ('.*'|\".*\")\tsurvived\t.*", line):
@@ -384,13 +384,13 @@ def survivors(printed: Path) -> list[Fault]:
 
 
 def told(verdicts: list[str]) -> str:
-    """How many faults are caught, and how many of these only because tests do not end, as on a busy machine."""
+    """Return as text how many faults were caught, and how many of them because tests did not end in time."""
     endless, caught = verdicts.count("no end"), len(verdicts) - verdicts.count("survived")
     return f"{caught:4d} of {len(verdicts)}" + (f", {endless} by no end" if endless else "")
 
 
 def main(words: list[str] | None = None) -> int:
-    """Draw faults, try them, and print what became of each and the share of each room."""
+    """Draw faults, try them, and print each verdict and the share of caught faults in each room."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutate", description=__doc__.split("\n")[0])
     parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)

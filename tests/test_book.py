@@ -12,6 +12,7 @@ import pytest
 
 from tests.support import browser
 from tests.test_docs import CHAPTERS, CORE, DOCS
+from tests.test_interactive_page import needs_browser
 
 NEEDED = [name for name in ("sphinx", "furo", "myst_nb", "latex2mathml") if find_spec(name) is None]
 pytestmark = [
@@ -52,7 +53,7 @@ DARK_BEHIND = """[...document.querySelectorAll("article img:not(.toggler)")].fil
 
 
 class Page(HTMLParser):
-    """The text, the links, the names that links lead to, and what is not in an element that scrolls."""
+    """Parser of a page: its text, links and anchors, and the places of tables outside of scrolling elements."""
 
     def __init__(self, text):
         super().__init__()
@@ -81,7 +82,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory):
-    """The folder of the book, built by the README's command but for the folder."""
+    """Build the book by the README's command, in a temporary folder; return the folder."""
     folder = tmp_path_factory.mktemp("book") / "html"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", str(DOCS), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ, cwd=DOCS.parent)
@@ -164,7 +165,7 @@ def test_attributes_stand_once_with_their_types(book):
     assert not re.search(r"<a [^>]*>(<[^>]*>)*[a-z](<[^>]*>)*</a>", text)  # the n of a shape is no link
 
 
-@pytest.mark.skipif(browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM")
+@needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1240, 420])
 def test_every_page_fits_the_window_and_can_be_read(book, pages, tmp_path, width, scheme):
@@ -181,7 +182,7 @@ def test_every_page_fits_the_window_and_can_be_read(book, pages, tmp_path, width
                 assert shown.evaluate(DARK_BEHIND) == [], path.name
 
 
-@pytest.mark.skipif(browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM")
+@needs_browser
 def test_what_cannot_be_read_is_found(tmp_path):
     page = tmp_path / "page.html"
     page.write_text("<body style='background: #111'><p style='color: #333'>faint</p><p style='color: #ccc'>clear</p>")

@@ -1,4 +1,4 @@
-"""The packages under one name: the same modules, and ours where another file has the name of one."""
+"""The packages as `centralpath.*`: identical modules, and ours even if another file has the name of a package."""
 
 import doctest
 import os
@@ -68,7 +68,7 @@ def test_beside_a_models_py_of_the_users_own(tmp_path, first):
 
 
 def told(code, folder, *path):
-    """The last line of what a script that ends with an error says, with this folder and others on the path."""
+    """Run a script that must fail, with `path` as PYTHONPATH; return the last line of its error."""
     script = folder / "script.py"
     script.write_text(code, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONSAFEPATH": ""}
@@ -98,7 +98,7 @@ def test_a_file_of_the_users_own_that_hides_a_package_is_named(tmp_path):
 
 
 def record(site, name, *files):
-    """Have a distribution with these files."""
+    """Create an installed distribution `name` with these files."""
     (site / f"{name}-1.0.dist-info").mkdir(parents=True)
     (site / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     (site / f"{name}-1.0.dist-info" / "RECORD").write_text("".join(f"{file},,\n" for file in files))
@@ -116,13 +116,10 @@ def test_another_distribution_is_named_that_hides_a_package(tmp_path):
                          "environments of their own")  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("package", "code"),
-    [
-        ("qp", "import models"), ("qp", "from centralpath import qp"), ("models", "import bench"),
-        ("bench", "import centralpath; centralpath.main()"), ("models", "import centralpath; centralpath.models"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("package", "code"), [
+    ("qp", "import models"), ("qp", "from centralpath import qp"), ("models", "import bench"),
+    ("bench", "import centralpath; centralpath.main()"), ("models", "import centralpath; centralpath.models"),
+])  # fmt: skip
 def test_another_distribution_is_named_that_overwrites_a_package(package, code, tmp_path):
     site = tmp_path / "site"
     for name in ("socp", "qp", "models", "bench"):

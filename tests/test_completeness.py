@@ -1,4 +1,4 @@
-"""The page of completeness names what is there: every file, every name in it, every test; and leaves no row empty."""
+"""The page of completeness: its files, names and tests exist, and no item is empty."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ SECTIONS = ("Epshteyn and DeJong", "Sun and DeJong", "Raina", "Li, Wang", "Lectu
 
 
 def items():
-    """Of each item its name, what implements it or why nothing does, and the tests that hold it."""
+    """Return (name, implementation or the reason for none, tests) of each item."""
     found = []
     for block in re.split(r"^- ", PAGE, flags=re.MULTILINE)[1:]:
         text = " ".join(block.split("\n## ")[0].split())
@@ -21,7 +21,7 @@ def items():
 
 
 def names_of(path):
-    """What a file defines: functions, classes, methods, constants."""
+    """Return the names that a file defines: functions, classes, methods, constants."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

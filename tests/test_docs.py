@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import re
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -22,7 +23,7 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "results"} 
 
 
 def directives(text, name):
-    """(argument, options, body) of every directive of that name."""
+    """Return (argument, options, body) of every directive `name`."""
     found = []
     for argument, content in re.findall(rf"^```{{{name}}} *(.*?)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         options = dict(re.findall(r"^:([\w-]+): *\"?(.*?)\"?$", content, re.MULTILINE))
@@ -32,7 +33,7 @@ def directives(text, name):
 
 
 def objects(path):
-    """The names of functions, classes and methods of a Python file, as `pyobject` takes them."""
+    """Return the names of functions, classes and methods of a Python file, in the form of `pyobject`."""
     names = set()
 
     def visit(node, prefix):
@@ -225,8 +226,10 @@ def test_the_command_line_of_the_docs_is_the_one_there_is(command, capsys):
 
 
 def module_of_the_docs(name):
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
+    """The module of a file below docs, without its ending."""
+    path = DOCS / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
 
@@ -318,28 +321,22 @@ Examples
     assert text.startswith(expected)
 
 
-@pytest.mark.parametrize(
-    ("kind", "names", "expected"),
-    [
-        ("float", 2, ["float", "float"]),
-        ("arrays", 2, ["array", "array"]),
-        ("arrays, shape (n,)", 2, ["array, shape (n,)"] * 2),
-        ("ndarray, shape (1, n) and (1,)", 2, ["ndarray, shape (1, n)", "ndarray, shape (1,)"]),
-        ("array, shape (n,), and float", 2, ["array, shape (n,)", "float"]),
-        ("qp.QuadraticProgram, qp.Solution", 2, ["qp.QuadraticProgram", "qp.Solution"]),
-        ("array, shape (1,) or (classes,)", 1, ["array, shape (1,) or (classes,)"]),
-        ("", 2, ["", ""]),
-    ],
-)
+@pytest.mark.parametrize(("kind", "names", "expected"), [
+    ("float", 2, ["float", "float"]),
+    ("arrays", 2, ["array", "array"]),
+    ("arrays, shape (n,)", 2, ["array, shape (n,)"] * 2),
+    ("ndarray, shape (1, n) and (1,)", 2, ["ndarray, shape (1, n)", "ndarray, shape (1,)"]),
+    ("array, shape (n,), and float", 2, ["array, shape (n,)", "float"]),
+    ("qp.QuadraticProgram, qp.Solution", 2, ["qp.QuadraticProgram", "qp.Solution"]),
+    ("array, shape (1,) or (classes,)", 1, ["array, shape (1,) or (classes,)"]),
+    ("", 2, ["", ""]),
+])  # fmt: skip
 def test_a_type_says_something_of_each_name(kind, names, expected):
     assert module_of_the_docs("docstrings").kinds(kind, names) == expected
 
 
-def test_a_backslash_that_divides_stays():
+def test_a_backslash_that_divides_stays_and_a_list_ends_with_an_empty_line():
     assert as_text(r"u = lam \ d") == [r"u = lam \\ d"]
-
-
-def test_a_list_ends_with_an_empty_line():
     assert as_text("A\n\n- one\n  and more\n- two\nNext.")[2:] == ["- one", "  and more", "- two", "", "Next."]
 
 
@@ -360,9 +357,7 @@ def test_a_formula_that_cannot_become_mathml_stays():
 
 
 def test_the_terminal_of_the_first_run_is_drawn_as_a_terminal_shows_it():
-    spec = importlib.util.spec_from_file_location("terminal", DOCS / "images" / "terminal.py")
-    terminal = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(terminal)
+    terminal = module_of_the_docs("images/terminal")
     written = [(0.0, "$ a\r\n"), (1.0, "\r\x1b[K1 of 3"), (2.0, "\r\x1b[K2 of 3"), (3.0, "\r\x1b[Kdone\r\n<b>\r\n")]
     assert terminal.screen("".join(text for _, text in written)) == ["$ a", "done", "<b>", ""]
     shown = terminal.moments(written)
@@ -376,7 +371,7 @@ def test_the_terminal_of_the_first_run_is_drawn_as_a_terminal_shows_it():
 
 
 def sections(page):
-    """The text before the first heading, and [(heading, blocks that need a peer, blocks that are run)]."""
+    """Return the text before the first heading, and [(heading, blocks that need a peer, blocks that are run)]."""
     text = (DOCS / page).read_text(encoding="utf-8")
     head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
     return head, [(part.splitlines()[0], fenced(part, "py"), fenced(part, "python")) for part in parts]

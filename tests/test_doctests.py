@@ -1,4 +1,4 @@
-"""The examples in the docstrings print what they say."""
+"""The doctests of the packages pass, and public objects have examples."""
 
 import doctest
 import importlib
@@ -41,5 +41,5 @@ def test_every_public_function_and_class_has_an_example(package):
 
 
 def _is_plain(thing):
-    """An error or an enumeration: its name and one line say it all."""
+    """Return True for an error or an enumeration, which needs no example."""
     return isinstance(thing, type) and (issubclass(thing, Exception) or hasattr(thing, "__members__"))

@@ -1,21 +1,16 @@
 """The worked examples under docs/examples run, and what they claim holds."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.data import data_folder
-
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "examples"
+from tests.test_docs import DOCS, module_of_the_docs
 
 
 def example(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of_the_docs(f"examples/{name}")
 
 
 def test_the_controller_brings_the_cart_to_rest_within_its_force():
@@ -91,9 +86,9 @@ def test_a_score_space_of_many_sequences_sees_what_pairs_do_not():
 
 
 def test_every_example_is_on_the_page_and_tested():
-    page = (FOLDER.parent / "examples.md").read_text(encoding="utf-8")
+    page = (DOCS / "examples.md").read_text(encoding="utf-8")
     tests = Path(__file__).read_text(encoding="utf-8")
-    names = sorted(path.stem for path in FOLDER.glob("*.py"))
+    names = sorted(path.stem for path in (DOCS / "examples").glob("*.py"))
     assert len(names) == 12
     for name in names:
         assert f"examples/{name}.py" in page and f'example("{name}")' in tests

@@ -1,4 +1,4 @@
-"""The exercises that are programs: the grader passes right programs, and neither the stubs nor wrong programs."""
+"""The programming exercises: the grader accepts correct programs, and refuses the stubs and wrong programs."""
 
 import ast
 import subprocess
@@ -33,19 +33,19 @@ def patched(number, edits):
 
 
 def written(number, way):
-    """The text of a program: as it stands, or the instructor's with edits."""
+    """Return the text of a program: `way` itself, or the instructor's program with the edits `way`."""
     return way if isinstance(way, str) else patched(number, way)
 
 
 def verdicts(grade, folder, number, text, seed=1, limit=20.0):
-    """Yield (points, sentence or None) check by check."""
+    """Return [(points, sentence or None)] of all checks of a program."""
     path = folder / f"{number}_program.py"
     path.write_text(text, "utf-8")
     return [(points, sentence) for _, points, sentence in grade.results(path, seed, limit)]
 
 
 def first_sentence(grade, folder, number, text, seed=1, limit=20.0):
-    """Return what the first check that fails says, or None."""
+    """Return the sentence of the first check that fails, or None."""
     path = folder / f"{number}_program.py"
     path.write_text(text, "utf-8")
     return next((said for _, _, said in grade.results(path, seed, limit) if said), None)
@@ -98,12 +98,12 @@ def test_what_the_statement_does_not_allow_is_seen_in_the_syntax(grade):
 
 def test_a_wrong_program_of_each_kind_is_refused(grade, tmp_path):
     for number, name in (("e02", "no_reflection_of_z"), ("e05", "calls_the_engine"), ("e09", "endless_loop")):
-        assert first_sentence(grade, tmp_path, number, patched(number, MISTAKES[number][name]), limit=3.0)
+        assert first_sentence(grade, tmp_path, number, patched(number, [MISTAKES[number][name]]), limit=3.0)
 
 
 def test_the_command_prints_points_and_the_seed(tmp_path):
     (tmp_path / "e02_mine.py").write_text(SOLUTIONS["e02"].read_text("utf-8"), "utf-8")
-    (tmp_path / "e04_mine.py").write_text(patched("e04", MISTAKES["e04"]["capped_at_one"]), "utf-8")
+    (tmp_path / "e04_mine.py").write_text(patched("e04", [MISTAKES["e04"]["capped_at_one"]]), "utf-8")
     command = [sys.executable, str(DOCS / "exercises" / "grade.py"), "--of", str(tmp_path), "--seed", "7", "e02", "e04"]
     run = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, timeout=120)
     seed, right, wrong, *sentences = run.stdout.splitlines()
@@ -128,8 +128,8 @@ def test_the_stub_gets_no_point_and_the_solution_all(grade, tmp_path, number):
 def test_every_wrong_program_is_refused_with_a_sentence(grade, tmp_path, number):
     assert len(MISTAKES[number]) >= 9
     accepted = []
-    for k, (name, edits) in enumerate(MISTAKES[number].items()):
-        said = first_sentence(grade, tmp_path, number, patched(number, edits), SEEDS[k % 2], limit=3.0)
+    for k, (name, edit) in enumerate(MISTAKES[number].items()):
+        said = first_sentence(grade, tmp_path, number, patched(number, [edit]), SEEDS[k % 2], limit=3.0)
         accepted += [] if said and len(said) > 15 else [name]
     assert accepted == []
 

@@ -14,7 +14,7 @@ PREFIX = "{http://www.w3.org/1998/Math/MathML}"
 
 
 def tree(tex, display=True):
-    """The root of the formula, as the hook of the book makes it."""
+    """Return the root of the formula's MathML, as the hook of the book makes it."""
     tag, (left, right) = ("div", "[]") if display else ("span", "()")
     page = rf'<{tag} class="math notranslate">\{left}{html.escape(tex)}\{right}</{tag}>'
     context = {"body": page}
@@ -24,7 +24,7 @@ def tree(tex, display=True):
 
 
 def shape(node):
-    """The tree in one line: names and text, rows left out."""
+    """Return the tree as one line of names and text, without rows."""
     name, inside = node.tag.removeprefix(PREFIX), [shape(child) for child in node]
     if node.get("class"):
         return f"{name}.{node.get('class')}({' '.join(inside)})"
@@ -33,47 +33,40 @@ def shape(node):
     return f"{name}({' '.join(inside)})" if inside else (node.text or "").strip() or name
 
 
-@pytest.mark.parametrize(
-    ("tex", "expected"),
-    [
-        (r"\tfrac12", "mstyle(mfrac(1 2))"),
-        (r"\frac{a + b}{c}", "mfrac(a + b c)"),
-        (r"\sqrt{x}", "msqrt(x)"),
-        (r"x_i^2", "msubsup(x i 2)"),
-        (r"A^\top", "msup(A \u22a4)"),
-        (r"\bar{x}", "mover(x ¯)"),
-        (r"\sum_{i=1}^n x", "munderover(∑ i = 1 n) x"),
-        (r"\prod_t p", "munder(∏ t) p"),
-        (r"\max_{u} u", "munder(max u) u"),
-        (r"\int_0^a f", "msubsup(∫ 0 a) f"),
-        (r"\text{minimize } x", "minimize x"),
-        (r"\mathrm{KL}", "KL"),
-        (r"\operatorname{tr} A", "tr A"),
-        (
-            r"\mathcal K \times \mathcal Q^n \subset \mathbf R^m",
-            "\U0001d4a6 \xd7 msup(\U0001d4ac n) \u2282 msup(\U0001d411 m)",
-        ),
-        (r"\log x", "log x"),
-        (r"a \le b \ne c \ge d \in e", "a ≤ b ≠ c ≥ d ∈ e"),
-        (r"\lambda \circ \Delta s \pm \varepsilon", "λ ∘ Δ s ± ε"),
-        (r"\|x\|", "‖ x ‖"),
-        (r"\Bigl\| x \Bigr\|", "‖ x ‖"),
-        (r"\{ x \mid y \}", "{ x \u2223 y }"),
-        (r"\lceil x \rceil", "⌈ x ⌉"),
-        (r"\underbrace{a + b}_{= 0} + c", "munder(mrow.underbraced(a + b) = 0) + c"),
-        (
-            r"\underbrace{a_{x}}_{b} \underbrace{c}_{d}",
-            "munder(mrow.underbraced(msub(a x)) b) munder(mrow.underbraced(c) d)",
-        ),
-        (r"\underbrace{\underbrace{a}_{b} + c}_{d}", "munder(mrow.underbraced(munder(mrow.underbraced(a) b) + c) d)"),
-    ],
-)
+@pytest.mark.parametrize(("tex", "expected"), [
+    (r"\tfrac12", "mstyle(mfrac(1 2))"),
+    (r"\frac{a + b}{c}", "mfrac(a + b c)"),
+    (r"\sqrt{x}", "msqrt(x)"),
+    (r"x_i^2", "msubsup(x i 2)"),
+    (r"A^\top", "msup(A \u22a4)"),
+    (r"\bar{x}", "mover(x ¯)"),
+    (r"\sum_{i=1}^n x", "munderover(∑ i = 1 n) x"),
+    (r"\prod_t p", "munder(∏ t) p"),
+    (r"\max_{u} u", "munder(max u) u"),
+    (r"\int_0^a f", "msubsup(∫ 0 a) f"),
+    (r"\text{minimize } x", "minimize x"),
+    (r"\mathrm{KL}", "KL"),
+    (r"\operatorname{tr} A", "tr A"),
+    (r"\mathcal K \times \mathcal Q^n \subset \mathbf R^m",
+     "\U0001d4a6 \xd7 msup(\U0001d4ac n) \u2282 msup(\U0001d411 m)"),
+    (r"\log x", "log x"),
+    (r"a \le b \ne c \ge d \in e", "a ≤ b ≠ c ≥ d ∈ e"),
+    (r"\lambda \circ \Delta s \pm \varepsilon", "λ ∘ Δ s ± ε"),
+    (r"\|x\|", "‖ x ‖"),
+    (r"\Bigl\| x \Bigr\|", "‖ x ‖"),
+    (r"\{ x \mid y \}", "{ x \u2223 y }"),
+    (r"\lceil x \rceil", "⌈ x ⌉"),
+    (r"\underbrace{a + b}_{= 0} + c", "munder(mrow.underbraced(a + b) = 0) + c"),
+    (r"\underbrace{a_{x}}_{b} \underbrace{c}_{d}",
+     "munder(mrow.underbraced(msub(a x)) b) munder(mrow.underbraced(c) d)"),
+    (r"\underbrace{\underbrace{a}_{b} + c}_{d}", "munder(mrow.underbraced(munder(mrow.underbraced(a) b) + c) d)"),
+])  # fmt: skip
 def test_a_construct_gives_its_tree(tex, expected):
     assert re.sub(r"\s+", " ", shape(tree(tex))) == expected
 
 
 def spaces(tex):
-    """(text, space to the left, space to the right) of the operators that have them."""
+    """Return (text, left space, right space) of the operators that set their spaces."""
     return [
         (node.text, node.get("lspace"), node.get("rspace"))
         for node in tree(tex).iter(f"{PREFIX}mo")
@@ -103,7 +96,7 @@ def test_rows_and_columns_are_those_of_a_table(names):
 
 
 def formulas(page):
-    """(TeX, whether displayed) of the formulas of a page, without its code."""
+    """Yield (TeX, True if displayed) of the formulas of a page, without its code."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"`[^`\n]*`", "", text)
     for display, inline in re.findall(r"\$\$(.*?)\$\$|(?<!\\)\$(?=\S)([^$]+?)(?<=\S)\$", text, re.DOTALL):

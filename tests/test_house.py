@@ -1,4 +1,4 @@
-"""The rooms of the engine: which import from which, and how large each may grow, as docs/architecture.md has it."""
+"""The rooms of the engine: the order of their imports and their sizes, as stated in docs/architecture.md."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ MODULES = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path 
 
 
 def room_of(path):
-    """The folder or file of the engine that a file is in; of models and bench the package."""
+    """Return the room of a file: its folder or file in the engine, or the package models or bench."""
     return "/".join(path.parts[:2]) if path.parts[0] in ("socp", "qp") else path.parts[0]
 
 
@@ -24,7 +24,7 @@ def is_for_types(node):
 
 
 def named(path, node):
-    """The modules that a node of a file names, by an import or in a string."""
+    """Return the modules that a node of a file names, by an import or in a string."""
     package = list(path.parent.parts)
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
@@ -38,7 +38,7 @@ def named(path, node):
 
 
 def targets(path, text):
-    """The files of the project that a file imports or names, but for types alone."""
+    """Return the files of the project that a file imports or names, except imports for types only."""
     waiting, found = [ast.parse(text)], set()
     while waiting:
         node = waiting.pop()
@@ -49,7 +49,7 @@ def targets(path, text):
 
 
 def table():
-    """[(room, lines)] of the table of rooms, in its order."""
+    """Return [(room, lines)] of the table of rooms, in its order."""
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     return [
         (room, int(lines.replace(",", ""))) for room, lines in re.findall(r"^\| `([\w/.]+)` \| ([\d,]+) \|", text, re.M)
@@ -57,7 +57,7 @@ def table():
 
 
 def back(files, rooms):
-    """[(file, file)]: imports that lead to a room that the order has later, or to a package above."""
+    """Return [(file, imported file)] of the imports of a later room or of a higher package."""
     place = {room: k for k, room in enumerate([*rooms, "models", "bench"])}
     gathered = {Path(name) / "__init__.py" for name in PACKAGES}  # what a package shows of all its rooms
     return sorted(

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 
 import numpy as np
 import pytest
@@ -11,27 +10,21 @@ from scipy.optimize import linprog
 from docs.teaching.pictures import Picture
 from socp import textbook
 from tests.support.interactive_page import PAGE, TEXT
-from tests.test_interactive_method import by_node, cone_program, needs_node, script
-from tests.test_interactive_page import chromium, needs_browser
+from tests.test_interactive_method import by_node, cone_program, needs_node
+from tests.test_interactive_page import chromium, in_browser
 
 __all__ = ["chromium"]  # a fixture
 
 FIGURES = re.findall(r'<section class="part" id="(\w+)">', TEXT)
 ERRORS = ("Runtime.exceptionThrown", "Log.entryAdded")
 
-NODE = """
-const [code, tasks] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
-const module_ = {};
-new Function("module", code)(module_);
-const { corners, activeSet, dual } = module_.exports;
-console.log(JSON.stringify(tasks.map(({ c, curvature, G, h, x, four }) => {
-  const around = corners(G, h), first = around[0];
+WALKS = """({ c, curvature, G, h, x, four }) => {
+  const { corners, activeSet, dual } = polygon, around = corners(G, h), first = around[0];
   return {
     around, simplex: curvature ? null : activeSet({ c }, G, h, first.x, first.rows),
     active: activeSet({ c, curvature }, G, h, x), dual: four ? dual({ c, G }) : null,
   };
-})));
-"""
+}"""
 
 
 def polygons():
@@ -49,9 +42,7 @@ def polygons():
 @needs_node
 def test_the_walks_end_at_the_minimum_and_the_dual_polygon_is_the_duals():
     tasks = list(polygons())
-    data = json.dumps([script("polygon"), tasks])
-    done = subprocess.run(["node", "-e", NODE], input=data, capture_output=True, text=True, timeout=60, check=True)
-    for task, answer in zip(tasks, json.loads(done.stdout)):
+    for task, answer in zip(tasks, by_node(tasks, WALKS, ("polygon",))):
         c, G, h = (np.array(task[name]) for name in ("c", "G", "h"))
         for corner in answer["around"]:
             active = np.abs(G @ corner["x"] - h) <= 1e-9
@@ -78,7 +69,7 @@ def test_the_walks_end_at_the_minimum_and_the_dual_polygon_is_the_duals():
 
 
 def states(page, figure):
-    """The caption of a figure at each of its paragraphs."""
+    """Return the caption of a figure at each of its paragraphs."""
     return page.evaluate(f"""[...document.querySelectorAll("#{figure} p[data-set]")].map((step) => {{
       step.click(); return document.querySelector("#{figure} figcaption").textContent; }})""")
 
@@ -92,8 +83,7 @@ def test_every_section_has_a_figure_questions_and_python():
         json.loads(found)
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 def test_paragraphs_change_their_figure_and_nothing_fails(chromium):
     chromium.events.clear()
     chromium.open(PAGE.as_uri())
@@ -112,8 +102,7 @@ def test_paragraphs_change_their_figure_and_nothing_fails(chromium):
     assert [event for event in chromium.events if event.get("method") in ERRORS] == []
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 def test_a_question_hides_what_follows_until_it_is_answered(chromium):
     chromium.open(PAGE.as_uri())
     for figure in FIGURES:
@@ -131,8 +120,7 @@ def test_a_question_hides_what_follows_until_it_is_answered(chromium):
     assert chromium.evaluate('document.querySelector("#path .verdict").textContent') == "Not so. "
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 def test_sliders_tell_their_values_and_what_they_change(chromium):
     chromium.open(PAGE.as_uri())
     told = """[...document.querySelectorAll("input[type=range]")].map((input) => {
@@ -145,8 +133,7 @@ def test_sliders_tell_their_values_and_what_they_change(chromium):
     assert "mu = 0.01" in moved and "gap s'z = 4 mu = 0.04" in moved
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 @pytest.mark.parametrize("width", [400, 1100])
 def test_texts_of_the_figures_are_legible_at_every_width(chromium, width):
     chromium.call(
@@ -165,8 +152,7 @@ def test_texts_of_the_figures_are_legible_at_every_width(chromium, width):
         chromium.call("Emulation.clearDeviceMetricsOverride")
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 def test_an_edge_of_either_polygon_chooses_its_constraint(chromium):
     chromium.open(PAGE.as_uri())
     for plane, i in (("dual-primal", 2), ("dual-dual", 3)):
@@ -176,8 +162,7 @@ def test_an_edge_of_either_polygon_chooses_its_constraint(chromium):
         assert chromium.evaluate('document.getElementById("dual-row").value') == "abcd"[i]
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 def test_dragging_the_start_changes_the_step_and_the_products(chromium):
     chromium.open(PAGE.as_uri())
     captions = """["step", "products"].map((name) => document.querySelector(`#${name} figcaption`).textContent)"""
@@ -189,8 +174,7 @@ def test_dragging_the_start_changes_the_step_and_the_products(chromium):
     assert before[0] != after[0] and before[1] != after[1]
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 def test_the_python_of_every_figure_draws_it(chromium):
     chromium.open(PAGE.as_uri())
     for figure in FIGURES:
@@ -222,8 +206,7 @@ PUT = """((figure, changes) => { for (const [key, value] of Object.entries(chang
   return document.querySelector(`#${figure} figcaption`).textContent; })"""
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 def test_what_the_text_says_of_the_figures_holds(chromium):
     chromium.open(PAGE.as_uri())
 

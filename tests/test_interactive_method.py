@@ -1,6 +1,5 @@
 """The interactive page without a browser: its method, matrices and addresses by node, against `socp.textbook`."""
 
-import importlib.util
 import json
 import re
 import shutil
@@ -12,7 +11,8 @@ import numpy as np
 import pytest
 
 from socp import ConeProgram, NonNeg, SecondOrder, textbook
-from tests.support.interactive_page import COLUMNS, DOCS, PARTS, TEXT, number, tolerance
+from tests.support.interactive_page import COLUMNS, PARTS, TEXT, number, tolerance
+from tests.test_docs import module_of_the_docs
 
 EXAMPLES = re.findall(r"^    (\w+): \{\n      title: ", TEXT, re.MULTILINE)
 
@@ -21,33 +21,35 @@ needs_node = pytest.mark.skipif(
 )
 
 
-def assembled():
-    spec = importlib.util.spec_from_file_location("assemble", DOCS / "interactive" / "assemble.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.assembled()
+def in_node(test):
+    """Mark a long test."""
+    return pytest.mark.full(needs_node(test))
 
 
 def test_the_page_is_assembled_from_its_sources_and_needs_no_other_file():
-    assert TEXT == assembled(), "run: python docs/interactive/assemble.py"
+    assert TEXT == module_of_the_docs("interactive/assemble").assembled(), "run: python docs/interactive/assemble.py"
     assert not re.search(r"\bsrc=|@import|url\((?!#)|https?://(?!www\.w3\.org/2000/svg)", TEXT)
     assert not re.search(r"\b(fetch|XMLHttpRequest|import)\s*\(", TEXT)
 
 
 NODE = """
-const run = (code) => { const module = {}; new Function("module", code)(module); return module.exports; };
-const [methodCode, sceneCode, tasks] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
-const method = run(methodCode), scenes = run(sceneCode);
+const [codes, tasks] = JSON.parse(require("fs").readFileSync(0, "utf-8")), parts = {};
+for (const [name, code] of Object.entries(codes)) {
+  const module = {}, known = name === "address" ? parts : {};
+  new Function("module", ...Object.keys(known), code)(module, ...Object.values(known));
+  parts[name] = module.exports;
+}
+const { method, scenes, kkt, address, polygon } = parts;
 const text = (key, value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
-const answers = tasks.map(({ example, program, switches, settings, path }) => {
+"""
+SCRIPTS = {"method": "method", "scenes": "scene", "kkt": "kkt-code", "address": "address", "polygon": "polygon"}
+SOLVE = """({ example, program, switches, settings, path }) => {
   program = program ?? scenes.program(scenes.EXAMPLES[example].scene);
   const { status, trace } = method.solve(program, { ...settings, switches: { ...method.SWITCHES, ...switches } });
   const central = path ? method.centralPath(program) : null;
   const { without, whole } = scenes.EXAMPLES[example] ?? {};
   return { program, status, trace, central, without, whole };
-});
-console.log(JSON.stringify(answers, text));
-"""
+}"""
 
 
 def script(name):
@@ -55,10 +57,11 @@ def script(name):
     return code
 
 
-def by_node(tasks):
-    """What the page's method does, as it stands in the page."""
-    data = json.dumps([script("method"), script("scene"), tasks])
-    result = subprocess.run(["node", "-e", NODE], input=data, capture_output=True, text=True, timeout=300, check=True)
+def by_node(tasks, body=SOLVE, parts=("method", "scenes")):
+    """Run a function of the page's own scripts by node on each of `tasks`; return the results."""
+    data = json.dumps([{name: script(SCRIPTS[name]) for name in parts}, tasks])
+    command = ["node", "-e", f"{NODE}console.log(JSON.stringify(tasks.map({body}), text));"]
+    result = subprocess.run(command, input=data, capture_output=True, text=True, timeout=300, check=True)
     return json.loads(result.stdout)
 
 
@@ -73,7 +76,7 @@ NAMES = {"dual_objective": "dualObjective", "primal_residual": "primalResidual",
 
 
 def compare(answer, solution, stable=lambda it: True):
-    """The same run, iterate by iterate; of those that are not `stable` the objective alone is the same."""
+    """Check that two runs have equal iterates; of iterates that are not `stable`, only the objective is compared."""
     assert answer["status"] == solution.status.value
     # where one of the two passes the test by rounding alone, the other takes a further step
     assert abs(len(answer["trace"]) - len(solution.trace)) <= 1
@@ -87,7 +90,7 @@ def compare(answer, solution, stable=lambda it: True):
 
 
 def random_program(seed):
-    """A program with cones of several dimensions, some with an equation, some with P, of any outcome."""
+    """Return a program with cones of several dimensions, some with an equation, some with P, of any outcome."""
     rng = np.random.default_rng(seed)
     cones = [int(k) for k in rng.choice([1, 1, 2, 3, 5], size=rng.integers(2, 6))]
     m, n = sum(cones), int(rng.integers(2, 6))
@@ -97,8 +100,7 @@ def random_program(seed):
     return {**{name: value.tolist() for name, value in names.items()}, "cones": cones}
 
 
-@pytest.mark.full
-@needs_node
+@in_node
 def test_every_example_runs_as_the_textbook_does():
     answers = by_node([{"example": name} for name in EXAMPLES])
     statuses = {}
@@ -112,8 +114,7 @@ def test_every_example_runs_as_the_textbook_does():
     assert statuses["infeasible"] == "primal_infeasible" and statuses["unbounded"] == "dual_infeasible"
 
 
-@pytest.mark.full
-@needs_node
+@in_node
 def test_random_programs_of_every_outcome_run_as_the_textbook_does():
     programs = [random_program(seed) for seed in range(30)]
     answers = by_node([{"program": program} for program in programs])
@@ -122,8 +123,7 @@ def test_random_programs_of_every_outcome_run_as_the_textbook_does():
     assert {answer["status"] for answer in answers} >= {"optimal", "primal_infeasible", "dual_infeasible"}
 
 
-@pytest.mark.full
-@needs_node
+@in_node
 @pytest.mark.parametrize("part", PARTS)
 def test_a_switch_means_what_it_means_in_the_textbook(part):
     off = not getattr(textbook.Switches(), part)
@@ -177,8 +177,7 @@ def test_each_part_has_an_example_that_shows_what_it_is_for():
             assert np.abs(it.x / it.tau).max() < 2.6, name
 
 
-@pytest.mark.full
-@needs_node
+@in_node
 def test_the_central_path_ends_at_the_solution_and_is_central():
     (answer,) = by_node([{"example": "disc", "path": True}])
     program, path = cone_program(answer["program"]), np.array([point["x"] for point in answer["central"]])
@@ -195,8 +194,7 @@ def test_the_central_path_ends_at_the_solution_and_is_central():
         np.testing.assert_allclose(program.c + mu * gradient, 0.0, atol=1e-5)
 
 
-@pytest.mark.full
-@needs_node
+@in_node
 @pytest.mark.parametrize(("tol", "share"), [(1e-4, 0.99), (1e-8, 0.9), (1e-6, 0.5)])
 def test_the_settings_mean_what_they_mean_in_the_textbook(tol, share, monkeypatch):
     monkeypatch.setattr(textbook.method, "STEP", share)
@@ -207,30 +205,20 @@ def test_the_settings_mean_what_they_mean_in_the_textbook(tol, share, monkeypatc
 
 # ---- the KKT matrix that is drawn
 
-NODE_KKT = """
-const [methodCode, sceneCode, kktCode, tasks] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
-const run = (code) => { const module = {}; new Function("module", code)(module); return module.exports; };
-const method = run(methodCode), scenes = run(sceneCode), kkt = run(kktCode);
-console.log(JSON.stringify(tasks.map(({ example, part, order, at }) => {
+DRAW = """({ example, part, order, at }) => {
   const scene = scenes.EXAMPLES[example].scene, program = scenes.program(scene);
   const switches = { ...method.SWITCHES, ...(part ? { [part]: !method.SWITCHES[part] } : {}) };
   const it = method.iterates(program, { switches })[at], system = method.kktMatrix(program, it, switches);
   const labels = kkt.labels(scene.constraints, scenes.LETTERS), found = kkt.analyse(system, order);
   return { program, system, found, labels, note: kkt.describe(found) };
-})));
-"""
+}"""
 
 
 def drawn_matrices(tasks):
-    data = json.dumps([script("method"), script("scene"), script("kkt-code"), tasks])
-    result = subprocess.run(
-        ["node", "-e", NODE_KKT], input=data, capture_output=True, text=True, timeout=60, check=True
-    )
-    return json.loads(result.stdout)
+    return by_node(tasks, DRAW, ("method", "scenes", "kkt"))
 
 
-@pytest.mark.full
-@needs_node
+@in_node
 @pytest.mark.parametrize("part", [None, "equilibration"])
 def test_the_matrix_that_is_drawn_is_the_textbooks_and_its_factor_a_factor(part):
     tasks = [
@@ -270,8 +258,7 @@ def test_the_matrix_that_is_drawn_is_the_textbooks_and_its_factor_a_factor(part)
         assert order == list(range(len(K))) or task["order"] == "degree"
 
 
-@pytest.mark.full
-@needs_node
+@in_node
 def test_minimum_degree_has_no_more_fill_and_without_scaling_there_is_no_factor():
     tasks = [
         {"example": name, "order": order, "at": 2} for name in ("disc", "sections") for order in ("natural", "degree")
@@ -286,27 +273,14 @@ def test_minimum_degree_has_no_more_fill_and_without_scaling_there_is_no_factor(
 
 # ---- the address
 
-NODE_ADDRESS = """
-const [methodCode, sceneCode, addressCode, hashes] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
-const run = (code, ...names) => { const module = {};
-  new Function("module", ...names, code)(module, method, scenes); return module.exports; };
-let method, scenes;
-method = run(methodCode);
-scenes = run(sceneCode);
-const address = run(addressCode, "method", "scenes");
-console.log(JSON.stringify(hashes.map((hash) => {
+READ = """(hash) => {
   const read = address.decode(hash);
   return { read, written: address.encode({ ...read, iterate: Number.isFinite(read.iterate) ? read.iterate : 0 }) };
-})));
-"""
+}"""
 
 
 def addresses(hashes):
-    data = json.dumps([script("method"), script("scene"), script("address"), hashes])
-    run = subprocess.run(
-        ["node", "-e", NODE_ADDRESS], input=data, capture_output=True, text=True, timeout=60, check=True
-    )
-    return json.loads(run.stdout)
+    return by_node(hashes, READ, ("method", "scenes", "address"))
 
 
 DRAWN = {

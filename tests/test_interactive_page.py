@@ -14,6 +14,12 @@ from tests.support.interactive_page import COLUMNS, PAGE, PARTS, number, toleran
 needs_browser = pytest.mark.skipif(
     browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM"
 )
+pytestmark = [pytest.mark.full, needs_browser]
+
+
+def in_browser(test):
+    """Mark a test of a file that has others, too."""
+    return pytest.mark.full(needs_browser(test))
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +36,14 @@ SCREEN = """(() => { document.getElementById("picture").scrollIntoView({ behavio
 
 
 def handle(page, label):
-    """Where the middle of a handle is on the screen."""
+    """Return the center of a handle on the screen."""
     return page.evaluate(f"""(() => {{ document.getElementById("picture").scrollIntoView({{ behavior: "instant" }});
       const box = document.querySelector('#picture .handle[aria-label="{label}"] .knob')
       .getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; }})()""")
 
 
 def run_python(page):
-    """The Python code that the page shows, run: the program, and what the textbook makes of it."""
+    """Run the Python code that the page shows; return its program, the textbook's solution and what it prints."""
     code = page.evaluate('document.getElementById("python").textContent')
     names = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -54,8 +60,6 @@ def shown_table(page, solution):
     return table
 
 
-@pytest.mark.full
-@needs_browser
 @pytest.mark.parametrize(
     "address",
     ["example=disc", "example=polygon", "example=infeasible", "example=unbounded", "example=nearest&off=corrector",
@@ -81,8 +85,6 @@ def test_the_table_is_the_textbooks_run_of_the_python_code_beside_it(chromium, a
             assert re.fullmatch(form, value) and re.fullmatch(f"{form}|------", shown)
 
 
-@pytest.mark.full
-@needs_browser
 def test_the_iterates_are_drawn_on_the_drawn_region(chromium):
     chromium.open(f"{PAGE.as_uri()}#example=disc")
     program, solution, _ = run_python(chromium)
@@ -107,8 +109,6 @@ def test_the_iterates_are_drawn_on_the_drawn_region(chromium):
     assert len(outside) > 150 and not is_region[1].any()
 
 
-@pytest.mark.full
-@needs_browser
 def test_handles_keys_and_switches_change_what_is_solved(chromium):
     chromium.open(f"{PAGE.as_uri()}#example=disc")
     before, solution, _ = run_python(chromium)
@@ -143,8 +143,6 @@ def test_handles_keys_and_switches_change_what_is_solved(chromium):
         chromium.evaluate(f'document.getElementById("part-{part}").click()')
 
 
-@pytest.mark.full
-@needs_browser
 def test_a_link_brings_the_same_picture_back(chromium):
     chromium.open(f"{PAGE.as_uri()}#example=sections")
     chromium.evaluate("""document.querySelector('[data-add="line"]').click()""")
@@ -156,8 +154,6 @@ def test_a_link_brings_the_same_picture_back(chromium):
     assert chromium.evaluate(code) == written
 
 
-@pytest.mark.full
-@needs_browser
 def test_settings_matrix_and_address_follow_each_other(chromium, monkeypatch):
     monkeypatch.setattr(textbook.method, "STEP", textbook.STEP)  # the code that is shown sets it
     chromium.open(f"{PAGE.as_uri()}#example=sections&share=0.8&tol=1e-6")
@@ -191,8 +187,6 @@ def test_settings_matrix_and_address_follow_each_other(chromium, monkeypatch):
     assert chromium.evaluate('document.getElementById("example").value') == "infeasible"
 
 
-@pytest.mark.full
-@needs_browser
 def test_one_click_copies_the_python(chromium):
     chromium.open(f"{PAGE.as_uri()}#example=disc")
     chromium.evaluate("""(() => { window.taken = null;
@@ -208,8 +202,6 @@ def test_one_click_copies_the_python(chromium):
     assert chromium.evaluate('document.getElementById("copied").textContent').startswith("marked")
 
 
-@pytest.mark.full
-@needs_browser
 def test_the_page_asks_for_nothing_reports_no_error_and_fits_a_phone(chromium):
     chromium.events.clear()
     chromium.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=True)

@@ -1,4 +1,4 @@
-"""The faults that `tests.mutate` puts in, and what it says of tests that see them."""
+"""The faults that `tests.mutate` finds, and its verdicts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The distribution: built as a wheel and an sdist from a copy of the sources, looked into, installed and imported."""
+"""The distribution: built as a wheel and an sdist from a copy of the sources, inspected, installed and imported."""
 
 import ast
 import os
@@ -45,7 +45,7 @@ def run(*arguments, cwd, **environment):
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    """A copy of what a distribution is made of."""
+    """Return a folder with a copy of the sources of a distribution."""
     pytest.importorskip("setuptools")
     pytest.importorskip("pip")
     folder = tmp_path_factory.mktemp("source")
@@ -57,7 +57,7 @@ def source(tmp_path_factory):
 
 
 def made(source, out, **environment):
-    """The wheel."""
+    """Build a wheel in `out` and return its path."""
     run("-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out, source, cwd=out, **environment)
     (path,) = out.glob("*.whl")
     return path
@@ -101,7 +101,7 @@ def test_the_metadata(wheel):
 
 
 def long_description(source, address, out):
-    """The metadata's text, made by setup.py with this address."""
+    """Return the long description in the metadata that setup.py makes with `address`."""
     before = (source / "setup.py").read_text(encoding="utf-8")
     assert before.count('\nADDRESS = "') == 1
     try:

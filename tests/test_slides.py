@@ -1,31 +1,15 @@
 """The slides of the twelve chapters of a semester, in one file that keys turn."""
 
-import importlib.util
 import re
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.support import browser
+from tests.test_docs import DOCS, module_of_the_docs
+from tests.test_interactive_page import in_browser
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-
-needs_browser = pytest.mark.skipif(
-    browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM"
-)
-
-
-def module():
-    spec = importlib.util.spec_from_file_location("build_slides", DOCS / "slides" / "deck.py")
-    build = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = build  # dataclasses look for it
-    spec.loader.exec_module(build)
-    return build
-
-
-BUILD = module()
+BUILD = module_of_the_docs("slides/deck")
 
 
 def test_the_chapters_are_those_of_a_semester_in_their_order():
@@ -78,8 +62,7 @@ def test_formulas_are_mathml_and_nothing_is_asked_from_a_network():
     assert len(set(re.findall(r'id="(s\d+)"', page))) == page.count("<section ")
 
 
-@pytest.mark.full
-@needs_browser
+@in_browser
 def test_keys_turn_the_slides_and_nothing_leaves_the_screen(tmp_path):
     pytest.importorskip("latex2mathml", reason="needs the docs extra")
     out = tmp_path / "slides.html"

@@ -98,7 +98,7 @@ class Worker:
         return Measurement(**reply["measurement"])
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process and close its files."""
         self.process.close()
         self.words.close()
 
@@ -138,8 +138,8 @@ def run(
 ) -> None:
     """Make the measurements that the record does not have yet; call `save` after each one.
 
-    A solver whose process does not start is left out and named in the record.  Before each measurement, done already or
-    not, `show` gets the number done, the number of all, and a text on the next one.
+    A solver whose process does not start is skipped and named in the record.  Before each measurement, also if it is in
+    the record, `show` gets the number of measurements done, the total number, and a text on the next one.
     """
     workers: dict[str, Worker] = {}
     record.broken.clear()

@@ -71,7 +71,7 @@ class Process(subprocess.Popen):  # type: ignore[type-arg]
         return found
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process and close its streams."""
         self.kill()
         self.wait()
         for stream in (self.stdin, self.stdout):

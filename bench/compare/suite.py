@@ -30,7 +30,7 @@ def verdict(status: Status, verification: Verification, promised: float = VERIFI
 
     An "optimal" must pass the stopping test at `promised` (our own promise is tol itself; other solvers
     have other tests), an infeasibility must have a certificate that verifies to 1e-6; every other answer
-    is "solved" if it verifies to 1e-6, whatever the solver says.
+    is "solved" if it verifies to 1e-6, for any other status.
     """
     if status is Status.OPTIMAL:
         return "solved" if verification.solved(ROUNDING * promised) else "WRONG"

@@ -161,7 +161,7 @@ def _warm_up(solver: str, threads: int) -> None:
 
 
 def _stay_within_memory() -> None:
-    """Limit the address space to the machine's memory, so that MemoryError comes here and not trouble for all."""
+    """Limit the address space to the machine's memory: a solver gets MemoryError before the machine runs out of it."""
     try:
         import resource
 

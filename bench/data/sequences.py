@@ -22,7 +22,7 @@ AMBIGUOUS = {"D": "AGT", "N": "ACGT", "R": "AG", "S": "CG"}
 class Sequences:
     """Sequences of bases of one length."""
 
-    # in upper case, with the letters A, C, G, T and those of `AMBIGUOUS`
+    # in upper case: A, C, G, T and the letters of `AMBIGUOUS`
     strings: list[str]
     # shape (sequences,)
     labels: np.ndarray

@@ -83,7 +83,7 @@ def _download(address: str, path: Path) -> Path:
 
 
 def check(holds: bool, path: Path, expected: str, came: str) -> None:
-    """Raise DataError that names `expected` and `came`, unless the file `holds` what it should."""
+    """Raise DataError that names `path`, `expected` and `came` unless `holds` is True."""
     if not holds:
         raise DataError(f"{path} is not what it should be: expected {expected}, but {came} came")
 

@@ -64,7 +64,7 @@ def conduct(
 
 
 def confirmation(folder: Path) -> dict[str, Any]:
-    """Return what the last check wrote next to the runs, or an empty dict if there was none."""
+    """Return the result that the last check wrote next to the runs, or an empty dict if there was no check."""
     path = folder / CONFIRMED
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found

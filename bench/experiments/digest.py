@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import tokenize
 from pathlib import Path
 
 from .experiment import Experiment
@@ -19,7 +20,7 @@ FRAME = {"experiment.py", "conduct.py", "confirm.py", "digest.py", "pages.py", "
 def code_of(experiment: Experiment) -> str:
     """Return a digest of twelve digits of the code that makes the runs: the experiment, and its imports from `ROOMS`.
 
-    Lines of comments, docstrings and the members in `TOLD` are left out.  So is the engine, whose answers do not change
+    Comments, docstrings and the members in `TOLD` are left out.  So is the engine, whose answers do not change
     beyond its tolerance: its own tests ensure that.
     """
     found, waiting = set(), [PACKAGES.joinpath(*type(experiment).__module__.split(".")).with_suffix(".py")]
@@ -59,14 +60,18 @@ def _file_with(place: Path, name: str) -> list[Path]:
 
 
 def _code(path: Path) -> str:
-    """Return the lines of a file without lines of comments and docstrings, and without class members in `TOLD`."""
+    """Return the lines of a file without comments and docstrings, and without class members in `TOLD`."""
     lines = path.read_text(encoding="utf-8").split("\n")
     for node in ast.walk(ast.parse("\n".join(lines))):
         for one in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else ():
             if _is_told(one, node):
-                for k in range(one.lineno - 1, one.end_lineno or one.lineno):
-                    lines[k] = "#"
-    return "\n".join(line for line in map(str.strip, lines) if line and not line.startswith("#"))
+                lines[one.lineno - 1 : one.end_lineno] = [""] * ((one.end_lineno or one.lineno) - one.lineno + 1)
+    with tokenize.open(path) as file:
+        for token in tokenize.generate_tokens(file.readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column]
+    return "\n".join(filter(None, map(str.strip, lines)))
 
 
 def _is_told(node: ast.stmt, within: ast.AST) -> bool:

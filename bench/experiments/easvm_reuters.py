@@ -63,7 +63,7 @@ class Articles:
     important: dict[str, np.ndarray]
 
     def sample(self, category: str, size: int, seed: int) -> np.ndarray:
-        """Return `size` articles to train on, of which the category has its usual share, but at least five."""
+        """Return `size` articles to train on, with the usual share of articles of the category, but at least five."""
         order = np.random.default_rng(seed).permutation(np.flatnonzero(self.is_train))
         belongs = self.belongs[category][order]
         count = max(FOLDS, round(size * belongs.mean()))

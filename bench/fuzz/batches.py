@@ -77,7 +77,7 @@ def conic(rng: Generator, k: int, n: int, m: int) -> Drawn:
 
 
 def draw(rng: Generator) -> tuple[str, list[Case], tuple[str, ...]]:
-    """Draw a batch; return what it is, its programs, and the names of the matrices that they share."""
+    """Draw a batch; return its name, its programs, and the names of the matrices that the programs share."""
     is_large, is_long = rng.random() < 0.3, rng.random() < 0.1
     n = int(rng.integers(IN_LANES + 1, IN_LANES + 12) if is_large else rng.integers(1, 4 if is_long else 13))
     k = int(rng.integers(2, 6) if is_large else rng.integers(130, 200) if is_long else rng.integers(2, 40))

@@ -45,7 +45,7 @@ class Truth:
     """Exact residuals of an answer, or the exact error of a certificate, compared with the reported numbers."""
 
     over_tol: float  # largest residual / tolerance of the status; 0 if the status promises none
-    # smallest ratio of a reported to a true residual, among those above rounding; inf if there is none
+    # smallest ratio of a reported to a true residual above rounding; inf if no true residual is
     told: float
     excused: bool  # True if the message contains `EXCUSE`
     residuals: tuple[float, ...]  # (primal residual, dual residual, gap), or (error of the certificate,)
@@ -131,7 +131,7 @@ def _truth_of_certificate(case: Case, answer: Answer) -> Truth:
 
 
 def _rounding_of_slope(program: Program, ray: Sequence[np.ndarray | None]) -> float:
-    """Return a bound on what rounding the entries of a certificate does to its slope."""
+    """Return a bound on the change of a certificate's slope by rounding of its entries."""
     is_cone, is_ray = isinstance(program, socp.ConeProgram), len(ray) == 1
     names = ("c" if is_cone else "q",) if is_ray else ("b", "h") if is_cone else ("l", "u", "lb", "ub")
     sides = np.concatenate([getattr(program, name) for name in names])

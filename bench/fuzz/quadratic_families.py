@@ -87,7 +87,7 @@ def huge_bounds(rng: Generator) -> Case:
 
 
 def _moved_out(rng: Generator, y: np.ndarray, l: np.ndarray, u: np.ndarray, low: float, high: float) -> Sides:
-    """Return the sides with some of those that have no multiplier moved far out; equal sides stay."""
+    """Return the sides, some sides without a multiplier moved far out; equal sides stay."""
     far = 10.0 ** rng.uniform(low, high, (2, y.size))
     moved = (rng.random((2, y.size)) < 0.5) & (l < u)
     return np.where(moved[0] & (y >= 0), -far[0], l), np.where(moved[1] & (y <= 0), far[1], u)
@@ -167,7 +167,7 @@ def narrow(rng: Generator) -> Case:
 
 
 def _narrowed(rng: Generator, v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray) -> Sides:
-    """Return the sides with some of those that have no multiplier moved near the values v."""
+    """Return the sides, some inactive sides without a multiplier moved near the values v."""
     width = 10.0 ** rng.uniform(-13.0, -4.0, (2, y.size))
     near = rng.random((2, y.size)) < 0.5
     l = np.where(near[0] & (y >= 0) & (l < v), v - width[0], l)

@@ -21,7 +21,7 @@ def of_cone_programs(rng: Generator) -> Case:
 
 
 def of_quadratic_programs(rng: Generator) -> Case:
-    """Draw a quadratic program, reached by updates of q, sides, bounds and values in P and A; sides come and go."""
+    """Draw a quadratic program, reached by updates of q, sides, bounds and values in P and A; sides may become inf."""
     return _updated(rng, quadratic_families.any_planted(rng), ("q", "l", "u", "lb", "ub"), ("P", "A"))
 
 

@@ -175,7 +175,7 @@ class TwoSided:
 
 
 def two_sided(program: qp.QuadraticProgram) -> TwoSided:
-    """Return the two-sided form; equalities include fixed variables, rows without a finite side are left out."""
+    """Return the two-sided form; equalities include fixed variables, rows without a finite side are dropped."""
     program, back = _lifted(program)
     n, m, P = program.n, program.m, program.P
     equal = np.flatnonzero(program.l == program.u)

@@ -1,8 +1,8 @@
 """Adapter of LIBSVM, through scikit-learn: the dual of a support vector machine, at a verified duality gap.
 
-LIBSVM stops by the largest violation of a multiplier, not by the gap.  Its tolerance is tightened tenfold until the
-relative duality gap of its answer is at most 1e-6, and the time of that last run alone counts.  A dense P is
-given as a precomputed kernel, whose computation is not timed; a low-rank P as its points with the linear kernel.
+LIBSVM stops by the largest violation of a multiplier, not by the gap.  Its tolerance is tightened tenfold until all
+relative residuals of its answer and the duality gap are at most 1e-6, and only the time of the last run counts.  A
+dense P is given as a precomputed kernel, which is not timed; a low-rank P as its points with the linear kernel.
 """
 
 from __future__ import annotations

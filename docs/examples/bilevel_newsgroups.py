@@ -17,7 +17,7 @@ GROUPS = ("rec.autos", "sci.space")
 
 
 def frequencies(texts, vocabulary):
-    """Rows of word frequencies, each of norm 1."""
+    """Return word frequencies as rows of norm 1, one per text."""
     places = {word: k for k, word in enumerate(vocabulary)}
     X = np.zeros((len(texts), len(vocabulary)))
     for row, text in zip(X, texts):

@@ -23,7 +23,7 @@ def main():
     solution = qp.solve(None, np.ones(6), A=A, l=l, u=u, lb=lb, ub=ub)
     assert solution.status == "primal_infeasible", solution.status
     y, z = solution.y, solution.z_bounds
-    # A'y + z = 0, while y'(A x) + z'x is at most -1 for every x between the sides: 0 <= -1.
+    # A'y + z = 0, but y'(A x) + z'x <= -1 for all A x and x within their bounds: 0 <= -1.
     most = np.where(y > 0, y, 0) @ np.where(y > 0, u, 0) + np.where(y < 0, y, 0) @ np.where(y < 0, l, 0)
     most += np.where(z > 0, z, 0) @ np.where(z > 0, ub, 0) + np.where(z < 0, z, 0) @ np.where(z < 0, lb, 0)
     print(solution.status)

@@ -21,7 +21,7 @@ def main(processes=True):
     search = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}, cv=3)
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": processes, "dashboard_address": None}
     with Client(**options) as client:
-        client.run(qp.warmup)  # kernels are loaded once per worker, ahead of the first solve
+        client.run(qp.warmup)  # loads the kernels once per worker, before the first solve
         with joblib.parallel_config(backend="dask", client=client):
             search.fit(X, y)
         programs = [qp.QuadraticProgram(np.eye(3), np.full(3, -k), lb=0.0, ub=1.0) for k in (0.5, 1.0, 2.0)]

@@ -1,9 +1,9 @@
 """When the max-margin score space helps: sequences of several lengths that differ in how long a hidden state lasts.
 
 Two hidden states show 0 or 1, with probabilities .8 and .2; in one class a state goes on with probability .95, in the
-other with .8.  Both show as many ones, so that a machine must look at the order, which the noise hides from pairs of
-neighbours: this is what a score space is for.  The plain machine gets the frequencies of the symbols, or those of pairs
-of neighbours; the score space of Li et al. (2013) the sequences.  Each split draws all sequences anew.
+other with .8.  Both classes show equally many ones, so that a machine must use the order, which noise hides from pairs
+of neighbours: score spaces are made for this case.  The plain machine gets the frequencies of symbols or of pairs of
+neighbours, the score space of Li et al. (2013) gets the sequences.  Each split draws new sequences.
 """
 
 import numpy as np
@@ -15,14 +15,14 @@ CLASSES = [DiscreteHMM(2).set_model([0.5, 0.5], [[a, 1.0 - a], [1.0 - a, a]], SH
 
 
 def draw(rng, number):
-    """Sequences of 20 to 59 symbols, every second one of the second class."""
+    """Return sequences of 20 to 59 symbols, classes 0 and 1 in turn, and the classes."""
     lengths = rng.integers(20, 60, number // 2)
     both = [model.sample(lengths, random_state=rng)[0] for model in CLASSES]
     return [x for pair in zip(*both) for x in pair], np.arange(number) % 2
 
 
 def frequencies(sequences, length):
-    """Frequencies of runs of so many symbols."""
+    """Return the frequencies of all runs of `length` symbols in each sequence."""
     found = []
     for x in sequences:
         runs = sum(x[i : x.size - length + 1 + i] * 2**i for i in range(length))
@@ -31,7 +31,7 @@ def frequencies(sequences, length):
 
 
 def gains(samples, splits=20, test=400):
-    """Accuracy of the score space less that of `SVC` on symbols and on pairs, shape (splits, 2)."""
+    """Return the accuracy of the score space minus that of `SVC` on symbols and on pairs, shape (splits, 2)."""
     found = []
     for seed in range(splits):
         rng = np.random.default_rng(seed)

@@ -2,8 +2,8 @@
 
 The texts are made: 40 words drawn from 240 common ones (their frequencies fall as 1 / rank), two words that speak for
 the class out of 30, and one that speaks for the other class.  In the training texts the two words are marked, as Sun
-and DeJong (2005) have it; no reader knows the 30 words.  Each split draws all texts anew.  Beside them are handwritten
-threes and eights of which the left half is marked: a reason that the plain machine finds by itself.
+and DeJong (2005) have it; no reader knows the 30 words.  Each split draws new texts.  For comparison, in handwritten
+threes and eights the left half is marked: a reason that the plain machine finds by itself.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ COMMON, TELLING, LENGTH = 240, 30, 40
 
 
 def texts(rng, number):
-    """Counts of words, the classes 0 and 1, and the marks."""
+    """Return the word counts of random texts, their classes 0 and 1, and the marks."""
     y = np.arange(number) % 2
     frequency = 1.0 / np.arange(1, COMMON + 1)
     X = np.hstack([np.zeros((number, 2 * TELLING)), rng.multinomial(LENGTH, frequency / frequency.sum(), number)])
@@ -28,20 +28,20 @@ def texts(rng, number):
 
 
 def digits(rng, number):
-    """Threes and eights, and the left half as what matters; the training samples come first."""
+    """Return threes and eights in random order, their labels, and marks on the left half of each."""
     X, y = load_digits(return_X_y=True)
     which = rng.permutation(np.flatnonzero(np.isin(y, (3, 8))))
     return X[which] / 16.0, y[which], np.tile(np.arange(8) < 4, (which.size, 8))
 
 
 def gains(draw, samples, splits=20, test=300):
-    """Accuracy of `ExplanationAugmentedSVC` less that of `SVC` on all features and on the marked ones, (splits, 2)."""
+    """Return the accuracy of `ExplanationAugmentedSVC` minus that of `SVC` on all and marked features, (splits, 2)."""
     found = []
     for seed in range(splits):
         X, y, marks = draw(np.random.default_rng(seed), samples + test)
         X, y, T, z, marks = X[:samples], y[:samples], X[samples:], y[samples:], marks[:samples]
         explained = ExplanationAugmentedSVC().fit(X, y, explanations=marks).score(T, z)
-        ever = marks.any(axis=0)  # marked in any text
+        ever = marks.any(axis=0)  # features marked in some text
         plain = SVC().fit(X, y).score(T, z), SVC().fit(X[:, ever], y).score(T[:, ever], z)
         found.append(explained - np.array(plain))
     return np.array(found)

@@ -20,7 +20,7 @@ B = np.array([[0.5 * STEP**2], [STEP]])
 
 
 def controller():
-    """The program of all instants, in the variables (x_0, ..., x_N, u_0, ..., u_(N-1)), started at x_0 = 0."""
+    """Return the solver of the program in (x_0, ..., x_N, u_0, ..., u_(N-1)), set up with x_0 = 0."""
     states, inputs = 2 * (HORIZON + 1), HORIZON
     P = sp.block_diag([sp.kron(sp.eye_array(HORIZON + 1), np.diag([1.0, 0.1])), 0.1 * sp.eye_array(inputs)])
     dynamics = sp.kron(sp.eye_array(HORIZON, HORIZON + 1, k=1), np.eye(2)) - sp.kron(

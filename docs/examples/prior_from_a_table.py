@@ -1,8 +1,8 @@
 """When the bilevel classifier helps: few samples, and a published table of the classes' means and deviations.
 
-The data are scikit-learn's breast cancer samples.  One half is a study of which only the table is known: means,
-standard deviations and numbers of both classes.  Of the other half few samples are at hand.  This is what the prior of
-Epshteyn and DeJong (2006) is made for, and the reason why these data were chosen.  Each split draws both halves anew.
+The data are scikit-learn's breast cancer samples.  One half plays a study of which only a table is known: means,
+standard deviations and sizes of both classes.  From the other half few samples are available.  The prior of Epshteyn
+and DeJong (2006) is made for this case, and the data were chosen for it.  Each split draws new halves.
 """
 
 import numpy as np
@@ -12,13 +12,13 @@ from models import SVC, BilevelClassifier, GenerativePrior
 
 
 def gains(samples, splits=20):
-    """Accuracy of `BilevelClassifier` less that of `SVC`, both at default settings, on every split."""
+    """Return the accuracy of `BilevelClassifier` minus that of `SVC`, both at default settings, on every split."""
     X, y = load_breast_cancer(return_X_y=True)
     found = []
     for seed in range(splits):
         order = np.random.default_rng(seed).permutation(y.size)
         study, own = order[: y.size // 2], order[y.size // 2 :]
-        table = GenerativePrior.from_samples(X[study], y[study])  # t, Omega and Sigma, and no sample
+        table = GenerativePrior.from_samples(X[study], y[study])  # t, Omega and Sigma; the samples are not used again
         deviations = np.sqrt(table.Sigma[0].value)
         prior = GenerativePrior(table.t / deviations, [Omega.value / deviations**2 for Omega in table.Omega])
         train = np.concatenate([own[y[own] == k][: samples // 2] for k in (0, 1)])

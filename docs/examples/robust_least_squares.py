@@ -12,10 +12,10 @@ import socp
 
 
 def robust(A, b, rho):
-    """The x that minimizes norm(A x - b) + rho norm(x), and the solution of the cone program."""
+    """Return the x that minimizes norm(A x - b) + rho norm(x), and the solution of the cone program."""
     rows, n = A.shape
     c = np.concatenate([np.zeros(n), [1.0, rho]])
-    G = np.zeros((rows + 1 + n + 1, n + 2))  # h - G (x, t, v) is in the two cones
+    G = np.zeros((rows + 1 + n + 1, n + 2))  # h - G (x, t, v) = (t, A x - b, v, x)
     h = np.zeros(len(G))
     G[0, n] = -1.0
     G[1 : rows + 1, :n], h[1 : rows + 1] = -A, -b
@@ -27,7 +27,7 @@ def robust(A, b, rho):
 
 def main():
     rng = np.random.default_rng(0)
-    A = rng.normal(size=(30, 5)) * [1.0, 1.0, 1.0, 1.0, 0.01]  # the last column says little
+    A = rng.normal(size=(30, 5)) * [1.0, 1.0, 1.0, 1.0, 0.01]  # the last column is nearly zero
     b = A @ np.ones(5) + 0.1 * rng.normal(size=30)
     rho = 0.5
     plain = np.linalg.lstsq(A, b, rcond=None)[0]

@@ -1,4 +1,4 @@
-"""A support vector machine, and its dual program written down and solved beside it.
+"""A support vector machine, and its dual program written out and solved for comparison.
 
     min  1/2 a'(y y' * K) a - sum a   s.t.  y'a = 0,  0 <= a <= C.
 

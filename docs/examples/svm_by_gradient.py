@@ -1,4 +1,4 @@
-r"""C and gamma of a support vector machine by the gradient of its validation loss, beside a grid of 400 fits.
+r"""C and gamma of a support vector machine by the gradient of its validation loss, compared with a grid of 400 fits.
 
 The machine f(x) = sum_j alpha_j y_j k(x_j, x) + b is the answer to a quadratic program with P = (y y') o K(gamma) and
 the upper bounds C; b is the multiplier of its row.  So the mean logistic loss L of other samples has a derivative by
@@ -7,10 +7,10 @@ the logarithms of C and gamma, at the cost of one more solve (`qp.Solution.vjp`)
     dL/dlog C = C sum_i dL/dub_i
     dL/dlog gamma = gamma ( <dL/dP, (y y') o dK/dgamma> + g'(dK_val/dgamma) (alpha o y) ),     dK/dgamma = -d^2 o K
 
-with g = dL/df at the other samples and d their distances.  Where a sample enters or leaves a bound L has a kink and the
-derivative is that of one side.
+with g = dL/df at the other samples and d their distances.  Where a sample enters or leaves a bound L has a kink, and
+the derivative is one-sided.
 
-A few fits say much when each gives three numbers.  The search takes L for a Gaussian process on
+Each fit gives three numbers, so that a few fits suffice.  The search models L as a Gaussian process on
 u = (log C + log gamma, log gamma), since for small gamma only C gamma counts (Keerthi and Lin), with a constant mean
 and, because of the kinks, the Matern covariance of order 3/2, whose draws have one derivative.  With
 d = (u - v) / scales and r = |d|,
@@ -18,8 +18,8 @@ d = (u - v) / scales and r = |d|,
     cov(L(u), L(v)) = (1 + sqrt(3) r) e,     e = exp(-sqrt(3) r)
     cov(L(u), L'(v)) = -cov(L'(u), L(v)) = 3 e d,     cov(L'(u), L'(v)) = 3 e (I - sqrt(3) d d' / r)
 
-for derivatives by u / scales.  Given values and slopes L is normal at each point, with mean m and deviation s, and the
-next fit is where the fall below the least loss so far, expected, is largest:
+for derivatives by u / scales.  Given values and slopes L is normal at each point, with mean m and deviation s.  The
+next fit is where the expected improvement over the least loss so far is largest:
 
     EI = s (t Phi(t) + phi(t)),     t = (least - m) / s.
 """
@@ -58,7 +58,7 @@ class ValidationLoss:
         self.fits = 0
 
     def __call__(self, parameters):
-        """(loss, its gradient) at (log C, log gamma)."""
+        """Return (loss, its gradient) at (log C, log gamma)."""
         (C, gamma), y = np.exp(parameters), self.y
         K, K_validation = np.exp(-gamma * self.distances), np.exp(-gamma * self.others)
         solution = qp.solve(
@@ -79,10 +79,10 @@ class ValidationLoss:
 
 
 def choose_parameters(loss, C=(1e-2, 1e3), gamma=(1e-3, 1e2), fits=15):
-    """C and gamma, each in a range, of the least validation loss that so many fits find.
+    """Return the C and gamma, each in a range, with the least validation loss of `fits` fits.
 
-    The loss has several valleys: a model of it says where the next fit promises most.  Fits at the end go to the
-    least of the model.
+    The loss has several valleys: a model of it chooses the point of the next fit.  The last fits are at the minimum of
+    the model's mean.
     """
     low, high = np.log([C, gamma]).T
     unit = 1.0 / max(float(np.median(loss.distances)), np.finfo(float).tiny)
@@ -116,28 +116,28 @@ class LossModel:
             mean = by_ones @ data / (by_ones @ ones)
             weights = cho_solve(factor, data - mean * ones)
             variance = max(float((data - mean * ones) @ weights) / data.size, np.finfo(float).tiny)
-            # minus half the logarithm of the determinant, and of the data's change of scales
+            # The log-likelihood without constants: -1/2 log det, and the Jacobian of the scaled slopes.
             found = count * np.log(scales).sum() - np.log(np.diag(factor[0])).sum() - 0.5 * data.size * np.log(variance)
             if found > likelihood:
                 likelihood, self.scales, self.at, self.factor = found, scales, at, factor
                 self.mean, self.weights, self.variance = mean, weights, variance
 
     def __call__(self, points):
-        """(mean, standard deviation) of the loss at points, shapes (points,)."""
+        """Return the mean and standard deviation of the loss at `points`, shapes (points,)."""
         across = covariance(points @ SHEAR / self.scales, self.at)[: len(points)]
         explained = solve_triangular(self.factor[0], across.T, lower=True)
         left = np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), VALUES**2)
         return self.mean + across @ self.weights, np.sqrt(self.variance * left)
 
     def fall(self, points):
-        """The expected fall below the least loss so far, shape (points,)."""
+        """Return the expected improvement over the least loss so far, shape (points,)."""
         mean, deviation = self(points)
         t = (self.least - mean) / deviation
         return deviation * (t * ndtr(t) + np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi))
 
 
 def covariance(A, B):
-    """Of (values, first derivatives, second) at the rows of A with those at B, shape (3 rows of A, 3 rows of B)."""
+    """Return the covariance of (L, dL/du_1, dL/du_2) at the rows of A and of B, shape (3 rows of A, 3 rows of B)."""
     d = np.moveaxis(A[:, None] - B, 2, 0)
     r = np.sqrt(3.0) * np.sqrt(np.einsum("kij,kij->ij", d, d))
     e, K = np.exp(-r), np.empty((3, len(A), 3, len(B)))
@@ -151,7 +151,7 @@ def covariance(A, B):
 
 
 def largest(score, low, high, best):
-    """Where the score is largest: of a lattice on the box and a fine one around the best point, then of finer ones."""
+    """Return the point of the largest score on a lattice and on a fine one around `best`, refined six times."""
 
     def lattice(center, half, count):
         sides = np.linspace(center - half, center + half, count).T
@@ -166,12 +166,12 @@ def largest(score, low, high, best):
 
 
 def distances(A, B):
-    """Squared distances between rows."""
+    """Return the squared distances between the rows of A and of B."""
     return np.maximum((A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T, 0.0)
 
 
 def arcs(rng, count):
-    """Two interleaved half circles, blurred."""
+    """Draw `count` noisy samples of two interleaved half circles; return them and their labels."""
     y = np.repeat([-1.0, 1.0], count // 2)
     angle = np.pi * rng.random(y.size)
     X = np.column_stack([np.cos(angle), np.sin(angle)]) * -y[:, None] + (y > 0)[:, None] * np.array([1.0, 0.5])

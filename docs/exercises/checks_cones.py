@@ -1,4 +1,4 @@
-"""What the programs about cones must do: exercises 1 to 4 and 11.  A check refuses with a sentence."""
+"""Checks of the programs about cones, exercises 1 to 4 and 11.  A check that fails raises Refused with a sentence."""
 
 import numpy as np
 from student import holds, parts, require, shaped
@@ -13,7 +13,7 @@ def inside(rng, dim, depth=None, size=1.0):
 
 
 def rotated(rng, rows):
-    """Return vectors of three entries, their tails turned by one angle."""
+    """Return vectors of three entries with their tails rotated by one random angle."""
     angle = rng.uniform(0.0, 2.0 * np.pi)
     Q = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     return [np.r_[row[0], Q @ np.asarray(row[1:], float)] for row in rows]
@@ -94,7 +94,7 @@ def central_point_to_its_tolerance(student, rng):
             center = center + decrement(c, G, h, mu, center)[1]
         d = rng.normal(size=n)
         d /= np.sqrt(d @ (mu * G.T @ (G / (h - G @ center)[:, None] ** 2)) @ d)
-        for size in (2e-12, 5e-12, 1e-9, 1e-6):  # half of the squared decrement there is size mu
+        for size in (2e-12, 5e-12, 1e-9, 1e-6):  # start with half squared decrement size * mu
             starts[f"1/2 D = {size} mu"] = center + np.sqrt(2.0 * size * mu) * d
         for start, x in starts.items():
             found = shaped("x", student.call("central_point", c, G, h, mu, x), (n,))
@@ -108,7 +108,7 @@ def central_point_to_its_tolerance(student, rng):
 
 
 def scalings(student, rng):
-    """Yield ((s, z), W, where) of many points."""
+    """Yield ((s, z), W, description of the point) of many points."""
     for dim in (1, 2, 3, 6):
         for depths in ((None, None), (1e-4, None), (1e-4, 1e-4), (None, 1e-2)):
             s, z = (inside(rng, dim, d, 10.0 ** rng.integers(-3, 4)) for d in depths)
@@ -225,7 +225,7 @@ def longest(u, du):
 
 
 def length_is(student, u, du, expected, endless=np.inf):
-    """Check a length; where there is no end, what is at least `endless` passes."""
+    """Check a step length; if the step is unbounded, any length of at least `endless` passes."""
     found = student.call("longest_step", u, du)
     at = f"u = {u}, du = {du}"
     require(np.ndim(found) == 0 and found is not None, f"alpha is {found} at {at}, expected a number")
@@ -275,7 +275,7 @@ def step_along_edges(student, rng):
 
 
 def pair_of(student, s, z, mu, at):
-    """Check that both are inside, without rounding that decides it, and return s', z'."""
+    """Check that s' and z' are inside the cone, up to rounding, and return them."""
     new = parts("centered", student.call("centered", s, z, mu), 2)
     new = [shaped(name, v, s.shape) for name, v in zip(("s'", "z'"), new)]
     for name, v in zip(("s'", "z'"), new):

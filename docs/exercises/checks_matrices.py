@@ -1,4 +1,4 @@
-"""What the programs about matrices must do: exercises 7, 8 and 9.  A check refuses with a sentence."""
+"""Checks of the programs about matrices, exercises 7, 8 and 9.  A check that fails raises Refused with a sentence."""
 
 import numpy as np
 from student import holds, parts, require, shaped
@@ -16,7 +16,7 @@ def quasidefinite(rng, n):
 
 
 def factors(student, K, signs, delta, at):
-    """Return L, d if L has a unit diagonal and is lower triangular."""
+    """Check that L has a unit diagonal and is lower triangular; return L and d."""
     n = len(K)
     L, d = parts("factor", student.call("factor", K, signs, delta), 2)
     L, d = shaped("L", L, (n, n)), shaped("d", d, (n,))
@@ -42,13 +42,13 @@ def small_pivots_are_replaced(student, rng):
     for share, pivot in ((-1e4, 1.0), (-2.0, 1.0), (0.0, 1.0), (0.097, 1.0), (0.103, 0.103), (0.5, 0.5), (0.95, 0.95)):
         for sign in (1.0, -1.0):
             for place in (0, 2, 3):
-                # the last pivot of a factorization by hand: K = L D L' - delta diag(signs) with a pivot share delta
+                # K = L D L' - delta diag(signs), built so that one pivot is `share` * delta.
                 L = np.tril(rng.normal(size=(4, 4)), -1) + np.eye(4)
                 signs = rng.choice([1.0, -1.0], 4)
                 signs[place] = sign
                 wanted = signs * rng.uniform(1.0, 2.0, 4)
                 wanted[place] = share * delta * sign
-                L[place + 1 :, place] /= max(1.0, abs(share))  # so that no other pivot is small
+                L[place + 1 :, place] /= max(1.0, abs(share))  # keeps the other pivots away from zero
                 K = L @ np.diag(wanted) @ L.T - delta * np.diag(signs)
                 K = 0.5 * (K + K.T)
                 at = f"a pivot {sign * share:g} delta in place {place}, sign {sign:g}, delta = {delta:.2e}"
@@ -64,7 +64,7 @@ def refinement(student, rng):
     """Solutions after 0, 1 and more steps of refinement, by one factorization each."""
     for trial in range(3):
         A = rng.normal(size=(2, 5))
-        A = np.vstack([A, A[trial % 2]])  # an equation twice: K is singular
+        A = np.vstack([A, A[trial % 2]])  # a duplicate equation makes K singular
         K = np.block([[np.eye(5), A.T], [A, np.zeros((3, 3))]])
         order = rng.permutation(8)
         K, signs = K[np.ix_(order, order)], np.repeat([1.0, -1.0], [5, 3])[order]
@@ -86,7 +86,7 @@ def refinement(student, rng):
 
 
 def graphs(rng):
-    """Yield (what it is, pattern): dense and sparse ones, several parts, no edges, all edges; any diagonal."""
+    """Yield (description, pattern) of graphs: dense, sparse, disconnected, empty and complete, with any diagonal."""
     for n, density in ((1, 0.0), (6, 0.0), (7, 1.0), (25, 0.12), (30, 0.05), (18, 0.4)):
         half = np.triu(rng.random((n, n)) < density, 1)
         pattern = half | half.T | np.diag(rng.random(n) < 0.5)
@@ -138,7 +138,7 @@ def fill_is_that_of_a_factorization(student, rng):
     for what, pattern in graphs(rng):
         n = len(pattern)
         for order in (np.arange(n), np.arange(n)[::-1].copy(), rng.permutation(n)):
-            # numbers instead of a pattern: a dominant matrix with random entries has no zero by chance
+            # The factor of a dominant matrix with random entries has no accidental zeros.
             M = np.where(pattern[np.ix_(order, order)], rng.uniform(0.5, 1.0, (n, n)), 0.0)
             M = np.tril(M, -1) + np.tril(M, -1).T + 2.0 * n * np.eye(n)
             expected = int((np.abs(np.tril(np.linalg.cholesky(M), -1)) > 1e-300).sum())
@@ -153,9 +153,10 @@ def fill_is_that_of_a_factorization(student, rng):
 
 
 def linear_program(rng, length=5, free=4):
-    """Return (program, what is left of it, values of the variables that go): a chain of rows, each after the last.
+    """Return (program, presolved program, x with NaN for the variables that stay).
 
-    A chain of `length` variables, a variable that two rows fix, one that its bounds fix; rows and columns in any order.
+    Removable are a chain of `length` variables, each fixed by a row and the previous ones, a variable that two rows
+    fix, and one that its bounds fix.  Rows and columns are in random order.
     """
     n, dense = length + free + 2, 3
     x = rng.integers(-64, 65, n) / 64.0
@@ -168,16 +169,16 @@ def linear_program(rng, length=5, free=4):
         sides.append((low, high))
 
     power = lambda: float(rng.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0]))  # noqa: E731
-    for k in range(length):  # variable k by those before it
+    for k in range(length):  # row k determines variable k from the previous ones
         entries = {j: power() for j in range(k + 1)}
         value = sum(v * x[j] for j, v in entries.items())
         row(entries, value, value)
-    two = length + free  # x <= value and x >= value, by rows of either sign
+    two = length + free  # two rows fix it: x <= value and x >= value
     for sign in (1.0, -1.0):
         size = power()
         row({two: size}, *((-np.inf, size * x[two]) if sign * size > 0 else (size * x[two], np.inf)))
     lb[two + 1] = ub[two + 1] = x[two + 1]
-    row({0: 1.0, two: -2.0}, -np.inf, x[0] - 2.0 * x[two] + 0.5)  # gone when both are
+    row({0: 1.0, two: -2.0}, -np.inf, x[0] - 2.0 * x[two] + 0.5)  # redundant once both variables are fixed
     row({}, -1.0, np.inf)
     row({length: -2.0}, -2.0 * (x[length] + 0.25), np.inf)  # x <= x + 1/4
     row({length + 1: -0.5}, -np.inf, -0.5 * (x[length + 1] - 0.125))  # x >= x - 1/8

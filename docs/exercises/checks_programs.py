@@ -1,4 +1,4 @@
-"""What the programs about programs must do: exercises 5, 6, 10 and 12.  A check refuses with a sentence."""
+"""Checks of the programs about programs, exercises 5, 6, 10, 12.  A check that fails raises Refused with a sentence."""
 
 import numpy as np
 from checks_cones import newton_residuals, quadratic_program
@@ -88,7 +88,7 @@ def step_is_the_combined_direction(student, rng):
             new = parts("step", answers(student, "step", (data, *point), "factor", 2, at), 4)
             new = [shaped(name, v, old.shape) for name, v, old in zip("xyzs", new, point)]
             moved, whole = np.concatenate(new) - np.concatenate(point), np.concatenate(expected)
-            # a step of alpha leaves 1 - alpha of the residuals of the linear equations; without residuals, project
+            # A step alpha multiplies the linear residuals by 1 - alpha; if they are zero, alpha is found by projection.
             before, after = (linear_residuals(data, v) for v in (point, new))
             left = after @ before / (before @ before) if np.abs(before).max() > 1e-6 else 0.0
             alpha = 1.0 - left if left else moved @ whole / (whole @ whole)
@@ -135,10 +135,10 @@ def method_stops_where_every_equation_holds(student, rng):
     data, (x, y, z, s) = quadratic_program(rng, 8, 2, 14)
     G, A = data["G"], data["A"]
     active = z > 0.0
-    G[-1] -= G.sum(axis=0)  # (1, ..., 1) G = 0: multipliers can grow together
+    G[-1] -= G.sum(axis=0)  # (1, ..., 1) G = 0: one number may be added to all multipliers
     s, z = np.maximum(s, 1e-10), np.maximum(z, 1e-10)
     rows = G[active]
-    d = np.linalg.svd(rows)[2][-1]  # along d no active row changes; take the curvature away
+    d = np.linalg.svd(rows)[2][-1]  # no active row changes along d; remove the curvature of P along d
     data["P"] = (np.eye(8) - np.outer(d, d)) @ data["P"] @ (np.eye(8) - np.outer(d, d))
     data |= {"c": -(data["P"] @ x + A.T @ y + G.T @ z), "b": A @ x, "h": G @ x + s}
     tol = 10.0 ** rng.uniform(-6.0, -5.0)
@@ -191,7 +191,7 @@ def optimal_points(student, rng):
         for share in (0.0, 0.97, -0.97, 1.03, -1.03, 1e3):
             data, X, Y, Z = optimal_program(rng)
             t, e = share * tol, np.eye(7)
-            two = np.r_[1.0, 1.0, 0.0, 0.0]  # of two entries, each below tol, the 2-norm is above it
+            two = np.r_[1.0, 1.0, 0.0, 0.0]  # both entries are below tol, the 2-norm is above tol
             expected = "optimal" if abs(share) < 1.0 else "unknown"
             lower = "optimal" if share < 1.0 else "unknown"
             for what, change, z, said in (
@@ -205,7 +205,7 @@ def optimal_points(student, rng):
                 verdict_is(student, f"{what} = {share} tol", data | change, point, scale, tol, said)
         data, X, Y, Z = optimal_program(rng)
         point = X * scale, Y * scale, Z * scale
-        wrong = data | {"h": data["h"] - 0.5 * tol * np.eye(7)[2]}  # inside by tol, but the dual objective is above
+        wrong = data | {"h": data["h"] - 0.5 * tol * np.eye(7)[2]}  # feasible to tol, but the dual objective is above
         far = 20.0 / Z[2]
         more = wrong | {"c": data["c"] - far * Z[2] * data["G"][2]}
         above = X * scale, Y * scale, (Z + far * Z[2] * np.eye(7)[2]) * scale
@@ -339,7 +339,7 @@ def hyperplane_of_one_sample_between(student, rng):
 
 
 def solved(rng):
-    """Yield (P, G, x, z, s, noise, where) of solved programs, of which no row is active or many are."""
+    """Yield (P, G, x, z, s, noise, where) of solved programs, with no active row or many."""
     for n, m, count in ((6, 12, 3), (6, 12, 0), (5, 7, 4), (2, 3, 1), (8, 20, 7)):
         for noise in (0.0, 1e-6):
             F = rng.normal(size=(n, n))

@@ -1,6 +1,6 @@
 """The grader:  python docs/exercises/grade.py --of FOLDER e03  grades the third program of a folder.
 
-Each program runs in an interpreter of its own, on data drawn anew; `--seed` draws those of another run again.
+Each program runs in its own interpreter, on new random data; `--seed` repeats the data of an earlier run.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def results(path, seed, limit=20.0):
 
 
 def report(path, seed, limit):
-    """Print the points of a program and a sentence about each thing that failed; return the points."""
+    """Print the points of a program and a sentence about each failed check; return the points."""
     lines, gained = [], 0
     for check, points, sentence in results(path, seed, limit):
         gained += 0 if sentence else points

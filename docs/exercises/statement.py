@@ -1,11 +1,11 @@
-"""What a program may import and call, as the statement of its exercise says, held by its syntax tree."""
+"""Test of a program's syntax tree: it may import and call what the statement of its exercise allows."""
 
 import ast
 import re
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# of NumPy: what reads files, or reaches Python behind NumPy
+# Parts of NumPy that no program may call: they read files, or give access to Python.
 CLOSED = [f"numpy.{name}" for name in (
     "load", "fromfile", "memmap", "loadtxt", "genfromtxt", "fromregex", "save", "savez", "savez_compressed", "savetxt",
     "lib", "core", "f2py", "ctypeslib", "testing", "distutils", "DataSource", "show_config", "show_runtime",
@@ -33,7 +33,7 @@ def rules(number):
 
 
 def allowed(path, may, closed):
-    """Return True if the longest of the names that begin a dotted path stands in `may`."""
+    """Return True if the longest name that is a prefix of the dotted path is in `may`, not in `closed`."""
 
     def longest(names):
         return max((len(name) for name in names if f"{path}.".startswith(f"{name}.")), default=0)
@@ -42,7 +42,7 @@ def allowed(path, may, closed):
 
 
 def chain(node):
-    """Return "np.linalg.solve" of such an expression, else None."""
+    """Return the dotted name of an expression such as np.linalg.solve, else None."""
     if isinstance(node, ast.Attribute):
         before = chain(node.value)
         return before and f"{before}.{node.attr}"
@@ -50,7 +50,7 @@ def chain(node):
 
 
 def imported(tree, may):
-    """Return ({name in the program: dotted path}, complaint) of the imports."""
+    """Return ({name in the program: dotted path}, complaint or None) of the imports."""
     meant = {}
     for node in ast.walk(tree):
         paths = []
@@ -68,7 +68,7 @@ def imported(tree, may):
 
 
 def complaint(source, number):
-    """Return a sentence about the first thing in a program that its statement does not allow, or None."""
+    """Return a sentence about the first violation of the statement in a program, or None."""
     may, closed = rules(number)
     try:
         tree = ast.parse(source)

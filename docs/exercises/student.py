@@ -1,4 +1,4 @@
-"""A program that is graded, as the checks see it: its functions are called in another process, with a time limit."""
+"""Interface of the checks to a graded program: its functions are called in another process, with a time limit."""
 
 import pickle
 import subprocess
@@ -13,11 +13,11 @@ READABLE = {"_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer"}
 
 
 class Refused(Exception):
-    """A sentence about what does not hold."""
+    """Error of a failed check, with a sentence about the failure."""
 
 
 class Answers(pickle.Unpickler):
-    """Read arrays, numbers, strings and containers of these, and nothing that would run on being read."""
+    """Unpickler of arrays, numbers, strings and containers of these; refuses anything that could run code."""
 
     def find_class(self, module, name):
         if module.split(".")[0] == "numpy" and name in READABLE:
@@ -33,9 +33,9 @@ def same(one, other):
 
 
 class Student:
-    """The program at `path`; a call that takes longer than `limit` seconds ends its process, and the next has another.
+    """Graded program at `path`; a call that exceeds `limit` seconds ends its process, and the next call starts another.
 
-    `calls` has the inner calls of the last call: {name: [(arguments, answer), ...]} of the functions in `record`.
+    `calls` holds the inner calls of the last call: {name: [(arguments, answer), ...]} for the functions in `record`.
     """
 
     def __init__(self, path, limit=20.0):
@@ -51,7 +51,7 @@ class Student:
             self.process = None
 
     def _exchange(self, request, what):
-        """Send a request, if any, and return what comes back within the limit."""
+        """Send `request` unless it is None; return the reply, or raise Refused if none comes within the limit."""
         late = threading.Event()
         timer = threading.Timer(self.limit, lambda: (late.set(), self.process.kill()))
         timer.start()
@@ -73,7 +73,7 @@ class Student:
     def ask(self, name, *arguments, then=None, record=(), script=None, spoiled=None):
         """Return {"answer": ...} or {"error": ..., "kinds": ...}; refuse changed arguments and loaded packages.
 
-        Of a function that returns a function, `then` has the arguments of calls of the latter.
+        If the function returns a function, `then` holds the arguments of calls of the returned function.
         """
         if self.process is None:
             command = [sys.executable, "-I", str(WORKER), str(self.path)]
@@ -94,14 +94,14 @@ class Student:
         return reply
 
     def call(self, name, *arguments, **options):
-        """Return the answer of a call; refuse an error."""
+        """Return the answer of a call; raise Refused if it raises an error."""
         reply = self.ask(name, *arguments, **options)
         if "error" in reply:
             raise Refused(f"{name} raises {reply['error']}")
         return reply["answer"]
 
     def raises(self, name, *arguments):
-        """Return True if a call raises ValueError, False if it answers; refuse another error."""
+        """Return True if a call raises ValueError, False if it answers; raise Refused for another error."""
         reply = self.ask(name, *arguments)
         kinds = reply.get("kinds", [])
         if "error" in reply and ("ValueError" not in kinds or "LinAlgError" in kinds):
@@ -109,7 +109,7 @@ class Student:
         return "error" in reply
 
 
-# ---- what checks say
+# ---- conditions of checks
 
 
 def require(condition, sentence):
@@ -118,7 +118,7 @@ def require(condition, sentence):
 
 
 def holds(equation, residual, at, allowed):
-    """Refuse a residual of the equation that has an entry above `allowed`, or NaN."""
+    """Raise Refused if the residual of an equation has an entry above `allowed`, or NaN."""
     residual = np.abs(np.asarray(residual, float))
     largest = residual.max(initial=0.0)
     if not largest <= allowed:
@@ -128,7 +128,7 @@ def holds(equation, residual, at, allowed):
 
 
 def shaped(name, value, shape):
-    """Return the value as an array of floats, if it has the shape."""
+    """Return `value` as an array of floats; raise Refused unless it has `shape`."""
     require(value is not None, f"{name} is None, expected an array of shape {shape}")
     require(np.shape(value) == shape, f"{name} has shape {np.shape(value)}, expected {shape}")
     require(np.asarray(value).dtype.kind in "biuf", f"{name} is {value!r}, expected numbers")
@@ -136,7 +136,7 @@ def shaped(name, value, shape):
 
 
 def parts(name, value, count):
-    """Return the value, if it is that many things."""
+    """Return `value` as a list; raise Refused unless it is a sequence of `count` items."""
     are = isinstance(value, (tuple, list, np.ndarray)) and len(value) == count
     require(are, f"{name} returns {type(value).__name__}, expected {count} things")
     return list(value)

@@ -1,6 +1,6 @@
-"""A program that is graded, in an interpreter of its own: it is told which function to call, and sends the answer.
+"""Process of a graded program: it receives the name of a function and arguments, and sends the answer.
 
-Nothing is judged here. Whatever the program does to this process, the grader sees answers alone.
+Nothing is judged here. Whatever the program does to this process, the grader only sees answers.
 """
 
 import copy
@@ -10,13 +10,13 @@ import pickle
 import sys
 
 import numpy as np
-import scipy.linalg  # noqa: F401  (what it loads is no sign of a solver)
+import scipy.linalg  # noqa: F401  (loaded before LOADED is set, so that its own imports are allowed)
 
 LOADED = set(sys.modules)
 
 
 def foreign():
-    """Return the packages that were loaded since: none but NumPy, scipy.linalg and the standard library may be."""
+    """Return the packages loaded since the start other than NumPy, scipy.linalg and the standard library."""
     names = [name.split(".") for name in set(sys.modules) - LOADED]
     known = {*sys.stdlib_module_names, "numpy", "program"}
     found = {name[0] for name in names if name[0] not in {*known, "scipy"}}
@@ -36,7 +36,7 @@ def plain(value):
 
 
 class Recorder:
-    """Call a function of the program, or its script; keep arguments and answers; make the k-th answer wrong."""
+    """Wrapper of a function that records arguments and answers; it can replay a script or spoil the k-th answer."""
 
     def __init__(self, name, function, calls, script=None, spoiled=None):
         self.name, self.function, self.calls, self.script, self.spoiled = name, function, calls, script, spoiled
@@ -59,7 +59,7 @@ class Recorder:
 
 
 def called(module, request):
-    """Return what one call of the program gives: the answer or the error, the arguments afterwards, inner calls."""
+    """Call the program once; return the answer or error, the arguments after the call, and the inner calls."""
     calls, kept = {}, dict(vars(module))
     try:
         for name in request["record"]:
@@ -78,7 +78,7 @@ def main(path):
     asked, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
-        os.dup2(nothing, stream)  # what the program prints goes nowhere
+        os.dup2(nothing, stream)  # discards what the program prints
     try:
         spec = importlib.util.spec_from_file_location("program", path)
         module = importlib.util.module_from_spec(spec)

@@ -11,7 +11,7 @@ from socp import ConeProgram, NonNeg, SecondOrder
 
 PICTURE = Path(__file__).resolve().with_suffix(".png")
 
-# the unit disk, cut by two lines
+# Minimize over the unit disk, cut by two lines.
 PROGRAM = ConeProgram(
     c=[0.94, -0.3],
     G=[[0, 0], [-1, 0], [0, -1], [0.3, 1], [-2.5, -1]],
@@ -21,7 +21,7 @@ PROGRAM = ConeProgram(
 
 
 def picture() -> pictures.Picture:
-    """The central path and, from its point for mu = 1, the iterates that follow it."""
+    """Draw the central path and, from its point for mu = 1, the iterates that follow it."""
     path = barrier.central_path(PROGRAM, np.geomspace(100.0, 1e-6, 161))
     return pictures.plane(PROGRAM, (-1.15, 1.15, -1.15, 1.15), path, pictures.points(barrier.follow(PROGRAM, 1.0)))
 

@@ -1,5 +1,6 @@
-"""Draws docs/images/terminal.svg, what a terminal shows while `centralpath` runs for the first time, with no kernel
-compiled: `python docs/images/terminal.py`, on an otherwise idle machine, with the extra `bench` installed."""
+"""Draws docs/images/terminal.svg, a terminal in which `centralpath` runs for the first time, with no kernel compiled.
+
+Run `python docs/images/terminal.py` on an otherwise idle machine, with the extra `bench` installed."""
 
 import fcntl
 import os
@@ -17,12 +18,12 @@ from pathlib import Path
 PICTURE = Path(__file__).resolve().with_suffix(".svg")
 ROOT = PICTURE.parents[2]
 COLUMNS, ROWS = 110, 40
-LETTER, LINE, MARGIN = 7.2, 17, 14  # of 12 pixels
+LETTER, LINE, MARGIN = 7.2, 17, 14  # in pixels, for letters of 12 pixels
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r|\n|[^\x1b\r\n]+")
 
 
 def record(command, environment):
-    """[(seconds, text)] of what a command writes to a terminal."""
+    """Run a command in a terminal; return its output as [(seconds, text)]."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     started, written = time.monotonic(), []
@@ -31,7 +32,7 @@ def record(command, environment):
         while True:
             try:
                 came = os.read(ours, 65536)
-            except OSError:  # on Linux the end of the other side
+            except OSError:  # Linux: the other side is closed
                 break
             if not came:
                 break
@@ -43,7 +44,7 @@ def record(command, environment):
 
 
 def screen(text):
-    """The lines that a terminal shows after a text with carriage returns and erased lines."""
+    """Return the lines that a terminal shows after `text`, which has carriage returns and erased lines."""
     lines, column = [""], 0
     for part in CONTROL.findall(text):
         if part == "\n":
@@ -61,7 +62,7 @@ def screen(text):
 
 
 def moments(written):
-    """(seconds, lines) while kernels compile, early and late, and at the end."""
+    """Return (seconds, lines) at three moments: early and late in the compilation of kernels, and at the end."""
     progress = [seconds for seconds, text in written if "\r" in text and "\x1b[K" in text]
     if not progress:
         raise SystemExit("no kernel was compiled, or no line of progress was written")
@@ -73,7 +74,7 @@ def moments(written):
 
 
 def svg(prompt, shown):
-    """The screens as one picture, one below the other."""
+    """Return the screens as one SVG picture, one below the other."""
     rows = []
     for seconds, lines in shown:
         rows += [f"# after {seconds:.0f} s", prompt, *lines[-ROWS:], ""]
@@ -104,6 +105,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
         written = record([sys.executable, "-m", "bench"], environment)
-    written = [(seconds, text.replace(folder, "~/.cache")) for seconds, text in written]  # where it is by default
+    written = [(seconds, text.replace(folder, "~/.cache")) for seconds, text in written]  # the default folder
     PICTURE.write_text(svg("$ centralpath", moments(written)), encoding="utf-8")
     print("written:", PICTURE)

@@ -9,5 +9,5 @@ def longest_step(u: np.ndarray, du: np.ndarray) -> float:
     unit, d = u / root, du / root
     d0 = unit @ J @ d
     d1 = d[1:] - (d0 + d[0]) / (1.0 + unit[0]) * unit[1:]
-    smallest = d0 - np.linalg.norm(d1)  # the smallest eigenvalue of du, seen from u
+    smallest = d0 - np.linalg.norm(d1)  # smallest eigenvalue of du in the scaling in which u is e
     return -1.0 / smallest if smallest < 0.0 else np.inf

@@ -11,7 +11,7 @@ PAGE = HERE.parent / "interactive.html"
 
 
 def assembled() -> str:
-    """The page with its style and its scripts inside."""
+    """Return the page with its style and scripts inlined."""
     template = (HERE / "page.html").read_text(encoding="utf-8")
     return re.sub(
         r"^(?:/\*|//)\{([\w.]+)\}(?:\*/)?$",

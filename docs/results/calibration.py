@@ -1,10 +1,11 @@
-"""The rates that decide between ways to factorize, measured here next to the table that the engine decides by.
+"""Measured rates of factorizations next to the table of rates by which the engine chooses methods.
 
-Each is measured on matrices of several orders or kinds; the number is the median and the spread the range.  The table
-itself (`socp.plan.costs`, and the models of time in `socp.linalg.ldl`) is the same on every machine, and so are the
-decisions: a rate that is several times off on many machines is a reason to edit it.
+Each rate is measured on matrices of several orders or kinds; the median and the range are printed.  The table
+(`socp.plan.costs`, and the models of time in `socp.linalg.ldl`) does not depend on the machine, nor do the decisions:
+a rate that is several times off on many machines is a reason to edit the table.
 
-`python -m docs.results.calibration` prints the rates, and writes them with the machine to calibration.json beside it.
+`python -m docs.results.calibration` prints the rates, and writes them and the machine to
+docs/results/calibration.json.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ KEPT = Path(__file__).with_suffix(".json")
 
 
 class Rate(NamedTuple):
-    """A measured rate: its name, unit, what the table says, and one number an order or kind of matrix."""
+    """Measured rate: name, unit, value in the table, and one measured number per order or kind of matrix."""
 
     name: str
     unit: str
@@ -42,13 +43,13 @@ class Rate(NamedTuple):
         return statistics.median(self.measured)
 
     def line(self) -> str:
-        """The rate as a line of a table."""
+        """Return the rate as a line of a table."""
         low, high = min(self.measured), max(self.measured)
         return f"{self.name:28s} {self.table:9.2g} {self.median:9.2g} {low:9.2g} to {high:<9.2g} {self.unit}"
 
 
 def rates(orders: tuple[int, ...] = ORDERS) -> Iterator[Rate]:
-    """Every rate in turn."""
+    """Measure and yield one rate after another."""
     dense = [_dense(order) for order in orders]
     yield Rate("Cholesky factorization", "flops a second", COSTS.flops, tuple(flops for flops, _ in dense))
     yield Rate("solve with the factor", "bytes a second", COSTS.bandwidth, tuple(bandwidth for _, bandwidth in dense))
@@ -61,7 +62,7 @@ def rates(orders: tuple[int, ...] = ORDERS) -> Iterator[Rate]:
 
 
 def _dense(order: int) -> tuple[float, float]:
-    """(flops a second of Cholesky, bytes a second of a solve), at an order."""
+    """Return (flops per second of a Cholesky factorization, bytes per second of a solve) for an order."""
     P = np.random.default_rng(0).normal(size=(order, order)) / order + 2.0 * np.eye(order)
     P = P @ P.T
     L, x = P.reshape(-1).copy(), np.ones(order)
@@ -78,7 +79,7 @@ def _dense(order: int) -> tuple[float, float]:
 
 
 def _patterns(order: int) -> Iterator[sp.csc_array]:
-    """Upper triangles: a chain, a grid, a random pattern, and a dense block behind a diagonal."""
+    """Yield upper triangles: a chain, a grid, a random pattern, and a dense block behind a diagonal."""
     rng = np.random.default_rng(0)
     yield _upper(sp.diags_array([np.ones(10 * order - 1)], offsets=[1]))
     side = sp.diags_array([np.ones(order // 5 - 1)], offsets=[1])
@@ -90,7 +91,7 @@ def _patterns(order: int) -> Iterator[sp.csc_array]:
 
 
 def _upper(above: Any) -> sp.csc_array:
-    """The upper triangle of a dominant matrix with such a pattern above its diagonal."""
+    """Return the upper triangle of a diagonally dominant matrix with the pattern of `above` above its diagonal."""
     pattern = abs(above)
     whole = sp.csc_array(sp.triu(pattern + pattern.T, 1))
     upper = sp.csc_array(sp.diags_array((whole + whole.T).sum(axis=1) + 1.0) - whole)
@@ -99,9 +100,9 @@ def _upper(above: Any) -> sp.csc_array:
 
 
 def _share(upper: sp.csc_array) -> tuple[float, float]:
-    """The time of a factorization and its solves, as a share of what its own model expects; the analysis per entry."""
+    """Return the time of a factorization and its solves relative to its model, and seconds of analysis per entry."""
     n = upper.shape[0]
-    LDL(upper.indptr, upper.indices, np.ones(n, np.int64))  # what is called first is slow
+    LDL(upper.indptr, upper.indices, np.ones(n, np.int64))  # the first call is slow
     ldl = LDL(upper.indptr, upper.indices, np.ones(n, np.int64))
     data, x = upper.data.astype(float), np.ones(n)
     ldl.factor(data, 0.0, 1.0)
@@ -115,7 +116,7 @@ def _share(upper: sp.csc_array) -> tuple[float, float]:
 
 
 def _program(method: str, n: int) -> float:
-    """The time of a program with a dense P and bounds by a method, as a share of what the table expects."""
+    """Return the time of a method on a program with dense P and bounds, relative to the table's estimate."""
     rng = np.random.default_rng(0)
     root = rng.normal(size=(n, n))
     program = qp.QuadraticProgram(root @ root.T / n + 0.1 * np.eye(n), rng.normal(size=n), lb=-1.0, ub=1.0)
@@ -124,7 +125,7 @@ def _program(method: str, n: int) -> float:
 
 
 def write(path: Path, found: list[Rate]) -> None:
-    """The rates with the machine that they are of, as JSON."""
+    """Write the rates and the machine that they were measured on as JSON."""
     rows = [
         {"rate": rate.name, "unit": rate.unit, "table": rate.table, "median": rate.median, "measured": rate.measured}
         for rate in found
@@ -133,7 +134,7 @@ def write(path: Path, found: list[Rate]) -> None:
 
 
 def main(path: Path = KEPT) -> None:
-    """Print each rate once it is measured, and write all."""
+    """Print each rate once it is measured, and write all of them."""
     print(f"{'rate':28s} {'table':>9s} {'here':>9s} spread")
     found = []
     for rate in rates():

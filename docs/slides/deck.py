@@ -1,11 +1,11 @@
-"""Slides for the twelve chapters of a semester, one HTML file that needs no other.
+"""Slides for the twelve chapters of a semester, as one self-contained HTML file.
 
     python docs/slides/deck.py [--out docs/_build/slides.html] [CHAPTER ...]
 
-`slides.txt` is written by hand: a chapter begins with "# Title (name)", a slide with "## Heading".  It has sentences,
-formulas between lines of $$, "{picture 2}" for the second picture that the cells of the chapter draw, and what the
-speaker says after "**Note.**", which the key n shows.  Needs the `docs` extra.  Sphinx builds it with the book where
-conf.py connects `after_the_book`.
+`slides.txt` is written by hand: a chapter begins with "# Title (name)", a slide with "## Heading".  A slide has
+sentences, formulas between lines of $$, "{picture 2}" for the second picture that the cells of the chapter draw, and
+after "**Note.**" the speaker's notes, which the key n shows.  It needs the `docs` extra.  conf.py connects
+`after_the_book`, with which Sphinx builds the slides with the book.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CELL = re.compile(r"^```\{code-cell\}.*?\n(?::[\w-]+:.*\n)*(.*?)^```$", re.DOTAL
 
 @dataclass
 class Slide:
-    """A heading; below it pairs of a kind ("title", "text", "formula", "picture", "list") and content."""
+    """Slide with a heading, parts (kind, content) and a note; a kind is title, text, formula, picture or list."""
 
     heading: str
     parts: list[tuple[str, str]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Slide:
 
 
 def written() -> dict[str, str]:
-    """Return the slides of each chapter as they are written, by its name."""
+    """Return {chapter: its text in slides.txt}."""
     _, *texts = re.split(r"^# ", (HERE / "slides.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {text[: text.index("\n")].rpartition(" (")[2].rstrip(")"): text for text in texts}
 
@@ -46,7 +46,7 @@ def written() -> dict[str, str]:
 
 
 def run(code: str, scope: dict) -> str | None:
-    """Run a cell; the PNG of the picture that it shows, in base64, or None."""
+    """Run a cell; return the PNG of its picture in base64, or None if it shows no picture."""
     tree, value = ast.parse(code), None
     with contextlib.redirect_stdout(io.StringIO()):
         if tree.body and isinstance(tree.body[-1], ast.Expr):
@@ -60,7 +60,7 @@ def run(code: str, scope: dict) -> str | None:
 
 
 def pictures(name: str) -> list[str]:
-    """Return the pictures that the cells of a chapter draw."""
+    """Return the pictures that the cells of a chapter draw, as PNG in base64."""
     text, scope = (DOCS / "course" / f"{name}.md").read_text(encoding="utf-8"), {"__name__": name}
     return [png for png in (run(code, scope) for code in CELL.findall(text.partition("\n## Exercises\n")[0])) if png]
 
@@ -92,8 +92,8 @@ def chapter_slides(name: str, with_pictures: bool = True) -> list[Slide]:
 
 
 def inline(text: str) -> str:
-    """Markdown of a sentence as HTML, its formulas as `docs/mathml.py` takes them."""
-    kept: list[str] = []  # formulas and code, which are no markdown
+    """Convert a sentence from Markdown to HTML, with formulas in the form that `docs/mathml.py` expects."""
+    kept: list[str] = []  # formulas and code, which are not Markdown
 
     def keep(found: re.Match) -> str:
         formula, code = found.groups()
@@ -110,7 +110,7 @@ def inline(text: str) -> str:
 
 
 def to_html(slide: Slide, chapter: str, number: int) -> str:
-    """A slide as a section of the page."""
+    """Return a slide as a section of the page."""
     parts = []
     for kind, content in slide.parts:
         if kind == "formula":
@@ -135,9 +135,9 @@ def to_html(slide: Slide, chapter: str, number: int) -> str:
 
 
 def deck(names: list[str], with_pictures: bool = True) -> str:
-    """The page."""
+    """Return the page with the slides of the named chapters."""
     sys.path.insert(0, str(DOCS))
-    import mathml  # needs latex2mathml
+    import mathml  # imports latex2mathml
 
     made = {name: chapter_slides(name, with_pictures) for name in names}
     contents = Slide("How an interior-point solver works", [("list", slides[0].heading) for slides in made.values()])
@@ -153,7 +153,7 @@ def deck(names: list[str], with_pictures: bool = True) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build the deck."""
+    """Build the deck and write it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help=f"some of: {', '.join(written())}")
     parser.add_argument("--out", type=Path, default=DOCS / "_build" / "slides.html")
@@ -169,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def after_the_book(app, exception) -> None:
-    """The hook of Sphinx ("build-finished") that puts the deck beside the pages of the book."""
+    """Write the deck next to the pages of the book; a hook of Sphinx ("build-finished")."""
     if exception is None and app.builder.format == "html":
         main(["--out", str(Path(app.outdir) / "slides.html")])
 

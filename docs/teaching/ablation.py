@@ -1,8 +1,8 @@
-"""What each part of the method is worth: iterations of `socp.textbook` with one part after another left out.
+"""Ablation of the textbook method: iterations of `socp.textbook` with one part left out at a time.
 
-The programs are the generated classes at sizes for dense matrices, and three that are hard on purpose: an equation
-twice, two equations that are nearly the same, and programs in units that differ by many orders of magnitude.
-``python -m docs.teaching.ablation`` prints it, of the programs that are named or of all.
+The programs are the generated classes at sizes for dense matrices, and three kinds that are hard on purpose: a
+duplicate equation, two nearly equal equations, and units that differ by many orders of magnitude.
+``python -m docs.teaching.ablation`` prints the table for the named programs, or for all of them.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ PARTS = tuple(field.name for field in fields(Switches))
 
 
 def as_cone_program(program: qp.QuadraticProgram | socp.ConeProgram) -> socp.ConeProgram:
-    """The program in the form that the textbook takes."""
+    """Return the program in cone form, which the textbook solver takes."""
     return program if isinstance(program, socp.ConeProgram) else ConeForm(program).program(program)
 
 
 def redundant(size: int, seed: int = 0) -> socp.ConeProgram:
-    """`generate.portfolio` with its equation twice: the KKT matrix is singular, and LDL' meets a pivot of zero."""
+    """Return `generate.portfolio` with its equation twice: the KKT matrix is singular, LDL' meets a zero pivot."""
     program = as_cone_program(generate.portfolio(size, seed))
     return _with_equations(program, program.A.toarray(), program.b)
 
 
 def nearly_redundant(size: int, seed: int = 0) -> socp.ConeProgram:
-    """`generate.portfolio` with its equation again, changed by 1e-5: A A' has the condition number 1e10."""
+    """Return `generate.portfolio` with a copy of its equation changed by 1e-5: A A' has condition number 1e10."""
     program = as_cone_program(generate.portfolio(size, seed))
     again = program.A.toarray() + 1e-5 * np.random.default_rng(seed).normal(size=(1, program.n))
     return _with_equations(program, again, again @ np.full(program.n, 1.0 / program.n))
 
 
 def in_wild_units(program: socp.ConeProgram, orders: float = 3.0, seed: int = 0) -> socp.ConeProgram:
-    """The same program with variables and rows in units of 10^-orders to 10^orders (a second-order cone in one)."""
+    """Return the program in random units of 10^-orders to 10^orders per variable and row, one per second-order cone."""
     P, A, G = dense(program)
     rng = np.random.default_rng(seed)
     D, E = 10.0 ** rng.uniform(-orders, orders, program.n), 10.0 ** rng.uniform(-orders, orders, program.p)
@@ -80,20 +80,20 @@ PROGRAMS: dict[str, Callable[[], qp.QuadraticProgram | socp.ConeProgram]] = {
 
 
 def count(program: socp.ConeProgram, switches: Switches) -> str:
-    """The iterations, with the status where it is no answer."""
+    """Return the number of iterations as text, followed by the status if it is not an answer."""
     solution = solve(program, switches=switches)
     answered = solution.status is socp.Status.OPTIMAL or solution.status.is_infeasible
     return str(solution.iterations) + ("" if answered else f" {solution.status.value}")
 
 
 def row(name: str, parts: Iterable[str] = PARTS) -> list[str]:
-    """The counts of one program: the whole method, then without each part."""
+    """Return the iteration counts of one program: of the whole method, then without each part."""
     program = as_cone_program(PROGRAMS[name]())
     return [count(program, switches) for switches in (WHOLE, *(replace(WHOLE, **{part: False}) for part in parts))]
 
 
 def table(names: Iterable[str] = tuple(PROGRAMS), parts: Iterable[str] = PARTS) -> Table:
-    """Iterations by program and by the part that is left out.
+    """Return the table of iterations, by program and by the part that is left out.
 
     Examples
     --------

@@ -3,7 +3,7 @@
     minimize    1/2 x'Px + c'x + mu phi(s)     phi(s) = -1/2 sum log det(s_k) over the factors of K
     subject to  Ax = b,  s = h - Gx inside K
 
-Where the gradient Px + c - mu G'phi'(s) + A'y is zero, z = -mu phi'(s) = mu s^-1 fulfils  s o z = mu e  (the inverse in
+If the gradient Px + c - mu G'phi'(s) + A'y is zero, z = -mu phi'(s) = mu s^-1 satisfies  s o z = mu e  (the inverse in
 the Jordan algebra, s^-1 = Js / det s): the minimizers for all mu > 0 are the central path.
 """
 
@@ -17,17 +17,17 @@ import socp
 from socp.textbook import Cone, Iterate, Method, det
 from socp.textbook.switches import dense
 
-NEWTON_TOL = 1e-10  # of half the squared Newton decrement, in units of mu
-SHARE = 0.9  # of the way to the boundary
+NEWTON_TOL = 1e-10  # largest half squared Newton decrement of a solution, in units of mu
+SHARE = 0.9  # largest step, relative to the distance to the boundary
 
 
 def inside(program: socp.ConeProgram) -> np.ndarray:
-    """A strictly feasible point: the largest t <= 1 with h - Gx - t e in K.
+    """Return a strictly feasible x, found by maximizing t <= 1 subject to h - Gx - t e in K.
 
     Raises
     ------
     socp.ProgramError
-        There is none.
+        The program has no strictly feasible point.
     """
     cone = Cone(program.cones)
     _, A, G = dense(program)
@@ -43,7 +43,7 @@ def inside(program: socp.ConeProgram) -> np.ndarray:
 
 
 def barrier(cone: Cone, s: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """phi(s), its gradient -s^-1 = -Js / det s and its Hessian (2 Js (Js)' - det(s) J) / det(s)^2.
+    """Return phi(s), its gradient -s^-1 = -Js / det s and its Hessian (2 Js (Js)' - det(s) J) / det(s)^2.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def barrier(cone: Cone, s: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
 
 
 def central_point(program: socp.ConeProgram, mu: float, x: np.ndarray, max_iter: int = 100) -> np.ndarray:
-    """The minimizer of the barrier problem, from the strictly feasible x."""
+    """Return the minimizer of the barrier problem, by Newton's method from a strictly feasible `x`."""
     cone = Cone(program.cones)
     P, A, G = dense(program)
     n, p = program.n, program.p
@@ -89,7 +89,7 @@ def central_point(program: socp.ConeProgram, mu: float, x: np.ndarray, max_iter:
 
 
 def central_path(program: socp.ConeProgram, mus: Iterable[float]) -> np.ndarray:
-    """Points of the central path, a row for each mu, found one after the other.
+    """Return points of the central path, one row for each mu, each found from the previous point.
 
     Examples
     --------
@@ -108,9 +108,9 @@ def central_path(program: socp.ConeProgram, mus: Iterable[float]) -> np.ndarray:
 
 
 def on_the_path(program: socp.ConeProgram, mu: float) -> Iterate:
-    """The point of the path for mu with its multipliers, as an iterate of the textbook.
+    """Return the point of the central path for mu with its multipliers, as an iterate of the textbook.
 
-    Without residuals, with s o z = mu e and tau kappa = mu, it is on the central path of the homogeneous embedding too.
+    Its residuals are zero, s o z = mu e and tau kappa = mu: it is on the central path of the homogeneous embedding too.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def on_the_path(program: socp.ConeProgram, mu: float) -> Iterate:
 
 
 def follow(program: socp.ConeProgram, mu: float, tol: float = 1e-8, max_iter: int = 100) -> Iterator[Iterate]:
-    """The iterates of the textbook's predictor-corrector method, from the point of the path for mu."""
+    """Yield the iterates of the textbook's predictor-corrector method from the point of the central path for mu."""
     method, it = Method(program), on_the_path(program, mu)
     method.judge(it, tol)
     for _ in range(max_iter):

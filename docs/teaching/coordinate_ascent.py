@@ -1,4 +1,4 @@
-"""The dual of the support vector machine without b, one multiplier at a time: the simplest method there is for it.
+"""Coordinate ascent for the dual of the support vector machine without b: one multiplier at a time.
 
     maximize  D(alpha) = 1'alpha - 1/2 sum_ij alpha_i alpha_j y_i y_j K_ij   subject to   0 <= alpha_i <= C
 
@@ -15,11 +15,11 @@ import socp
 def coordinate_ascent(
     K: np.ndarray, y: np.ndarray, C: float, tol: float = 1e-6, max_passes: int = 10_000
 ) -> tuple[np.ndarray, list[float]]:
-    """alpha, and by how much the primal objective was above D after every pass over the samples.
+    """Return alpha, and the duality gap after every pass over the samples.
 
-    dD / dalpha_i = 1 - y_i f(x_i) and d^2 D / dalpha_i^2 = -K_ii, with f(x_i) = sum_j alpha_j y_j K_ij: the top of the
-    parabola, or the bound before it.  The primal objective at w = sum_j alpha_j y_j phi(x_j) is above the optimum, D
-    below it: their difference says how good alpha is.
+    With f(x_i) = sum_j alpha_j y_j K_ij, dD / dalpha_i = 1 - y_i f(x_i) and d^2 D / dalpha_i^2 = -K_ii: alpha_i moves
+    to the top of the parabola or to a bound before it.  The primal objective at w = sum_j alpha_j y_j phi(x_j) is an
+    upper bound of the optimum, D a lower bound: their difference, the gap, bounds the error of both.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def coordinate_ascent(
     [1.   0.25 0.  ] [1.  0.5] [1.  1.  1.5]
     """
     alpha, f, gaps = np.zeros(y.size), np.zeros(y.size), []
-    curvature = np.maximum(np.diag(K), np.finfo(float).tiny)  # where it is zero, D rises up to the bound
+    curvature = np.maximum(np.diag(K), np.finfo(float).tiny)  # if it is zero, D is linear and alpha_i moves to a bound
     for _ in range(max_passes):
         for i in range(y.size):
             top = alpha[i] + (1.0 - y[i] * f[i]) / curvature[i]

@@ -8,7 +8,7 @@ At a strictly complementary solution (s_i > 0 or z_i > 0, each i) small changes 
     [ A    0   0    ] [ dy   ]  =  - [ dA x - db               ]
     [ G_a  0   0    ] [ dz_a ]       [ dG_a x - dh_a           ]
 
-The matrix is symmetric, so the derivative the other way (of a number by all data) is a solve with the same matrix.
+The matrix is symmetric, so the reverse derivative (of a number by all data) is a solve with this matrix, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from socp.textbook.switches import dense
 
 @dataclass
 class Change:
-    """A change of the data; what is None does not change."""
+    """A change of the data; data that are None do not change."""
 
     P: np.ndarray | None = None
     q: np.ndarray | None = None
@@ -40,9 +40,9 @@ class Sensitivity:
     Parameters
     ----------
     program : socp.ConeProgram
-        With `NonNeg` cones alone.
+        Program whose cones are all `NonNeg`.
     x, y, z : arrays
-        A solution.
+        Primal solution, multipliers of A, multipliers of G.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Sensitivity:
         if not all(isinstance(cone, socp.NonNeg) for cone in self.program.cones):
             raise socp.ProgramError("a quadratic program, with NonNeg cones alone, is expected here")
         P, A, G = dense(self.program)
-        self.active = self.z > self.program.h - G @ self.x  # whichever of s and z is larger is not zero
+        self.active = self.z > self.program.h - G @ self.x  # of s_i and z_i, the larger one is positive
         G_a = G[self.active]
         n, rows = self.program.n, self.program.p + len(G_a)
         B = np.vstack([A, G_a])
@@ -82,7 +82,7 @@ class Sensitivity:
         self.ends = [n, n + self.program.p]
 
     def forward(self, change: Change) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(dx, dy, dz) for a change of the data."""
+        """Return (dx, dy, dz) for a change of the data."""
         x, y, z, active = self.x, self.y, self.z, self.active
         top, middle, bottom = np.zeros(x.size), np.zeros(y.size), np.zeros(z.size)
         if change.P is not None:
@@ -107,7 +107,7 @@ class Sensitivity:
         return dx, dy, dz
 
     def backward(self, gradient: np.ndarray) -> Change:
-        """The derivatives by all data of a number that depends on x, with the gradient by x."""
+        """Return the derivatives by all data of a number whose gradient by x is `gradient`."""
         x, y, z = self.x, self.y, self.z
         rhs = np.concatenate([gradient, np.zeros(len(self.matrix) - x.size)])
         u, v, w_active = np.split(np.linalg.solve(self.matrix, -rhs), self.ends)

@@ -1,4 +1,4 @@
-"""What elimination fills, drawn: the pattern of K and of its factor, columns in turn, the elimination tree."""
+"""Pictures of fill-in: the patterns of K and of its factor, the elimination column by column, the elimination tree."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .pictures import BLUE, GREY, ORANGE, Picture
 
 
 def kkt_pattern(program: socp.ConeProgram) -> sp.csc_array:
-    """The places of the upper triangle of the matrix that the sparse engine factors for a program."""
+    """Return the pattern of the upper triangle of the KKT matrix that the sparse engine factors for a program."""
     matrix = KKTMatrix(StandardForm(program))
     shape = (matrix.size, matrix.size)
     return sp.csc_array((np.ones(matrix.indices.size), matrix.indices, matrix.indptr), shape=shape)
 
 
 def factor_pattern(upper: sp.csc_array, ordering: Any) -> tuple[np.ndarray, sp.csc_array]:
-    """(order of elimination, pattern of L with its diagonal) for "natural", "amd" or a permutation."""
+    """Return (elimination order, pattern of L with its diagonal); `ordering` is "natural", "amd" or a permutation."""
     n = upper.shape[0]
     arrays = upper.indptr.astype(np.int64), upper.indices.astype(np.int64)
     ldl = LDL(*arrays, np.ones(n, np.int64), ordering=ordering, method="scalar")
@@ -35,7 +35,7 @@ def factor_pattern(upper: sp.csc_array, ordering: Any) -> tuple[np.ndarray, sp.c
 
 
 def sparsity(upper: sp.csc_array, orderings: Mapping[str, Any]) -> Picture:
-    """K above and L below, for orderings by name; `upper` is the upper triangle of K, its diagonal included."""
+    """Draw K above L for each named ordering; `upper` is the upper triangle of K, its diagonal included."""
     picture = Picture(2.6 * len(orderings), 5.4)
     axes = picture.subplots(2, len(orderings), squeeze=False)
     full = sp.csc_array(upper + sp.triu(upper, 1).T)
@@ -52,7 +52,7 @@ def sparsity(upper: sp.csc_array, orderings: Mapping[str, Any]) -> Picture:
 
 
 class Fill:
-    """The elimination of a matrix as a moving drawing: a step a column, what it fills appears when it does.
+    """Animation of the elimination of a matrix: one step per column, in which the column's fill-in appears.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ class Fill:
         The upper triangle of K, its diagonal included.
     ordering : "natural", "amd" or a permutation
     seconds : float
-        Of a step.
+        Duration of a step.
     """
 
-    SIDE = 12  # of an entry, in units of the drawing
+    SIDE = 12  # side of an entry's square, in units of the drawing
 
     def __init__(self, upper: sp.csc_array, ordering: Any, seconds: float = 0.4) -> None:
         perm, L = factor_pattern(upper, ordering)
@@ -71,7 +71,7 @@ class Fill:
         self.n, self.seconds = full.shape[0], seconds
         given = set(zip(*(index.tolist() for index in full.nonzero())))
         entries = zip(*(index.tolist() for index in L.nonzero()))
-        # an entry (i, j) that K has not comes with the elimination of the first column whose rows hold both
+        # Fill-in (i, j) appears with the elimination of the first column whose rows contain both i and j.
         rows = [set(L.indices[L.indptr[j] : L.indptr[j + 1]].tolist()) for j in range(self.n)]
         self.entries = {
             (i, j): None if (i, j) in given else next(k for k in range(self.n) if k < j and {i, j} <= rows[k])
@@ -84,7 +84,7 @@ class Fill:
             box = f'x="{j * self.SIDE + 1}" y="{i * self.SIDE + 1}" width="{self.SIDE - 2}" height="{self.SIDE - 2}"'
             if column is None:
                 parts.append(f'<rect {box} fill="#1f77b4"/>')
-            else:  # without animation it is there from the start
+            else:  # a viewer without animation shows it from the start
                 times = f'keyTimes="0;{(column + 1) * self.seconds / length:.4f};1" values="0;1;1"'
                 parts.append(
                     f'<rect {box} fill="#ff7f0e"><animate attributeName="opacity" calcMode="discrete" {times}'
@@ -101,7 +101,7 @@ class Fill:
 
 
 def elimination_tree(upper: sp.csc_array, ordering: Any) -> Picture:
-    """The elimination tree of K in an order, the root on top; a node is the number of its column in that order."""
+    """Draw the elimination tree of K, the root on top; nodes are labeled by their column's place in the ordering."""
     perm, _ = factor_pattern(upper, ordering)
     arrays = upper.indptr.astype(np.int64), upper.indices.astype(np.int64)
     parent = analyze(upper.shape[0], *arrays, perm).parent
@@ -119,7 +119,7 @@ def elimination_tree(upper: sp.csc_array, ordering: Any) -> Picture:
 
 
 def _layout(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(height above the leaves, horizontal place) of the nodes of a postordered forest."""
+    """Return (height above the leaves, horizontal place) of every node of a postordered forest."""
     n = len(parent)
     height, place, children = np.zeros(n), np.zeros(n), np.zeros(n)
     leaves = 0.0

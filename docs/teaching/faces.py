@@ -1,9 +1,9 @@
 """Active-set methods in a few lines, for  minimize 1/2 x'Px + q'x  with a positive definite P.
 
-`active_set` is primal, for a box: from face to face, on each the minimum of the objective, until no multiplier has the
-wrong sign (Nocedal and Wright 2006, section 16.5).  It counts what it does, to be put beside an interior-point method.
-`dual_active_set` (Goldfarb and Idnani 1983) takes rows with two sides: multipliers always have the right sign, and one
-side after another is met.
+`active_set` is primal, for a box: it minimizes the objective on one face after another, until no multiplier has the
+wrong sign (Nocedal and Wright 2006, section 16.5).  It counts its work, for a comparison with an interior-point method.
+`dual_active_set` (Goldfarb and Idnani 1983) takes two-sided rows: the multipliers always have the right sign, and one
+violated row after another is added to the working set.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import socp
 
 @dataclass
 class Walk:
-    """The way of the method: x at the end, and all points on the way with the number of free variables at each."""
+    """Path of the method: the final x, and all points before it with the number of free variables at each."""
 
     x: np.ndarray
     points: list[np.ndarray] = field(default_factory=list)
@@ -25,14 +25,14 @@ class Walk:
 
     @property
     def work(self) -> float:
-        """Multiplications: k^3 / 3 for the factorization of each face's k free variables."""
+        """Number of multiplications: k^3 / 3 for the factorization of each face's k free variables."""
         return float(sum(k**3 for k in self.free)) / 3.0
 
 
 def active_set(
     P: np.ndarray, q: np.ndarray, lb: np.ndarray, ub: np.ndarray, x: np.ndarray, max_faces: int = 100_000
 ) -> Walk:
-    """The minimum over the box, from the point x of it.
+    """Minimize over the box lb <= x <= ub, starting at its point `x`.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def active_set(
     walk, free = Walk(x.copy(), [x.copy()]), (lb < x) & (x < ub)
     for _ in range(max_faces):
         x, gradient = walk.x, P @ walk.x + q
-        if not free.any() or np.abs(gradient[free]).max() <= 1e-10 * (1.0 + np.abs(q).max()):  # the face's minimum
+        if not free.any() or np.abs(gradient[free]).max() <= 1e-10 * (1.0 + np.abs(q).max()):  # the minimum on the face
             wrong = np.where(x <= lb, -gradient, gradient)  # positive: the objective falls into the box
             wrong[free] = 0.0
             k = int(wrong.argmax())
@@ -67,7 +67,7 @@ def active_set(
 def dual_active_set(
     P: np.ndarray, q: np.ndarray, C: np.ndarray, lower: np.ndarray, upper: np.ndarray, tol: float = 1e-10
 ) -> Walk | None:
-    """The minimum within lower <= C x <= upper, or None where nothing is feasible; `free` counts rows that do not hold.
+    """Minimize within lower <= C x <= upper, or return None if infeasible; `free` counts rows not in the working set.
 
     Examples
     --------
@@ -90,8 +90,8 @@ def dual_active_set(
         while True:
             W, own = C[holds], C[i]
             r = np.linalg.lstsq(W @ inverse @ W.T, W @ inverse @ own)[0]
-            change = -sign * r  # of the multipliers of W as that of row i rises by one
-            direction = -sign * inverse @ (own - W.T @ r)  # of x meanwhile
+            change = -sign * r  # change of the multipliers of W per unit of row i's multiplier
+            direction = -sign * inverse @ (own - W.T @ r)  # change of x
             slope, room = float(own @ direction), np.full(len(C), np.inf)
             falls = (y[holds] * change < 0.0) & ~equal[holds]
             room[np.flatnonzero(holds)[falls]] = np.abs(y[holds][falls] / change[falls])
@@ -100,7 +100,7 @@ def dual_active_set(
                 full = ((upper[i] if sign > 0.0 else lower[i]) - own @ x) / slope
             step = min(room[first], full)
             if step == np.inf:
-                return None  # (y) rises for ever: a certificate
+                return None  # y grows without bound: a certificate of infeasibility
             x, y[holds], y[i] = x + step * direction, y[holds] + step * change, y[i] + sign * step
             if full <= room[first]:
                 break
@@ -112,7 +112,7 @@ def dual_active_set(
 
 
 def boxed_program(n: int, free: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(P, q, x): over the box [0, 1]^n the minimum is x, strictly complementary, with so many entries between."""
+    """Return (P, q, x): x is the strictly complementary minimum over [0, 1]^n, with `free` entries inside (0, 1)."""
     rng = np.random.default_rng(seed)
     F = rng.normal(size=(n, n))
     P = F @ F.T / n + 0.1 * np.eye(n)

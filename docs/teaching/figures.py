@@ -1,8 +1,8 @@
-"""The figures of the interactive article as functions: each solves a program of two variables and draws what is shown.
+"""The figures of the interactive article as functions: each solves a program of two variables and draws it.
 
     minimize 1/2 x'Px + c'x   subject to   Gx + s = h,  s in K
 
-All return a `Picture`.  Where the multipliers are drawn one by one, K is an orthant.
+All return a `Picture`.  If multipliers are drawn one by one, K is an orthant.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from .pictures import BLUE, GREEN, GREY, ORANGE, Picture
 Window = tuple[float, float, float, float]
 WINDOW: Window = (-2.6, 2.6, -2.6, 2.6)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-LAST_MU = 1e-7  # of the iterates that are drawn
+LAST_MU = 1e-7  # mu at which `follow` ends
 WITHOUT_EMBEDDING = Switches(embedding=False)
-TOL = 1e-9  # of an active-set step, relative to the objective
+TOL = 1e-9  # tolerance of `walk` and `corners`, relative to the data
 
 
 def _rows(program: socp.ConeProgram) -> np.ndarray:
-    """G of a program in the plane whose cones are orthants."""
+    """Return G of a program in the plane; raise ProgramError unless its cones are orthants."""
     if program.n != 2 or program.p or any(not isinstance(cone, socp.NonNeg) for cone in program.cones):
         raise socp.ProgramError("the figure is of two variables and linear inequalities")
     return dense(program)[2]
 
 
 def _beside(picture: Picture) -> Axes:
-    """A second drawing to the right of the first."""
+    """Add axes to the right of the picture's first axes, and return them."""
     grid = picture.add_gridspec(1, 2)
     picture.axes[0].set_subplotspec(grid[0])
     picture.set_size_inches(9.6, 4.2)
@@ -49,7 +49,7 @@ def _beside(picture: Picture) -> Axes:
 
 
 def central_path(program: socp.ConeProgram, mu: float, window: Window = WINDOW) -> Picture:
-    """The central path down to mu, and beside it slack and multiplier of each constraint, s_i z_i = mu."""
+    """Draw the central path down to mu, and to its right each constraint's slack and multiplier, s_i z_i = mu."""
     G = _rows(program)
     path = barrier.central_path(program, np.geomspace(max(100.0, mu), mu, 40))
     s = program.h - G @ path[-1]
@@ -67,12 +67,12 @@ def central_path(program: socp.ConeProgram, mu: float, window: Window = WINDOW) 
 
 
 def bowl(program: socp.ConeProgram, mu: float, rays: int = 48, rings: int = 14) -> Picture:
-    """The graph of c'x - mu sum log s_i over the polygon, and its lowest point."""
+    """Draw the graph of c'x - mu sum log s_i over the polygon, and its lowest point."""
     G = _rows(program)
     lowest, middle = barrier.central_path(program, [mu])[0], barrier.central_path(program, [1e3])[0]
     angle = np.linspace(0.0, 2.0 * np.pi, rays + 1)
     d = np.array([np.cos(angle), np.sin(angle)])
-    room = (program.h - G @ middle)[:, None] / np.maximum(G @ d, 1e-12)  # to each edge along each ray
+    room = (program.h - G @ middle)[:, None] / np.maximum(G @ d, 1e-12)  # distance to each edge along each ray
     reach = room.min(axis=0) * (1.0 - (1.0 - np.linspace(0.0, 1.0, rings)[:, None]) ** 1.8) * 0.995
     x1, x2 = middle[0] + reach * d[0], middle[1] + reach * d[1]
 
@@ -94,7 +94,7 @@ def bowl(program: socp.ConeProgram, mu: float, rays: int = 48, rings: int = 14) 
 
 
 def start_at(program: socp.ConeProgram, x: np.ndarray) -> Iterate:
-    """A strictly feasible point at x, with the multipliers of the central path for mu = 1.
+    """Return the iterate with the given strictly feasible x and the multipliers of the central path for mu = 1.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def start_at(program: socp.ConeProgram, x: np.ndarray) -> Iterate:
 
 
 def follow(program: socp.ConeProgram, it: Iterate, switches: Switches = WITHOUT_EMBEDDING) -> Iterator[Iterate]:
-    """The iterates of the textbook's method from a feasible point, without the embedding, as long as mu > 1e-7."""
+    """Yield the iterates of the textbook's method without the embedding, from a feasible point until mu <= 1e-7."""
     method = Method(program, replace(switches, embedding=False))
     yield it
     while method.mu(it) > LAST_MU:
@@ -119,10 +119,10 @@ def follow(program: socp.ConeProgram, it: Iterate, switches: Switches = WITHOUT_
 
 
 def step_parts(program: socp.ConeProgram, start: Iterate, k: int, window: Window = WINDOW) -> Picture:
-    """Step k of Mehrotra's method: affine direction, centering and corrector, whose sum is the direction taken.
+    """Draw step k of Mehrotra's method: affine direction, centering and corrector, whose sum is the direction taken.
 
-    Beside it each slack and multiplier along the affine direction, as a share of its value: the first that comes to
-    zero meets the boundary, at alpha, and sigma = (1 - alpha)^3.
+    To the right are the slacks and multipliers along the affine direction, each relative to its value: the first to
+    reach zero meets the boundary, at alpha, and sigma = (1 - alpha)^3.
     """
     trace = list(follow(program, start))
     it = trace[min(k, len(trace) - 1)]
@@ -159,14 +159,14 @@ def neighbourhoods(
     gamma: float = 0.1,
     switches: Switches = WITHOUT_EMBEDDING,
 ) -> Picture:
-    """The three products w = s o z / mu of iterates, in the triangle w_1 + w_2 + w_3 = 3, w >= 0.
+    """Draw the three products w = s o z / mu of the iterates, in the triangle w_1 + w_2 + w_3 = 3, w >= 0.
 
     Shaded: ||w - e|| <= beta, a disc, and w_i >= gamma, a triangle.
     """
     if program.m != 3:
         raise socp.ProgramError(f"the picture is of three products, but {program.m} came")
     angle = np.pi / 2.0 - 2.0 * np.pi * np.arange(3) / 3.0
-    corners = np.sqrt(6.0) * np.column_stack([np.cos(angle), np.sin(angle)])  # 3 e_i is sqrt(6) from e
+    corners = np.sqrt(6.0) * np.column_stack([np.cos(angle), np.sin(angle)])  # |3 e_i - e| = sqrt(6)
     w = np.array([it.s * it.z for it in follow(program, start, switches)])
     points = w / w.sum(axis=1, keepdims=True) @ corners
     picture = Picture(4.8, 4.4)
@@ -186,7 +186,7 @@ def neighbourhoods(
 
 
 def without(program: socp.ConeProgram, part: str, switches: Switches | None = None) -> Picture:
-    """The largest residual of every iterate, with a part of the method and without it.
+    """Draw the largest residual of every iterate, with a part of the method and without it.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def without(program: socp.ConeProgram, part: str, switches: Switches | None = No
 
 
 def dual_plane(program: socp.ConeProgram) -> tuple[np.ndarray, np.ndarray]:
-    """(z0, N) with {z: G'z = -c} = {z0 + N u: u in the plane} and N'N = I, of a program with four inequalities.
+    """Return (z0, N) with {z: G'z = -c} = {z0 + N u: u in the plane} and N'N = I, of a program with four inequalities.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def dual_plane(program: socp.ConeProgram) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dual(program: socp.ConeProgram, mu: float, window: Window = WINDOW) -> Picture:
-    """The primal polygon and the dual feasible set {z >= 0: G'z = -c} with their central paths down to mu."""
+    """Draw the primal polygon and the dual feasible set {z >= 0: G'z = -c}, with their central paths down to mu."""
     z0, N = dual_plane(program)
     mus = np.geomspace(max(10.0, mu), mu, 40)
     path = barrier.central_path(program, mus)
@@ -250,7 +250,7 @@ def dual(program: socp.ConeProgram, mu: float, window: Window = WINDOW) -> Pictu
 
 
 def scaling(cone: socp.NonNeg | socp.SecondOrder, s: np.ndarray, z: np.ndarray) -> Picture:
-    """W^-t s and W^t z for t = 0, 1/2, 1, in a cone of dimension 2, with the images of one ball about lambda."""
+    """Draw W^-t s and W^t z for t = 0, 1/2, 1 in a cone of dimension 2, with the images of one ball about lambda."""
     if cone.dim != 2:
         raise ValueError(f"the cone must have dimension 2, got {cone.dim}")
     K = Cone([cone])
@@ -266,7 +266,7 @@ def scaling(cone: socp.NonNeg | socp.SecondOrder, s: np.ndarray, z: np.ndarray) 
         axes.plot(*edges.T, color="black", lw=1.0)
         for point, sign, color, name in ((s, -1.0, BLUE, "$W^{-t} s$"), (z, 1.0, ORANGE, "$W^t z$")):
             centre = Q * values ** (sign * t) @ Q.T @ point
-            ball = Q * values ** (sign * (t - 1.0)) @ Q.T  # of lambda = W^-1 s = W z at t = 1
+            ball = Q * values ** (sign * (t - 1.0)) @ Q.T  # maps the ball about lambda = W^-1 s = W z (t = 1)
             axes.plot(*pictures.ellipse(centre, ball, radius).T, color=color, ls="-" if sign < 0.0 else "--")
             axes.plot(*centre, "o", color=color, label=name)
         axes.set(aspect="equal", title=f"t = {t:g}")
@@ -278,8 +278,9 @@ def scaling(cone: socp.NonNeg | socp.SecondOrder, s: np.ndarray, z: np.ndarray) 
 
 
 def walk(program: socp.ConeProgram, x: np.ndarray, active: list[int] | None = None) -> list[np.ndarray]:
-    """The points of a primal active-set method from a feasible x, P = curvature I; of the simplex method from a corner
-    with its two rows active and P = 0.
+    """Return the points of a primal active-set method from a feasible `x`, for P = curvature I.
+
+    From a corner with its two rows `active` and P = 0 this is the simplex method.
 
     Examples
     --------
@@ -294,7 +295,7 @@ def walk(program: socp.ConeProgram, x: np.ndarray, active: list[int] | None = No
         gradient = c + curvature * x
         null = np.linalg.svd(G[active])[2][len(active) :] if active else np.eye(2)
         d = -null.T @ (null @ gradient) / (curvature or 1.0)
-        if np.linalg.norm(d) * (curvature or 1.0) <= TOL * (1.0 + np.linalg.norm(c)):  # the minimum of the face
+        if np.linalg.norm(d) * (curvature or 1.0) <= TOL * (1.0 + np.linalg.norm(c)):  # the minimum on the face
             prices = np.linalg.lstsq(G[active].T, -gradient, rcond=None)[0] if active else np.zeros(0)
             if prices.min(initial=0.0) >= -TOL * (1.0 + np.linalg.norm(c)):
                 break
@@ -316,7 +317,7 @@ def walk(program: socp.ConeProgram, x: np.ndarray, active: list[int] | None = No
 
 
 def corners(program: socp.ConeProgram) -> list[tuple[np.ndarray, list[int]]]:
-    """The corners of the polygon {x: Gx <= h}, counterclockwise, each with two of its active rows."""
+    """Return the corners of the polygon {x: Gx <= h}, counterclockwise, each with two of its active rows."""
     G, h, found = _rows(program), program.h, []
     for i in range(h.size):
         for j in range(i):
@@ -330,9 +331,10 @@ def corners(program: socp.ConeProgram) -> list[tuple[np.ndarray, list[int]]]:
 
 
 def walks(program: socp.ConeProgram, window: Window = WINDOW) -> Picture:
-    """Simplex (if P = 0), active set and interior point on one polygon; beside, the objective above its minimum.
+    """Draw simplex (if P = 0), active-set and interior-point iterates on a polygon, and the objective over the minimum.
 
-    The simplex method starts in the corner with the largest c'x, the active set near one a quarter of the way round.
+    The simplex method starts in the corner with the largest c'x, the active set near a corner a quarter of the way
+    round the polygon.
     """
     P, _, _ = dense(program)
     around = corners(program)
@@ -354,7 +356,7 @@ def walks(program: socp.ConeProgram, window: Window = WINDOW) -> Picture:
 
 
 def embedding(program: socp.ConeProgram, window: Window = WINDOW) -> Picture:
-    """The iterates in the plane, and tau against kappa: kappa falls if there is a solution, tau if there is none."""
+    """Draw the iterates in the plane, and tau against kappa: kappa falls if there is a solution, else tau."""
     solution = solve(program)
     picture = pictures.plane(program, window, iterates=pictures.points(solution.trace))
     axes = _beside(picture)

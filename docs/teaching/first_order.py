@@ -1,9 +1,9 @@
-"""Linear classifiers without a program: the perceptron, and sub-gradient descent on the hinge loss.
+"""Linear classifiers by first-order methods: the perceptron, and sub-gradient descent on the hinge loss.
 
     perceptron   sum_n max(0, gamma - y_n w'x_n)
     hinge        f(w) = 1/2 |w|^2 + C sum_n max(0, 1 - y_n w'x_n)
 
-With an intercept b, a feature that is always one has the weight b.
+An intercept b is the weight of a feature that is always one.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import numpy as np
 
 from models import SVC
 
-PATIENCE = 30  # steps without a quarter of the improvement asked for, after which it is halved
+PATIENCE = 30  # steps without an improvement by delta / 4 after which the target improvement delta is halved
 
 
 def perceptron(
     X: np.ndarray, y: np.ndarray, margin: float = 0.0, max_passes: int = 1000, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """w, and how often each sample was mistaken: w = sum_n mistakes_n y_n x_n.
+    """Return w and the number of mistakes on each sample: w = sum_n mistakes_n y_n x_n.
 
     Sub-gradient steps of length 1, one sample at a time in random orders: where y_n w'x_n <= gamma, w := w + y_n x_n.
-    (The lecture's mistake is a strict inequality, under which w = 0 would never change.)  A pass without a mistake ends
-    it; classes that overlap never have one.
+    (In the lecture a mistake is a strict inequality, under which w = 0 would never change.)  The method ends after a
+    pass without a mistake, or after `max_passes` passes if the classes overlap.
 
     Examples
     --------
@@ -43,20 +43,20 @@ def perceptron(
 
 
 def mistake_bound(X: np.ndarray, y: np.ndarray, margin: float = 0.0) -> float:
-    """(R^2 + 2 gamma) |w*|^2, the most mistakes that there can be (Block and Novikoff), infinity where classes overlap.
+    """Return (R^2 + 2 gamma) |w*|^2, the bound of Block and Novikoff on the number of mistakes; inf if classes overlap.
 
-    R is the length of the longest sample, w* the shortest w with all y_n w'x_n >= 1.  A mistake adds at least 1 to
+    R is the norm of the longest sample, w* the shortest w with all y_n w'x_n >= 1.  A mistake adds at least 1 to
     w'w*, and at most R^2 + 2 gamma to |w|^2: M mistakes have M <= w'w* <= |w| |w*| <= sqrt(M (R^2 + 2 gamma)) |w*|.
     """
     try:
         largest = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(X, y).margin_[0]
-    except ValueError:  # no hyperplane parts them
+    except ValueError:  # no hyperplane separates the classes
         return float("inf")
     return float(((X**2).sum(axis=1).max() + 2.0 * margin) / largest**2)
 
 
 def hinge(w: np.ndarray, X: np.ndarray, y: np.ndarray, C: float) -> tuple[float, np.ndarray]:
-    """f at w, and a sub-gradient, w - C sum y_n x_n over the samples with y_n w'x_n < 1."""
+    """Return f(w) and a sub-gradient, w - C sum y_n x_n over the samples with y_n w'x_n < 1."""
     slack = np.maximum(1.0 - y * (X @ w), 0.0)
     return float(0.5 * w @ w + C * slack.sum()), w - C * ((slack > 0.0) * y) @ X
 
@@ -64,11 +64,11 @@ def hinge(w: np.ndarray, X: np.ndarray, y: np.ndarray, C: float) -> tuple[float,
 def descend(
     X: np.ndarray, y: np.ndarray, C: float, max_steps: int = 10_000, tol: float = 1e-6
 ) -> tuple[np.ndarray, list[float]]:
-    """The best w on the way of sub-gradient descent with all samples at each step, and f at every step.
+    """Return the best w of sub-gradient descent with all samples at each step, and f at every step.
 
-    The steps follow Polyak: with a target delta below the best f so far, (f - target) / |d|^2 along -d; delta is halved
-    when `PATIENCE` steps brought no quarter of it, until it is below `tol` times f.  d := g + (|g| / |d|) d halves the
-    angle between the sub-gradient and the direction before (Sherali and Ulular 1989).  A step may go uphill.
+    The steps follow Polyak: with a target delta below the best f so far, (f - target) / |d|^2 along -d.  delta is
+    halved if `PATIENCE` steps have not improved f by delta / 4, until it is at most `tol` times f.  d := g + (|g| /
+    |d|) d bisects the angle between sub-gradient and previous direction (Sherali and Ulular 1989).  f may increase.
 
     Examples
     --------
@@ -99,9 +99,9 @@ def descend(
 
 
 def pegasos(X: np.ndarray, y: np.ndarray, C: float, passes: int = 20, seed: int = 0) -> np.ndarray:
-    """The mean of w over the second half of the steps of one sample each (Shalev-Shwartz and others 2007).
+    """Return the mean of w over the second half of the steps, each on one sample (Shalev-Shwartz and others 2007).
 
-    Of m samples the t-th has the step length 1 / t:  w := (1 - 1/t) w + m / t C [y_n w'x_n < 1] y_n x_n.
+    Step t has the length 1 / t; with m samples  w := (1 - 1/t) w + m / t C [y_n w'x_n < 1] y_n x_n.
     """
     rng, m = np.random.default_rng(seed), y.size
     w, total, t = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0

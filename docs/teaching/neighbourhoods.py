@@ -28,12 +28,12 @@ INNER, OUTER = 0.25, 0.5
 
 
 def orthant(v: np.ndarray) -> Cone:
-    """The orthant of a vector."""
+    """Return the orthant of the dimension of `v`."""
     return Cone([socp.NonNeg(v.size)])
 
 
 def frobenius(cone: Cone) -> np.ndarray:
-    """The weights of ||u||_F^2 = sum_i weights_i u_i^2: how many eigenvalues the block of each entry has.
+    """Return the weights of ||u||_F^2 = sum_i weights_i u_i^2: the number of eigenvalues of each entry's block.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def frobenius(cone: Cone) -> np.ndarray:
 
 
 def distance(s: np.ndarray, z: np.ndarray, cone: Cone | None = None) -> float:
-    """||lam o lam - mu e||_F / mu, the least beta of a neighbourhood with this point; K is an orthant if none is given.
+    """Return ||lam o lam - mu e||_F / mu, the least beta with the point in N(beta); K is an orthant if `cone` is None.
 
     Examples
     --------
@@ -60,13 +60,13 @@ def distance(s: np.ndarray, z: np.ndarray, cone: Cone | None = None) -> float:
 
 
 def direction(program: socp.ConeProgram, it: Iterate, sigma: float | np.ndarray) -> Iterate:
-    """The Newton direction to lam o lam = sigma mu e from a feasible point, as the differences of an iterate.
+    """Return the Newton direction to lam o lam = sigma mu e from a feasible point, as an iterate of differences.
 
     [ P  A'  G'       ] [dx]   [0                    ]
     [ A  0   0        ] [dy] = [0                    ]      ds = -G dx
     [ G  0   -W^2     ] [dz]   [s - sigma mu z^-1    ]
 
-    On orthants sigma may be an array, with a target of its own for each product.
+    On orthants sigma may be an array, with one target for each product.
     """
     cone, (P, A, G) = Cone(program.cones), dense(program)
     n, p, m = program.n, program.p, program.m
@@ -79,11 +79,11 @@ def direction(program: socp.ConeProgram, it: Iterate, sigma: float | np.ndarray)
 
 
 def longest_step(it: Iterate, step: Iterate, beta: float, cone: Cone | None = None) -> float:
-    """The largest alpha <= 1 up to which ||w(alpha) - mu e||_F <= beta mu at all points it + alpha step.
+    """Return the largest alpha <= 1 up to which ||w(alpha) - mu e||_F <= beta mu at all points it + alpha step.
 
     w(alpha) = lam o lam + alpha lam o (W^-1 ds + W dz) + alpha^2 (W^-1 ds) o (W dz) are the products in the scaling at
     `it`, so that ||w - mu e||_F^2 - beta^2 mu^2 is a polynomial of degree four; its smallest positive root is the end.
-    What it bounds is no less than the distance of N(beta).
+    ||w - mu e||_F is at least mu times `distance` of the point, so the points are in N(beta).
     """
     cone = cone or orthant(it.s)
     W, W_inv = cone.scaling(it.s, it.z)
@@ -92,14 +92,14 @@ def longest_step(it: Iterate, step: Iterate, beta: float, cone: Cone | None = No
     mu = w @ cone.e / cone.degree
     apart = w - np.outer(mu, cone.e)
     squares = (frobenius(cone) * apart) @ apart.T - beta**2 * np.outer(mu, mu)
-    coefficients = [np.trace(squares[::-1], offset) for offset in (2, 1, 0, -1, -2)]  # of alpha^4, ..., 1
+    coefficients = [np.trace(squares[::-1], offset) for offset in (2, 1, 0, -1, -2)]  # from alpha^4 to 1
     roots = np.roots(coefficients)
     ends = roots.real[(np.abs(roots.imag) <= 1e-9 * np.abs(roots)) & (roots.real > 0.0)]
     return float(ends.min(initial=1.0))
 
 
 def advance(it: Iterate, step: Iterate, alpha: float) -> Iterate:
-    """it + alpha step."""
+    """Return it + alpha step."""
     x, y, z, s = (getattr(it, name) + alpha * getattr(step, name) for name in "xyzs")
     return replace(it, x=x, y=y, z=z, s=s, alpha=alpha)
 
@@ -107,13 +107,13 @@ def advance(it: Iterate, step: Iterate, alpha: float) -> Iterate:
 def predictor_corrector(
     program: socp.ConeProgram, start: float | Iterate, gap: float, max_iter: int = 1000
 ) -> Iterator[Iterate]:
-    """The start, each predictor and each corrector, until s'z <= gap.
+    """Yield the start, and the iterate after each predictor and each corrector, until s'z <= gap.
 
     Parameters
     ----------
     program : ConeProgram
     start : float or Iterate
-        The mu of a point of the path to start from, or a strictly feasible point of N(1/4).
+        The mu of the point of the central path to start from, or a strictly feasible point of N(1/4).
     gap : float
     max_iter : int
 

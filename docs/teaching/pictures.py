@@ -1,4 +1,4 @@
-"""Pictures that teach: each function draws one and returns it, ready for a notebook, a file or a test.
+"""Pictures for the chapters: each function draws one and returns it, ready for a notebook, a file or a test.
 
 They need matplotlib (of the `bench` and `docs` extras) and use no state of pyplot.
 """
@@ -23,21 +23,21 @@ from socp.textbook.switches import dense
 
 RESIDUALS = ("primal_residual", "dual_residual", "gap", "mu")
 BLUE, ORANGE, GREEN, GREY = "tab:blue", "tab:orange", "tab:green", "0.6"
-# of one series after the other, so that lines on top of each other are all seen, and told apart in grey
+# Styles of successive series: lines on top of each other all remain visible, also in grey.
 STYLES: list[dict[str, Any]] = [
     {"ls": "-", "marker": "o", "ms": 3.0},
     {"ls": "--", "marker": "s", "ms": 7.0, "fillstyle": "none"},
     {"ls": "-.", "marker": "^", "ms": 4.0},
     {"ls": ":", "marker": "D", "ms": 5.0, "fillstyle": "none"},
 ]
-SMALLEST = 1e-17  # what a logarithmic axis shows of zero
+SMALLEST = 1e-17  # value drawn for zero on a logarithmic axis
 GRID = 241
 COLOURS = (BLUE, ORANGE, GREEN)
 LETTERS = re.compile(r"\b(beta|delta|epsilon|gamma|kappa|lambda|mu|omega|sigma|tau)\b")
 
 
 def greek(text: str) -> str:
-    """The text with the Greek letters that it names.
+    """Return the text with the names of Greek letters replaced by the letters.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def greek(text: str) -> str:
 
 
 class Picture(Figure):
-    """A figure that a notebook shows: as vectors where it can, else as points."""
+    """Figure that a notebook shows as SVG if it can, else as PNG."""
 
     def __init__(self, width: float = 6.4, height: float = 3.6) -> None:
         super().__init__(figsize=(width, height), layout="constrained")
@@ -57,7 +57,7 @@ class Picture(Figure):
         return self._written(format="png", dpi=110, metadata={"Software": None})
 
     def _repr_svg_(self) -> str:
-        with rc_context({"svg.hashsalt": "centralpath"}):  # the same names in each run
+        with rc_context({"svg.hashsalt": "centralpath"}):  # names of SVG elements do not vary between runs
             return self._written(format="svg", metadata={"Date": None, "Creator": None}).decode()
 
     def _written(self, **options: Any) -> bytes:
@@ -70,17 +70,17 @@ class Picture(Figure):
 
 
 def column(trace: Any, name: str) -> np.ndarray:
-    """One quantity of every iterate, from the `trace` of `socp.Solution`, `qp.Solution` or the textbook's."""
+    """Return one quantity of every iterate, from the `trace` of `socp.Solution`, `qp.Solution` or the textbook."""
     return np.array(trace[name] if isinstance(trace, np.ndarray) else [getattr(it, name) for it in trace], np.float64)
 
 
 def convergence(traces: Any, columns: Sequence[str] = RESIDUALS) -> Picture:
-    """Quantities of a trace against the iteration, logarithmically; or one of them for several traces by name.
+    """Draw quantities of a trace on a logarithmic scale against the iteration, or one quantity of several traces.
 
     Parameters
     ----------
     traces : a trace, or a mapping of traces by name
-    columns : names of columns of the trace; the first alone counts for several traces
+    columns : names of columns of the trace; only the first is drawn for several traces
     """
     picture = Picture()
     axes = picture.subplots()
@@ -98,7 +98,7 @@ def convergence(traces: Any, columns: Sequence[str] = RESIDUALS) -> Picture:
 def lines(
     x: Sequence[float], series: Mapping[str, Sequence[float]], xlabel: str, ylabel: str, logarithmic: bool | str = False
 ) -> Picture:
-    """Several quantities over the same x; the axes with a logarithmic scale are "x", "y", or both (True)."""
+    """Draw several quantities over `x`; `logarithmic` names the axes with such a scale: "x", "y" or True for both."""
     picture = Picture()
     axes = picture.subplots()
     for label, y, style in zip(series, series.values(), cycle(STYLES)):
@@ -112,7 +112,7 @@ def lines(
 
 
 def shares(times: Mapping[str, Mapping[str, float]], xlabel: str) -> Picture:
-    """What each part takes of a whole, a bar for each whole."""
+    """Draw the share of each part in its whole, one bar for each whole."""
     picture = Picture()
     axes = picture.subplots()
     parts = list(dict.fromkeys(part for one in times.values() for part in one))
@@ -138,17 +138,17 @@ def plane(
     iterates: Any = None,
     ellipses: Iterable[tuple[np.ndarray, np.ndarray, float]] = (),
 ) -> Picture:
-    """A program of two variables: its feasible region, its objective, the central path and a method's iterates.
+    """Draw a program of two variables: its feasible region, objective, central path and the iterates of methods.
 
     Parameters
     ----------
     program : ConeProgram
-        Two variables and no equations.
+        Program with two variables and no equations.
     window : (left, right, bottom, top)
     path : array, shape (k, 2), optional
         Points of the central path, see `docs.teaching.barrier.central_path`.
     iterates : array, shape (k, 2), or mapping of such by name, optional
-        See `points`.
+        Iterates of one method or of several, see `points`.
     ellipses : triples (centre, M, radius)
         The sets ||M (x - centre)|| <= radius.
     """
@@ -180,7 +180,7 @@ def plane(
 def space(
     program: socp.ConeProgram, ways: Mapping[str, np.ndarray], scale: Sequence[float] = (1.0, 1.0, 1.0)
 ) -> Picture:
-    """The edges of a bounded polyhedron Gx <= h in three dimensions, and ways through it as arrays of shape (k, 3).
+    """Draw the edges of a bounded polyhedron Gx <= h in three dimensions, and paths in it as arrays of shape (k, 3).
 
     `scale` divides the coordinates.
     """
@@ -196,7 +196,7 @@ def space(
     picture = Picture(5.4, 4.6)
     axes: Any = picture.add_subplot(projection="3d")
     for (one, x), (other, y) in combinations(corners.items(), 2):
-        if len(set(one) & set(other)) == 2:  # an edge: two rows hold along it
+        if len(set(one) & set(other)) == 2:  # two rows are active along an edge
             axes.plot(*np.array([x, y]).T, color=GREY, lw=1.0)
     for (label, way), style, colour in zip(ways.items(), cycle(STYLES), cycle((ORANGE, GREEN, BLUE))):
         axes.plot(*(np.asarray(way) / np.asarray(scale)).T, color=colour, label=greek(label), **style)
@@ -206,7 +206,7 @@ def space(
 
 
 def cone(vectors: Mapping[str, np.ndarray]) -> Picture:
-    """The boundary of the second-order cone of dimension three, whose axis points upwards, and vectors in it."""
+    """Draw the boundary of the second-order cone of dimension three, its axis upwards, and vectors in it."""
     top = 1.1 * max(float(np.abs(v).max()) for v in vectors.values())
     picture = Picture(4.8, 4.2)
     axes: Any = picture.add_subplot(projection="3d")
@@ -223,24 +223,24 @@ def cone(vectors: Mapping[str, np.ndarray]) -> Picture:
 
 
 def points(iterates: Iterable[Any]) -> np.ndarray:
-    """x / tau of every iterate of the textbook, or x of every one of `socp.iterates` (whose x is divided already)."""
+    """Return x / tau of every iterate of the textbook, or x of every `socp.Iterate`, which is divided already."""
     return np.array([it.x.copy() if isinstance(it, socp.Iterate) else it.x / it.tau for it in iterates])
 
 
 def ellipse(centre: np.ndarray, root: Any, radius: float, count: int = 181) -> np.ndarray:
-    """The curve centre + radius root'u, ||u|| = 1: that of the covariance root'root."""
+    """Return points of the curve centre + radius root'u, ||u|| = 1, an ellipse of the covariance root'root."""
     angle = np.linspace(0.0, 2.0 * np.pi, count)
     return np.asarray(centre) + radius * np.column_stack([np.cos(angle), np.sin(angle)]) @ np.asarray(root)
 
 
 def _depth(cone: Cone, s: np.ndarray) -> np.ndarray:
-    """`Cone.depth` of each column."""
+    """Return `Cone.depth` of each column of `s`."""
     depths = [s[k.start] - np.linalg.norm(s[k.start + 1 : k.stop], axis=0) for k in cone.blocks]
     return np.min(depths, axis=0) if depths else np.full(s.shape[1], np.inf)
 
 
 def products(iterates: Iterable[Any], betas: Sequence[float]) -> Picture:
-    """The products s_1 z_1 and s_2 z_2 of iterates of a program with two inequalities, and neighbourhoods of the path.
+    """Draw s_1 z_1 and s_2 z_2 of the iterates of a program with two inequalities, and neighbourhoods of the path.
 
     Shaded: ||s o z - mu e|| <= beta mu for one or two betas below sqrt(2).
     """
@@ -264,7 +264,7 @@ def products(iterates: Iterable[Any], betas: Sequence[float]) -> Picture:
 
 
 def classifier(model: Any, X: np.ndarray, y: np.ndarray, support: Any = None) -> Picture:
-    """A two-class machine with a `decision_function`: its values -1, 0 and 1, the samples, its support vectors."""
+    """Draw the contours -1, 0 and 1 of a two-class model's `decision_function`, the samples and the support vectors."""
     picture = Picture(5.0, 4.2)
     axes = picture.subplots()
     window = _window(X)
@@ -279,7 +279,7 @@ def classifier(model: Any, X: np.ndarray, y: np.ndarray, support: Any = None) ->
 
 
 def discriminants(truth: Any, model: Any, X: np.ndarray, y: np.ndarray) -> Picture:
-    """Figure 4.6 of An Introduction to Statistical Learning: normal classes of one covariance, and samples of them.
+    """Draw Figure 4.6 of An Introduction to Statistical Learning: normal classes of one covariance, and samples.
 
     Left the ellipses with 95 % of each class's probability and the boundaries of Bayes' rule, right samples with the
     boundaries of a fitted model and, dashed, Bayes' rule once more.
@@ -287,15 +287,15 @@ def discriminants(truth: Any, model: Any, X: np.ndarray, y: np.ndarray) -> Pictu
     Parameters
     ----------
     truth, model : LinearDiscriminant
-        With the classes' own parameters (fitted to very many samples), and fitted to X and y.
+        Models with the true parameters of the classes (fitted to very many samples), and fitted to X and y.
     X : array, shape (samples, 2)
     y : array, shape (samples,)
-        0, 1, ...
+        Class numbers 0, 1, ...
     """
     picture = Picture(9.0, 4.2)
     axes: tuple[Axes, Axes] = picture.subplots(1, 2, sharex=True, sharey=True)
     root = np.linalg.cholesky(truth.covariance_).T
-    radius = float(np.sqrt(-2.0 * np.log(0.05)))  # of the chi-squared distribution with two degrees of freedom
+    radius = float(np.sqrt(-2.0 * np.log(0.05)))  # 95 % quantile of the chi distribution with two degrees of freedom
     for mean, colour in zip(truth.means_, COLOURS):
         axes[0].plot(*ellipse(mean, root, radius).T, color=colour)
     for k, (colour, marker) in enumerate(zip(COLOURS, ("o", "s", "^"))):
@@ -305,7 +305,7 @@ def discriminants(truth: Any, model: Any, X: np.ndarray, y: np.ndarray) -> Pictu
     points = np.column_stack([x1.ravel(), x2.ravel()])
     for rule, panels, style in ((truth, axes, "--"), (model, axes[1:], "-")):
         logs = rule.predict_log_proba(points)
-        for k, other in combinations(range(logs.shape[1]), 2):  # one line a pair, where no third class is likelier
+        for k, other in combinations(range(logs.shape[1]), 2):  # a boundary per pair, where no third class is likelier
             ahead = np.ma.masked_array(logs[:, k] - logs[:, other], logs[:, [k, other]].max(axis=1) < logs.max(axis=1))
             for panel in panels:
                 panel.contour(x1, x2, ahead.reshape(x1.shape), levels=[0.0], colors="black", linestyles=style)
@@ -316,7 +316,7 @@ def discriminants(truth: Any, model: Any, X: np.ndarray, y: np.ndarray) -> Pictu
 
 
 def losses() -> Picture:
-    """The losses of classifiers as functions of y f(x): 0-1, perceptron, hinge, squared hinge, logistic."""
+    """Draw the losses of classifiers as functions of y f(x): 0-1, perceptron, hinge, squared hinge, logistic."""
     picture = Picture(5.4, 4.0)
     axes = picture.subplots()
     m = np.linspace(-2.5, 2.5, 501)
@@ -335,9 +335,9 @@ def losses() -> Picture:
 
 
 def alternation(model: BilevelClassifier, X: Any, y: Any) -> Picture:
-    """The rounds of a fitted bilevel classifier in the plane, as in Figure 4.1 of its paper.
+    """Draw the rounds of a fitted bilevel classifier in the plane, as in Figure 4.1 of its paper.
 
-    Samples are diamonds and squares.  Shaded: where the prior allows the means, ||Omega_i^(-1/2) (mu - t_i)|| <= phi.
+    Samples are diamonds and squares.  Shaded: the sets that the prior allows, ||Omega_i^(-1/2) (mu - t_i)|| <= phi.
     Ellipses: ||Sigma_i^(-1/2) (x - mu_i)|| <= beta, which must lie on its side of the hyperplane for (4.20) and (4.21)
     to hold with zeta = 0.  The panels: before the first round; after step 1 of round 1; after its step 2; after
     the last round.
@@ -372,7 +372,7 @@ def alternation(model: BilevelClassifier, X: Any, y: Any) -> Picture:
 
 
 def hyperplane(w: np.ndarray, b: float, window: tuple[float, float, float, float]) -> np.ndarray:
-    """The line w'x + b = 0 as two points (2, 2) that reach across a window, a row a coordinate."""
+    """Return two points of the line w'x + b = 0 that span the window, shape (2, 2), one row per coordinate."""
     squared = float(w @ w)
     middle = np.array([0.5 * (window[0] + window[1]), 0.5 * (window[2] + window[3])])
     foot = middle - (w @ middle + b) / squared * w

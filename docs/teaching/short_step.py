@@ -1,4 +1,4 @@
-"""The short-step barrier method, whose iterations have a bound: Renegar's, on Nesterov and Nemirovskii's barriers.
+"""The short-step barrier method of Renegar, with Nesterov and Nemirovskii's barriers and bound on the iterations.
 
     minimize  t c'x + F(h - Gx)   for   t := (1 + 1 / (8 sqrt(nu))) t,   one Newton step each
 
@@ -17,13 +17,13 @@ import socp
 from socp.textbook import Cone, det
 from socp.textbook.switches import dense
 
-NEAR = 1.0 / 9.0  # the decrement that a step starts from and comes back to
-SHORT = 1.0 / 8.0  # the growth of t, times sqrt(nu)
+NEAR = 1.0 / 9.0  # Newton decrement before and after each step
+SHORT = 1.0 / 8.0  # relative growth of t per step, times sqrt(nu)
 
 
 @dataclass
 class Point:
-    """A point of the method, and what proves how good it is: z is dual feasible and s'z the gap."""
+    """Point of the method and its certificate: z is dual feasible, s'z is the gap."""
 
     x: np.ndarray
     t: float
@@ -33,7 +33,7 @@ class Point:
 
 
 def parameter(cone: Cone) -> int:
-    """nu: 1 for an entry of an orthant, 2 for a second-order cone.
+    """Return nu, the sum of 1 for each entry of an orthant and 2 for each second-order cone.
 
     Examples
     --------
@@ -45,7 +45,10 @@ def parameter(cone: Cone) -> int:
 
 
 def derivatives(cone: Cone, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """F'(s) and F''(s): -1 / s and 1 / s^2 of an entry; -2 Js / det s and (4 Js (Js)' / det s - 2 J) / det s of a cone.
+    """Return F'(s) and F''(s).
+
+    Of an entry of an orthant they are -1 / s and 1 / s^2; of a cone -2 Js / det s and
+    (4 Js (Js)' / det s - 2 J) / det s.
 
     Examples
     --------
@@ -67,7 +70,7 @@ def derivatives(cone: Cone, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def newton(program: socp.ConeProgram, x: np.ndarray, t: float) -> tuple[np.ndarray, Point]:
-    """The Newton step of t c'x + F(h - Gx) at x, and the point with its decrement and its certificate."""
+    """Return the Newton step of t c'x + F(h - Gx) at x, and the point with its decrement and its certificate."""
     cone, (_, _, G) = Cone(program.cones), dense(program)
     s = program.h - G @ x
     gradient, hessian = derivatives(cone, s)
@@ -78,21 +81,21 @@ def newton(program: socp.ConeProgram, x: np.ndarray, t: float) -> tuple[np.ndarr
 
 
 def short_step(program: socp.ConeProgram, x: np.ndarray, gap: float, max_iter: int = 100_000) -> Iterator[Point]:
-    """The points of the method from the minimizer x of F(h - Gx), until s'z <= gap.
+    """Yield the points of the method, starting near the minimizer x of F(h - Gx), until s'z <= gap.
 
     Parameters
     ----------
     program : ConeProgram
-        Without P and A.
+        Program without P and A.
     x : array, shape (n,)
-        The analytic center, or near it.
+        Point at or near the analytic center.
     gap : float
     max_iter : int
     """
     if program.P is not None or program.p:
         raise socp.ProgramError("a program without P and A is expected here")
     growth = 1.0 + SHORT / np.sqrt(parameter(Cone(program.cones)))
-    t = NEAR / newton(program, x, 1.0)[1].decrement  # at the center the decrement is t times that of t = 1
+    t = NEAR / newton(program, x, 1.0)[1].decrement  # at the center the decrement is proportional to t
     point = newton(program, x, t)[1]
     for _ in range(max_iter):
         yield point
@@ -104,12 +107,12 @@ def short_step(program: socp.ConeProgram, x: np.ndarray, gap: float, max_iter: i
 
 
 def bound(nu: int, ratio: float) -> int:
-    """The most steps after which s'z is below nu / t divided by `ratio`, t being that of the start."""
+    """Return the largest number of steps until s'z is below nu / t divided by `ratio`, with t of the start."""
     return int(np.ceil(np.log(10.0 / 9.0 * ratio) / np.log1p(SHORT / np.sqrt(nu))))
 
 
 def symmetric_program(nu: int, n: int = 3, seed: int = 0) -> tuple[socp.ConeProgram, np.ndarray]:
-    """Rows |a_i'x| <= 1 and ellipses ||B_j x|| <= 1, with nu / 2 of the parameter each, and their analytic center 0."""
+    """Return a program of rows |a_i'x| <= 1 and ellipses ||B_j x|| <= 1, half of nu each, and its analytic center 0."""
     if nu % 4:
         raise socp.ProgramError(f"nu must be a multiple of 4, but it is {nu}")
     rng = np.random.default_rng(seed)

@@ -5,10 +5,33 @@ X is in CSR; the unknowns are a table (columns, rows), b last: one row for two c
 
 import math
 
-from socp.compiled.kernels import kernel
+from socp.compiled.kernels import kernel, leaf
 from socp.compiled.signatures import Floats, Ints, Matrix
 
 from ..base.rows import Rows, add_row, row_times
+
+
+@leaf
+def evaluate_two_class(z: float, i: int, codes: Ints, weights: Floats, P: Matrix, R: Matrix) -> float:
+    """Return s_i loss_i at the score z of sample i; set P[i] and R[i] as `evaluate` does."""
+    small = math.exp(-abs(z))
+    P[i, 0] = 1.0 / (1.0 + small) if z >= 0.0 else small / (1.0 + small)
+    R[i, 0] = weights[i] * (P[i, 0] - codes[i])
+    return weights[i] * (max(z if codes[i] == 0 else -z, 0.0) + math.log1p(small))
+
+
+@kernel
+def evaluate_rows(
+    rows: Rows, codes: Ints, weights: Floats, theta: Floats, P: Matrix, R: Matrix, slope: Floats
+) -> float:  # fmt: skip
+    """Run `evaluate` for two classes at theta, and set slope = [X 1]'R, in one pass over X."""
+    total = 0.0
+    for j in range(slope.size):
+        slope[j] = 0.0
+    for i in range(codes.size):
+        total += evaluate_two_class(row_times(rows, i, theta), i, codes, weights, P, R)
+        add_row(rows, i, R[i, 0], slope)
+    return total
 
 
 @kernel
@@ -18,12 +41,7 @@ def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix, R: Matrix)
     total = 0.0
     for i in range(n):
         if rows == 1:
-            z = scores[i, 0]
-            small = math.exp(-abs(z))
-            P[i, 0] = 1.0 / (1.0 + small) if z >= 0.0 else small / (1.0 + small)
-            R[i, 0] = weights[i] * (P[i, 0] - codes[i])
-            wrong = z if codes[i] == 0 else -z
-            total += weights[i] * (max(wrong, 0.0) + math.log1p(small))
+            total += evaluate_two_class(scores[i, 0], i, codes, weights, P, R)
             continue
         top, below = scores[i, 0], 0.0
         for k in range(1, rows):

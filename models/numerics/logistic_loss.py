@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import expit, softmax
 
 from ..base.rows import rows_of
-from .logistic_kernels import bend, evaluate, mix, multiply_hessian, multiply_two_class_hessian
+from .logistic_kernels import bend, evaluate, evaluate_rows, mix, multiply_hessian, multiply_two_class_hessian
 from .newton_minimizer import add_gram, factored, row_blocks, solve_conjugate_gradients
 
 MOST_DENSE = 200  # most unknowns for which the Hessian is formed and factored
@@ -90,6 +90,9 @@ class LogisticLoss:
         """Return the sum of the losses and its gradient, and write the probabilities to P; X is read once."""
         (W, b), losses, slope = self.split(theta), 0.0, np.zeros((self.rows, self.columns))
         features, R = self.X.shape[1], np.empty(P.shape)
+        if self.sparse_rows is not None and self.rows == 1:
+            losses = evaluate_rows(self.sparse_rows, self.codes, self.weights, theta, P, R, slope[0])
+            return losses, slope.ravel()
         for part in [slice(len(P))] if sp.issparse(self.X) else row_blocks(*self.X.shape):
             X = self.X if sp.issparse(self.X) else self.X[part]
             scores = np.ascontiguousarray(X @ W.T + b)
@@ -189,6 +192,24 @@ class LogisticPoint:
         """Return the gradient of the objective at this point."""
         return self._slope + self.loss.penalties() * self.theta
 
+    def excess(self, gradient: np.ndarray, tol: float) -> float:
+        """Return an upper bound of g'H^-1 g / 2, divided by |f| + min(penalty, 1).
+
+        If the part of the weights alone is above `tol`, return that part.  H = penalty I + [X 1]'D[X 1] gives
+
+            g'H^-1 g <= g_b't + |g_W - H_Wb t|^2 / penalty,    H_bb t = g_b
+        """
+        loss = self.loss
+        own, unit = gradient * loss.is_weight, min(loss.penalty, 1.0) + abs(self.value)
+        bound = 0.5 * float(own @ own) / (loss.penalty * unit)
+        if bound > tol or not loss.intercept:
+            return bound
+        H = np.diag(loss.weights @ self.P) - self.P.T @ (loss.weights[:, None] * self.P)
+        step, singular = np.zeros((loss.rows, loss.columns)), loss.rows > 1  # H 1 = 0 and 1'g_b = 0
+        step[:, -1] = factored(H + singular)(gradient.reshape(step.shape)[:, -1])
+        rest = (gradient - self.multiply(step.ravel())) * loss.is_weight
+        return 0.5 * float(gradient @ step.ravel() + rest @ rest / loss.penalty) / unit
+
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         if self.loss.dense:
             return factored(self.hessian())(-gradient)
@@ -209,12 +230,17 @@ class LogisticPoint:
         return found
 
     def rough_inverse(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the preconditioner of conjugate gradients as a map, in a scale that is exact for the gradient."""
-        scaling, gradient = self._preconditioner(), self.gradient()
+        """Return r -> S^1/2 M^-1 S^1/2 r, M the preconditioner of conjugate gradients.
+
+        S is 1 for intercepts; for weights it makes the curvature along the step from their gradient exact.  With many
+        features it is far below 1.
+        """
+        scaling, gradient = self._preconditioner(), self.gradient() * self.loss.is_weight
         solve = scaling if callable(scaling) else lambda r: r / scaling
-        step = solve(gradient)
+        step = solve(gradient) * self.loss.is_weight
         scale = float(gradient @ step) / (float(step @ self.multiply(step)) or 1.0)
-        return lambda r: scale * solve(r)
+        root = np.where(self.loss.is_weight, math.sqrt(scale), 1.0)
+        return lambda r: root * solve(root * r)
 
     def _preconditioner(self) -> np.ndarray | Callable[[np.ndarray], np.ndarray]:
         """Return the Hessian's diagonal; for few features and dense samples, the inverse of its mean diagonal block."""

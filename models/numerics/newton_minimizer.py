@@ -22,6 +22,7 @@ ROUNDING = 1e-13  # relative rounding error of a sum of many terms
 MOST_HALVINGS = 60
 MEMORY, SOON, PATIENCE, FRESH, SLOW, TINY = 10, 3, 6, 4, math.log(0.75), 1e-300  # of `minimize_lbfgs`
 LOOSE, CG_STEPS = 0.1, 100  # relative residual and most steps of conjugate gradients in `minimize_lbfgs`
+SHORT = 5  # steps of L-BFGS in less time than a direction by conjugate gradients
 BLOCK = 128_000  # numbers in a block of rows that stays in the cache
 
 Solve = Callable[[np.ndarray], np.ndarray]
@@ -103,15 +104,21 @@ def minimize_lbfgs(
     history.append(point.value)
     gradient = point.gradient()
     for iteration in range(1, max_iter + 1):
+        goal = tol * (1.0 + abs(point.value))
+        excess = point.excess(gradient, tol) if is_rough else math.inf
+        if excess <= tol:
+            return Minimum(point.theta, point.value, iteration - 1, True, excess * (1.0 + abs(point.value)))
         approximate = lambda r: quasi_newton(r, pairs, inverse, is_rough)  # noqa: B023, E731
-        direction, goal = -approximate(gradient), tol * (1.0 + abs(point.value))
+        direction = -approximate(gradient)
         decrements = [*decrements[-PATIENCE:], -0.5 * float(gradient @ direction)]
         last, steps, slope = decrements[-1] <= goal, len(decrements) - 1, -math.inf
-        if steps >= SOON and not last:
+        if steps >= SOON:
             slope = math.log(decrements[-1] / decrements[0]) / steps
-        is_old = slope > -math.inf and slope * (cost + FRESH) > math.log(max(goal, TINY) / decrements[-1])
+        is_old = slope > -math.inf and not last and slope * (cost + FRESH) > math.log(max(goal, TINY) / decrements[-1])
         is_slow = steps == PATIENCE and (is_old if inverse_at is None else slope > SLOW and not is_rough)
-        if is_rough and last:
+        if is_rough and last and math.inf > -slope * SHORT >= math.log(excess / max(tol, TINY)):
+            last = False  # a few more steps certify it in less time
+        elif is_rough and last:
             direction = solve_conjugate_gradients(point.multiply, approximate, -gradient, LOOSE, CG_STEPS)
             decrements = [-0.5 * float(gradient @ direction)]
             last = decrements[-1] <= goal

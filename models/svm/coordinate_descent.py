@@ -197,9 +197,12 @@ class Dual:
         """Return w'x_i of every sample."""
         return np.asarray(self.X @ w[:-1] + self.bias * w[-1])
 
-    def measured(self, beta: np.ndarray, passes: int, tol: float = 0.0) -> Answer:
-        """Return the answer at `beta`, with both objectives; it is converged if its gap is at most `tol`."""
-        w = self.weights(beta)
+    def measured(self, beta: np.ndarray, passes: int, tol: float = 0.0, w: np.ndarray | None = None) -> Answer:
+        """Return the answer at `beta`, with both objectives; it is converged if its gap is at most `tol`.
+
+        `w` is the sum of beta_i x_i up to rounding; it is computed if None.
+        """
+        w = self.weights(beta) if w is None else w
         return self.answer(w, beta, w, self.q - self.scores(w), passes, tol)
 
     def answer(
@@ -300,13 +303,14 @@ def solve(
         return passes >= max_iter or time.perf_counter() >= end
 
     samples, features = dual.X.shape
-    is_small = time_limit is None and samples * features <= FEW_ENTRIES and not dual.damping.any()
+    has_few_entries = samples * features <= FEW_ENTRIES
+    is_small = time_limit is None and has_few_entries and not dual.damping.any()
     is_tall = samples >= features  # Newton steps in the primal check the clock, a round of descent does not
     state, passes = None, 0
     goal = min(max(math.sqrt(tol), 1e-4), 0.1)
     while True:
         if is_tall and (passes >= A_ROUND or not is_small):
-            found = minimize_losses(dual, tol, lambda k: is_over(passes + k), history)  # noqa: B023
+            found = minimize_losses(dual, tol, lambda k: is_over(passes + k), history, best)  # noqa: B023
             passes, is_tall = passes + found.passes, False
             best = found if best is None or found.gap < best.gap else best
             best.passes = passes
@@ -316,7 +320,9 @@ def solve(
         allowed = min(A_ROUND, max_iter - passes)
         done = descend(state, goal, allowed)
         passes += done
-        answer = dual.measured(state.beta.copy(), passes, tol)
+        answer = dual.measured(state.beta.copy(), passes, tol, None if has_few_entries else state.w.copy())
+        if not has_few_entries and (answer.converged or is_over(passes)):
+            answer = dual.measured(answer.beta, passes, tol)  # without the accumulated rounding of w
         is_slow = done == allowed and not answer.converged
         # Before the primal is tried: the Newton system of more than features + 1 free multipliers is singular.
         few = features + 1 if is_tall else FEW_FREE

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 STEPS = 50  # most Newton steps in a round
 PATIENCE = 5  # rounds of the proximal point method without a smaller gap after which it ends
 NARROWER, SLOW = 0.3, 0.3  # factor of delta after a round that leaves more than the share SLOW of the gap
+CLOSE = 0.5  # relative gap up to which a known answer is a better start than `start`
 NEAR = 0.1  # a round ends when its own gap is at most this share of the duality gap
 FAST = 10  # flops of a product of large matrices in the time of one flop of a matrix-vector product
 CG_STEPS = 30  # assumed number of products with the Hessian per direction by conjugate gradients
@@ -78,13 +79,19 @@ def respond(losses: Losses, r: Floats, moved: Floats, t: float, beta: Floats, al
     return total
 
 
-def minimize_losses(dual: Dual, tol: float, is_over: Callable[[int], bool], history: list[float]) -> Answer:
+def minimize_losses(
+    dual: Dual, tol: float, is_over: Callable[[int], bool], history: list[float], known: Answer | None = None
+) -> Answer:
     """Minimize f to a relative gap of `tol`, until ``is_over(steps)`` or until rounds bring nothing.
 
-    Returns the answer with the least gap.  The values of f are appended to `history`.
+    The first round starts at the answer `known` if its gap is small.  Returns the answer with the least gap.  The
+    values of f are appended to `history`.
     """
-    w, beta = start(dual), np.zeros(dual.q.size)
-    width, best, gap, steps, idle = first_width(dual, w), None, math.inf, 0, 0
+    if known is None or known.gap > CLOSE:
+        w, beta, share = start(dual), np.zeros(dual.q.size), 1.0
+    else:
+        w, beta, share = known.w, known.beta, known.gap
+    width, best, gap, steps, idle = share * first_width(dual, w), None, math.inf, 0, 0
     while best is None or not (best.converged or idle == PATIENCE or is_over(steps)):
         answer = newton_steps(dual.near(beta, width), dual, w, tol, lambda k: is_over(steps + k), history)  # noqa: B023
         steps, idle = steps + answer.passes, idle + 1

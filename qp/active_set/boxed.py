@@ -50,7 +50,7 @@ class BoxedProgram(Box):
 
     multipliers = floats("2")  # y of each row
     objective, scale = number(), number()  # 1/2 x'Px + q'x; 1 + max(norm(P x, inf), norm(q, inf))
-    gain, first_gain = number(), number()  # max_k v_k^2 / P_kk in the last block of descent; at the start
+    gain, first_gain = number(), number()  # max_k v_k^2 / P_kk in the last pass of descent; at the start
     share = number()  # the next descent stops when all gains are at most share * first_gain
     newton, outcome = integer(), integer()  # Newton steps since the last descent; outcome of the last step
     exact = number()  # share of the tolerance within which a multiplier of the wrong sign counts as zero

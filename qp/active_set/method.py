@@ -3,7 +3,7 @@
 An interior-point method factors all of P in each iteration, including the rows of variables that stay at a bound.
 With at most one row a'x, a method that goes from face to face of the box reads only the rows of variables that move:
 
-    descent     steps along a few coordinates, those that gain most, which sort the variables roughly
+    descent     steps along the few coordinates that gain most, which sort the variables roughly
                 (`coordinate_descent`)
     Newton      the exact minimum on the face of the variables between their bounds (`face_newton`)
 
@@ -217,7 +217,7 @@ class Rounds:
             x[n] = min(max(value, lb[n]), ub[n])
         missing = (float(x[n]) if a.size > n else method.side) - value
         if missing != 0.0:
-            # Variables move in ascending order of their cost q_k / a_k, each as far as its bound allows.
+            # Variables move in ascending order of their cost sign(missing) q_k / a_k, each as far as its bound allows.
             inside = np.flatnonzero(a[:n])
             along = a[inside]
             width = along * (np.where(along * missing > 0.0, ub[inside], lb[inside]) - x[inside]) / missing

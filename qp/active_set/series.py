@@ -251,9 +251,9 @@ def solve_series(
     parts : array of int, optional
         The part of each program; one program for every part by default.
     ratios : array, optional
-        Where nonzero, a program starts at this multiple of the previous program's answer; both share their part.
+        Where nonzero, a program starts at this multiple of the answer to the previous program, which has an equal part.
     verbose : bool, default False
-        Print a line a round, once all programs are solved.
+        Print one line per round, after all programs are solved.
 
     Examples
     --------

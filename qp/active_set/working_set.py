@@ -172,7 +172,7 @@ class WorkingRounds(Rounds):
         store.place_of[:] = -1
 
     def meet_row(self) -> bool:
-        """Move variables in order, last those at bounds, until the rows hold; return False if a row cannot hold."""
+        """Move variables between their bounds, then others, until the rows hold; return False if a row cannot hold."""
         method = self.method
         for side, first, last in zip(method.sides, method.ends, method.ends[1:]):
             u, lower, upper = (data[first:last] for data in (self.pairs.u, method.lower, method.upper))

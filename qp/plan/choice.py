@@ -16,12 +16,12 @@ DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  #
 def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite: bool = True, solved: int = 0) -> str:
     """Return the `Plan.method` for a program with two-sided rows and bounds.
 
-    It is the method with the least `plan.costs.method_seconds` among those that apply: the dual active set for a small
+    It is the method with the least `plan.costs.method_seconds` that applies: the dual active set for a small
     program, with proximal steps if P is not definite (the method itself tests a P that `may_be_definite`); the active
     set for a dense P if most variables have bounds and at most one row has sides, as it reads only the rows of P that
     move, while an interior-point method factors all of P in each iteration; the working set for a `KernelMatrix`.
-    Settings of the interior-point method choose it.  If `solved` is positive, programs with these matrices have been
-    solved, and the costs are those of a start from the last answer.
+    Settings that only the interior-point method supports select it.  If `solved` programs with these matrices have been
+    solved before, the costs assume a start from the last answer.
     """
     P = program.hessian
     if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:

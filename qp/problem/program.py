@@ -43,7 +43,7 @@ class QuadraticProgram(WithHessian):
     Parameters
     ----------
     P : sparse or dense matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
-        Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
+        Symmetric and positive semidefinite up to rounding, also in fixed variables (see `socp.ConeProgram`); None is 0.
     q : array_like, shape (n,)
         The linear objective.
     A : sparse or dense matrix, shape (m, n), optional
@@ -52,7 +52,7 @@ class QuadraticProgram(WithHessian):
         Lower and upper sides of the rows, not both None where A has rows.  None, infinite values, and values of at
         least 1e20 in size mean that a row has no such side; equal sides make an equality.
     lb, ub : array_like, shape (n,), or float, optional
-        Lower and upper bounds of the variables, likewise; equal bounds fix a variable.
+        Lower and upper bounds of the variables, absent as for `l` and `u`; equal bounds fix a variable.
     offset : float, default 0
         A constant of the objective.
 

@@ -31,8 +31,8 @@ class Solution(Answer):
     status : Status
         A `str` enum; see `socp.Status`.
     x : array, shape (n,)
-        The best point found.  For "dual_infeasible" a direction along which the objective decreases without end:
-        Px = 0, q'x = -1, towards no finite side; NaN for "primal_infeasible".
+        The best point found.  For "dual_infeasible" a direction along which the objective decreases without bound:
+        Px = 0, q'x = -1, and no finite side is approached; NaN for "primal_infeasible".
     y, z_bounds : arrays, shapes (m,), (n,)
         The multipliers: positive where the upper side is active, negative where the lower side is,
         Px + q + A'y + z_bounds = 0.  For "primal_infeasible" the certificate: A'y + z_bounds = 0 and
@@ -48,14 +48,13 @@ class Solution(Answer):
     setup_time, solve_time : float
         Seconds.
     message : str
-        The reason for stopping, in words; also that double precision has no more digits for a smaller residual.
+        Reason for stopping, in words, with a note if double precision allows no smaller residual.
     trace : structured array
-        One record an iteration, or a round; see `socp.problem.solution.TRACE`.  Numbers that a round lacks are NaN.
+        One record per iteration or round; see `socp.problem.solution.TRACE`.  Numbers that a round lacks are NaN.
     timings : dict of float
         Seconds by part, as in `socp.Solution`; presolve, conversion to a cone program and active set are in "rest".
-
     plan : Plan
-        How the program was solved, which prints in words (see `socp.plan.plan`).
+        Method that solved the program, with the reason; it prints in words (see `socp.plan.plan`).
 
     Examples
     --------
@@ -122,7 +121,7 @@ class Solution(Answer):
         Raises
         ------
         ProgramError
-            The status is not "optimal", or the answer came out of a pickle, without its program.
+            The status is not "optimal", or the answer was unpickled, without its program.
 
         Notes
         -----

@@ -31,8 +31,8 @@ Point = tuple[np.ndarray, np.ndarray, np.ndarray]
 class ProgramTest(ConeTest):
     """Stopping test of points of the cone program on the quadratic program's own data.
 
-    There a row has one multiplier, not two, and fixed variables have multipliers; a point may pass the test of the cone
-    program and fail this one.
+    In the quadratic program a row has one multiplier, not two, and fixed variables have multipliers; a point may pass
+    the test of the cone program and fail this one.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ProgramTest(ConeTest):
     def residuals(
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NO_VALUES, rounding: bool | str = False
     ) -> Residuals:
-        """Return the residuals of a point of the cone program; `rounding` subtracts what their evaluation may lose."""
+        """Return the residuals of a point of the cone program; `rounding` subtracts bounds on evaluation errors."""
         x, y, z = self.form.lift(self.presolved.program, x, y, z)
         return self.measure(x, y, z, rounding)
 

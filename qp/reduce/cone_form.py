@@ -70,7 +70,7 @@ class ConeForm:
         self._rows, self.has_fixed, self.is_presolved = l.size, self.n < lb.size, is_presolved
 
     def fits(self, program: QuadraticProgram) -> bool:
-        """Return True if `program` has the same equalities, fixed variables and finite sides."""
+        """Return True if equalities, fixed variables and finite sides of `program` have the places of this form."""
         other = ConeForm(program)
         return self.p == other.p and np.array_equal(self.places, other.places)
 

@@ -39,7 +39,7 @@ class Presolve:
     wanted : bool
         If False, nothing is removed.
     slack : float
-        Sides that cross by at most this, relative to their size, are merged; such a row violates one of them.
+        Sides that cross by at most this, relative to their size, are merged; the merged row violates one of them.
 
     Attributes
     ----------

@@ -23,8 +23,8 @@ ROWS, COLUMNS = range(1, 3)  # bits of the result of `look_for_more`
 class Removed(Structure):
     """Sides of a program that presolve tightens, and a record of the rows that it removes.
 
-    `upper_twin`, `lower_twin`, `upper_row` and `lower_row` are -1 for sides that come from no other row.  Sides that
-    cross by at most the relative `slack` are merged.
+    `upper_twin`, `lower_twin`, `upper_row` and `lower_row` are -1 for sides that no other row has tightened.  Sides
+    that cross by at most the relative `slack` are merged.
     """
 
     l, u, lb, ub, slack = floats("m"), floats("m"), floats("n"), floats("n"), number()

@@ -28,13 +28,7 @@ from ..compiled.signatures import Floats, Ints
 from ..linalg.csc import csc
 from ..problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite
 from ..problem.hessian import FULL, expand
-from .conditions import (
-    ON_PATH,
-    SAME,
-    Conditions,
-    find_point,
-    solve_conditions,
-)
+from .conditions import ON_PATH, SAME, Conditions, find_point, solve_conditions
 from .saddle import STEPS, Saddle
 from .sides import Sides, begin_at, note_cones, project
 

@@ -25,26 +25,9 @@ from ..compiled.structures import Structure, floats, integer, integers, matrix, 
 from ..cones.scaling import apply_inverse, norm
 from ..form.dense_rows import multiply_M_both
 from ..form.standard import StandardForm, multiply_hessian
-from ..linalg.refinement import (
-    GO_ON,
-    KRYLOV_STEPS,
-    SLOW,
-    TAKE_BACK,
-    add_images,
-    extend_basis,
-    refinement_decision,
-)
+from ..linalg.refinement import GO_ON, KRYLOV_STEPS, SLOW, TAKE_BACK, add_images, extend_basis, refinement_decision
 from ..linalg.vectors import bits, dot_within, from_bits, norm_within
-from .policy import (
-    EQUATIONS,
-    FEW_SOLVES,
-    FEWER_SOLVES,
-    GOOD_ENOUGH,
-    LADDER,
-    MUCH_WORSE,
-    PRECISE,
-    Policy,
-)
+from .policy import EQUATIONS, FEW_SOLVES, FEWER_SOLVES, GOOD_ENOUGH, LADDER, MUCH_WORSE, PRECISE, Policy
 
 
 class KKT(Structure):

@@ -6,7 +6,7 @@ bounds, B = [F'; A; the merged rows of the orthant and W^-1 G of the cones]:
     [ D  B' ] [dx]   [r]
     [ B  -E ] [v ] = [t],    E = (1, delta, 1),    (E + B D^-1 B') v = B D^-1 r - t,    dx = D^-1 (r - B'v).
 
-A merged row (see `row_groups`) is sqrt(theta) rho, its unknown sqrt(theta) rho dx - t of the same size.
+A merged row (see `row_groups`) enters B as sqrt(theta) rho; its unknown is sqrt(theta) rho dx - t.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # Pivots up to PIVOT_EPS are rounding; spa
 GOOD_ENOUGH = 1e-8  # residual, relative to the right-hand side, that is always allowed
 EQUATIONS = 1e-10  # relative residual always allowed in the equations, as W^-1 h may dominate the right-hand side
 PRECISE = 1e-12  # largest relative residual of precise solves
-FEW_SOLVES = 3  # most refinement steps predicted where refinement goes on, and most steps of an accepted delta
-FEWER_SOLVES = 1  # most steps of the delta in use to be accepted if pivots were replaced
+FEW_SOLVES = 3  # Refinement goes on if at most so many further steps are predicted; an accepted delta needs no more.
+FEWER_SOLVES = 1  # limit in place of FEW_SOLVES for the delta in use, if pivots were replaced
 MUCH_WORSE = 10.0  # Compare all deltas again when the residual exceeds 10x the best of the last comparison.
 LADDER = (1e-14, 1e-11, 1e-8, 1e-6)  # static regularizations, in the order in which they are tried
 

@@ -9,19 +9,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ..compiled.blas import (
-    LEFT,
-    LOWER,
-    NO_TRANSPOSE,
-    NOT_UNIT,
-    RIGHT,
-    TRANSPOSE,
-    gemv,
-    potrf,
-    syrk,
-    trsm,
-    trsv,
-)
+from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, RIGHT, TRANSPOSE, gemv, potrf, syrk, trsm, trsv
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 

@@ -18,7 +18,7 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
     size, j = n, 0
     for i in range(size):
         out[i] = 0.0
-    while j + 3 < size:  # four columns per pass
+    while j + 3 < size:
         a, b = j * size, (j + 1) * size
         c, d = (j + 2) * size, (j + 3) * size
         x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]

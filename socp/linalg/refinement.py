@@ -14,7 +14,7 @@ from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
 
 KRYLOV_STEPS = 12
-USEFUL = 0.9  # A step that leaves more than this share of the residual is undone; it may only add a null vector of K.
+USEFUL = 0.9  # A step that leaves more than this share of the residual is undone: it may add only a null vector of K.
 # Refinement has stalled if a step leaves more than this share of the residual.  GMRES is undone if it leaves more (with
 # a singular K the ray M^-1 rhs is wanted), and ends at this share of the limit.  A vector of which orthogonalization
 # leaves less than this share has lost digits.

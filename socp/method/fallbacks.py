@@ -58,7 +58,7 @@ class Fallbacks:
                     run = again
                 if is_settled(run) or again.status not in (*FAILED, *DECIDED):
                     break
-        except MemoryError as error:  # Another KKT solver does not fit; `run` is kept.
+        except MemoryError as error:  # Another KKT solver does not fit in memory; `run` is kept.
             logger.info("no further attempt: %s", error)
         finally:
             self.state.follow_plan(self.plan)

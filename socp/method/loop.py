@@ -44,7 +44,7 @@ from .newton import (
 from .start import start_cold, start_warm
 
 PATIENCE = 15  # iterations without progress before a run gives up
-LEAST_STEP = 0.1  # least step length to which the minimum of mu limits a step
+LEAST_STEP = 0.1  # least value of the limit of step lengths by the minimum of mu
 RAY = 100.0  # factor of tol_infeasible up to which a ray is tested on the caller's data, and of tol for near bounds
 FAR_RAY = RAY * RAY  # in place of RAY for the dual ray if kappa > tau: the KKT matrix has a better ray near it
 RECORDS = 60  # records for which a new trace has room
@@ -261,7 +261,7 @@ def limit(state: State) -> int:
 
 @inner
 def estimate(state: State) -> None:
-    """Estimate residuals, gap and slopes of rays as the stopping test measures them, and record the iterate."""
+    """Estimate residuals, the gap, and residuals of rays as the stopping test measures them; record the iterate."""
     newton, point, form, kkt = state.newton, state.point, state.newton.form, state.newton.kkt
     tau, f, found = point.tau, form.cost_scale, state.found
     xPx, cx, gv = newton.xPx / tau**2 / f, newton.cx / tau / f, newton.gv / tau / f

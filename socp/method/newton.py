@@ -43,7 +43,7 @@ from ..linalg.vectors import bits, dot_within, from_bits, norm_tail, norm_within
 
 SHARE = 0.1  # share of a block's residuals, or of the largest relative residual or tol, that a solve may leave
 ROUNDING = 4.0 * np.finfo(np.float64).eps  # largest relative distance from a cone's boundary that rounding can cause
-MIN_PRODUCT = 0.1  # share of the target up to which a centrality corrector lifts small products
+MIN_PRODUCT = 0.1  # Centrality correctors move products into [MIN_PRODUCT target, target / MIN_PRODUCT].
 
 
 class Point(Structure):
@@ -319,7 +319,7 @@ def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
     """
     l, ptr, lam, shift, r_scaled = newton.form.l, newton.form.ptr, newton.lam, newton.shift, newton.r_scaled
     m, first = shift.size, rhs.size - shift.size
-    cones.product(l, ptr, newton.ds_scaled, newton.du[first:], rhs)  # `rhs` has m entries for now.
+    cones.product(l, ptr, newton.ds_scaled, newton.du[first:], rhs)  # rhs[:m] is workspace here.
     for i in range(m):
         rhs[i] = -rhs[i]
     cones.add_identity(l, ptr, sigma * newton.mu, rhs)

@@ -310,7 +310,7 @@ class Run:
     def _is_excused(self, answer: Point4, found: stopping.Residuals) -> bool:
         """Return True if the stopping test fails by no more than the rounding of its terms in double precision."""
         settings = self.settings
-        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # Rounding is no excuse.
+        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # too far off for rounding to explain
             return False
         return self.test.residuals(*answer, rounding=True).meets(settings.tol, settings.tol_abs)
 

@@ -89,7 +89,7 @@ def scale_far_sides(newton: Newton, weight: Floats) -> None:
 def start_warm(newton: Newton, point: Point) -> bool:
     """Move s and z of an earlier optimal point (tau = 1) inside the cone, as far as the new data moved the residuals.
 
-    Returns False, and leaves a point that must be replaced, if the residuals are of the size of the data, so that a
+    Return False, and leave a point that must be replaced, if the residuals are of the size of the data, so that a
     cold start is as good.
     """
     form, u, s, r, c, g, z = newton.form, point.u, point.s, newton.r, newton.form.c, newton.form.g, newton.work

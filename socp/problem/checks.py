@@ -144,8 +144,10 @@ def read_again(name: str, matrix: Any) -> Any:
 
 def as_csr(name: str, value: Any) -> sp.csr_array:
     """Return a sparse matrix as canonical float64 CSR, NaN and infinity allowed; share arrays that are canonical."""
-    if isinstance(value, CSR) and value.ndim == 2 and _canonical_parts(value, *value.shape) is not None:
-        return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
+    if isinstance(value, CSR) and value.ndim == 2:
+        parts = compressed_parts(value, value.shape[0])
+        if parts is not None and is_canonical(value.shape[1], parts[1], parts[2], parts[0]):
+            return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
     matrix = read_again(name, value).tocsr()
     matrix.sum_duplicates()
     return matrix

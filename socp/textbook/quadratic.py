@@ -21,8 +21,8 @@ REGULARIZATION = 1e-9  # addition to the diagonal, relative to the largest entry
 def ldl(K: np.ndarray, signs: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """Return L with a unit diagonal and d with L diag(d) L' = K + delta diag(signs), without pivoting.
 
-    Where K is quasi-definite with these signs, d has them, too (Vanderbei 1995).  A pivot of the other sign, or below
-    delta / 10, is rounding: it gets the right sign and a size of at least 1e4 delta, which holds its variable.
+    If K is quasi-definite with these signs, d has them (Vanderbei 1995).  A pivot of the other sign, or below
+    delta / 10, is rounding: it gets the right sign and a size of at least 1e4 delta, which nearly fixes its variable.
     """
     L, d, S = np.eye(len(K)), np.zeros(len(K)), K.astype(np.float64)
     for j in range(len(K)):

@@ -14,7 +14,7 @@ from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import NO_VALUES, norm_tail
 
 NEAR = math.sqrt(np.finfo(np.float64).eps)  # d / ||v_1|| up to which one Newton step is exact to rounding
-SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # Squares and errors do not underflow.
+SQUARES_FROM = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps  # least norm with accurate squares
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # (row, column, value) of entries of a matrix
 NO_CONES = np.zeros(1, np.int64)  # boundaries of an empty product of cones
 

@@ -31,15 +31,7 @@ from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
 from ..linalg.vectors import NO_VALUES
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
-from .distances import (
-    beyond,
-    bounds_among,
-    cone_violation,
-    distance_from_cones,
-    find_bounds,
-    norm,
-    raise_to,
-)
+from .distances import beyond, bounds_among, cone_violation, distance_from_cones, find_bounds, norm, raise_to
 
 INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
 EXCUSED_TOL = 1e-6  # largest tolerance (or tol, if that is larger) at which rounding may excuse a residual
@@ -263,7 +255,7 @@ def measure_sides(
     """
     m, trap, stray = l.size, 0.0, 0.0  # `trap` becomes NaN if a number is not finite.
     support, support_low = found[SUPPORT], found[SUPPORT_LOW]
-    size, violation, own, own_relative = 0.0, 0.0, 0.0, 0.0  # sizes and violations of rows; of bounds
+    size, violation, own, own_relative = 0.0, 0.0, 0.0, 0.0  # own: violations of bounds, absolute and relative
     for i in range(m):
         side = u[i] if y[i] > 0.0 else l[i]
         if y[i] != y[i]:

@@ -13,26 +13,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks, get_tags
 
 import models
-from models import (
-    SVC,
-    DiscreteHMM,
-    FisherKernelLearning,
-    FisherScore,
-    FreeEnergyClassifier,
-    FreeEnergyScore,
-    GaussianHMM,
-    LargeMarginHMM,
-    LatentDirichletAllocation,
-    LogLikelihoodScore,
-    MaxMarginScoreSpace,
-    SufficientStatistics,
-)
 from models.base.estimator import Estimator
 from models.base.transformer import Transformer
 from tests.models.explanations.test_estimator import first_features
 from tests.support.chains import kinds
 
-TOPICS = LatentDirichletAllocation(2, max_iter=5, random_state=0)
+TOPICS = models.LatentDirichletAllocation(2, max_iter=5, random_state=0)
 FEWER_ITERATIONS = {
     "LatentDirichletAllocation": {"n_topics": 3, "max_iter": 5},
     "MedLDA": {"n_topics": 3, "max_iter": 3, "random_state": 0},
@@ -43,16 +29,17 @@ PUBLIC = [
     for kind in (getattr(models, name) for name in models.__all__)
     if inspect.isclass(kind) and issubclass(kind, Estimator)
 ]
-OF_SEQUENCES = (
-    DiscreteHMM, GaussianHMM, FisherKernelLearning, LargeMarginHMM, FisherScore, FreeEnergyScore,
-    LogLikelihoodScore, SufficientStatistics, MaxMarginScoreSpace, FreeEnergyClassifier,
-)  # fmt: skip
 OF_SEQUENCES_OR_TOPICS = (
-    FisherScore, FreeEnergyScore, LogLikelihoodScore, SufficientStatistics, MaxMarginScoreSpace,
+    models.FisherScore, models.FreeEnergyScore, models.LogLikelihoodScore, models.SufficientStatistics,
+    models.MaxMarginScoreSpace,
+)  # fmt: skip
+OF_SEQUENCES = (
+    models.DiscreteHMM, models.GaussianHMM, models.FisherKernelLearning, models.LargeMarginHMM,
+    models.FreeEnergyClassifier, *OF_SEQUENCES_OR_TOPICS,
 )  # fmt: skip
 OF_MATRICES = [
     *(kind(**FEWER_ITERATIONS.get(kind.__name__, {})) for kind in PUBLIC if kind not in OF_SEQUENCES),
-    *(kind(TOPICS) for kind in (*OF_SEQUENCES_OR_TOPICS, FreeEnergyClassifier)),
+    *(kind(TOPICS) for kind in (*OF_SEQUENCES_OR_TOPICS, models.FreeEnergyClassifier)),
 ]
 
 
@@ -61,10 +48,10 @@ VARIANTS = [
     models.LinearDiscriminant("diagonal"),
     models.LinearDiscriminant("identity"),
     models.QuadraticDiscriminant("diagonal"),
-    SVC(kernel="linear"),
-    SVC(multi_class="ovr"),
-    SVC(kernel="linear", solver="primal"),
-    SVC(kernel="poly"),
+    models.SVC(kernel="linear"),
+    models.SVC(multi_class="ovr"),
+    models.SVC(kernel="linear", solver="primal"),
+    models.SVC(kernel="poly"),
     models.SVCCV(multi_class="ovr", kernel="linear"),
     models.SVR(kernel="linear"),
     models.SVR(solver="primal"),
@@ -119,26 +106,22 @@ def test_estimators_of_sequences_say_so(kind):
 def sequences_of(model):
     """Sequences that the model takes, of two classes."""
     X, y = kinds()
-    vectors = isinstance(model, GaussianHMM) or isinstance(getattr(model, "model", None), GaussianHMM)
+    vectors = isinstance(model, models.GaussianHMM) or isinstance(getattr(model, "model", None), models.GaussianHMM)
     return [np.stack([x, x**2], axis=1) for x in X] if vectors else X, y
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        DiscreteHMM(2, random_state=0),
-        GaussianHMM(2, random_state=0),
-        LargeMarginHMM(2, max_iter=2, random_state=0),
-        FisherKernelLearning(2, max_iter=3, random_state=0),
-        *(
-            kind(model)
-            for kind in (*OF_SEQUENCES_OR_TOPICS, FreeEnergyClassifier)
-            for model in (DiscreteHMM(2, random_state=0), GaussianHMM(2, random_state=0))
-        ),
-        MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", n_init=1, random_state=0),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("estimator", [
+    models.DiscreteHMM(2, random_state=0),
+    models.GaussianHMM(2, random_state=0),
+    models.LargeMarginHMM(2, max_iter=2, random_state=0),
+    models.FisherKernelLearning(2, max_iter=3, random_state=0),
+    *(
+        kind(model)
+        for kind in (*OF_SEQUENCES_OR_TOPICS, models.FreeEnergyClassifier)
+        for model in (models.DiscreteHMM(2, random_state=0), models.GaussianHMM(2, random_state=0))
+    ),
+    models.MaxMarginScoreSpace(models.DiscreteHMM(2, random_state=0), inference="sampler", n_init=1, random_state=0),
+], ids=repr)  # fmt: skip
 def test_what_the_checks_of_scikit_learn_ask_holds_for_sequences(estimator):
     X, y = sequences_of(estimator)
     for refused in (3.0, "text", {"a": 1}, [], [[]], [[1j, 0.0], [1.0, 2.0]], [["a", {}], ["b"]]):
@@ -167,20 +150,16 @@ def _number(value):
     return value if value.dtype.kind == "f" else value.astype(np.float64)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        TOPICS,
-        FisherKernelLearning(2, max_iter=3, random_state=0),
-        *(
-            kind(model)
-            for kind in OF_SEQUENCES_OR_TOPICS
-            for model in (TOPICS, DiscreteHMM(2, random_state=0), GaussianHMM(2, random_state=0))
-        ),
-        MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("estimator", [
+    TOPICS,
+    models.FisherKernelLearning(2, max_iter=3, random_state=0),
+    *(
+        kind(model)
+        for kind in OF_SEQUENCES_OR_TOPICS
+        for model in (TOPICS, models.DiscreteHMM(2, random_state=0), models.GaussianHMM(2, random_state=0))
+    ),
+    models.MaxMarginScoreSpace(models.DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),
+], ids=repr)  # fmt: skip
 def test_features_have_names_and_come_in_tables(estimator):
     assert isinstance(estimator, Transformer)
     if get_tags(estimator).input_tags.two_d_array:
@@ -199,7 +178,9 @@ def test_features_have_names_and_come_in_tables(estimator):
 
 def test_a_pipeline_of_sequences_hands_tables_on():
     X, y = kinds()
-    pipeline = make_pipeline(SufficientStatistics(DiscreteHMM(2, random_state=0)), SVC(kernel="linear"))
+    pipeline = make_pipeline(
+        models.SufficientStatistics(models.DiscreteHMM(2, random_state=0)), models.SVC(kernel="linear")
+    )
     pipeline.set_output(transform="pandas").fit(X, y)
     assert pipeline[-1].feature_names_in_[0] == "sufficientstatistics0"
     assert pipeline[:-1].get_feature_names_out().size == pipeline[-1].n_features_in_

@@ -84,28 +84,29 @@ def test_a_batch_of_one_is_solved_as_one_of_many():
     check_bits(socp.solve_many, disks(k=6, own=True), *np.arange(6)[:, None])
 
 
-def test_what_a_neighbour_has_for_sides_decides_nothing():
-    """Bounds that are infinite in one program leave the other alone in its lot."""
-    rng = np.random.default_rng(0)
-    P, A = np.stack([np.diag([1.0, 2.0, 3.0, 4.0]), 2.0 * np.eye(4)]), np.zeros((2, 3, 4))
+def own_boxes():
+    P, A, rng = np.stack([np.diag([1.0, 2, 3, 4]), 2.0 * np.eye(4)]), np.zeros((2, 3, 4)), np.random.default_rng(0)
     A[0, range(3), range(3)], A[0, range(3), range(1, 4)], A[1] = 1.0, -0.3, rng.normal(size=(3, 4))
-    given = {"P": P, "q": 5.0 * rng.normal(size=(2, 4)), "A": A, "u": np.ones((2, 3))}
-    lb = -np.ones((2, 4))
-    other = lb.copy()
-    other[1, 0] = -np.inf
-    one, two = (qp.solve_many(**given, lb=bounds) for bounds in (lb, other))
-    assert bits(one, 0) == bits(two, 0)
+    return {"P": P, "q": 5.0 * rng.normal(size=(2, 4)), "A": A, "u": np.ones((2, 3)), "lb": -np.ones((2, 4))}
 
 
-def test_an_empty_column_of_a_neighbour_does_not_decide_how_an_infeasible_program_is_certified():
+def infeasible():
     rng = np.random.default_rng(8)
     A, l = rng.normal(size=(5, 6, 4)), rng.normal(size=(5, 6))
-    sparse = A.copy()
-    sparse[3, :, 1] = 0.0
-    given = {"P": None, "q": rng.normal(size=(5, 4)), "l": l, "u": l + 0.01}
-    one, two = qp.solve_many(A=A, **given), qp.solve_many(A=sparse, **given)
-    assert (one.status == "primal_infeasible").all() and not one.alone and list(two.alone) == [3]
-    assert all(bits(one, i) == bits(two, i) for i in (0, 1, 2, 4))
+    return {"P": None, "q": rng.normal(size=(5, 4)), "A": A, "l": l, "u": l + 0.01}
+
+
+@pytest.mark.parametrize("given, name, place, value, alone", [
+    (own_boxes(), "lb", (1, 0), -np.inf, []),  # bounds that are infinite there
+    (infeasible(), "A", (3, slice(None), 1), 0.0, [3]),  # an empty column decides how to certify
+])  # fmt: skip
+def test_what_a_neighbour_has_decides_nothing(given, name, place, value, alone):
+    other = given[name].copy()
+    other[place] = value
+    one, two = qp.solve_many(**given), qp.solve_many(**{**given, name: other})
+    assert not one.alone and list(two.alone) == alone
+    assert all(bits(one, i) == bits(two, i) for i in range(len(one)) if i != place[0])
+    assert name == "lb" or (one.status == "primal_infeasible").all()
 
 
 def test_rows_with_one_entry_of_a_neighbour_do_not_decide_what_is_a_bound():

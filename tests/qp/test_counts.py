@@ -60,13 +60,3 @@ def test_counts_of_a_solver_with_other_vectors(name, cold, warm):
     solver.update(q=program.q * (1.0 + 0.01 * np.cos(np.arange(program.n))))
     found = solver.solve().iterations, solver.solve(warm_start=True).iterations
     assert np.abs(np.subtract(found, (cold, warm))).max() <= 1, found
-
-
-@pytest.mark.parametrize("name", ["small.control(30)", "small.control(40)"])
-def test_a_kept_solver_takes_what_an_iteration_costs(name):
-    """Dense Cholesky saves the analysis of one program; of several it takes twice as long."""
-    program = made(name)
-    solver = qp.Solver(program, active_set=False)
-    first = solver.solve().plan.backend
-    solver.update(l=program.l)
-    assert (first, solver.solve().plan.backend) == ("dense", "sparse")

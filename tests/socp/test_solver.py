@@ -156,33 +156,26 @@ def test_time_limit(hard, limit):
     assert socp.solve(hard, time_limit=np.inf).status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("answer", [True, np.True_])
-def test_the_callback_stops(hard, answer):
+@pytest.mark.parametrize("answer, stops", [
+    (True, True), (np.True_, True), (StopIteration, True), (False, False), (None, False), (1, False), ("stop", False),
+    (np.False_, False), (np.ones(2), False),
+])  # fmt: skip
+def test_the_callback_stops_by_true_alone(hard, answer, stops):
     seen = []
 
     def callback(iterate):
         seen.append((iterate.iteration, iterate.x.copy()))
+        if answer is StopIteration and iterate.iteration == 3:
+            raise StopIteration
         return answer if iterate.iteration == 3 else None
 
     solution = socp.solve(hard, callback=callback)
+    if not stops:
+        assert solution.status is Status.OPTIMAL and len(seen) > 4
+        return
     assert solution.status is Status.INTERRUPTED and "callback" in solution.message
     assert [k for k, _ in seen] == [0, 1, 2, 3] and solution.iterations == 3
     assert any(np.array_equal(solution.x, x) for _, x in seen)
-
-
-@pytest.mark.parametrize("answer", [False, None, 1, "stop", np.False_, np.ones(2)])
-def test_only_true_stops(hard, answer):
-    assert socp.solve(hard, callback=lambda iterate: answer).status is Status.OPTIMAL
-
-
-def test_stop_iteration_in_a_callback_stops(hard):
-    def callback(iterate):
-        if iterate.iteration == 3:
-            raise StopIteration
-
-    solution = socp.solve(hard, callback=callback)
-    assert solution.status is Status.INTERRUPTED and "callback" in solution.message
-    assert solution.iterations == 3
 
 
 def test_numpy_comparisons_in_a_callback(hard):

@@ -24,7 +24,7 @@ def covariance(rng, n, kind):
 
 
 def random_problem(seed, samples=8, n=6, sigma=None, omega=None, constants=None, apart=1.5):
-    """(samples, prior, constants); the classes are `apart` from each other, and so are the prior's means."""
+    """Return (samples, prior, constants); `apart` scales the distance of the classes and of the prior's means."""
     rng = np.random.default_rng(seed)
     sigma = sigma or SIGMAS[seed % len(SIGMAS)]
     omega = omega or OMEGAS[(seed // len(SIGMAS)) % len(OMEGAS)]
@@ -47,5 +47,5 @@ def random_problem(seed, samples=8, n=6, sigma=None, omega=None, constants=None,
 
 
 def bilevel(prior, beta, phi, C1=1.0, C2=1.0, C3=np.inf, **more):
-    """A `BilevelClassifier` with its constants in the order of (4.17)."""
+    """Return a `BilevelClassifier` with its constants in the order of (4.17)."""
     return BilevelClassifier(prior, beta, phi=phi, C1=C1, C2=C2, C3=C3, **more)

@@ -22,12 +22,12 @@ os.execvp(sys.argv[3], sys.argv[3:])
 
 
 def find():
-    """The program, from CHROMIUM or PATH, or None."""
+    """Return the path of the browser, from CHROMIUM or PATH, or None."""
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:
-    """One page of a browser that runs as long as the `with` statement."""
+    """Page of a browser that runs as long as the `with` statement."""
 
     def __init__(self, program, folder, width=1240, height=1000):
         # the protocol's pipe: the browser reads messages from descriptor 3 and writes them to 4, a zero byte after each
@@ -84,7 +84,7 @@ class Browser:
         return json.loads(message)
 
     def open(self, url):
-        """Load a page anew."""
+        """Load the page at `url` and wait until it is complete."""
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=url)
         until = time.monotonic() + 60.0
@@ -100,14 +100,14 @@ class Browser:
         return result["result"].get("value")
 
     def screenshot(self):
-        """The visible page: red, green and blue from 0 to 1 a pixel."""
+        """Return the visible page as an array of pixels: red, green and blue from 0 to 1."""
         from matplotlib.image import imread
 
         data = self.call("Page.captureScreenshot", format="png")["data"]
         return imread(io.BytesIO(base64.b64decode(data)))[:, :, :3]
 
     def drag(self, start, end, steps=5):
-        """Press the pointer at `start`, move it to `end`, let go."""
+        """Press the pointer at `start`, move it to `end` and release it."""
         self._pointer("mousePressed", start)
         for k in range(1, steps + 1):
             self._pointer("mouseMoved", [a + (b - a) * k / steps for a, b in zip(start, end)])
@@ -117,7 +117,7 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", buttons=1, clickCount=1)
 
     def press(self, key):
-        """Press a key of that name, as `KeyboardEvent.key` has it, where the focus is."""
+        """Press and release a key, named as by `KeyboardEvent.key`, on the focused element."""
         codes = {
             "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, " ": 32,
             "n": 78,

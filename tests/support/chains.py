@@ -1,4 +1,4 @@
-"""Hidden Markov models drawn at random, sequences of them, and the enumeration of all paths."""
+"""Random hidden Markov models, sequences drawn from them, and the enumeration of all paths."""
 
 import itertools
 
@@ -23,7 +23,7 @@ def random_gaussian(rng, states=3, features=2):
 
 
 def emission(model, x, i):
-    """P(x | state i), from the definition."""
+    """Return P(x | state i), from the definition."""
     if isinstance(model, DiscreteHMM):
         return 1.0 if x == -1 else model.emissionprob_[i, x]
     seen = ~np.isnan(x)
@@ -34,7 +34,7 @@ def emission(model, x, i):
 
 
 def enumerate_log_weights(model, x, strength=0.0, bend=None):
-    """The log weight of every path: the joint probability, times exp(strength * (the bend of its statistics))."""
+    """Return {path: log of its joint probability times exp(strength * bend'statistics)}."""
     states, weights = model.startprob_.size, {}
     with np.errstate(divide="ignore"):
         start, transitions = np.log(model.startprob_), np.log(model.transmat_)
@@ -49,7 +49,7 @@ def enumerate_log_weights(model, x, strength=0.0, bend=None):
 
 
 def enumerate_paths(model, x, strength=0.0, bend=None):
-    """The weight of every path."""
+    """Return {path: its weight}; see `enumerate_log_weights`."""
     return {path: np.exp(weight) for path, weight in enumerate_log_weights(model, x, strength, bend).items()}
 
 

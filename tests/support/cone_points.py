@@ -1,4 +1,4 @@
-"""Points of product cones and the matrices of their algebra and scaling, written out."""
+"""Points of product cones, and the dense matrices of their algebra and scaling."""
 
 import itertools
 
@@ -15,7 +15,7 @@ def layout(shape):
 
 
 def arrow(l, ptr, u):
-    """The matrix of v -> u o v."""
+    """Return the matrix of v -> u o v."""
     matrix = np.zeros((ptr[-1], ptr[-1]))
     matrix[range(l), range(l)] = u[:l]
     for start, stop in itertools.pairwise(ptr):
@@ -33,7 +33,7 @@ def identity(l, ptr):
 
 
 def inside(l, ptr, rng, distance=None):
-    """A point of the interior; with `distance`, all its smallest eigenvalues are about that."""
+    """Return a point of the interior; its smallest eigenvalues are about `distance`, if given."""
     v = rng.normal(size=ptr[-1])
     v[:l] = rng.uniform(0.1, 2.0, l) if distance is None else distance
     for start, stop in itertools.pairwise(ptr):
@@ -43,7 +43,7 @@ def inside(l, ptr, rng, distance=None):
 
 
 def matrices(l, ptr, w, eta):
-    """(W, W^-1, W^2) by the formulas, written out."""
+    """Return (W, W^-1, W^2) as dense matrices, by the formulas."""
     W, W_inverse, W_square = np.zeros((3, ptr[-1], ptr[-1]))
     W[range(l), range(l)], W_inverse[range(l), range(l)], W_square[range(l), range(l)] = w[:l], 1 / w[:l], w[:l] ** 2
     for k, (start, stop) in enumerate(itertools.pairwise(ptr)):

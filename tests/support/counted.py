@@ -1,17 +1,17 @@
-"""Programs by their names, and the counts of their answers."""
+"""Programs by name, and checks of iteration counts."""
 
 import importlib
 
 
 def made(name):
-    """The program of ``module.function(size)`` of `bench.programs`."""
+    """Return the program named ``module.function(size)`` in `bench.programs`."""
     module, _, rest = name.partition(".")
     function, size = rest.rstrip(")").split("(")
     return getattr(importlib.import_module(f"bench.programs.{module}"), function)(int(size))
 
 
 def check_counts(solution, told, way):
-    """Compare an answer with ``method or backend, iterations + steps of refinement``."""
+    """Compare a solution with `told`, "method or backend, iterations + steps of refinement"."""
     method, _, counts = told.rpartition(" ")
     iterations, _, steps = counts.partition("+")
     by_path = solution.plan.method == "interior point"

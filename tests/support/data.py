@@ -1,4 +1,4 @@
-"""Where the public data sets are: tests that need them are skipped, with the reason, when they are not there."""
+"""Folder of the public data sets; tests that need a missing set are skipped, with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def data_folder(name: str) -> Path:
-    """The folder of the set `name` in $CENTRALPATH_DATA, or in ../shared/data beside the repository."""
+    """Return the folder of the set `name` in $CENTRALPATH_DATA, or else in ../shared/data; skip the test if missing."""
     given = os.environ.get("CENTRALPATH_DATA")
     folder = Path(given) if given else Path(__file__).resolve().parents[3] / "shared" / "data"
     if not (folder / name).is_dir():

@@ -1,4 +1,4 @@
-"""What is done with an estimator every day, on small data: each function takes the estimator and raises if it fails."""
+"""Everyday uses of an estimator on small data: each function takes the estimator and raises if a use fails."""
 
 import pickle
 
@@ -36,7 +36,7 @@ def answers(m, samples=X):
 
 
 def agree(found, expected):
-    """Labels are equal but for ties, and numbers but for the tolerance of an iteration."""
+    """Check that labels are equal except for ties, and numbers up to the tolerance of an iteration."""
     assert found.shape == expected.shape
     if expected.dtype.kind == "f":
         assert np.abs(found - expected).max() <= 0.02 * (1.0 + np.abs(expected).max())
@@ -73,7 +73,7 @@ def scores(m, **more):
 
 
 def weighed(m, routing, **more):
-    """Weights go to fit, and where they are routed to score too: in a pipeline, and without."""
+    """Cross-validate with weights in `fit` and, if routed, in `score`: in a pipeline and without one."""
     folds = list(StratifiedKFold(2).split(X, Y))
     options = {"params": {"sample_weight": W}, "cv": folds, "error_score": "raise"}
     with sklearn.config_context(enable_metadata_routing=routing):

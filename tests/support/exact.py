@@ -1,4 +1,4 @@
-"""Residuals and objectives of points in exact arithmetic, absolute and block by block as the stopping test has them."""
+"""Residuals and objectives of points in exact arithmetic: absolute, in the blocks of the stopping test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def norm(v: Exact) -> float:
 
 
 def _objectives(curved: Exact, linear: Exact, held: Exact) -> dict[str, float]:
-    """The gap and the objectives for x'Px, c'x and the support of the multipliers."""
+    """Return gap and objectives from x'Px (`curved`), c'x (`linear`) and the multipliers' support (`held`)."""
     half = Exact(curved.whole, curved.power - 1)
     return {
         "gap": norm(curved + linear + held), "primal_objective": float((half + linear).rounded()[0]),
@@ -23,7 +23,7 @@ def _objectives(curved: Exact, linear: Exact, held: Exact) -> dict[str, float]:
 
 
 def cone_figures(program: Any, x: Any, y: Any, z: Any, s: Any) -> dict[str, float]:
-    """rows, cone (the equation only), dual and gap, and the objectives, of a point of a program with finite h."""
+    """Return rows, cone (its equation only), dual, gap and objectives at a point of a program with finite h."""
     x, y, z, s = map(Exact.of, (x, y, z, s))
     c, b, h = map(Exact.of, (program.c, program.b, program.h))
     Px = times(program.P, x)
@@ -35,7 +35,7 @@ def cone_figures(program: Any, x: Any, y: Any, z: Any, s: Any) -> dict[str, floa
 
 
 def quadratic_figures(program: Any, x: Any, y: Any, z: Any) -> dict[str, float]:
-    """rows, cone (the bounds), dual and gap, and the objectives, of a point with no multiplier of an infinite side."""
+    """Return rows, cone (bounds), dual, gap and objectives at a point without multipliers of infinite sides."""
     x, y, z = map(Exact.of, (x, y, z))
 
     def outside(l: Any, u: Any, v: Exact) -> float:

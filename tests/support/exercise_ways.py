@@ -1,4 +1,4 @@
-"""Right programs for the exercises by other ways than the instructor's: {(exercise, way): text}, or edits of his."""
+"""Correct alternatives to the instructor's programs: {(exercise, way): text, or edits of the instructor's program}."""
 
 WAYS = {
     ("e01", "loops, a product of roots, steps cut by a ratio test"): '''

@@ -1,4 +1,4 @@
-"""The interactive page, and what its numbers are compared with and how closely."""
+"""The interactive page, and the references and tolerances for its numbers."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -22,5 +22,5 @@ def number(value):
 
 
 def tolerance(name, it):
-    """1e-6; of what is divided by tau, near a certificate, also the rounding errors that this makes larger."""
+    """Return the tolerance of a column: 1e-6, plus the rounding error of a division by tau if the column has one."""
     return 1e-6 + (1e-13 / it.tau if name in COLUMNS[:5] else 0.0)

@@ -14,9 +14,9 @@ ROOTS = tuple(str(Path(package.__file__).parent) for package in (socp, qp, model
 
 
 class Interrupted:
-    """An action in which KeyboardInterrupt is raised before the executed line `at` of the project; None: never.
+    """Action in which KeyboardInterrupt is raised before the executed line number `at` of the project; None: never.
 
-    `lines` says how many were executed, `raised` and `came` whether the interrupt was raised, and arrived here.
+    `lines` counts the executed lines; `raised` and `came` say whether the interrupt was raised, and arrived here.
     """
 
     def __init__(self, action, at=None):

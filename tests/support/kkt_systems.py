@@ -1,4 +1,4 @@
-"""KKT systems whose factors are given: M^-1 is a dense matrix, wrong by a known share for each delta."""
+"""KKT systems with given factors: M^-1 is a dense matrix with a known relative error for each delta."""
 
 import numpy as np
 
@@ -16,17 +16,17 @@ METHODS = ("scalar", "four-wide", "supernodal")
 
 
 class GivenKKT(KKT):
-    """M^-1 = (1 - error) times a given matrix, and a factorization that notes each delta it is asked for.
+    """KKT system with M^-1 = (1 - error) times a given matrix, whose factorization records the deltas tried.
 
     Attributes
     ----------
     inverse : array
     errors, replaced : array and array of int64
-        The error for each of `deltas`; with one of infinity there are no factors.  The pivots that it replaces.
+        Error of the factors for each of `deltas` (infinity: no factors), and number of replaced pivots.
     tried, count : array and int
-        The deltas that were asked for.
+        Deltas that were tried, and their number.
     applied : int
-        How many right-hand sides M^-1 was applied to.
+        Number of right-hand sides to which M^-1 was applied.
     """
 
     inverse, errors, error = matrix("n + p + m, n + p + m"), floats(), number()
@@ -48,7 +48,7 @@ class GivenKKT(KKT):
         pass
 
     def take_tried(self):
-        """The deltas since it was last asked."""
+        """Return the deltas tried since the last call."""
         found = self.tried[: self.count].tolist()
         self.count = 0
         return found
@@ -56,7 +56,7 @@ class GivenKKT(KKT):
 
 @inner
 def factor_given(kkt: GivenKKT, delta: float) -> int:
-    """Note delta, and take its error."""
+    """Record delta and set its error; return the number of replaced pivots, -1 without factors."""
     kkt.tried[kkt.count] = delta
     kkt.count += 1
     replaced = 0
@@ -81,25 +81,25 @@ def apply_given(kkt: GivenKKT, count: int, rhs: Floats, out: Floats) -> None:
 
 @inner
 def factor_never(kkt: KKT, delta: float) -> int:
-    """There are no factors."""
+    """Return -1: the factorization always fails."""
     return -1
 
 
 def system(K, M=None, **arguments):
-    """The KKT system K, symmetric, which is P here, with the factors of M."""
+    """Return the KKT system with the symmetric matrix K (as P) and the inverse of M in place of factors."""
     form = StandardForm(ConeProgram(np.ones(len(K)), P=K), False)
     inverse = None if M is None else np.linalg.inv(M)
     return GivenKKT(form, **({"inverse": inverse} | arguments))
 
 
 def symmetric(rng, n, shift):
-    """A random symmetric matrix with a shifted diagonal."""
+    """Return a random symmetric matrix with a shifted diagonal."""
     F = rng.normal(size=(n, n))
     return 0.5 * (F + F.T) + shift * np.eye(n)
 
 
 def factored_by(method, kkt):
-    """The sparse KKT system with the kernels of that method, whatever their model of the time says."""
+    """Return the sparse KKT system with factors by `method`, regardless of the model of time."""
     matrix = kkt.matrix
     kkt.ldl = LDL(matrix.indptr, matrix.indices, matrix.signs, zero_diagonal=matrix.zero_diagonal, method=method)
     kkt.factors = kkt.ldl.factors
@@ -107,14 +107,14 @@ def factored_by(method, kkt):
 
 
 def factor_precisely(kkt, w, eta, rhs, out):
-    """Factor at the scaling (w, eta) and solve K out = rhs precisely; returns as `factor_and_solve`."""
+    """Factor at the scaling (w, eta) and solve K out = rhs precisely; return the status of `factor_and_solve`."""
     kkt.w[:], kkt.eta[:] = w, eta
     with kkt.precisely():
         return int(factor_and_solve(kkt, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
 
 
 def solve_precisely(kkt, rhs, out):
-    """Solve precisely with the present factors, for one vector or two rows; the largest relative residual."""
+    """Solve precisely with the current factors, for one vector or two rows; return the largest relative residual."""
     count = 1 if rhs.ndim == 1 else len(rhs)
     with kkt.precisely():
         left = solve(kkt, count, rhs.reshape(-1), out.reshape(-1), True)

@@ -1,4 +1,4 @@
-"""A stand-in for IPython in a notebook, which keeps what it was told to show."""
+"""Fake of IPython in a notebook, which records what it displays."""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -7,7 +7,7 @@ import pytest
 
 
 class Handle:
-    """Keeps the text of everything that it was told to show."""
+    """Display handle that records the text of everything it displays."""
 
     def __init__(self, thing):
         self.shown = [repr(thing)]
@@ -20,7 +20,7 @@ class Handle:
 
 @pytest.fixture
 def handles(monkeypatch):
-    """The handles of what is displayed in a notebook."""
+    """Return the list of display handles, filled while the test runs."""
     made = []
 
     def display(thing, display_id):

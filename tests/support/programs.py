@@ -1,4 +1,4 @@
-"""Named programs with known answers, random ones around a known optimum or certificate, and one judge of them all."""
+"""Named programs with known answers, random programs around a known optimum or certificate, and a check of answers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ IN_THE_BOOK, PRIMAL_IN_THE_BOOK, DUAL_IN_THE_BOOK = (
 
 
 def solve_and_check(program, expected="optimal", objective=None, x=None, tol=1e-8, excused=False, **settings):
-    """Solve, and judge the answer from x, y, z alone; returns the solution."""
+    """Solve, check the answer from x, y, z alone, and return the solution."""
     solution = (socp if isinstance(program, ConeProgram) else qp).solve(program, tol=tol, **settings)
     check(program, solution, expected, tol, excused)
     if objective is not None:
@@ -112,7 +112,7 @@ def solve_and_check(program, expected="optimal", objective=None, x=None, tol=1e-
 
 
 def check(program, solution, expected="optimal", tol=1e-8, excused=False):
-    """The status is the expected one and the answer is what the status promises.
+    """Check that the status is the expected one and that the answer is what the status promises.
 
     With `excused`, residuals may be above tol where the message says that double precision has no more digits.
     """
@@ -143,7 +143,7 @@ def check(program, solution, expected="optimal", tol=1e-8, excused=False):
 
 
 def complementary(cones, rng):
-    """(s, z) in K with s'z = 0, of all kinds: s or z zero, both on the boundary, one inside."""
+    """Return (s, z) in K with s'z = 0, of all kinds: s or z zero, both on the boundary, one inside."""
     s_parts, z_parts = [np.zeros(0)], [np.zeros(0)]
     for cone in cones:
         s, z = np.zeros(cone.dim), np.zeros(cone.dim)
@@ -167,7 +167,7 @@ def complementary(cones, rng):
 
 
 def interior(cones, rng):
-    """A point well inside of K."""
+    """Return a point well inside K."""
     parts = [np.zeros(0)]
     for cone in cones:
         v = rng.normal(size=cone.dim)
@@ -180,13 +180,13 @@ def interior(cones, rng):
 
 
 def random_cones(rng, most=5, largest=12):
-    """A few cones of all kinds."""
+    """Return a few cones of all kinds."""
     dims = rng.integers(0, largest, size=rng.integers(1, most + 1))
     return [NonNeg(int(d)) if rng.random() < 0.5 else SecondOrder(int(d)) for d in dims]
 
 
 def random_hessian(rng, n):
-    """None, or a semidefinite matrix in one of the forms that a program takes."""
+    """Return None or a semidefinite matrix, in a random form of those that a program takes."""
     F = rng.normal(size=(n, max(1, n // 2)))
     kind = rng.integers(5)
     if kind == 0:
@@ -202,12 +202,12 @@ def random_hessian(rng, n):
 
 
 def times(P, x):
-    """P x for all forms of P."""
+    """Return P x for all forms of P."""
     return np.zeros_like(x) if P is None else P @ x
 
 
 def planted_optimum(rng, n=None, density=1.0):
-    """A program around an optimal triple: (program, its optimal value)."""
+    """Return (program, optimal value) of a random program around an optimal triple."""
     n = int(rng.integers(1, 15)) if n is None else n
     cones, p = random_cones(rng), int(rng.integers(0, max(1, n // 2) + 1))
     m = sum(cone.dim for cone in cones)
@@ -224,9 +224,9 @@ def planted_optimum(rng, n=None, density=1.0):
 
 
 def has_interior(program, least=1e-5):
-    """Whether some feasible point, and some dual one, is in the interior of the cones by a margin.
+    """Return True if some feasible point and some dual feasible point are in the interior of the cones by a margin.
 
-    Without, a program has solutions that the least change of its data takes away, and rounding is one.
+    Otherwise the smallest change of the data, rounding for example, can remove the solutions.
     """
     n, p, m = program.n, program.p, program.m
     parts = [np.ones(k.dim) if isinstance(k, NonNeg) else np.eye(1, k.dim)[0] for k in program.cones if k.dim]
@@ -234,7 +234,7 @@ def has_interior(program, least=1e-5):
     A, G, P = program.A.toarray(), program.G.toarray(), np.column_stack([times(program.P, e) for e in np.eye(n)])
 
     def largest_margin(A, b, G, h):
-        """The largest t <= 1 with Ax = b, h - Gx - t e in K."""
+        """Return the largest t <= 1 with Ax = b, h - Gx - t e in K."""
         variables = A.shape[1]
         G = np.block([[G, e], [np.zeros((1, variables)), np.ones((1, 1))]])
         c = np.append(np.zeros(variables), -1.0)
@@ -249,7 +249,7 @@ def has_interior(program, least=1e-5):
 
 
 def well_posed(seed):
-    """A program around an optimal triple that has interior points on both sides."""
+    """Return a random program around an optimal triple, with interior primal and dual points."""
     rng = np.random.default_rng(seed)
     while not has_interior(program := planted_optimum(rng)[0]):
         pass
@@ -257,7 +257,7 @@ def well_posed(seed):
 
 
 def planted_primal_certificate(rng):
-    """An infeasible program: A'y + G'z = 0 with z inside K and b'y + h'z = -1 by construction."""
+    """Return an infeasible program: A'y + G'z = 0 with z inside K and b'y + h'z = -1 by construction."""
     n, cones = int(rng.integers(1, 10)), [*random_cones(rng), NonNeg(1)]
     p, m = int(rng.integers(0, 3)), sum(cone.dim for cone in cones)
     A, G = rng.normal(size=(p, n)), rng.normal(size=(m, n))
@@ -273,7 +273,7 @@ def planted_primal_certificate(rng):
 
 
 def planted_dual_certificate(rng):
-    """A feasible program whose objective falls for ever: Px = 0, Ax = 0, -Gx inside K, c'x = -1."""
+    """Return a feasible, unbounded program: Px = 0, Ax = 0, -Gx inside K, c'x = -1 by construction."""
     n, cones = int(rng.integers(2, 10)), random_cones(rng)
     p, m = int(rng.integers(0, 3)), sum(cone.dim for cone in cones)
     x, s = rng.normal(size=n), interior(cones, rng)
@@ -290,7 +290,7 @@ RAYS = {"primal_infeasible": planted_primal_certificate, "dual_infeasible": plan
 
 
 def planted_quadratic(rng, n=None):
-    """A two-sided quadratic program around an optimal triple: (program, its optimal value)."""
+    """Return (program, optimal value) of a random two-sided quadratic program around an optimal triple."""
     n = int(rng.integers(1, 15)) if n is None else n
     m = int(rng.integers(0, 2 * n))
     A = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.6)
@@ -303,7 +303,7 @@ def planted_quadratic(rng, n=None):
 
 
 def planted_sides(v, rng):
-    """(lower, upper, multiplier) of which v is within and the multiplier belongs to an active side."""
+    """Return (lower, upper, multiplier) with lower <= v <= upper and nonzero multipliers only of active sides."""
     kind = rng.integers(6, size=v.size)
     slack = rng.uniform(0.1, 2.0, size=(2, v.size))
     lower = np.choose(kind, [v, v - slack[0], v - slack[0], v, v - np.inf, v - np.inf])

@@ -1,4 +1,4 @@
-"""Programs of whole numbers with answers that are right to the last bit, and the formulas of all residuals in NumPy."""
+"""Programs of whole numbers with answers that are exact to the last bit, and the formulas of all residuals in NumPy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HESSIANS: dict[str, Callable[[int], Any]] = {
 
 @dataclass(frozen=True)
 class Right:
-    """A program with its answer; s is None for a quadratic program, what is not part of a certificate is NaN."""
+    """Program with its answer; s is None for a quadratic program, vectors outside of a certificate are NaN."""
 
     program: Any
     status: Status
@@ -43,19 +43,19 @@ class Right:
         return {name: part for name, part in found.items() if part is not None and not np.isnan(part).any()}
 
     def spoiled(self, name: str, i: int, change: float) -> Right:
-        """The answer with one entry changed."""
+        """Return the answer with `change` added to entry i of the vector `name`."""
         part = getattr(self, name).copy()
         part[i] += change
         return replace(self, **{name: part})
 
     def entries(self) -> Iterator[tuple[str, int, float]]:
-        """Every entry that can be spoiled, with either sign."""
+        """Yield (vector, index, sign) of every entry that can be spoiled, with either sign."""
         for name, part in self.parts.items():
             for i in np.flatnonzero(np.isfinite(part)):
                 yield from ((name, int(i), 1.0), (name, int(i), -1.0))
 
     def answer(self, **told: Any) -> Answer:
-        """The answer in bench's form, telling the truth of itself but for what is given."""
+        """Return the answer in bench's form, with true figures except those given in `told`."""
         if self.status.is_infeasible:
             error, ray = certificate(self)[1], self.status is Status.DUAL_INFEASIBLE
             honest = {"told": (NAN, error, NAN) if ray else (error, NAN, NAN), "objectives": (NAN, NAN)}
@@ -66,8 +66,11 @@ class Right:
 
 
 def quadratic(P: str) -> Right:
-    """Rows: two-sided and active above, an equality, one-sided, of one entry at either side, idle, without sides (of
-    small entries, and of the largest value).  Variables: at a lower bound, fixed, free, at an upper bound, between."""
+    """Return a quadratic program with rows and variables of all kinds.
+
+    Rows: two-sided and active above, an equality, one-sided, of one entry at either side, inactive, without sides (of
+    small entries, and of the largest value).  Variables: at a lower bound, fixed, free, at an upper bound, between.
+    """
     x, y, z = np.array([1.0, -2, 0, 3, 2]), np.array([2.0, -3, -1, -2, 0, 0, 1, 0]), np.array([-2.0, 1, 0, 4, 0])
     A = np.array(
         [[1.0, 1, 0, 0, 2], [0, 1, -1, 1, 0], [2, 0, 1, 0, -1], [0, 0, 0, -2, 0], [1, 0, 0, 1, 1],
@@ -81,8 +84,11 @@ def quadratic(P: str) -> Right:
 
 
 def conic(P: str) -> Right:
-    """Rows of orthants: of one entry and active, idle, with h = inf, active, of one entry and idle; second-order cones
-    with both on the boundary, with s inside, of one row, with z inside; equalities."""
+    """Return a cone program with rows and cones of all kinds.
+
+    Rows of orthants: of one entry and active, inactive, with h = inf, active, of one entry and inactive.  Second-order
+    cones: with s and z on the boundary, with s inside, of one row, with z inside.  There are equalities, too.
+    """
     x, y = np.array([1.0, -1, 2, 0]), np.array([2.0, -1])
     A = np.array([[1.0, 0, 1, 0], [0, 2, 0, -1]])
     s = np.array([0.0, 2, INF, 0, 3, 5, 3, 4, 2, 1, 0, 0, 0, 0])
@@ -99,7 +105,7 @@ def conic(P: str) -> Right:
 
 
 def infeasible_quadratic() -> Right:
-    """u'y+ - l'y- + ub'z+ - lb'z- = -1 with A'y + z = 0, and sides that take no part or are not there."""
+    """Return a program with u'y+ - l'y- + ub'z+ - lb'z- = -1, A'y + z = 0, and also idle and infinite sides."""
     A, y, z = np.array([[1.0, 2, 0], [0, 1, 1], [1, 0, 1]]), np.array([1.0, -2, 0]), np.array([-1.0, 0, 2])
     program = qp.QuadraticProgram(
         np.eye(3), [1.0, 0, 2], A, [-INF, 1, -4], [2.0, 9, INF], [3.0, -INF, -8], [INF, INF, 1]
@@ -108,8 +114,10 @@ def infeasible_quadratic() -> Right:
 
 
 def unbounded_quadratic() -> Right:
-    """q'x = -1 with Px = 0: rows of one entry, equal and open sides, bounds below, above, and on both sides, alone or
-    beside rows."""
+    """Return a program with q'x = -1 and Px = 0.
+
+    It has rows of one entry, equal and open sides, and bounds below, above and on both sides, alone or with rows.
+    """
     x, factor = np.array([1.0, -1, 2, 0, 0, 0]), np.array([[1.0], [1], [0], [1], [0], [0]])
     A = np.array([[1.0, 0, 0, 0, 0, 0], [1, 1, 0, 2, 0, 0], [0, 1, 0, 0, 0, 0], [0, 2, 1, 1, 0, 0]])
     program = qp.QuadraticProgram(
@@ -120,7 +128,7 @@ def unbounded_quadratic() -> Right:
 
 
 def infeasible_conic() -> Right:
-    """b'y + h'z = -1 with A'y + G'z = 0, z on the boundary, and a row with h = inf."""
+    """Return a program with b'y + h'z = -1, A'y + G'z = 0, z on the boundary, and a row with h = inf."""
     G = np.array([[1.0, 0, 0], [0, 1, 0], [2, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     y, z = np.array([1.0]), np.array([2.0, 0, 0, 5, 3, 4])
     cones = [socp.NonNeg(3), socp.SecondOrder(3)]
@@ -129,7 +137,7 @@ def infeasible_conic() -> Right:
 
 
 def unbounded_conic() -> Right:
-    """c'x = -1 with Px = 0, Ax = 0, -Gx on the boundary, and a row with h = inf that the ray leaves."""
+    """Return a program with c'x = -1, Px = 0, Ax = 0, -Gx on the boundary; the ray leaves a row with h = inf."""
     x, G = np.array([1.0, 2, -1]), np.array([[-1.0, 0, 0], [1, 1, 3], [1, 1, 1], [-1, -2, 0], [-1, -1, 0], [-4, 0, 0]])
     program = socp.ConeProgram(
         [1.0, -1, 0], G, [1.0, 2, INF, 9, 1, 1], [socp.NonNeg(3), socp.SecondOrder(3)], [[1.0, 0, 1]], [2.0],
@@ -168,7 +176,7 @@ class Figures:
 
 
 def figures(right: Right) -> Figures:
-    """The residuals of a point."""
+    """Return the residuals of the answer."""
     program, x, y, z = right.program, right.x, right.y, right.z
     is_cone = isinstance(program, socp.ConeProgram)
     P = np.zeros((x.size, x.size)) if program.P is None else dense(program.P)
@@ -192,7 +200,7 @@ def figures(right: Right) -> Figures:
 
 
 def _of_sides(v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray, is_bound: np.ndarray) -> tuple[float, ...]:
-    """(the largest violation, relative; that of bounds; u'y+ - l'y-; the largest multiplier of an infinite side)."""
+    """Return relative violations of rows and of bounds, u'y+ - l'y-, and the largest multiplier of an infinite side."""
     miss, side = np.maximum(np.maximum(l - v, v - u), 0.0), np.where(l - v > v - u, l, u)
     sided = np.isfinite(l) | np.isfinite(u)
     size = max(largest(v[sided]), largest(side[miss > 0.0]))
@@ -204,7 +212,7 @@ def _of_sides(v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray, is_bou
 
 
 def _of_slacks(right: Right, G: np.ndarray) -> tuple[Any, ...]:
-    """((absolute residuals), rows, cone, that of bounds, b'y + h'z, the distance of z)."""
+    """Return absolute residuals, relative ones of rows, cone and bounds, b'y + h'z, the distance of z to the cone."""
     program, x, s = right.program, right.x, right.s
     A, finite = program.A.toarray(), np.isfinite(program.h)
     h, Gx = np.where(finite, program.h, 0.0), np.where(finite, G @ x, 0.0)
@@ -227,7 +235,7 @@ def _of_slacks(right: Right, G: np.ndarray) -> tuple[Any, ...]:
 def spoiled_to(
     right: Right, entry: tuple[str, int, float], level: float, of: Callable[[Right], float] = lambda r: figures(r).worst
 ) -> Right:
-    """The answer with an entry spoiled so that a residual, zero at first and then nearly linear, is at a level."""
+    """Return the answer with an entry changed so that the residual `of`, nearly linear in the change, is `level`."""
     change = level
     for _ in range(3):
         change *= level / of(right.spoiled(entry[0], entry[1], entry[2] * change))
@@ -235,7 +243,7 @@ def spoiled_to(
 
 
 def certificate(right: Right) -> tuple[float, float]:
-    """(the slope, the error) of a certificate, scaled to the slope -1, absolute and relative to its data's size."""
+    """Return slope and error of a certificate; the error is for slope -1, absolute and relative to the data's size."""
     program, is_cone = right.program, isinstance(right.program, socp.ConeProgram)
     A, G = program.A.toarray(), program.G.toarray() if is_cone else np.eye(program.n)
     P, x, y, z = np.zeros_like(G) if program.P is None else dense(program.P), right.x, right.y, right.z
@@ -263,12 +271,12 @@ def certificate(right: Right) -> tuple[float, float]:
 
 
 def leaving(v: np.ndarray, l: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """How far a direction leads out at finite sides."""
+    """Return how far each entry of a direction leads out at its finite sides."""
     return np.maximum(np.where(np.isfinite(u), v, 0.0), np.where(np.isfinite(l), -v, 0.0)).clip(0.0)
 
 
 def distances(v: np.ndarray, cones: Any) -> np.ndarray:
-    """The distance of each entry of an orthant, and of each second-order cone at its first entry."""
+    """Return the distances from each orthant's entries, and from each second-order cone at its first entry."""
     found, start = np.zeros(v.size), 0
     for cone in cones:
         part = v[start : start + cone.dim]
@@ -283,20 +291,20 @@ def distances(v: np.ndarray, cones: Any) -> np.ndarray:
 
 
 def beyond(d: float, v: np.ndarray) -> float:
-    """How far v is outside of a second-order cone once each entry may move by d."""
+    """Return how far v is outside of a second-order cone if each entry may move by d."""
     return float(np.linalg.norm(np.maximum(np.abs(v[1:]) - d, 0.0)) - v[0] - d)
 
 
 def alone(A: np.ndarray) -> np.ndarray:
-    """Which rows have one entry."""
+    """Return the mask of the rows of A with one entry."""
     return np.asarray(np.count_nonzero(A, axis=1) == 1)
 
 
 def dense(P: Any) -> np.ndarray:
-    """P as an array."""
+    """Return P as a dense array."""
     return np.asarray(P.toarray() if hasattr(P, "toarray") else P)
 
 
 def largest(v: Any) -> float:
-    """The infinity norm."""
+    """Return the infinity norm."""
     return float(np.abs(v).max(initial=0.0))

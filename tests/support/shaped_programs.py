@@ -8,7 +8,7 @@ INFEASIBLE, UNBOUNDED = ([[1.0], [-1.0]], [-1.0, -1.0]), ([[1.0]], [0.0])
 
 
 def inside(rng, least=0.5):
-    """A point of the cone of `DIMS`, by a margin."""
+    """Return a point inside the cone of `DIMS`, by a margin of `least`."""
     parts = [rng.uniform(least, least + 1.0, DIMS["l"])]
     for size in DIMS["q"]:
         tail = rng.normal(size=size - 1)
@@ -17,7 +17,7 @@ def inside(rng, least=0.5):
 
 
 def cone_program(seed, P=None):
-    """(c, G, h, dims, A, b) of a feasible and bounded program."""
+    """Return (c, G, h, dims, A, b) of a feasible and bounded program."""
     rng = np.random.default_rng(seed)
     G, A = rng.normal(size=(13, 5)), rng.normal(size=(2, 5))
     x = rng.normal(size=5)
@@ -26,13 +26,13 @@ def cone_program(seed, P=None):
 
 
 def depth(v):
-    """How far v is inside of the cone of `DIMS`."""
+    """Return how far v is inside the cone of `DIMS`."""
     parts = np.split(v, np.cumsum([DIMS["l"], *DIMS["q"]])[:-1])
     return min(parts[0].min(), *(part[0] - np.linalg.norm(part[1:]) for part in parts[1:]))
 
 
 def check_conditions(c, G, h, dims, A, b, answer, P=None, atol=1e-7):
-    """Px + c + G'z + A'y = 0, Gx + s = h, Ax = b, s and z in the cone, s'z = 0: ECOS's and CVXOPT's signs."""
+    """Check Px + c + G'z + A'y = 0, Gx + s = h, Ax = b, s and z in the cone, s'z = 0: ECOS's and CVXOPT's signs."""
     x, y, z, s = (np.asarray(answer[name]) for name in "xyzs")
     gradient = c if P is None else c + P @ x
     np.testing.assert_allclose(gradient + G.T @ z + A.T @ y, 0.0, atol=atol)

@@ -1,4 +1,4 @@
-"""A solver that is updated, interrupted, refused, copied and warm-started in any order, compared with a new one."""
+"""Stateful test of a solver: updated, interrupted, refused, copied and warm-started in any order, like a new one."""
 
 import copy
 import pickle
@@ -27,7 +27,7 @@ SETTINGS = settings(
 
 
 def same_data(one, other):
-    """Whether two matrices or vectors have the same shape and entries."""
+    """Return True if two matrices or vectors have equal shapes and entries."""
     if one is None or other is None:
         return one is other
     one, other = (np.asarray(M) if isinstance(M, np.ndarray) else M @ np.eye(M.shape[1]) for M in (one, other))
@@ -35,10 +35,10 @@ def same_data(one, other):
 
 
 class SolverStates(RuleBasedStateMachine):
-    """Rules that both kinds of solvers have; `data` is what the program of the solver must be.
+    """Rules for both kinds of solvers; `data` holds the data that the program of the solver must have.
 
-    A kind gives `Solver`, `new(rng, **options)` a solver with planted x, y, z of which the optimum is known, `changes`
-    the names of its ways to another program, and `change(kind, rng)` what `update` takes for it and the data after it.
+    A subclass defines `Solver`; `new(rng, **options)`, which returns a solver with planted x, y, z and known optimum;
+    `changes`, names of updates; and `change(kind, rng)`, which returns arguments of `update` and the new data.
     """
 
     @initialize(seed=SEEDS, data=st.data())

@@ -11,19 +11,19 @@ GENERATOR = "rng" if "rng" in inspect.signature(sp.random_array).parameters else
 
 
 def random_sparse(shape, *, rng, **rest):
-    """`scipy.sparse.random_array`, whose generator has another name below scipy 1.15."""
+    """Call `scipy.sparse.random_array`, whose argument for the generator has another name below scipy 1.15."""
     return sp.random_array(shape, **{GENERATOR: rng}, **rest)
 
 
 def upper(K):
-    """(indptr, indices, data) of the upper triangle by columns, in int64, as `LDL` takes it."""
+    """Return (indptr, indices, data) of the upper triangle in CSC with int64, the input of `LDL`."""
     triangle = sp.csc_array(sp.triu(sp.csc_array(K)))
     triangle.sort_indices()
     return triangle.indptr.astype(np.int64), triangle.indices.astype(np.int64), triangle.data.astype(np.float64)
 
 
 def random_spd(n, density, seed):
-    """A diagonally dominant symmetric matrix of random pattern."""
+    """Return a diagonally dominant symmetric matrix of random pattern."""
     rng = np.random.default_rng(seed)
     M = random_sparse((n, n), density=density, rng=rng)
     M = sp.csc_array(M + M.T)
@@ -31,7 +31,7 @@ def random_spd(n, density, seed):
 
 
 def grid_laplacian(rows, columns):
-    """The five-point Laplacian."""
+    """Return the five-point Laplacian of a grid."""
 
     def path(k):
         return sp.diags_array([-np.ones(k - 1), 2.0 * np.ones(k), -np.ones(k - 1)], offsets=[-1, 0, 1])
@@ -40,7 +40,7 @@ def grid_laplacian(rows, columns):
 
 
 def arrow(n, heads=1):
-    """A diagonal matrix with the first `heads` rows and columns full."""
+    """Return a diagonal matrix whose first `heads` rows and columns are full."""
     K = sp.lil_array(sp.diags_array(np.full(n, float(n))))
     K[:heads, heads:] = 1.0
     K[heads:, :heads] = 1.0
@@ -48,7 +48,7 @@ def arrow(n, heads=1):
 
 
 def kkt(n, m, density, seed, shift=1e-2):
-    """[P + shift I, A'; A, -shift I] with random sparse P and A, and the signs of its pivots."""
+    """Return [P + shift I, A'; A, -shift I] with random sparse P and A, and the signs of its pivots."""
     rng = np.random.default_rng(seed)
     F = random_sparse((n, n), density=density, rng=rng)
     A = random_sparse((m, n), density=density, rng=rng, data_sampler=lambda size: rng.normal(size=size))
@@ -57,7 +57,7 @@ def kkt(n, m, density, seed, shift=1e-2):
 
 
 def dense_factor_pattern(K, perm):
-    """Pattern of L of the permuted matrix by elimination of a boolean dense one, diagonal included."""
+    """Return the pattern of L of the permuted matrix, diagonal included, by elimination in a dense boolean matrix."""
     n = K.shape[0]
     pattern = np.asarray(abs(K).toarray() > 0)[np.ix_(perm, perm)]
     pattern |= pattern.T
@@ -69,7 +69,7 @@ def dense_factor_pattern(K, perm):
 
 
 def follow_a_neighbour(K, zero_diagonal, perm):
-    """Whether each zero diagonal beside one that is not zero comes behind a neighbour of its own."""
+    """Return True if each zero diagonal with a nonzero-diagonal neighbour is eliminated after some neighbour."""
     place = np.argsort(perm)
     for i in np.flatnonzero(zero_diagonal):
         others = K.indices[K.indptr[i] : K.indptr[i + 1]]

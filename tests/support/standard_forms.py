@@ -1,4 +1,4 @@
-"""Standard forms of mixed programs, and their KKT matrices written out."""
+"""Standard forms of mixed programs, and their dense KKT matrices."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,7 @@ def operator_matrix(P, n):
 
 
 def mixture(seed, dims, equilibrate=True, p=2, n=6, density=0.6):
-    """A program of bounds, parallel rows, copies, a zero row and cones of the given dimensions; P sparse."""
+    """Return a form with bounds, parallel rows, copies, a zero row and cones of the given dimensions; P is sparse."""
     rng = np.random.default_rng(seed)
     row, other = rng.normal(size=(2, n))
     bounds = np.zeros((3, n))
@@ -50,7 +50,7 @@ def scaling_point(form, seed=0, distance=None):
 
 
 def dense_kkt(form, w, eta):
-    """[P A' G'W^-1; A 0 0; W^-1 G 0 -I], written out."""
+    """Return [P A' G'W^-1; A 0 0; W^-1 G 0 -I] as a dense matrix."""
     n, p, m = form.n, form.p, form.m
     M, W_inverse = dense_M(form), matrices(form.l, form.ptr, w, eta)[1]
     K = np.zeros((n + p + m, n + p + m))

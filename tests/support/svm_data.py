@@ -9,7 +9,7 @@ def scaled(X):
 
 
 def two_classes(samples=60, features=4, noise=0.5, seed=0):
-    """Points about a plane, some on its wrong side."""
+    """Return samples and labels of two classes separated by a plane, with some samples on the wrong side."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(samples, features))
     w = rng.normal(size=features)
@@ -17,7 +17,7 @@ def two_classes(samples=60, features=4, noise=0.5, seed=0):
 
 
 def separable(samples=40, features=3, gap=0.5, seed=0):
-    """Points with nothing nearer than `gap` to a plane."""
+    """Return samples and labels of two classes, with no sample nearer than `gap` to the separating plane."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(samples, features))
     X[:, 0] += np.where(X[:, 0] > 0, gap, -gap)

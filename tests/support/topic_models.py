@@ -1,4 +1,4 @@
-"""Documents drawn from topics, models with given topics, and the variational bound by its definition."""
+"""Documents drawn from topics, models with given topics, and the variational bound from its definition."""
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -13,7 +13,7 @@ def corpus(seed, documents=30, words=12, topics=3, length=40):
 
 
 def fitted(topics, prior, seed=0):
-    """A model with given topics."""
+    """Return a fitted model with the given topics."""
     model = LatentDirichletAllocation(len(topics), doc_topic_prior=prior, max_iter=1, random_state=seed)
     model.fit(np.ones((1, topics.shape[1])))
     model.components_ = topics
@@ -21,7 +21,7 @@ def fitted(topics, prior, seed=0):
 
 
 def bound_by_definition(counts, topics, prior, gamma, phi):
-    """E_q[log p(theta) + log p(z) + log p(w) - log q(theta) - log q(z)], term by term."""
+    """Return E_q[log p(theta) + log p(z) + log p(w) - log q(theta) - log q(z)], term by term."""
     log_theta = digamma(gamma) - digamma(gamma.sum())
     bound = gammaln(prior.sum()) - gammaln(prior).sum() + (prior - 1) @ log_theta
     bound -= gammaln(gamma.sum()) - gammaln(gamma).sum() + (gamma - 1) @ log_theta

@@ -1,4 +1,4 @@
-"""Calls for type checkers, which `tests/test_types.py` runs over this file: the lines marked are refused, no other."""
+"""Calls for the type checkers that `tests/test_types.py` runs on this file: they must refuse the marked lines only."""
 
 import numpy as np
 import scipy.sparse as sp

@@ -1,8 +1,5 @@
 """The pictures draw what they should: the data in their artists."""
 
-import importlib.util
-from pathlib import Path
-
 import matplotlib.colors
 import numpy as np
 import pytest
@@ -12,6 +9,7 @@ import socp
 from docs.teaching import barrier, neighbourhoods, pictures
 from models import SVC, BilevelClassifier, GenerativePrior, LinearDiscriminant
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, textbook
+from tests.test_docs import module_of_the_docs
 
 PROGRAM = ConeProgram(  # the unit disk, cut off above and below
     c=[-1.0, -0.6],
@@ -83,10 +81,7 @@ def test_the_iterates_that_start_on_the_path_are_central_and_stay_near_it():
 
 
 def test_the_readmes_picture_shows_iterates_that_start_on_the_path():
-    path = Path(__file__).resolve().parents[2] / "docs" / "images" / "path.py"
-    spec = importlib.util.spec_from_file_location("path_picture", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_of_the_docs("images/path")
     (axes,) = module.picture().axes
     drawn = lines_of(axes)
     away = [np.linalg.norm(drawn["central path"] - x[:, None], axis=0).min() for x in drawn["iterates"].T]

@@ -1,8 +1,8 @@
 """Factorization of sparse symmetric quasi-definite matrices, K = P' (L D L') P.
 
 L is unit lower triangular and D diagonal.  A quasi-definite matrix has such a factorization for every
-permutation P, and the signs of D are those of the diagonal blocks (Vanderbei 1995), so that they are known
-beforehand: a pivot that comes out with the wrong sign, or too small, is replaced.
+permutation P, and D has the signs of the diagonal blocks (Vanderbei 1995).  The signs are known in
+advance: a pivot with the wrong sign, or too small, is replaced.
 
 Three methods give equal L and D up to rounding: by rows with single columns, by rows with supernodes of four columns
 (both in `rows`), and by dense panels (`panels`).  Each suits columns of L with more entries than the one before it.

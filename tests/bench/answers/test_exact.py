@@ -75,15 +75,12 @@ def test_what_is_not_finite_is_no_answer(part):
     assert residuals(program, *answer) == (np.inf, np.inf, np.inf)
 
 
-@pytest.mark.parametrize(
-    "v, distance",
-    [
-        ([2.0, 1.0, 1.0], 0.0), ([-3.0, 0.0, 0.0], 3.0), ([0.0, 1.0], 0.5), ([-1.0, 1.0], 1.0), ([-1.0], 1.0),
-        ([1.0], 0.0), ([0.0], 0.0), ([0.0, 0.0, 0.0], 0.0), ([5.0, 3.0, 4.0], 0.0),
-        ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
-        ([5.0, 3.0, 4.0 + 2.0**-50], 2.0**-50 * 0.8 / 2.4), ([0.0, 3e200, 4e200], (7 - np.sqrt(24)) * 1e200),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("v, distance", [
+    ([2.0, 1.0, 1.0], 0.0), ([-3.0, 0.0, 0.0], 3.0), ([0.0, 1.0], 0.5), ([-1.0, 1.0], 1.0), ([-1.0], 1.0),
+    ([1.0], 0.0), ([0.0], 0.0), ([0.0, 0.0, 0.0], 0.0), ([5.0, 3.0, 4.0], 0.0),
+    ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
+    ([5.0, 3.0, 4.0 + 2.0**-50], 2.0**-50 * 0.8 / 2.4), ([0.0, 3e200, 4e200], (7 - np.sqrt(24)) * 1e200),
+])  # fmt: skip
 def test_distance_from_a_second_order_cone(v, distance):
     v, cones = np.array(v), [socp.SecondOrder(len(v))]
     found = distances(Exact.of(v), cones)

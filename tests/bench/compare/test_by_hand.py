@@ -3,13 +3,11 @@
 import itertools
 import json
 import math
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import qp
 import socp
@@ -20,7 +18,7 @@ from bench.compare import anatomy, derivatives, figures, kernel_machines, linear
 from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
-from bench.compare.summary import Results, shifted_geometric_mean
+from bench.compare.summary import Results
 from bench.programs import generate, many, tiny
 from bench.programs.catalogue import Case
 from bench.programs.sets import DataError
@@ -28,6 +26,7 @@ from docs.results import calibration
 from socp import Status
 from socp.plan.costs import COSTS, SOLVES, method_seconds
 from tests.bench.fuzz.test_numbers import size
+from tests.support.fake_solvers import packages
 
 EXPECTED = (Path(__file__).parent / "by_hand.txt").read_text(encoding="utf-8").split("=====\n")
 
@@ -76,19 +75,15 @@ def drawn(draw, results):
     matplotlib = pytest.importorskip("matplotlib.figure")
     axes = matplotlib.Figure(figsize=(4.0, 4.0)).subplots()
     draw(axes, results)
-    lines = [
-        (line.get_label().strip("_child0123456789"), np.round(line.get_xydata(), 4).tolist())
-        for line in axes.get_lines()
-    ]
-    points = [
-        (c.get_label().strip("_child0123456789"), np.round(c.get_offsets().data, 4).tolist()) for c in axes.collections
-    ]
+    shown = [(line, line.get_xydata()) for line in axes.get_lines()]
+    shown += [(points, points.get_offsets().data) for points in axes.collections]
+    shown = [(one.get_label().strip("_child0123456789"), np.round(data, 4).tolist()) for one, data in shown]
     limits = np.round([*axes.get_xlim(), *axes.get_ylim()], 4).tolist()
     style = [(line.get_linewidth(), line.get_color() == "black", line.get_drawstyle()) for line in axes.get_lines()]
     words = [axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale(), axes.get_yscale()]
     legend = axes.get_legend()
     words += [text.get_text() for text in legend.get_texts()] if legend else []
-    return "\n".join(map(str, [*lines, *points, limits, style, words]))
+    return "\n".join(map(str, [*shown, limits, style, words]))
 
 
 def printed():
@@ -109,15 +104,6 @@ def test_what_is_told_of_measurements_made_by_hand(part):
     assert printed()[part] == EXPECTED[part]
 
 
-def replace_measurements(kept, times):
-    """A record like another one, with times of ours and of a peer by program."""
-    other = Record(kept.settings, kept.versions, kept.machine)
-    for program, both in times.items():
-        for solver, seconds in zip(("centralpath", "clarabel"), both):
-            other.add(Measurement(program, "", 1, solver, "", "optimal", "solved", seconds))
-    return other
-
-
 def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "SETS", {"learning": "learning", "tiny": "ten variables"})
     kept, other, results = by_hand(), by_hand(), tmp_path / "docs" / "results"
@@ -132,9 +118,10 @@ def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monke
     assert second == ["compare", "tiny", *words[:3], "1e-06", *words[4:6], "--out", str(results / "tiny"), "--fresh"]
     with pytest.raises(DataError, match="no report of 'large'; there are learning, tiny"):
         figures.commands(tmp_path, ["tiny", "large"])
-    many_ = replace_measurements(
-        kept, {f"p*{k}": (t, 1.0) for k, t in enumerate((7.0, 1.05, 1.04, 3.0, 4.0, 5.0, 6.0))}
-    )
+    many_ = Record(kept.settings, kept.versions, kept.machine)
+    for k, seconds in enumerate((7.0, 1.05, 1.04, 3.0, 4.0, 5.0, 6.0)):
+        for solver, its in (("centralpath", seconds), ("clarabel", 1.0)):
+            many_.add(Measurement(f"p*{k}", "", 1, solver, "", "optimal", "solved", its))
     assert figures.faster({"learning": many_}).splitlines()[-1] == (
         r"| learning | Clarabel | 6 of 7 | p\*0 7, p\*6 6, p\*5 5, p\*4 4, p\*3 3 |"
     )
@@ -183,18 +170,9 @@ def test_times_by_a_clock_made_by_hand(monkeypatch):
     assert derivatives._seconds(lambda: calls.append(1)) == pytest.approx(0.01) and calls.count(1) == 15
 
 
-def test_rates_are_counts_over_seconds(monkeypatch, tmp_path):
+def test_rates_are_counts_over_seconds(monkeypatch):
     monkeypatch.setattr(calibration, "best_seconds", lambda work, runs=5: (work(), 2.0)[1])
-    monkeypatch.setattr(calibration, "ORDERS", (20, 30))
     rates = {rate.name: rate for rate in calibration.rates((20, 30))}
-    calibration.write(tmp_path / "costs.json", list(rates.values()))
-    written = json.loads((tmp_path / "costs.json").read_text())
-    assert written["machine"]["cores"] >= 1 and [row["rate"] for row in written["rates"]] == list(rates)
-    first = rates["Cholesky factorization"]
-    assert written["rates"][0]["median"] == first.median == np.median(first.measured)
-    assert (
-        calibration.Rate("solve", "bytes", 8e9, (1.0, 3.0, 2.0)).line().split() == "solve 8e+09 2 1 to 3 bytes".split()
-    )
     assert rates["Cholesky factorization"][2:] == (COSTS.flops, (20**3 / 6, 30**3 / 6))
     assert rates["solve with the factor"][2:] == (COSTS.bandwidth, (1600.0, 3600.0))
     for name, sizes in (("dual active set", (10, 20, 30)), ("active set", (20, 30)),
@@ -300,14 +278,17 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
     monkeypatch.setattr(derivatives.peers, "is_installed", lambda name: name != "x")
     seconds = iter([6.0, 3.0, 8.0, 12.0, 1.0, 1.0, 1.0, 1.0])
     monkeypatch.setattr(derivatives, "_seconds", lambda call: next(seconds))
+    along, differences = [], derivatives._differences
+    monkeypatch.setattr(derivatives, "_differences", lambda *given: along.append(given[3]) or differences(*given))
     ours, other = derivatives._rows("box", tiny.box(4), 2)
     assert (ours.solver, ours.solve_seconds, ours.seconds, ours.n, ours.count) == ("centralpath", 3.0, 1.5, 4, 2)
     assert math.isnan(ours.share) and ours.error < 1e-5
     assert (other.solve_seconds, other.seconds, other.share) == (4.0, 6.0, 0.25)
     assert other.error == pytest.approx(1e-3, rel=1e-2) and [len(q) for q in asked] == [2, 2]
     q = tiny.box(4).q
-    apart = np.abs(asked[0] - q).max(axis=1)
-    assert np.array_equal(*asked) and (apart > 0.0).all() and apart[0] != apart[1]
+    size, drawn_ = np.abs(q).max(), np.random.default_rng(0).normal(size=(4, 4))
+    assert np.array_equal(*asked) and np.array_equal(asked[0], q + size * drawn_[:2])
+    np.testing.assert_allclose(along[0], drawn_[3] * (1.0 + size), rtol=1e-14)
     assert len([*derivatives._rows("box", tiny.box(4), 1)]) == 2 and np.array_equal(asked[-1], [q])
     for name, value in (("PROGRAMS", {"a": str, "b": str}), ("BATCHES", ("b",)), ("BATCH", 7)):
         monkeypatch.setattr(derivatives, name, value)
@@ -316,79 +297,6 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
 
 
 CONIC = "ball_10", "group_lasso_50", "portfolio_500"  # or of low rank
-
-
-def packages(monkeypatch):
-    """Moreau, diffcp and qpth made by hand, as far as they are called: the engine in place of theirs."""
-
-    def program(c, A, b, p, cones, P=None):
-        return socp.ConeProgram(c, A[p:], b[p:], cones, A[:p], b[:p], P)
-
-    class Solver:
-        def __init__(self, n, m, *given):
-            (*self.patterns, self.cones, self.settings), self.n, self.m = given, n, m
-
-        def setup(self, P, A):
-            assert len(P) == len(A) == self.settings["batch_size"] and self.settings["device"] == "cpu"
-            sizes = (self.n, self.n), (self.m, self.n)
-            indptr, indices = self.patterns[::2], self.patterns[1::2]
-            self.P, self.A = ([sp.csr_array((row, indices[k], indptr[k]), sizes[k]) for row in given]
-                              for k, given in enumerate((P, A)))  # fmt: skip
-
-        def solve(self, objectives, sides):
-            p, nonneg, dims = self.cones
-            cones = [socp.NonNeg(nonneg), *map(socp.SecondOrder, dims)]
-            self.found = [socp.solve(program(c, A, b, p, cones, P), tol=self.settings["ipm_settings"]["tol_feas"])
-                          for c, b, A, P in zip(objectives, sides, self.A, self.P, strict=True)]  # fmt: skip
-            return SimpleNamespace(x=[f.x for f in self.found], z=[np.append(f.y, f.z) for f in self.found])
-
-        def backward(self, upstream):
-            assert self.settings["enable_grad"] is True
-            return {"dq": [found.vjp(dx=row).c for found, row in zip(self.found, upstream, strict=True)]}
-
-    def solve_and_derivative(A, b, c, cones, solve_method, mode):
-        blocks = [socp.NonNeg(cones["l"]), *map(socp.SecondOrder, cones["q"])]
-        found = socp.solve(program(c, A, b, cones["z"], blocks), tol=1e-13)  # at a cone's boundary its root counts
-        none = np.zeros(len(b))
-        return found.x, found.y, found.s, None, lambda dx, dy, ds: (
-            None, None, found.vjp(dx=dx).c if np.array_equal([dy, ds], [none, none]) else None
-        )  # fmt: skip
-
-    class Tensor:
-        """Numbers, and where gradients are added up."""
-
-        def __init__(self, values, requires_grad=False):
-            self.values, self.requires_grad, self.grad = np.asarray(values), requires_grad, None
-
-        def numpy(self):
-            return self.values
-
-    class Solved:
-        def __init__(self, *given):
-            P, self.q, G, h, A, b = given
-            P, G, h, A, b = (part.values for part in (P, G, h, A, b))
-            rows, low, high = np.zeros((0, len(P))), np.append(b, np.full(h.size, -np.inf)), np.append(b, h)
-            rows = np.vstack([rows, *(part for part in (A, G) if part.size)])
-            self.found = [qp.solve(P, q, rows, low, high, tol=1e-10) for q in self.q.values]
-
-        def backward(self, upstream, retain_graph=False):
-            assert self.q.requires_grad and retain_graph
-            slopes = np.array([f.vjp(dx=row).q for f, row in zip(self.found, upstream.values, strict=True)])
-            self.q.grad = Tensor(slopes + (0.0 if self.q.grad is None else self.q.grad.values))
-
-    def function(verbose, check_Q_spd):
-        assert (verbose, check_Q_spd) == (-1, False)
-        return Solved
-
-    torch = {"tensor": Tensor, "empty": lambda size, dtype: Tensor(np.empty(size, dtype)), "float64": float}
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(**torch))
-    monkeypatch.setitem(sys.modules, "qpth", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "qpth.qp", SimpleNamespace(QPFunction=function))
-    cones = lambda num_zero_cones, num_nonneg_cones, so_cone_dims: (num_zero_cones, num_nonneg_cones, so_cone_dims)  # noqa: E731
-    moreau = {"Cones": cones, "CompiledSolver": Solver, **dict.fromkeys(("Settings", "IPMSettings"), dict)}
-    monkeypatch.setitem(sys.modules, "moreau", SimpleNamespace(ActiveSetSettings=dict, **moreau))
-    diffcp = {"ZERO": "z", "POS": "l", "SOC": "q", "solve_and_derivative": solve_and_derivative}
-    monkeypatch.setitem(sys.modules, "diffcp", SimpleNamespace(**diffcp))
 
 
 @pytest.mark.parametrize("name", ["box_10", "rows_10", "ball_10", "group_lasso_50", "portfolio_500"])
@@ -453,31 +361,25 @@ def test_logistic_regressions_are_compared_at_equal_gradient(features, exact, ex
         "newton-cholesky": ((1.5, 5e-6), (4.0, 2e-7), (8.0, 3e-8)),
     }.items() for tol, (t, g) in zip(linear.TOLS, all_)}  # fmt: skip
     ours = {1e-4: (3.0, 1e-3), 1e-6: (5.0, 5e-6), 1e-9: (6.0, 4e-8 if exact == 1e-9 else 3e-7), 1e-12: (7.0, exact)}
-    gradients, shape = {}, (9, features)
+    shape = 9, features
 
-    def shortest_(fit, least):
+    def kind(table):
+        def made(tol=1e-12, **rest):
+            seconds, gradient = table[rest["solver"], tol] if "solver" in rest else table[tol]
+            model = SimpleNamespace(tol=tol, seconds=seconds, gradient=gradient, objective_=3.0, dual_objective_=1.0)
+            model.fit = lambda X, y: model
+            return model
+
+        return made
+
+    def shortest(fit, least):
         assert least == 2
-        model = fit()
-        seconds, gradients[id(model)] = ours[model.tol] if model.C_ else theirs[model.solver, model.tol]
-        return seconds, model
+        return (model := fit()).seconds, model
 
-    class Ours:
-        C_, objective_, dual_objective_ = True, 3.0, 1.0
-
-        def __init__(self, tol=1e-12, **rest):
-            self.tol = tol
-            assert set(rest) <= {"solver", "max_iter"}
-            self.solver = rest.get("solver")
-
-        def fit(self, X, y):
-            kept.append(self)
-            return self
-
-    kept = []
-    monkeypatch.setattr("sklearn.linear_model.LogisticRegression", type("Theirs", (Ours,), {"C_": False}))
-    monkeypatch.setattr(linear, "LogisticRegression", Ours)
-    monkeypatch.setattr(linear, "shortest", shortest_)
-    monkeypatch.setattr(linear, "_gradient", lambda model, X, y: gradients[id(model)])
+    monkeypatch.setattr("sklearn.linear_model.LogisticRegression", kind(theirs))
+    monkeypatch.setattr(linear, "LogisticRegression", kind(ours))
+    monkeypatch.setattr(linear, "shortest", shortest)
+    monkeypatch.setattr(linear, "_gradient", lambda model, X, y: model.gradient)
     row = linear._logistic("d", np.zeros(shape), np.arange(9) % 2)
     assert (row.seconds, row.other_seconds, row.error, row.other_error, row.other) == expected
     assert (row.samples, row.features, row.default_seconds, row.default_gap) == (*shape, 7.0, 0.5)
@@ -496,6 +398,7 @@ def test_samples_are_those_of_the_versions_before():
     assert found.keys() == kept.keys()
     for name, row in found.items():
         assert row == pytest.approx(kept[name], rel=1e-6, abs=1e-5), (name, row)
+    assert 0.05 < linear._plane(60, 50, 0.1)[0].nnz / 3000 < 0.2
     for name in ("breast cancer", "digits"):
         X, y = linear.data_sets()[name]()
         assert (np.allclose(X.std(axis=0), 1.0) and np.allclose(X.mean(axis=0), 0.0)) or X.max() == 1.0
@@ -540,13 +443,7 @@ def test_a_measurement_is_what_the_verifier_finds():
     assert (found.gap, found.objective, found.verdict) == (exact.gap, exact.objective, "WRONG") and found.primal > 1e-4
     dense = qp.QuadraticProgram(np.array([[1.0, 0.0], [0.0, 0.0]]), [0.0, 0.0], [[1.0, 2.0]], 0.0, 1.0)
     assert (suite.nonzeros(dense), suite.rows(dense)) == (3, 1)
-
-
-def test_shifted_geometric_mean():
-    assert shifted_geometric_mean([0.0, 0.03], 0.01) == pytest.approx(0.01)  # sqrt(0.01 * 0.04) - 0.01
-    assert shifted_geometric_mean([2.0, 8.0], 0.0) == pytest.approx(4.0)
-    assert shifted_geometric_mean([5.0]) == pytest.approx(5.0)
-    assert math.isnan(shifted_geometric_mean([]))
+    assert suite.nonzeros(socp.ConeProgram(c=[0, 0], A=[[1.0, 0.0], [2.0, 3.0]], b=[0, 0], P=np.eye(2))) == 5
 
 
 def test_the_better_form_counts_and_a_wrong_one_only_where_none_is_solved():

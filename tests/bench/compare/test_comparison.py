@@ -89,6 +89,7 @@ def test_catalogue_sizes_kinds_and_forms():
     assert "libsvm" not in by_name["med_dual_10"].peers and "piqp" not in by_name["bilevel_10"].peers
     assert [case.size for case in catalogue.cases("generated", "7,2", only="mpc*")] == [2, 7]
     assert {case.group for case in catalogue.cases("generated")} == set(generate.CLASSES)
+    assert ["osqp" in catalogue._file_case(path).peers for path in ("A.CBF.GZ", "a.qps")] == [False, True]
     for arguments, words in [
         (("generated", "1"), "--sizes"),
         (("generated", "big"), "--sizes"),

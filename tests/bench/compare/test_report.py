@@ -35,13 +35,10 @@ def test_a_record_without_measurements_makes_a_report_too(tmp_path):
     assert (tmp_path / "report.html").exists()
 
 
-@pytest.mark.parametrize(
-    "value, text",
-    [
-        (24e-6, "24 us"), (0.00312, "3.12 ms"), (0.9999, "1 s"), (12.34, "12.3 s"), (1234.5, "1234 s"),
-        (float("nan"), "-"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("value, text", [
+    (24e-6, "24 us"), (0.00312, "3.12 ms"), (0.9999, "1 s"), (12.34, "12.3 s"), (1234.5, "1234 s"),
+    (float("nan"), "-"),
+])  # fmt: skip
 def test_seconds(value, text):
     assert tables.seconds(value) == text
     assert [tables._count(iterations) for iterations in (-1, 0, 7)] == ["-", "0", "7"]
@@ -118,13 +115,10 @@ def test_the_commit_is_that_of_a_checkout(changed, there, expected, monkeypatch)
     assert measurement._commit() == expected
 
 
-@pytest.mark.parametrize(
-    "note, text",
-    [
-        ("cannot read /home/somebody/solver.cfg", "cannot read solver.cfg"),
-        ("a/b is 3,\n  1/2 x'Px", "a/b is 3, 1/2 x'Px"),
-        (r"File 'C:\Users\me\x.dll' missing", "File 'x.dll' missing"),
-    ],
-)
+@pytest.mark.parametrize("note, text", [
+    ("cannot read /home/somebody/solver.cfg", "cannot read solver.cfg"),
+    ("a/b is 3,\n  1/2 x'Px", "a/b is 3, 1/2 x'Px"),
+    (r"File 'C:\Users\me\x.dll' missing", "File 'x.dll' missing"),
+])  # fmt: skip
 def test_notes_without_paths(note, text):
     assert measurement.without_paths(note) == text

@@ -1,15 +1,12 @@
 """The bilevel classifier's experiments: their parts on made-up posts, and in short on the real ones."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from bench.experiments.bilevel_curves import MULTITASK, fit_multitask, needed_alone
 from bench.experiments.nouns import GROUPS, NounPosts
-from bench.experiments.setups import FIRST, draw, setups, with_newsgroups_line
-from bench.metrics import paired_p
+from bench.experiments.setups import FIRST, draw
 from models import MultiTaskSVC
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
@@ -25,23 +22,6 @@ def made_up(posts=300, words=400, seed=0):
     return NounPosts(sp.csr_array(X), label, nouns, distances)
 
 
-def test_setups_are_all_pairs_of_different_tasks():
-    thirty = setups(tuple(GROUPS))
-    assert len(thirty) == len(set(thirty)) == 30 and FIRST in thirty
-    assert all(set(train) != set(test) for train, test in thirty)
-    assert len(setups(("atheism", "guns", "mideast"))) == 6
-
-
-def test_the_header_line_adds_the_words_of_the_groups_name():
-    posts = made_up()
-    changed = with_newsgroups_line(posts).X.toarray() - posts.X.toarray()
-    assert set(np.unique(with_newsgroups_line(posts).X.data)) == {1.0}
-    for label, own in (("atheism", [0]), ("guns", [1, 2]), ("mideast", [2]), ("autos", [])):
-        rows = posts.label == label
-        after = with_newsgroups_line(posts).X.toarray()[rows]
-        assert after[:, own].all() and set(np.flatnonzero(changed[rows].any(axis=0))) <= set(own)
-
-
 def test_a_draw_has_both_classes_and_keeps_fitted_and_tested_apart():
     posts = made_up()
     train, test = FIRST
@@ -53,27 +33,6 @@ def test_a_draw_has_both_classes_and_keeps_fitted_and_tested_apart():
         assert np.array_equal(np.sort(np.concatenate([large.fitted, large.held_out])), np.flatnonzero(
             np.isin(posts.label, test)))  # fmt: skip
         assert large.fitted.size == 30 and small.fitted[0] in large.fitted
-
-
-def test_the_prior_is_chi_and_sigma_of_the_training_task():
-    posts = made_up()
-    (train, test), trained = FIRST, np.arange(150)
-    prior = replace(draw(posts, train, test, 2, 0), trained=trained).prior()
-    for k in (0, 1):
-        mean = posts.X.toarray()[trained][posts.label[trained] == train[k]].mean(axis=0)
-        for v in range(2, 6):
-            alike = mean[posts.distances[train[k]] == v]
-            there = posts.distances[test[k]] == v
-            assert np.allclose(prior.t[k][there], alike.mean())
-            assert np.allclose(prior.Omega[k].value[there], alike.var())
-
-
-def test_the_paired_test_is_scipys():
-    from scipy.stats import ttest_1samp
-
-    gains = np.random.default_rng(0).normal(0.3, 1.0, 30)
-    assert paired_p(gains) == pytest.approx(ttest_1samp(gains, 0.0).pvalue)
-    assert paired_p(np.ones(3)) == 0.0 and paired_p(np.zeros(3)) == 1.0 and paired_p(np.ones(1)) == 1.0
 
 
 def test_the_multitask_machine_needs_its_support_vectors_only():

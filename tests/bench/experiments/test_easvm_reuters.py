@@ -7,18 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from bench.experiments import easvm_reuters as reuters
 from bench.experiments.conduct import kept
-from bench.experiments.easvm_reuters import (
-    CATEGORIES,
-    SERIES,
-    Articles,
-    ReutersExplanations,
-    best_factor,
-    differences,
-    f1,
-    path,
-    unit_length,
-)
 from models import ExplanationAugmentedSVC
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
@@ -26,36 +16,39 @@ pytestmark = pytest.mark.full  # whole experiments, some on real data
 
 def test_the_page_has_as_many_samples_of_each_category():
     folder = Path(__file__).parents[3] / "docs" / "results" / "experiments" / "easvm-reuters"
-    runs = kept(ReutersExplanations(), folder, 2)[1]
+    runs = kept(reuters.ReutersExplanations(), folder, 2)[1]
     counts = Counter((run["words"], run["size"], run["category"]) for run in runs)
     forms = {(words, size) for words, size, _ in counts}
-    assert all(len({counts[(*form, category)] for category in CATEGORIES}) == 1 for form in forms) and len(forms) == 6
+    assert (
+        all(len({counts[(*form, category)] for category in reuters.CATEGORIES}) == 1 for form in forms)
+        and len(forms) == 6
+    )
 
 
 def made_up(articles=400, words=300, seed=0):
     """Articles of which the first three words tell the category, and many others do by chance."""
     rng = np.random.default_rng(seed)
-    belongs = {category: np.arange(articles) % 7 == k for k, category in enumerate(CATEGORIES)}
+    belongs = {category: np.arange(articles) % 7 == k for k, category in enumerate(reuters.CATEGORIES)}
     X = rng.poisson(0.4, (articles, words)).astype(float)
     important = {}
-    for k, category in enumerate(CATEGORIES):
+    for k, category in enumerate(reuters.CATEGORIES):
         important[category] = np.isin(np.arange(words), [3 * k, 3 * k + 1, 3 * k + 2])
         X[:, important[category]] = rng.poisson(np.where(belongs[category], 1.5, 0.1)[:, None], (articles, 3))
-    return Articles(sp.csr_array(X), np.arange(articles) < 250, belongs, important)
+    return reuters.Articles(sp.csr_array(X), np.arange(articles) < 250, belongs, important)
 
 
 def test_f1():
     truth, predicted = np.random.default_rng(0).random((2, 100)) < 0.3
     precision = (truth & predicted).sum() / predicted.sum()
     recall = (truth & predicted).sum() / truth.sum()
-    assert f1(truth, predicted) == pytest.approx(2 * precision * recall / (precision + recall))
-    assert f1(truth, ~truth) == 0.0 and f1(truth, truth) == 1.0
-    assert f1(np.zeros(3, bool), np.zeros(3, bool)) == 0.0
+    assert reuters.f1(truth, predicted) == pytest.approx(2 * precision * recall / (precision + recall))
+    assert reuters.f1(truth, ~truth) == 0.0 and reuters.f1(truth, truth) == 1.0
+    assert reuters.f1(np.zeros(3, bool), np.zeros(3, bool)) == 0.0
 
 
 def test_words_by_idf_and_articles_of_unit_length():
     X = sp.csr_array(np.array([[2.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]))
-    found = unit_length(X, np.array([True, True, False, False])).toarray()
+    found = reuters.unit_length(X, np.array([True, True, False, False])).toarray()
     # the first word has no weight, as all training articles have it; the others stand alone in their articles
     assert found == pytest.approx(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
 
@@ -64,9 +57,9 @@ def test_words_by_idf_and_articles_of_unit_length():
 def test_the_machines_are_those_of_the_estimator(factor):
     articles = made_up(60, 40)
     X, y, C = articles.X, articles.belongs["earn"], 0.1
-    D = differences(X, articles.important["earn"], y)
+    D = reuters.differences(X, articles.important["earn"], y)
     assert (np.flatnonzero(np.diff(D.indptr)) == np.flatnonzero(y)).all() and D[:, articles.important["earn"]].nnz == 0
-    plain, found = path(X, y, D, C, (0.0, factor))
+    plain, found = reuters.path(X, y, D, C, (0.0, factor))
     mask = np.where(y[:, None], articles.important["earn"], True)
     machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha_.mean()).fit(X.toarray(), y, explanations=mask)
     same = np.append(machine.coef_[0], machine.intercept_[0]) - np.append(found.coef_[0], found.intercept_[0])
@@ -78,10 +71,11 @@ def test_only_what_cross_validation_finds_better_is_taken():
     X, y = articles.X, articles.belongs["earn"]
     good, bad = articles.important["earn"], ~articles.important["earn"]
     (one, good_factor), (other, bad_factor) = [
-        best_factor(X, y, differences(X, important, y), 0.1, SERIES) for important in (good, bad)
+        reuters.best_factor(X, y, reuters.differences(X, important, y), 0.1, reuters.SERIES)
+        for important in (good, bad)
     ]
     assert good_factor > 0.0 == bad_factor and one > other > 0.0
-    assert best_factor(X, y, 0.0 * X, 0.1, (0.0,)) == (other, 0.0)
+    assert reuters.best_factor(X, y, 0.0 * X, 0.1, (0.0,)) == (other, 0.0)
 
 
 def test_samples_are_of_the_training_articles_with_the_share_of_the_category():

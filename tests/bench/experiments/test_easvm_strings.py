@@ -37,13 +37,6 @@ def test_the_important_words_are_those_over_the_motif():
     assert word.features(X).sum() == 56 * 16
 
 
-def test_samples_are_balanced_and_never_tested():
-    y = np.where(np.arange(3000) % 3 == 0, 1, -1)
-    train, test = strings.split(y, 40, np.random.default_rng(0))
-    assert train.size == 40 and y[train].sum() == 0 and test.size == strings.TESTED
-    assert not np.intersect1d(train, test).size and test.max() > 2000
-
-
 def test_a_run_depends_on_its_seed_alone_and_finds_a_motif():
     # made up: the class is a motif at one place, and every letter besides is random
     rng = np.random.default_rng(0)

@@ -249,93 +249,86 @@ def spoil(value, rng):
     return value * rng.uniform() if isinstance(value, float) else value
 
 
-def check(folder, capsys, *options):
-    """The exit code of --check, and what it says."""
-    capsys.readouterr()
-    code = command_line.main(["experiment", "all", "--check", "--out", str(folder), *options])
-    return code, capsys.readouterr().out
-
-
-def test_a_page_of_other_code_is_confirmed_by_runs_that_are_computed_again(tmp_path, dice, monkeypatch, capsys):
+@pytest.fixture
+def checked(tmp_path, dice, monkeypatch, capsys):
+    """A page, after which the code is another one: what --check says of it, and its exit code."""
     monkeypatch.setattr(digest, "code_of", lambda experiment: "of this code")
     assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
-    assert check(tmp_path, capsys) == (0, "dice: of this code\n")
-    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
-    code, said = check(tmp_path, capsys)
+
+    def check(code="that", *options):
+        monkeypatch.setattr(digest, "code_of", lambda experiment: code)
+        capsys.readouterr()
+        code = command_line.main(["experiment", "all", "--check", "--out", str(tmp_path), *options])
+        return code, capsys.readouterr().out
+
+    return check
+
+
+def change_runs(monkeypatch, change):
+    """Runs come out otherwise from now on."""
+    monkeypatch.setattr(Dice, "run", lambda self, *given, run=RUN: {"mean": change(run(self, *given)["mean"])})
+
+
+RUN = Dice.run
+
+
+def test_a_page_of_other_code_is_confirmed_by_runs_that_are_computed_again(tmp_path, checked, monkeypatch, capsys):
+    assert checked("of this code") == (0, "dice: of this code\n")
+    code, said = checked()
     assert code == 0 and "12 of 12 runs computed again by code that on " in said and said.endswith(": equal\n")
     assert said.strip().partition("; ")[2] in (tmp_path / "dice" / "page.html").read_text()
     monkeypatch.setattr(Dice, "breaks_at", {"sides": 6, "seed": 0})  # nothing is run again for the same code
-    assert check(tmp_path, capsys) == (0, said)
+    assert checked() == (0, said)
     assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path / "elsewhere")]) == 2
     assert "no results of experiments" in capsys.readouterr().err
 
 
-def test_a_spoiled_run_and_spoiled_code_are_found(tmp_path, dice, monkeypatch, capsys):
-    assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
-    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
+def test_a_spoiled_run_and_spoiled_code_are_found(tmp_path, checked, monkeypatch):
     path = tmp_path / "dice" / conduct.RUNS
     text = path.read_text()
     kept = json.loads(text.splitlines()[1])
     spoiled = json.dumps({**kept, "result": {**kept["result"], "mean": kept["result"]["mean"] + 0.01}})
     path.write_text(text.replace(text.splitlines()[1], spoiled))
-    code, said = check(tmp_path, capsys)
+    code, said = checked()
     assert code == 1 and "12 of 12 runs computed again by code that" in said and ": different in 1: {" in said
     assert "different in 1: {" in (tmp_path / "dice" / "page.html").read_text()
     path.write_text(text)
-    run = Dice.run
-    monkeypatch.setattr(Dice, "run", lambda self, *given: {"mean": run(self, *given)["mean"] * (1.0 + 1e-4)})
-    code, said = check(tmp_path, capsys)
-    assert code == 1 and ": different in 12: {" in said
-    monkeypatch.setattr(Dice, "run", lambda self, *given: {"mean": run(self, *given)["mean"] * (1.0 + 1e-9)})
-    assert check(tmp_path, capsys)[0] == 0
+    for share, expected in ((1e-4, 1), (1e-9, 0)):
+        change_runs(monkeypatch, lambda mean: mean * (1.0 + share))  # noqa: B023
+        code, said = checked()
+        assert code == expected and (": different in 12: {" in said) == (code == 1)
 
 
-def test_rounding_of_another_processor_is_told_and_must_decide_every_part_as_before(
-    tmp_path, dice, monkeypatch, capsys
-):
-    assert command_line.main(["experiment", "dice", "--quick", "--out", str(tmp_path)]) == 0
-    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
+def test_rounding_of_another_processor_is_told_and_must_decide_every_part_as_before(tmp_path, checked, monkeypatch):
     monkeypatch.setattr(confirm, "hardware", lambda: {"processor": "another one"})
-    run = Dice.run
     for change, expected, words in (
         (0.01, 0, "another one, by which every part is decided as before)"),
-        (10.0, 1, "another one, by which some part is decided otherwise)"),
+        (-3.5, 1, "another one, by which some part is decided otherwise)"),
     ):
-
-        def moved(self, *given, change=change):
-            return {"mean": run(self, *given)["mean"] + change}
-
-        monkeypatch.setattr(Dice, "run", moved)
-        code, said = check(tmp_path, capsys)
-        assert code == expected and ": different in 6: {" in said and words in said
+        change_runs(monkeypatch, lambda mean: mean + change)  # noqa: B023
+        code, said = checked()
+        assert code == expected and ": different in 12: {" in said and words in said
         assert words in (tmp_path / "dice" / "page.html").read_text()
-    monkeypatch.setattr(Dice, "run", run)
-    code, said = check(tmp_path, capsys)
+    change_runs(monkeypatch, lambda mean: mean)
+    code, said = checked()
     assert code == 0 and said.endswith(": equal\n")
 
 
-def test_a_page_that_cannot_be_confirmed_fails(tmp_path, dice, monkeypatch, capsys):
-    assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
-    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
-
+def test_a_page_that_cannot_be_confirmed_fails(tmp_path, checked, monkeypatch):
     def without(experiment, data, quick, parameters):
         raise DataError("the dice are lost")
 
-    monkeypatch.setattr(confirm, "perform", without)
-    code, said = check(tmp_path, capsys)
+    with monkeypatch.context() as patch:
+        patch.setattr(confirm, "perform", without)
+        code, said = checked()
     assert code == 1 and "cannot be confirmed: the dice are lost" in said
-
-
-def test_a_page_whose_runs_are_all_beyond_the_budget_is_not_confirmed(tmp_path, dice, monkeypatch, capsys):
-    assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
-    monkeypatch.setattr(digest, "code_of", lambda experiment: "that")
     path = tmp_path / "dice" / conduct.RUNS
     head, *lines = map(json.loads, path.read_text().splitlines())
     slow = [{**line, "result": {**line["result"], "seconds": 100.0}} for line in lines]
     path.write_text("\n".join(map(json.dumps, [head, *slow])) + "\n")
-    code, said = check(tmp_path, capsys)
+    code, said = checked()
     assert code == 1 and "cannot be confirmed: each run took more than 30 s; see --budget" in said
-    assert check(tmp_path, capsys, "--budget", "250")[0] == 0  # one of each number of sides
+    assert checked("that", "--budget", "250")[0] == 0  # one of each number of sides
 
 
 @pytest.mark.full
@@ -398,7 +391,7 @@ def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch)
     assert (
         now
         == changed(own, "Why the error bars", "That the error bars")
-        == changed(own, "from __future__", "# why\nfrom __future__")
+        == changed(own, "from __future__ import annotations", "# why\nfrom __future__ import annotations  # why")
     )
     assert (
         now

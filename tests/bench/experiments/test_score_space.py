@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from bench.experiments import score_space_topics
-from bench.experiments.score_space import accuracy_by_svm, halves_of, symbols_of
+from bench.experiments.score_space import halves_of, symbols_of
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 
@@ -28,16 +28,6 @@ def test_series_stay_points_where_asked_and_no_class_is_left_out():
     (train, labels, test, truth), K = halves_of((X, y), (1, 2), share=0.1, symbols=False)
     assert K == 0 and train[0].shape == (6, 2) and len(train) + len(test) == 40
     assert set(labels) == set(range(8)) and labels.size + truth.size == 40
-
-
-def test_the_machine_of_wide_scores_is_that_of_their_products():
-    rng = np.random.default_rng(1)
-    y = np.repeat([0, 1, 2], 10)
-    scores = rng.normal(size=(30, 80)) + 0.3 * y[:, None]
-    new = rng.normal(size=(30, 80)) + 0.3 * y[:, None]
-    found = accuracy_by_svm(scores, y, new, y)
-    again = accuracy_by_svm(scores[:, :20], y, new[:, :20], y)  # fewer than samples: the other way
-    assert 33.0 < found <= 100.0 and 33.0 < again <= 100.0
 
 
 def test_topics_are_drawn_with_as_many_posts_of_each_group():

@@ -137,15 +137,3 @@ def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeyp
     assert printed.count("as an example") == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
     assert f"python -m bench solve {tmp_path}" in printed
-
-
-@pytest.mark.parametrize("arguments", [["--programs", "0"], ["--seconds", "-1"], ["--seed", "-1"], ["--only", "-1"]])
-def test_bad_numbers_are_refused(arguments, capsys):
-    with pytest.raises(SystemExit):
-        command.main(["fuzz", *arguments])
-    assert f"argument {arguments[0]}: must be" in capsys.readouterr().err
-
-
-def test_a_family_that_is_not_there_is_refused(capsys):
-    assert command.main(["fuzz", "--family", "sdp"]) == 2
-    assert "no family matches 'sdp'" in capsys.readouterr().err

@@ -17,10 +17,6 @@ HALFLINE = socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3.0], cones=[socp.NonNeg(1)
 OPTIMUM = Planted(OPTIMAL, np.array([3.0]), np.zeros(0), np.array([2.0]))
 BOX = qp.QuadraticProgram(np.eye(1), [-3.0], [[1.0]], None, 2.0, 0.0, None)  # min x^2/2 - 3x, x <= 2
 BOX_OPTIMUM = Planted(OPTIMAL, np.array([2.0]), np.array([1.0]), np.zeros(1))
-NOTHING = qp.QuadraticProgram(None, [0.0], [[1.0]], 2.0, None, None, 1.0)  # x >= 2, x <= 1
-CERTIFICATE = Planted(INFEASIBLE, None, np.array([-1.0]), np.array([1.0]))
-DOWN = qp.QuadraticProgram(None, [-1.0], lb=0.0)
-RAY = Planted(UNBOUNDED, np.array([1.0]), None, None)
 
 
 def given(status, x=None, y=None, z=None):
@@ -82,16 +78,6 @@ def test_residuals_that_are_rounding_need_not_be_told():
     answer = replace(given(Status.OPTIMAL, [1 / 3], [0.0], [0.0]), told=(0.0, 0.0, 0.0))
     assert truth(Case(program, Planted()), answer).told == np.inf
     assert judge(Case(program, Planted()), answer).name == "optimal"
-
-
-def test_certificates():
-    case = Case(NOTHING, CERTIFICATE)
-    assert verdict(case, Status.PRIMAL_INFEASIBLE, None, [-1.0], [1.0]) == "certified"
-    assert verdict(case, Status.PRIMAL_INFEASIBLE, None, [-1.0], [1.001]) == "wrong"
-    case = Case(DOWN, RAY)
-    assert verdict(case, Status.DUAL_INFEASIBLE, [1.0]) == "certified"
-    assert verdict(case, Status.DUAL_INFEASIBLE, [-1.0]) == "wrong"
-    assert verdict(case, Status.NUMERICAL_ERROR, [1.0]) == "missed"
 
 
 def test_a_claim_that_verifies_may_still_contradict_what_is_planted():

@@ -9,15 +9,6 @@ from bench.answers.verify import verify
 from bench.programs import generate, learning
 
 
-@pytest.mark.parametrize("size", [2, 3, 12])
-@pytest.mark.parametrize("name", list(learning.CLASSES))
-def test_every_class_is_solved_and_verified(name, size):
-    program = learning.CLASSES[name](size, 0)
-    result = answer.solve(program)
-    assert result.status == "optimal"
-    assert verify(program, result.x, result.y, result.z).solved(1.01e-8)
-
-
 def test_primal_and_dual_support_vector_machines_have_opposite_values():
     dual = answer.solve(program := generate.svm_dual_linear(60, 3))
     primal = answer.solve(other := generate.svm_primal(60, 3))
@@ -90,20 +81,3 @@ def test_bilevel_step_one_at_a_point():
     assert np.allclose(s[size + 2 : 2 * size + 4], np.concatenate([xi, zeta]))
     assert np.allclose(s[2 * size + 4 :], [norm, *w])
     assert program.c @ x == pytest.approx(norm + xi.sum() + zeta.sum())
-
-
-def test_the_vocabulary_grows_as_stated_and_documents_are_sparse():
-    assert learning.bilevel(10).cones[1].dim == 3001
-    documents, labels, means = learning.documents(np.random.default_rng(0), 1000)
-    assert abs(documents.shape[1] - 8000) <= 10
-    assert 60 <= documents.sum() / 1000 <= 90
-    assert (labels == 1).sum() == 500 and (means > 0).all()
-
-
-def test_med_dual_is_a_box_over_expected_statistics():
-    program = learning.med_dual(40)
-    assert program.m == 0 and (program.lb == 0).all() and (program.ub == 5).all()
-    shares = np.abs(program.P.F[:, :4])
-    assert np.allclose(shares.sum(axis=1), 1.0)  # responsibilities up to the label's sign
-    assert program.P.F.shape == (40, 36)
-    assert (program.q <= -1 + 1 / (5 - 4)).all() and (program.q >= -1 + 1 / 5 - 1e-12).all()  # eq. (18)

@@ -41,13 +41,10 @@ def test_the_folder_comes_from_the_environment_when_none_is_given(folder, monkey
     assert names(sets.files("cblib", folder)) == ["disk"]  # the argument wins
 
 
-@pytest.mark.parametrize(
-    "only, expected",
-    [
-        ("cvxqp*", ["CVXQP1_S", "CVXQP2_S"]), ("CVXQP[2]*", ["CVXQP2_S"]), ("hs", ["HS21"]),
-        ("s", ["CVXQP1_S", "CVXQP2_S", "HS21"]), ("HS??", ["HS21"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("only, expected", [
+    ("cvxqp*", ["CVXQP1_S", "CVXQP2_S"]), ("CVXQP[2]*", ["CVXQP2_S"]), ("hs", ["HS21"]),
+    ("s", ["CVXQP1_S", "CVXQP2_S", "HS21"]), ("HS??", ["HS21"]),
+])  # fmt: skip
 def test_only_is_a_pattern_or_a_part_of_the_name(folder, only, expected):
     assert names(sets.files("maros_meszaros", folder, only)) == expected
 

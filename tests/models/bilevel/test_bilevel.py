@@ -9,16 +9,14 @@ from unittest import mock
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.exceptions import ConvergenceWarning
 
 import socp
 from models import SVC, BilevelClassifier, GenerativePrior
 from models.bilevel import elliptical, span
-from models.bilevel.span import Features, Span, choose_coordinates
+from models.bilevel.span import choose_coordinates
 from models.bilevel.steps import HyperplaneStep, evaluate, farthest_means, farthest_means_by_cones
 from models.programs.bilevel import SIDES, Constants, Samples
 from tests.support.bilevel_problems import OMEGAS, SIGMAS, bilevel, random_problem
-from tests.support.sparse_matrices import random_sparse
 
 HARD = (math.inf, math.inf, math.inf)
 
@@ -146,15 +144,6 @@ def step_2_by_cones():
     return mock.patch("models.bilevel.bilevel.farthest_means", by_cones)
 
 
-def test_the_classifier_with_step_2_by_cones_ends_at_the_same_objective():
-    for form in ((1.0, 1.0, math.inf), (1.0, 2.0, 0.05)):
-        samples, prior, _ = random_problem(12, omega="zeros", sigma="identity")
-        expected = bilevel(prior, 0.8, 0.5, *form).fit(samples.X, samples.y).objective_
-        with step_2_by_cones():
-            found = bilevel(prior, 0.8, 0.5, *form).fit(samples.X, samples.y).objective_
-        assert found == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize("sigma", [s for s in SIGMAS if "full" not in s and s != "diagonal"])
 @pytest.mark.parametrize("form", [HARD, (1.0, 1.0, math.inf), (1.0, 2.0, 0.05)])
 def test_in_the_span_of_documents_and_means_the_problem_is_the_same(sigma, form, monkeypatch):
@@ -171,36 +160,12 @@ def test_in_the_span_of_documents_and_means_the_problem_is_the_same(sigma, form,
     assert np.abs(models[0].coef_ - models[1].coef_).max() < 1e-4
 
 
-def test_the_span_is_taken_where_it_pays():
-    samples, prior, _ = random_problem(0, samples=6, n=50, sigma="identity")
-    assert isinstance(choose_coordinates(samples.X, prior), Span)
-    assert choose_coordinates(samples.X, prior).size == 8
-    _, full, _ = random_problem(0, samples=6, n=50, sigma="full")
-    assert isinstance(choose_coordinates(samples.X, full), Features)
-    _, distinct, _ = random_problem(0, samples=6, n=50, sigma="diagonal")
-    assert isinstance(choose_coordinates(samples.X, distinct), Features)
-    many = random_sparse((600, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
-    wide = GenerativePrior(np.zeros((2, 2000)), (1.0, 1.0))
-    assert isinstance(choose_coordinates(many, wide), Features)
-    assert isinstance(choose_coordinates(many[:20], wide), Span)
-    huge = random_sparse((30, 1_000_000), density=1e-5, rng=np.random.default_rng(0), format="csr")
-    assert isinstance(choose_coordinates(huge, GenerativePrior(np.zeros((2, 1_000_000)), (1.0, 1.0))), Features)
-
-
 def test_the_first_label_belongs_to_the_first_mean():
     prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.1, 0.1))
     model = BilevelClassifier(prior, C1=1e-3, C2=10.0).fit([[0.0, 1.0], [0.0, -1.0]], ["second", "first"])
     assert model.classes_.tolist() == ["first", "second"]
     assert model.predict([[-3.0, 0.0], [3.0, 0.0]]).tolist() == ["first", "second"]
     assert model.means_[0, 0] <= -3.0 and model.means_[1, 0] >= 3.0
-
-
-def test_data_overwhelm_a_soft_prior():
-    samples, prior, _ = random_problem(2, samples=40, n=4, sigma="identity", apart=3.0)
-    weak = BilevelClassifier(prior, C2=1e-6, C1=10.0).fit(samples.X, samples.y)
-    none = HyperplaneStep(Features(samples.X, prior), Samples(samples.X, samples.y, np.ones(40)),
-                          Constants(0.2, 0.01, 10.0, 1.0, math.inf), (False, False)).solve(prior.t)  # fmt: skip
-    assert weak.objective_ == pytest.approx(none[2].objective, rel=1e-4)
 
 
 def test_an_infeasible_hard_problem_says_which_constraint_cannot_hold():
@@ -234,27 +199,9 @@ def test_a_hard_problem_that_is_feasible_at_other_means_is_solved():
     assert model.objective_ == pytest.approx(1.0, rel=1e-5)
 
 
-def test_the_programs_of_ten_documents_do_not_grow_with_their_words():
-    sizes = []
-    for words in (1_000, 10_000):
-        rng = np.random.default_rng(0)
-        X = random_sparse((10, words), density=0.008, rng=rng, format="csr")
-        prior = GenerativePrior(rng.random((2, words)) * 0.02, (rng.random(words) * 1e-3, rng.random(words) * 1e-3))
-        model = BilevelClassifier(prior).fit(X, np.arange(10) % 2)
-        assert model.n_iter_ >= 2
-        sizes.append((model.program_.n, model.program_.p, model.program_.m))
-    assert sizes[0] == sizes[1] and max(sizes[0]) < 100
-
-
 def test_beta_may_be_zero_where_the_prior_is_hard():
     model = BilevelClassifier(GenerativePrior(([-1.0], [1.0]), (1.0, 1.0)), beta=0.0, C2=math.inf)
     assert model.fit([[-1.0], [2.0]], [0, 1]).predict([[-0.5], [1.5]]).tolist() == [0, 1]
-
-
-def test_too_few_rounds_are_told_of():
-    samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
-    with pytest.warns(ConvergenceWarning, match="in the last of 1 rounds. Raise max_iter"):
-        bilevel(prior, 1.0, 0.8, max_iter=1).fit(samples.X, samples.y)
 
 
 def test_evaluate_is_the_definition():
@@ -271,14 +218,6 @@ def test_evaluate_is_the_definition():
             betas = tuple(0.0 if j == i else constants.betas[j] for j in (0, 1))
             zeta = evaluate(samples, prior, replace(constants, beta=betas), w, b, mu, nu).zeta
             assert zeta[i] == 0.0 and zeta[1 - i] == point.zeta[1 - i]
-
-
-def test_no_warning_on_ordinary_data():
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        BilevelClassifier().fit(rng.normal(size=(60, 5)) + y[:, None], y)
 
 
 def test_other_starts_are_no_worse_and_their_spread_is_told():

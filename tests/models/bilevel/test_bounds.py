@@ -154,14 +154,6 @@ def test_the_bound_does_not_hold_for_a_prior_made_of_the_samples(sparse):
         assert found.holds == (not told), found
 
 
-def test_a_stronger_prior_has_a_smaller_bound():
-    prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.5, 0.5))
-    rising = [bounds.prior_dimension(prior, beta, 0.01, 1.0, 5.0).value for beta in (2.3, 2.6, 2.9)]
-    falling = [bounds.prior_dimension(prior, 2.9, phi, 1.0, 5.0).value for phi in (0.4, 0.2, 0.1)]
-    assert np.all(np.diff(rising) < 0.0) and np.all(np.diff(falling) < 0.0)
-    assert max(rising + falling) < bounds.large_margin_dimension(1.0, 5.0)
-
-
 def test_the_largest_and_the_smallest_axes_count():
     full = np.array([[0.5, 0.2], [0.2, 0.3]])
     axes = np.linalg.eigvalsh(full)

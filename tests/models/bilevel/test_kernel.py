@@ -58,15 +58,12 @@ def test_the_bound_knows_the_points():
         assert any("seen, but 1 of the 14" in text for text in model.error_bound(X, y).failing) == made
 
 
-@pytest.mark.parametrize(
-    ("prior", "kernel", "words"),
-    [
-        (None, "rbf", "prior must be a KernelPrior of 3 features for a kernel, but NoneType"),
-        (KernelPrior([[0.0], [1.0]], [0, 1]), "rbf", "a KernelPrior of 3 features for a kernel, but 1 came"),
-        (KernelPrior(np.eye(3)[:2], [0, 1]), None, "prior must be a GenerativePrior or None, but KernelPrior"),
-        (KernelPrior(np.eye(3)[:2], [0, 1]), lambda A, B: A * [1, 1, -1] @ B.T, "kernel must be positive semidefinite"),
-    ],
-)
+@pytest.mark.parametrize(("prior", "kernel", "words"), [
+    (None, "rbf", "prior must be a KernelPrior of 3 features for a kernel, but NoneType"),
+    (KernelPrior([[0.0], [1.0]], [0, 1]), "rbf", "a KernelPrior of 3 features for a kernel, but 1 came"),
+    (KernelPrior(np.eye(3)[:2], [0, 1]), None, "prior must be a GenerativePrior or None, but KernelPrior"),
+    (KernelPrior(np.eye(3)[:2], [0, 1]), lambda A, B: A * [1, 1, -1] @ B.T, "kernel must be positive semidefinite"),
+])  # fmt: skip
 def test_what_does_not_fit_is_refused(prior, kernel, words):
     X, y, *_ = data(0)
     with pytest.raises(ValueError, match=words):

@@ -72,16 +72,6 @@ def test_the_bound_of_a_fitted_machine(Q, kernel):
     assert error_bound(machine, X, y, explanations).dimension == expected.dimension
 
 
-def test_explanations_lower_the_dimension_in_the_bound_of_a_machine():
-    X, y = separable_by_one_feature()
-    mask = np.arange(4) < 1
-    plain = ExplanationAugmentedSVC(C=np.inf, Q=0.0).fit(X, y, explanations=mask)
-    perfect = ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, explanations=mask)
-    details = error_bound(perfect, X, y, mask).details
-    assert details["D"] < 1e-6 and details["R_V"] < 0.3 * details["R"]
-    assert error_bound(perfect, X, y, mask).dimension < error_bound(plain, X, y, mask).dimension
-
-
 def test_the_bound_of_a_machine_says_what_fails():
     X, y = separable_by_one_feature()
     mask = np.arange(4) < 1

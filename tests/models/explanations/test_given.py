@@ -13,14 +13,11 @@ MASK = np.array([[0, 1, 1, 0], [1, 0, 0, 1], [1, 1, 1, 1], [0, 0, 1, 1], [1, 1, 
 V, OWNER = (X * MASK)[[0, 1, 3, 4, 5]], [0, 1, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        MASK, X * MASK, MASK[:, None, :], sp.csr_array(MASK), sp.csr_array(X * MASK),
-        [None if i == 2 else MASK[i] for i in range(6)], [(X * MASK)[i] for i in range(6)],
-        [MASK[[i]].tolist() for i in range(6)], lambda A, y: A * MASK, lambda A, y: MASK if y is None else None,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("given", [
+    MASK, X * MASK, MASK[:, None, :], sp.csr_array(MASK), sp.csr_array(X * MASK),
+    [None if i == 2 else MASK[i] for i in range(6)], [(X * MASK)[i] for i in range(6)],
+    [MASK[[i]].tolist() for i in range(6)], lambda A, y: A * MASK, lambda A, y: MASK if y is None else None,
+])  # fmt: skip
 @pytest.mark.parametrize("sparse", [False, True])
 def test_all_ways_give_the_same_rows(given, sparse):
     if callable(given) and sparse:
@@ -54,20 +51,17 @@ def test_none_at_all_and_what_stands_for_absent():
     np.testing.assert_array_equal(letters, np.where(MASK, X, -1.0)[OWNER])
 
 
-@pytest.mark.parametrize(
-    "given, words",
-    [
-        (MASK[:, :3], r"explanations must have the shape of X, \(6, 4\).*\(6, 3\) came"),
-        (MASK[:5], r"explanations must have the shape of X"),
-        (np.ones(4), "explanations must have the shape of X"),
-        ([None] * 5, "a list with an entry for each of the 6 samples.* of 5"),
-        (7, "int came"),
-        ([None] * 5 + [np.ones(3)], r"explanations\[5\] must be None or have 4 features"),
-        ([None] * 5 + [["a"] * 4], r"explanations\[5\] must hold numbers or True and False"),
-        (np.where(MASK, X, np.nan), "explanations contains NaN"),
-        (sp.csr_array(np.ones((2, 2))), "explanations must have the shape of X"),
-    ],
-)
+@pytest.mark.parametrize("given, words", [
+    (MASK[:, :3], r"explanations must have the shape of X, \(6, 4\).*\(6, 3\) came"),
+    (MASK[:5], r"explanations must have the shape of X"),
+    (np.ones(4), "explanations must have the shape of X"),
+    ([None] * 5, "a list with an entry for each of the 6 samples.* of 5"),
+    (7, "int came"),
+    ([None] * 5 + [np.ones(3)], r"explanations\[5\] must be None or have 4 features"),
+    ([None] * 5 + [["a"] * 4], r"explanations\[5\] must hold numbers or True and False"),
+    (np.where(MASK, X, np.nan), "explanations contains NaN"),
+    (sp.csr_array(np.ones((2, 2))), "explanations must have the shape of X"),
+])  # fmt: skip
 def test_what_does_not_fit_is_refused(given, words):
     with pytest.raises(ValueError, match=words):
         explained_examples(given, X, None)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models import ExplanationAugmentedSVC
 from models.base.validation import as_weights
 from models.explanations.descent import Descent
 from models.explanations.dual import ExplainedMargin, Products
@@ -52,18 +51,6 @@ def test_what_is_too_much_in_the_row_is_taken_where_the_sample_is_nearest_to_the
         room = np.abs(u[:6] - (low if excess > 0.0 else high))
         at_most = distance[np.abs(moved) > 1e-12].max()  # whoever is nearer has given all that it has
         assert np.allclose(np.abs(moved)[distance < at_most - 1e-12], room[distance < at_most - 1e-12])
-
-
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
-def test_no_confidence_among_the_candidates_leaves_the_others_alone(penalty):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(40, 3))
-    y, mask = (X[:, 0] + 0.7 * rng.normal(size=40) > 0.0).astype(int), np.arange(3) > 0
-    both, alone = (
-        ExplanationAugmentedSVC(Q="cv", Q_series=series, penalty=penalty, kernel="rbf").fit(X, y, explanations=mask)
-        for series in ([0.0, 1.0, 64.0], [1.0, 64.0])
-    )
-    np.testing.assert_array_equal(both.Q_scores_[1:], alone.Q_scores_)
 
 
 def test_kinds_of_vectors_go_by_their_multipliers_and_the_side_that_they_are_on():

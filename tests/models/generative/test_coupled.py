@@ -45,13 +45,3 @@ def test_the_gradient_is_that_of_the_objective(coupling):
     v = v + 0.3 * np.random.default_rng(1).normal(size=v.size)
     error = check_grad(lambda u: problem.value_and_gradient(u)[0], lambda u: problem.value_and_gradient(u)[1], v)
     assert error < 1e-5
-
-
-def test_bad_input_is_refused_by_name_and_a_short_ascent_warns():
-    X, y = samples(60)
-    with pytest.raises(ValueError, match="coupling"):
-        CoupledDiscriminant(-1.0).fit(X, y)
-    with pytest.raises(ValueError, match="X_unlabelled has 1 features, but X has 2"):
-        CoupledDiscriminant().fit(X, y, X_unlabelled=X[:, :1])
-    with pytest.warns(UserWarning, match="L-BFGS ended after 2 steps"):
-        CoupledDiscriminant(max_iter=2).fit(X, y)

@@ -79,22 +79,19 @@ def test_posteriors_are_never_nan(model, case):
         assert not np.isnan(model.predict_log_proba(at)).any()
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda X, y: MultinomialNaiveBayes().fit(-X, y), "Negative values in data passed to MultinomialNaiveBayes"),
-        (lambda X, y: MultinomialNaiveBayes(predictive="bayes").fit(X, y).log_odds_terms(X),
-         "predictive must be 'plug-in' for log_odds_terms"),
-        (lambda X, y: MultinomialNaiveBayes(predictive="bayes").fit(X, y, X_unlabelled=X),
-         "predictive must be 'plug-in' when X_unlabelled is given"),
-        (lambda X, y: MixedNaiveBayes("multinomial").fit(X * np.nan, y), "NaN"),
-        (lambda X, y: MultinomialNaiveBayes().fit(X, y).predict(-X), "Negative values"),
-        (lambda X, y: MixedNaiveBayes("bernoulli", binarize=None).fit(X, y), "binarize=None needs entries 0 and 1"),
-        (lambda X, y: MixedNaiveBayes(["gaussian"]).fit(X, y), "kinds must be one word or one for each of the 6"),
-        (lambda X, y: MixedNaiveBayes("normal").fit(X, y), "kinds must be one of 'gaussian', 'bernoulli'"),
-        (lambda X, y: MixedNaiveBayes().fit(X, y, X_unlabelled=X[:, :2]), "X_unlabelled has 2 features"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda X, y: MultinomialNaiveBayes().fit(-X, y), "Negative values in data passed to MultinomialNaiveBayes"),
+    (lambda X, y: MultinomialNaiveBayes(predictive="bayes").fit(X, y).log_odds_terms(X),
+     "predictive must be 'plug-in' for log_odds_terms"),
+    (lambda X, y: MultinomialNaiveBayes(predictive="bayes").fit(X, y, X_unlabelled=X),
+     "predictive must be 'plug-in' when X_unlabelled is given"),
+    (lambda X, y: MixedNaiveBayes("multinomial").fit(X * np.nan, y), "NaN"),
+    (lambda X, y: MultinomialNaiveBayes().fit(X, y).predict(-X), "Negative values"),
+    (lambda X, y: MixedNaiveBayes("bernoulli", binarize=None).fit(X, y), "binarize=None needs entries 0 and 1"),
+    (lambda X, y: MixedNaiveBayes(["gaussian"]).fit(X, y), "kinds must be one word or one for each of the 6"),
+    (lambda X, y: MixedNaiveBayes("normal").fit(X, y), "kinds must be one of 'gaussian', 'bernoulli'"),
+    (lambda X, y: MixedNaiveBayes().fit(X, y, X_unlabelled=X[:, :2]), "X_unlabelled has 2 features"),
+])  # fmt: skip
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call(*samples())

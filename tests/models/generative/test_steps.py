@@ -8,20 +8,14 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf
 
-from models import (
-    CoupledDiscriminant,
-    LinearDiscriminant,
-    MixedNaiveBayes,
-    MultinomialNaiveBayes,
-    QuadraticDiscriminant,
-)
+import models
 from models.generative.coupled import CoupledLikelihood
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
 PRIORS = {
     "no prior": {},
     "of means": {"mean_prior": ([0.0, 1.0, 2.0], 2.0), "dirichlet": [1.0, 2.5, 4.0]},
-    "of covariances": {"covariance_prior": (5.0, [1.0, 2.0, 3.0])},
+    "of covariances": {"covariance_prior": (2.5, [1.0, 2.0, 3.0])},
     "of both": {"mean_prior": (1.0, 0.5), "covariance_prior": (8.0, 2.0), "priors": [0.5, 0.2, 0.3]},
 }
 
@@ -105,10 +99,10 @@ def em_of_normals(X, codes, weights, form, shared, steps, mean_prior=None, covar
 
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("form", ["full", "diagonal", "spherical"])
-@pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])
+@pytest.mark.parametrize("kind", [models.LinearDiscriminant, models.QuadraticDiscriminant])
 def test_steps_of_normal_classes(kind, form, prior):
     X, codes, weights = samples()
-    known, shared = codes >= 0, kind is LinearDiscriminant
+    known, shared = codes >= 0, kind is models.LinearDiscriminant
     values, priors, means, sigmas = em_of_normals(X, codes, weights, form, shared, 3, **PRIORS[prior])
     model = kind(form, tol=0.0, max_iter=3, shrinkage=0.0, **PRIORS[prior])
     model.fit(X[known], codes[known], weights[known], X_unlabelled=X[~known])
@@ -132,11 +126,11 @@ def test_steps_of_normal_classes(kind, form, prior):
 
 
 @pytest.mark.parametrize("form", ["full", "diagonal"])
-@pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])
+@pytest.mark.parametrize("kind", [models.LinearDiscriminant, models.QuadraticDiscriminant])
 def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, form):
     rng, codes = np.random.default_rng(2), np.arange(30) % 3
     X = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)) * [1.0, 10.0, 0.1, 3.0] + codes[:, None]
-    scale, shared = X.std(axis=0), kind is LinearDiscriminant
+    scale, shared = X.std(axis=0), kind is models.LinearDiscriminant
     model = kind(form, shrinkage="ledoit_wolf").fit(X, codes)
     residuals = (X - model.means_[codes]) / scale
     for c, chosen in enumerate([codes >= 0] if shared else [codes == k for k in range(3)]):
@@ -195,16 +189,12 @@ def counted(X, r, alpha, kind):
     return logs, prior
 
 
-@pytest.mark.parametrize(
-    ("model", "kind"),
-    [
-        (MixedNaiveBayes(var_smoothing=0.3), "gaussian"),
-        (MixedNaiveBayes("bernoulli", 0.3, binarize=1.0), "bernoulli"),
-        (MultinomialNaiveBayes(0.3), "multinomial"),
-        (MixedNaiveBayes("categorical", 0.3), "categorical"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+@pytest.mark.parametrize(("model", "kind"), [
+    (models.MixedNaiveBayes(var_smoothing=0.3), "gaussian"),
+    (models.MixedNaiveBayes("bernoulli", 0.3, binarize=1.0), "bernoulli"),
+    (models.MultinomialNaiveBayes(0.3), "multinomial"),
+    (models.MixedNaiveBayes("categorical", 0.3), "categorical"),
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 @pytest.mark.parametrize("of_classes", [{}, {"dirichlet": [1.0, 2.5, 4.0]}, {"priors": [0.5, 0.2, 0.3]}], ids=str)
 def test_steps_of_naive_bayes(model, kind, of_classes):
     rng = np.random.default_rng(4)
@@ -256,7 +246,7 @@ def test_the_objective_of_the_coupled_discriminant_by_its_definition(coupling):
         value -= 0.5 * ((parts[0] - parts[1]) ** 2).sum() / 0.49
     assert problem.value_and_gradient(v)[0] == pytest.approx(-value / weights.sum(), rel=1e-13)
     with pytest.warns(UserWarning, match="ended after 2 steps"):
-        model = CoupledDiscriminant(coupling, max_iter=2).fit(X, codes, weights, X_unlabelled=others)
+        model = models.CoupledDiscriminant(coupling, max_iter=2).fit(X, codes, weights, X_unlabelled=others)
     centre = np.average(X, axis=0, weights=weights)
     scale = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
     same = CoupledLikelihood((X - centre) / scale, problem.target, (others - centre) / scale, coupling)

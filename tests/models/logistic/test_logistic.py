@@ -10,15 +10,8 @@ from scipy.optimize import approx_fprime
 
 from models import LogisticRegression
 from models.logistic import logistic
+from models.numerics import newton_minimizer as newton
 from models.numerics.logistic_loss import LogisticLoss, LogisticPoint
-from models.numerics.newton_minimizer import (
-    Minimum,
-    add_gram,
-    factored,
-    minimize,
-    minimize_lbfgs,
-    solve_conjugate_gradients,
-)
 from tests.support.sparse_matrices import random_sparse
 
 
@@ -159,37 +152,15 @@ def test_posteriors_are_never_nan():
     assert not np.isnan(far[0]).any()
 
 
-def test_ended_early_it_warns():
-    X, y = samples(2)
-    with pytest.warns(UserWarning, match="Newton's method ended after 2 iterations"):
-        LogisticRegression(max_iter=2).fit(X, y)
-
-
 def test_linear_systems():
     rng = np.random.default_rng(5)
     A = rng.normal(size=(8, 8))
     H, rhs = A @ A.T + np.diag(10.0 ** np.arange(8)), rng.normal(size=8)
-    assert np.allclose(H @ factored(H)(rhs), rhs, rtol=0, atol=1e-10)
-    found = solve_conjugate_gradients(lambda v: H @ v, np.diagonal(H), rhs, 1e-12, 100)
+    assert np.allclose(H @ newton.factored(H)(rhs), rhs, rtol=0, atol=1e-10)
+    found = newton.solve_conjugate_gradients(lambda v: H @ v, np.diagonal(H), rhs, 1e-12, 100)
     assert np.allclose(H @ found, rhs, rtol=0, atol=1e-8)
     flat = np.outer(np.ones(4), np.ones(4))  # singular: any solution of what is consistent
-    assert np.allclose(flat @ factored(flat)(np.full(4, 2.0)), 2.0, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_class_weights_are_factors_of_the_losses(classes):
-    X, y = samples(classes)
-    sizes = np.array([0.5, 3.0, 1.0])[:classes]
-    one = LogisticRegression(class_weight=dict(enumerate(sizes))).fit(X, y)
-    assert np.allclose(one.coef_, LogisticRegression().fit(X, y, sizes[y]).coef_, rtol=0, atol=1e-9)
-    kept = (y > 0) | (np.arange(len(y)) < 40)
-    X, y = X[kept], y[kept]
-    balanced = LogisticRegression(class_weight="balanced").fit(X, y)
-    counts = np.bincount(y)
-    by_hand = LogisticRegression().fit(X, y, (len(y) / (classes * counts))[y])
-    assert np.allclose(balanced.coef_, by_hand.coef_, rtol=0, atol=1e-9)
-    with pytest.raises(ValueError, match="class_weight must be"):
-        LogisticRegression(class_weight="even").fit(X, y)
+    assert np.allclose(flat @ newton.factored(flat)(np.full(4, 2.0)), 2.0, rtol=0, atol=1e-10)
 
 
 def test_a_block_of_the_hessian_as_preconditioner_changes_nothing():
@@ -212,7 +183,7 @@ def test_some_samples_tell_the_hessian_of_many(classes, order):
     loss = LogisticLoss(X, codes, weights.astype(float), classes, True, "cholesky")
     loss.penalty = 100.0
     assert loss.stride() > 1
-    exact = minimize(lambda v: LogisticPoint(loss, v), np.zeros(loss.unknowns), 1e-14, 50)
+    exact = newton.minimize(lambda v: LogisticPoint(loss, v), np.zeros(loss.unknowns), 1e-14, 50)
     assert model.minimum_.value == pytest.approx(exact.value, rel=1e-11)
     assert model.objective_ - model.dual_objective_ <= 1e-7 * model.objective_
     np.testing.assert_allclose(model.coef_, loss.split(exact.theta)[0], atol=1e-5)
@@ -220,15 +191,15 @@ def test_some_samples_tell_the_hessian_of_many(classes, order):
 
 def test_steps_of_both_methods_are_counted_together(monkeypatch):
     X, codes = samples(2, 9000, 6)
-    asked, newton = [], logistic.minimize
+    asked, exact = [], logistic.minimize
 
     def ended(at, rough, inverse, cost, theta, tol, max_iter, history):
         asked.append(max_iter)
-        return Minimum(theta, 1.0, 3, False, 1.0)
+        return newton.Minimum(theta, 1.0, 3, False, 1.0)
 
     monkeypatch.setattr(logistic, "minimize_lbfgs", ended)
     monkeypatch.setattr(
-        logistic, "minimize", lambda at, theta, tol, most, _: asked.append(most) or newton(at, theta, tol, 2)
+        logistic, "minimize", lambda at, theta, tol, most, _: asked.append(most) or exact(at, theta, tol, 2)
     )
     with pytest.warns(UserWarning, match="ended after 5 iterations"):
         assert LogisticRegression(0.01, max_iter=20).fit(X, codes).n_iter_ == 5
@@ -256,6 +227,26 @@ class Valley:
     def multiply(self, direction):
         return np.cosh(self.theta) * direction
 
+    def excess(self, gradient, tol):
+        return math.inf
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("penalty", [0.05, 20.0])
+def test_the_excess_bounds_the_decrement(classes, penalty):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(30, 4)) + 1.0, np.arange(30) % classes
+    loss = LogisticLoss(sp.csr_array(X), codes, rng.random(30) + 0.1, classes, True, "cholesky")
+    loss.penalty = penalty
+    for _ in range(5):
+        theta = rng.normal(size=(loss.rows, loss.columns))
+        point = LogisticPoint(loss, (theta - theta.mean(axis=0) * (classes > 2)).ravel())
+        gradient, unit = point.gradient(), min(penalty, 1.0) + point.value
+        half = -0.5 * float(gradient @ point.direction(gradient))
+        assert 0.0 < half <= point.excess(gradient, math.inf) * unit * (1.0 + 1e-9)
+        own = gradient * loss.is_weight
+        np.testing.assert_allclose(point.excess(gradient, 0.0) * unit, 0.5 * own @ own / penalty)
+
 
 @pytest.mark.parametrize("is_sampled", [False, True])
 def test_the_decrement_is_relative_to_the_value(is_sampled):
@@ -263,9 +254,9 @@ def test_the_decrement_is_relative_to_the_value(is_sampled):
     for more in (0.0, 1e5, -1e5):
         given, start = (lambda theta: Valley(theta, more)), np.array([1.5, -1.0])  # noqa: B023
         if is_sampled:
-            found.append(minimize_lbfgs(given, lambda _: lambda v: 0.3 * v, None, 9.0, start, 1e-6, 99, []))
+            found.append(newton.minimize_lbfgs(given, lambda _: lambda v: 0.3 * v, None, 9.0, start, 1e-6, 99, []))
         else:
-            found.append(minimize(given, start, 1e-6, 99))
+            found.append(newton.minimize(given, start, 1e-6, 99))
     near, *far = found
     assert near.converged and near.decrement <= 1e-6 * (1.0 + near.value)
     for one in far:
@@ -277,7 +268,7 @@ def test_an_inverse_is_made_where_it_costs_less_than_the_steps_it_spares():
         made, start = [], np.array([3.0, -2.5, 2.0])
         inverse_at = lambda point: made.append(point) or (lambda v: 0.05 * v)  # noqa: B023, E731
         rough_at = lambda _: lambda v: 0.05 * v  # noqa: E731
-        minimize_lbfgs(lambda theta: Valley(theta, more), rough_at, inverse_at, cost, start, 1e-12, 40, [])  # noqa: B023
+        newton.minimize_lbfgs(lambda theta: Valley(theta, more), rough_at, inverse_at, cost, start, 1e-12, 40, [])  # noqa: B023
         assert (len(made) > 0) == times
 
 
@@ -292,5 +283,5 @@ def test_add_gram(columns, bias):
         expected = 1.0 + np.tril(Z.T @ (one[:, None] * Z))
         for samples in (X, sp.csr_array(X)):
             H = np.ones(expected.shape, order="F")
-            add_gram(H, samples, one, bias)
+            newton.add_gram(H, samples, one, bias)
             np.testing.assert_allclose(np.tril(H), np.tril(expected), rtol=1e-10, atol=1e-8)

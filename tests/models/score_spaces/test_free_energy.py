@@ -73,23 +73,6 @@ def test_every_term_of_topics_is_that_of_the_bound():
     np.testing.assert_allclose(found.sum(axis=1), bound, rtol=1e-6)
 
 
-def test_samples_of_two_chains_are_told_apart():
-    rng = np.random.default_rng(7)
-    one, two = random_discrete(rng), random_discrete(rng)
-    X = one.sample([25] * 40, random_state=0)[0] + two.sample([25] * 40, random_state=1)[0]
-    y = np.repeat(["one", "two"], 40)
-    classifier = FreeEnergyClassifier(DiscreteHMM(3, random_state=0)).fit(X[::2], y[::2])
-    assert classifier.score(X[1::2], y[1::2]) > 0.8
-    np.testing.assert_allclose(classifier.predict_proba(X).sum(axis=1), 1.0)
-
-
-def test_documents_may_be_sparse():
-    X, y = corpus(0), np.arange(len(corpus(0))) % 2
-    model = LatentDirichletAllocation(2, max_iter=5, random_state=0)
-    dense, sparse = (FreeEnergyClassifier(model).fit(A, y) for A in (X, sp.csr_array(X)))
-    np.testing.assert_allclose(dense.predict_log_proba(X), sparse.predict_log_proba(sp.csr_array(X)), atol=1e-10)
-
-
 def test_what_no_class_can_have_made_gets_the_priors():
     X, y = [[0, 0], [0, 0, 0], [1, 1]], [0, 0, 1]
     classifier = FreeEnergyClassifier(DiscreteHMM(1, pseudocount=0.0)).fit(X, y)

@@ -8,12 +8,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
-from models import SVC, DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
+from models import SVC, DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace
 from models.score_spaces.med import best_multipliers, margin_loss
 from models.score_spaces.sufficient_statistics import SideBySide, statistics_of
 from models.score_spaces.tilts import SampledTilt, tilt_exactly
 from tests.support.chains import DISCRETE, enumerate_paths, random_discrete
-from tests.support.data import data_folder
 from tests.support.topic_models import corpus, fitted
 
 A, C = 1.0, 6.0
@@ -43,8 +42,6 @@ def test_restarts_leave_no_fit_at_chance():
     assert min(once) < 0.75 and min(best) > 0.85, (once, best)
     again = MaxMarginScoreSpace(model).fit(X, y)
     assert np.array_equal(again.coef_, space.coef_)  # seeds of the starts come from the model's
-    with pytest.raises(ValueError, match="n_init must be"):
-        MaxMarginScoreSpace(n_init=0).fit(X, y)
 
 
 def falls(objectives):
@@ -141,24 +138,6 @@ def test_a_strong_tilt_overflows_nowhere(xi, c, inference):
         assert falls(space.objectives_[0])
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_strong_tilt_of_half_of_the_promoters(seed):
-    rows = [line.split(",") for line in (data_folder("uci") / "promoters.data").read_text().splitlines()]
-    X = encode_symbols([row[-1].strip() for row in rows], "acgt")
-    half = np.random.default_rng(seed).permutation(len(X))[: len(X) // 2]
-    y = np.array([row[0] for row in rows])
-    space = MaxMarginScoreSpace(DiscreteHMM(3, 4, random_state=seed), xi=10.0, c=60.0, max_iter=3)
-    space.fit([X[i] for i in half], y[half])
-    assert falls(space.objectives_[0])
-
-
-def test_a_strong_tilt_of_topics_overflows_nowhere():
-    X = corpus(0)
-    model = LatentDirichletAllocation(3, random_state=0)
-    space = MaxMarginScoreSpace(model, xi=1000.0, c=600.0).fit(X, np.arange(30) % 2)
-    assert falls(space.objectives_[0]) and np.isfinite(space.transform(X)).all()
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["discrete", "vectors"])
 @pytest.mark.parametrize("seed", range(3))
@@ -170,11 +149,14 @@ def test_no_round_raises_the_objective(kind, seed):
         assert falls(objectives) and objectives[-1] < objectives[0] - 0.1
 
 
-def test_the_objective_of_topics_never_rises_either():
+@pytest.mark.parametrize("xi, c", [(5.0, 6.0), (1000.0, 600.0)])
+def test_the_objective_of_topics_never_rises_either(xi, c):
     X = corpus(0)
-    space = MaxMarginScoreSpace(LatentDirichletAllocation(3, random_state=0), xi=5.0, tol=0.0).fit(X, np.arange(30) % 2)
+    space = MaxMarginScoreSpace(LatentDirichletAllocation(3, random_state=0), xi=xi, c=c, tol=0.0)
+    space.fit(X, np.arange(30) % 2)
     assert (np.diff(space.objectives_[0]) <= 1e-6 * abs(space.objectives_[0][0])).all()
-    assert space.transform(X).shape == (30, 3 + 12 * 3)
+    assert xi == 5.0 or falls(space.objectives_[0])
+    assert space.transform(X).shape == (30, 3 + 12 * 3) and np.isfinite(space.transform(X)).all()
 
 
 def test_the_weights_are_eq_22_and_the_margins_eq_18():
@@ -215,26 +197,6 @@ def test_accepted_paths_follow_the_tilted_posterior():
     np.testing.assert_allclose(found.table[:, :24], exact.table, atol=0.05)
     divergence = multipliers * signs * (exact.table @ w[:24]) - exact.log_partition
     np.testing.assert_allclose(found.divergence, divergence, atol=0.05)
-
-
-def test_untilted_features_are_the_models_own_statistics():
-    X, y = two_kinds([15] * 20)
-    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0)).fit(X, y)
-    plain = statistics_of(space.models_[0], X).expect()
-    np.testing.assert_array_equal(space.transform(X), plain.table)
-    np.testing.assert_allclose(space.decision_function(X), plain.table @ space.coef_[0] + space.intercept_[0])
-
-
-def test_three_classes_have_a_model_each():
-    rng = np.random.default_rng(3)
-    models = [random_discrete(rng) for _ in range(3)]
-    X = [x for k, model in enumerate(models) for x in model.sample([30] * 20, random_state=k)[0]]
-    y = np.repeat([5, 7, 9], 20)
-    space = MaxMarginScoreSpace(DiscreteHMM(3, random_state=0)).fit(X, y)
-    assert len(space.models_) == 3 and space.decision_function(X).shape == (60, 3)
-    assert space.transform(X).shape == (60, 3 * (3 + 9 + 12)) and space.score(X, y) > 0.7
-    assert space.classes_.tolist() == [5, 7, 9] and space.multipliers_.shape == (3, 60)
-    assert not np.allclose(space.models_[0].transmat_, space.models_[1].transmat_)
 
 
 def test_topics_of_a_given_model_are_tilted_towards_the_label_as_far_as_the_margin_needs():

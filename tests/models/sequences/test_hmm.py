@@ -6,19 +6,10 @@ import numpy as np
 import pytest
 
 from models import DiscreteHMM, GaussianHMM, encode_symbols
-from models.base.estimator import not_fitted_error
 from models.base.validation import as_generator
 from models.numerics.recursions import random_paths
 from models.sequences.hmm import Bend, unflatten
-from tests.support.chains import (
-    DISCRETE,
-    NAN,
-    VECTORS,
-    enumerate_log_weights,
-    enumerate_paths,
-    random_discrete,
-    random_gaussian,
-)
+from tests.support import chains
 
 
 def posteriors(weights, states):
@@ -37,7 +28,7 @@ def posteriors(weights, states):
 
 def cases():
     rng = np.random.default_rng(3)
-    return [(random_discrete(rng), DISCRETE), (random_gaussian(rng), VECTORS)]
+    return [(chains.random_discrete(rng), chains.DISCRETE), (chains.random_gaussian(rng), chains.VECTORS)]
 
 
 @pytest.mark.parametrize("model, sequences", cases(), ids=["discrete", "gaussian"])
@@ -45,7 +36,7 @@ def test_inference_is_the_sum_over_all_paths(model, sequences):
     found = model._infer(model._batch(sequences), by_sequence=True, chain_logs=True)
     log_likelihood, gammas, paths = (f(sequences) for f in (model.score_samples, model.predict_proba, model.predict))
     for s, sequence in enumerate(map(np.asarray, sequences)):
-        weights = enumerate_paths(model, sequence)
+        weights = chains.enumerate_paths(model, sequence)
         gamma, transitions, logs = posteriors(weights, 3)
         assert log_likelihood[s] == pytest.approx(np.log(sum(weights.values())), rel=1e-12)
         np.testing.assert_allclose(gammas[s], gamma, rtol=0, atol=1e-12)
@@ -86,17 +77,17 @@ def test_in_logarithms_the_posterior_is_the_same(model, sequences, monkeypatch):
 
 def test_a_bent_chain_is_the_sum_over_all_bent_paths():
     rng = np.random.default_rng(5)
-    model = random_discrete(rng)
+    model = chains.random_discrete(rng)
     bend = rng.normal(size=3), rng.normal(size=(3, 3)), rng.normal(size=(3, 4))
     strength = np.array([1.5, -0.7, 0.0, 2.0])
-    found = model._infer(model._batch(DISCRETE), by_sequence=True, bend=Bend(strength, *bend))
-    for s, sequence in enumerate(DISCRETE):
-        weights = enumerate_paths(model, sequence, strength[s], bend)
+    found = model._infer(model._batch(chains.DISCRETE), by_sequence=True, bend=Bend(strength, *bend))
+    for s, sequence in enumerate(chains.DISCRETE):
+        weights = chains.enumerate_paths(model, sequence, strength[s], bend)
         gamma, transitions, _ = posteriors(weights, 3)
         assert found.log_likelihood[s] == pytest.approx(np.log(sum(weights.values())), rel=1e-12, abs=1e-12)
         np.testing.assert_allclose(found.starts[s], gamma[0], rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.transitions[s], transitions, rtol=0, atol=1e-12)
-    assert np.allclose(model._infer(model._batch(DISCRETE), bend=Bend(strength, *bend)).gamma.sum(axis=1), 1.0)
+    assert np.allclose(model._infer(model._batch(chains.DISCRETE), bend=Bend(strength, *bend)).gamma.sum(axis=1), 1.0)
 
 
 def test_a_product_of_scales_that_underflows_is_no_impossibility():
@@ -112,7 +103,7 @@ def test_a_transition_that_underflows_is_found_when_later_evidence_needs_it():
     model = DiscreteHMM(2).set_model([1.0, 0.0], [[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]])
     bend = np.zeros(2), np.array([[0.0, -800.0], [-2000.0, 0.0]]), np.array([[0.0, -500.0], [0.0, 0.0]])
     x = [0, 0, 1, 1]
-    logs = enumerate_log_weights(model, x, 1.0, bend)
+    logs = chains.enumerate_log_weights(model, x, 1.0, bend)
     found = model._infer(model._batch([x]), bend=Bend(np.ones(1), *bend))
     assert found.log_likelihood[0] == pytest.approx(np.logaddexp.reduce(list(logs.values())), rel=1e-14)
     np.testing.assert_allclose(found.gamma[-1], [0.0, 1.0], rtol=0, atol=1e-12)
@@ -143,18 +134,9 @@ def test_evidence_that_comes_late_turns_a_lost_state_round():
     assert [one._filter(one._batch([x]))[3].tolist() for one in (model, never)] == [[True], [False]]
 
 
-def test_the_last_objective_is_that_of_the_fitted_model():
-    rng = np.random.default_rng(2)
-    sequences = random_discrete(rng).sample([12] * 10, rng)[0]
-    model = DiscreteHMM(3, random_state=0).fit(sequences)
-    assert model._infer(model._batch(sequences)).log_likelihood.sum() + model._log_prior() == pytest.approx(
-        model.objectives_[-1]
-    )
-
-
 def test_seeds_and_warm_starts():
     rng = np.random.default_rng(6)
-    sequences = random_discrete(rng).sample([15] * 20, rng)[0]
+    sequences = chains.random_discrete(rng).sample([15] * 20, rng)[0]
     one, two = (DiscreteHMM(3, random_state=7).fit(sequences) for _ in range(2))
     np.testing.assert_array_equal(one.transmat_, two.transmat_)
     whole = DiscreteHMM(3, random_state=7, tol=0.0, max_iter=10).fit(sequences)
@@ -166,7 +148,7 @@ def test_seeds_and_warm_starts():
 @pytest.mark.parametrize("kind", ["discrete", "gaussian"])
 def test_samples_come_from_the_model(kind):
     rng = np.random.default_rng(9)
-    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng)
+    model = chains.random_discrete(rng) if kind == "discrete" else chains.random_gaussian(rng)
     sequences, states = model.sample([2000, 1], random_state=1)
     assert [len(s) for s in sequences] == [len(s) for s in states] == [2000, 1]
     counts = np.zeros((3, 3))
@@ -201,34 +183,33 @@ def test_symbols_that_are_refused(name):
     with pytest.raises(ValueError, match=message):
         DiscreteHMM(2, n_symbols=4).fit(sequences)
     with pytest.raises(ValueError, match=message):
-        random_discrete(np.random.default_rng(0)).score_samples(sequences)
+        chains.random_discrete(np.random.default_rng(0)).score_samples(sequences)
 
 
-def test_vectors_and_parameters_that_are_refused():
-    model = random_gaussian(np.random.default_rng(0))
-    for sequences, message in (
-        ([[[0.0, np.inf]]], r"sequences\[0\]\[0\] has an infinity"),
-        ([[[0.0, 1.0]], [[1.0]]], r"2 features each, but sequences\[1\] has 1"),
-        ([[["a", "b"]]], "must hold numbers"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            model.predict(sequences)
-    with pytest.raises(ValueError, match="feature 1 is missing in all sequences"):
-        GaussianHMM(2).fit([[[1.0, NAN], [2.0, NAN]]])
-    with pytest.raises(ValueError, match="every observation in sequences is missing"):
-        DiscreteHMM(2).fit([[-1, -1]])
-    for parameters, message in (
-        ({"n_symbols": 0}, "n_symbols must be"),
-        ({"random_state": "x"}, "random_state must be"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            DiscreteHMM().set_params(**parameters).fit([[0, 1]])
-    with pytest.raises(ValueError, match=r"transmat must have shape \(2, 2\)"):
-        DiscreteHMM(2).set_model([0.5, 0.5], [[1.0]], [[1.0]])
-    with pytest.raises(ValueError, match="emissionprob must be nonnegative with rows that sum to one"):
-        DiscreteHMM(1).set_model([1.0], [[1.0]], [[0.5, 0.6]])
-    with pytest.raises(not_fitted_error(), match="not fitted yet"):
-        DiscreteHMM().predict([[0]])
+NORMAL, EVEN = chains.random_gaussian(np.random.default_rng(0)), ([0.5, 0.5], np.full((2, 2), 0.5))
+REFUSED_OTHERWISE = [
+    (lambda: NORMAL.predict([[[0.0, np.inf]]]), r"sequences\[0\]\[0\] has an infinity"),
+    (lambda: NORMAL.predict([[[0.0, 1.0]], [[1.0]]]), r"2 features each, but sequences\[1\] has 1"),
+    (lambda: NORMAL.predict([[["a", "b"]]]), "must hold numbers"),
+    (lambda: GaussianHMM(2).fit([[[1.0, chains.NAN], [2.0, chains.NAN]]]), "feature 1 is missing in all sequences"),
+    (lambda: DiscreteHMM(2).fit([[-1, -1]]), "every observation in sequences is missing"),
+    (lambda: DiscreteHMM(2, n_symbols=0).fit([[0, 1]]), "n_symbols must be"),
+    (lambda: DiscreteHMM(random_state="x").fit([[0, 1]]), "random_state must be"),
+    (lambda: DiscreteHMM(2).set_model(EVEN[0], [[1.0]], [[1.0]]), r"transmat must have shape \(2, 2\)"),
+    (lambda: DiscreteHMM(2).set_model([1.0], [[1.0]], [[1.0]]), "n_states = 2"),
+    (lambda: DiscreteHMM(2, 3).set_model(*EVEN, EVEN[1]), r"\(2, 3\)"),
+    (lambda: DiscreteHMM(2).set_model([0.5 + 1.2e-8, 0.5], EVEN[1], EVEN[1]), "startprob must be nonnegative with row"),
+    (lambda: DiscreteHMM(1).set_model([1.0], [[1.0]], [[0.5, 0.6]]), "emissionprob must be nonnegative with rows"),
+    (lambda: GaussianHMM(2).set_model(*EVEN, [0.0, 1.0], np.ones((2, 2))), r"means must have shape \(2, features\)"),
+    (lambda: GaussianHMM(2).set_model(*EVEN, [[0.0], [1.0]], EVEN[1]), r"covariances must have shape \(2, 1\)"),
+    (lambda: GaussianHMM(2).set_model(*EVEN, [[0.0], [1.0]], [[1.0], [0.0]]), "covariances must be positive"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, message", REFUSED_OTHERWISE)
+def test_vectors_and_parameters_that_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_an_impossible_sequence_has_likelihood_zero_and_no_posterior():
@@ -285,9 +266,9 @@ def test_columns_are_arrays_behind_each_other(leading):
 
 
 def test_random_paths_follow_the_posterior():
-    model = random_discrete(np.random.default_rng(8))
+    model = chains.random_discrete(np.random.default_rng(8))
     x = [0, 3, 1]
-    weights = enumerate_paths(model, x)
+    weights = chains.enumerate_paths(model, x)
     alpha = model._filter(model._batch([x]))[0]
     draws = np.empty((200_000, 3), dtype=np.int64)
     random_paths(model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)

@@ -27,13 +27,6 @@ def test_values_are_those_of_the_formula_dense_and_sparse(kernel):
             np.testing.assert_allclose(values, expected, rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.kernel)
-def test_the_gram_matrix_is_symmetric_and_semidefinite(kernel):
-    K = kernel.gram(B)
-    assert np.array_equal(K, K.T)
-    assert np.linalg.eigvalsh(K).min() > -1e-12
-
-
 def test_rounding_makes_no_distance_negative():
     far = 1e7 * np.abs(rng.normal(size=(40, 3)))
     values = Kernel("rbf", gamma=10.0)(far, far + 1e-9)
@@ -76,16 +69,6 @@ def test_what_stands_for_a_feature_that_is_left_out():
     assert Kernel("rbf").absent == 0.0 and Kernel(Letters()).absent == -1.0
 
 
-@pytest.mark.parametrize("name, values", [
-    ("kernel", ("sigmoid", "tanh", 3)), ("gamma", ("wide", -1.0, np.inf)), ("degree", ("three", -1, 1.5)),
-    ("coef0", (None, np.inf)),
-])  # fmt: skip
-def test_bad_parameters_are_named(name, values):
-    for value in values:
-        with pytest.raises(ValueError, match=f"^{name}( must be|='sigmoid' is not positive semidefinite)"):
-            make_kernel(X=A, weights=np.ones(4), **{"kernel": "poly"} | {name: value})
-
-
 def test_a_precomputed_kernel_must_be_square_and_cannot_be_evaluated():
     with pytest.raises(ValueError, match="square"):
         Kernel("precomputed").gram(A)
@@ -95,9 +78,9 @@ def test_a_precomputed_kernel_must_be_square_and_cannot_be_evaluated():
 
 def test_what_is_semidefinite_by_its_formula():
     for kernel in (Kernel(), Kernel("rbf", 0.7), Kernel("poly", 0.5, 3, 1.0), Kernel("poly", 1.0, 2, 0.0)):
-        assert kernel.is_semidefinite
-        values = np.linalg.eigvalsh(kernel.gram(np.random.default_rng(0).normal(size=(12, 3))))
-        assert values[0] >= -1e-12 * values[-1]
+        K = kernel.gram(np.random.default_rng(0).normal(size=(12, 3)))
+        values = np.linalg.eigvalsh(K)
+        assert kernel.is_semidefinite and np.array_equal(K, K.T) and values[0] >= -1e-12 * values[-1]
     for kernel in (Kernel("poly", 1.0, 2, -1.0), Kernel("precomputed"), Kernel(lambda A, B: A @ B.T)):
         assert not kernel.is_semidefinite  # or at least not known to be
     indefinite = Kernel("poly", 1.0, 2, -1.0).gram(np.array([[0.0], [1.0], [2.0]]))

@@ -40,18 +40,6 @@ def test_w_is_stationary(fitted):
     np.testing.assert_allclose(gradient, (m2 - m1) / machine.kappa_[0], atol=1e-12)
 
 
-def test_some_distribution_with_these_moments_has_the_worst_error(fitted):
-    X, y, machine = fitted
-    w, b, kappa = machine.coef_[0], machine.intercept_[0], machine.kappa_[0]
-    error = machine.worst_case_error_[0]
-    for side, (mu, Sigma) in zip((-1.0, 1.0), moments(X, y), strict=True):
-        # mass `error` on the hyperplane, the rest beyond the mean: along w the mean and the variance are right
-        value, deviation = side * (w @ mu + b), np.sqrt(w @ Sigma @ w)
-        rest = value + deviation / kappa
-        assert error * 0.0 + (1.0 - error) * rest == pytest.approx(value, rel=1e-8)
-        assert error * value**2 + (1.0 - error) * (rest - value) ** 2 == pytest.approx(deviation**2, rel=1e-8)
-
-
 def test_the_error_on_samples_is_below_the_worst():
     X, y = breast_cancer()
     machine = MinimaxProbabilityClassifier().fit(X, y)

@@ -43,18 +43,6 @@ def test_a_large_C2_frees_the_tasks_and_a_small_one_ties_them():
         np.testing.assert_allclose(free.intercept_[t], alone.intercept_[0], atol=1e-4)
 
 
-def test_the_average_is_what_the_program_makes_it():
-    X, y, tasks = related_tasks()
-    machine = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks=tasks)
-    values = machine.decision_function(X, tasks=tasks)
-    assert np.array_equal(machine.predict(X, tasks=tasks), machine.classes_[(values > 0.0) * 1])
-    assert ((0.0 < values) & (values < 1.0)).sum() > 3
-    # d/dw_0: sum_t (w_t - w_0) = C_2 w_0
-    np.testing.assert_allclose(
-        (machine.coef_ - machine.common_coef_).sum(axis=0), 2.0 * machine.common_coef_, rtol=1e-9
-    )
-
-
 @pytest.mark.parametrize("C1, C2", [(1.0, 1000.0), (0.1, 1.0), (0.02, 0.1)])
 @pytest.mark.parametrize("features", [3, 40])
 def test_the_primal_objective_of_the_attributes_is_the_dual_one(C1, C2, features):
@@ -67,14 +55,14 @@ def test_the_primal_objective_of_the_attributes_is_the_dual_one(C1, C2, features
     assert value == pytest.approx(-machine.solution_.objective, rel=1e-6)
 
 
-def test_low_rank_full_and_sparse_kernel_matrices_agree():
+def test_low_rank_and_full_kernel_matrices_agree():
     X, y, tasks = related_tasks()
-    linear = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11).fit(X, y, tasks=tasks)
-    named = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11, kernel=lambda A, B: A @ B.T).fit(X, y, tasks=tasks)
-    sparse = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11).fit(sp.csr_array(X), y, tasks=tasks)
+    linear, named = (
+        MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-11, kernel=kernel).fit(X, y, tasks=tasks)
+        for kernel in ("linear", lambda A, B: A @ B.T)
+    )
     values = linear.decision_function(X, tasks=tasks)
     np.testing.assert_allclose(named.decision_function(X, tasks=tasks), values, atol=1e-6)
-    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X), tasks=tasks), values, atol=1e-6)
     assert linear.support_kinds_.size == linear.support_.size == linear.support_tasks_.size
 
 
@@ -92,15 +80,10 @@ def test_tasks_in_a_column_work_in_searches():
     assert beside.score(X, y, tasks=numbers) == inside.score(Z, y)
 
 
-def test_weights_are_copies_and_a_task_without_weight_is_none():
+def test_a_task_without_weight_is_none():
     X, y, tasks = related_tasks()
-    weights = np.random.default_rng(1).integers(0, 3, size=y.size) * (tasks != "b")
-    weighted = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-12).fit(X, y, tasks=tasks, sample_weight=weights)
-    copied = MultiTaskSVC(C1=0.3, C2=2.0, tol=1e-12).fit(
-        *(np.repeat(a, weights, axis=0) for a in (X, y)), tasks=np.repeat(tasks, weights)
-    )
-    assert weighted.tasks_.tolist() == ["a", "c"]
-    np.testing.assert_allclose(weighted.coef_, copied.coef_, atol=1e-6)
+    machine = MultiTaskSVC(C1=0.3, C2=2.0).fit(X, y, tasks=tasks, sample_weight=tasks != "b")
+    assert machine.tasks_.tolist() == ["a", "c"]
 
 
 def test_a_task_of_one_class_leans_on_the_others():

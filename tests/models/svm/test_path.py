@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from models import SVC, SVCCV
 from models.base.multiclass import stratified_folds
@@ -76,16 +75,6 @@ def test_folds_may_be_given_and_need_not_hold_all_samples():
     np.testing.assert_array_equal(by_number.scores_, SVCCV(CS, cv=masks).fit(X, y).scores_)
     one = SVCCV(CS, cv=[(np.arange(60), np.arange(60, 80))]).fit(X, y)
     assert one.scores_.shape == (3, 1)
-
-
-def test_sparse_samples_are_as_good_and_a_zero_weight_is_leaving_out():
-    X, y = samples(classes=3)
-    dense, sparse = SVCCV(CS).fit(X, y), SVCCV(CS).fit(sp.csr_array(X), y)
-    np.testing.assert_array_equal(dense.scores_, sparse.scores_)
-    kept = np.arange(y.size) % 5 > 0
-    weighted, left_out = SVCCV(CS).fit(X, y, kept.astype(float)), SVCCV(CS).fit(X[kept], y[kept])
-    np.testing.assert_allclose(weighted.scores_, left_out.scores_)
-    assert weighted.C_ == left_out.C_
 
 
 def test_rows_are_made_once_for_all_folds_and_C(monkeypatch):

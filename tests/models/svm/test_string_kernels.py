@@ -84,16 +84,13 @@ def test_it_works_in_the_estimators_and_a_mask_leaves_letters_out():
     np.testing.assert_array_equal(again.predict(X), machine.predict(X))
 
 
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        ({"k": 0}, "k must be a whole number of at least 1"),
-        ({"m": 3}, "m must be below k"),
-        ({"alphabet": "AA"}, "alphabet must be a string of at least two distinct letters"),
-        ({"k": 40}, "k=40 is too long"),
-        ({"unknown": "skip"}, "unknown must be one of"),
-    ],
-)
+@pytest.mark.parametrize("arguments, words", [
+    ({"k": 0}, "k must be a whole number of at least 1"),
+    ({"m": 3}, "m must be below k"),
+    ({"alphabet": "AA"}, "alphabet must be a string of at least two distinct letters"),
+    ({"k": 40}, "k=40 is too long"),
+    ({"unknown": "skip"}, "unknown must be one of"),
+])  # fmt: skip
 def test_bad_parameters_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         MismatchKernel(**arguments)

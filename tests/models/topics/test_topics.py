@@ -71,29 +71,6 @@ def test_a_strong_bend_gives_a_word_to_its_topic_however_unlikely_that_is():
     assert bound[0] == pytest.approx(plain + 6 * 9e4, rel=1e-12)
 
 
-def test_topics_that_share_no_word_are_found():
-    rng = np.random.default_rng(1)
-    X = np.zeros((40, 9), dtype=int)
-    for d in range(40):
-        block = 3 * (d % 3)
-        X[d, block : block + 3] = rng.multinomial(30, np.ones(3) / 3)
-    model = LatentDirichletAllocation(3, doc_topic_prior=0.1, random_state=1).fit(X)
-    shares = model.transform(X)
-    assert (shares.max(axis=1) > 0.95).all()
-    assert [len(set(shares[k::3].argmax(axis=1))) for k in range(3)] == [1, 1, 1]
-    assert len(set(shares[:3].argmax(axis=1))) == 3
-    assert model.components_.reshape(3, 3, 3).sum(axis=2).max(axis=1).min() > 0.95
-
-
-def test_seeds_and_sparse_counts():
-    X = corpus(5)
-    one = LatentDirichletAllocation(3, max_iter=20, random_state=3).fit(X)
-    two = LatentDirichletAllocation(3, max_iter=20, random_state=3).fit(sp.csc_matrix(X))
-    np.testing.assert_array_equal(one.components_, two.components_)
-    np.testing.assert_array_equal(one.transform(X), one.transform(sp.csr_array(X)))
-    assert one.score(X) == pytest.approx(one.score_samples(X).mean())
-
-
 def test_explicit_zeros_say_nothing_and_stay_in_the_callers_matrix():
     X = sp.csr_array((np.array([1.0, 0.0, 2.0, 3.0, 0.0, 1.0]), [0, 1, 2, 0, 1, 2], [0, 3, 6]), shape=(2, 3))
     before = X.data.copy(), X.indices.copy(), X.indptr.copy()

@@ -142,11 +142,3 @@ def test_shares_scores_and_the_parts_of_medlda():
     assert fit.n_iter_ == 3 and len(fit.objectives_) == 4
     settled = MedLDA(2, random_state=0, max_iter=3, tol=10.0).fit(X, codes)
     assert settled.n_iter_ == 1 and settled.objectives_[0] == fit.objectives_[0]
-
-
-@pytest.mark.parametrize("prior", [[0.5, 0.5], 0.0, -1.0, np.inf, [0.5, 0.0, 1.0], [0.5, np.inf, 1.0], [[0.5]]])
-def test_priors_that_are_refused(prior):
-    with pytest.raises(ValueError, match="doc_topic_prior must be a number above 0, or 3 of them"):
-        LatentDirichletAllocation(3, doc_topic_prior=prior).fit(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="Negative values"):
-        LatentDirichletAllocation(3).fit([[1.0, -1.0, 0.0]])

@@ -59,15 +59,12 @@ def test_no_words_have_no_distances():
     assert semantic_distances({"a": ["b"]}, [], ["a", "b"]).shape == (2, 0)
 
 
-@pytest.mark.parametrize(
-    ("ontology", "words", "labels", "message"),
-    [
-        ({"a": ["b"]}, ["a"], ["c"], "label 'c' is not in the ontology"),
-        ({"a": ["b"]}, "a b", ["a"], "sequences of words, but one text came"),
-        ({"a": ["b"]}, ["a"], "a", "sequences of words, but one text came"),
-        (5, ["a"], ["a"], "graph must map each node to its neighbours, but 5 came"),
-    ],
-)
+@pytest.mark.parametrize(("ontology", "words", "labels", "message"), [
+    ({"a": ["b"]}, ["a"], ["c"], "label 'c' is not in the ontology"),
+    ({"a": ["b"]}, "a b", ["a"], "sequences of words, but one text came"),
+    ({"a": ["b"]}, ["a"], "a", "sequences of words, but one text came"),
+    (5, ["a"], ["a"], "graph must map each node to its neighbours, but 5 came"),
+])  # fmt: skip
 def test_what_does_not_fit_is_named(ontology, words, labels, message):
     with pytest.raises(socp.ProgramError, match=message):
         semantic_distances(ontology, words, labels)

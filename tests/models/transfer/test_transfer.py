@@ -4,22 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import models
 import socp
-from models import (
-    UNREACHABLE,
-    DiscriminativeTransfer,
-    GenerativeTransfer,
-    SemanticCompression,
-    class_means,
-    discriminant,
-)
 from models.transfer.transfer import _distinct_rows
 
 
 def test_chi_and_sigma_are_the_means_and_variances_of_the_classes():
     rng = np.random.default_rng(0)
     values, distances = rng.normal(size=200), rng.integers(-1, 9, 200)
-    compression = SemanticCompression(values, distances)
+    compression = models.SemanticCompression(values, distances)
     asked = np.arange(-1, 9)
     groups = [values[distances == v] for v in asked]
     assert np.allclose(compression.chi(asked), [group.mean() for group in groups])
@@ -27,36 +20,33 @@ def test_chi_and_sigma_are_the_means_and_variances_of_the_classes():
 
 
 def test_pairs_of_distances_form_classes():
-    compression = SemanticCompression([1.0, 2.0, 4.0, 8.0], [[2, 2, 3, 2], [5, 5, 5, 6]])
+    compression = models.SemanticCompression([1.0, 2.0, 4.0, 8.0], [[2, 2, 3, 2], [5, 5, 5, 6]])
     assert compression.chi([[3, 2, 2], [5, 6, 5]]).tolist() == [4.0, 8.0, 1.5]
     assert compression.sizes.sum() == 4
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        (9, 7.0),  # farther than all: the farthest
-        (5, 2.0),  # between 4 and 6, of which 4 has more words
-        (7, 7.0),
-        (-1, 7.0),  # unreachable, and no such class: the farthest
-    ],
-)
+@pytest.mark.parametrize(("asked", "expected"), [
+    (9, 7.0),  # farther than all: the farthest
+    (5, 2.0),  # between 4 and 6, of which 4 has more words
+    (7, 7.0),
+    (-1, 7.0),  # unreachable, and no such class: the farthest
+])  # fmt: skip
 def test_a_class_without_words_takes_the_nearest(asked, expected):
-    assert SemanticCompression([0.0, 1.0, 3.0, 7.0], [2, 4, 4, 6]).chi([asked]) == expected
+    assert models.SemanticCompression([0.0, 1.0, 3.0, 7.0], [2, 4, 4, 6]).chi([asked]) == expected
 
 
 def test_what_is_unreachable_is_its_own_class():
-    compression = SemanticCompression([1.0, 2.0, 3.0, 4.0], [[2, 9, -1, -1], [2, 9, 8, -1]])
+    compression = models.SemanticCompression([1.0, 2.0, 3.0, 4.0], [[2, 9, -1, -1], [2, 9, 8, -1]])
     assert compression.chi([[-1, -1, 9, -1], [8, 2, 8, -1]]).tolist() == [3.0, 3.0, 2.0, 4.0]
-    assert UNREACHABLE == -1
+    assert models.UNREACHABLE == -1
 
 
 def test_on_the_same_task_chi_averages_the_means():
     """As the paper remarks: the components of the means, averaged over the words equidistant from the label."""
     rng = np.random.default_rng(1)
     means, distances = rng.random((2, 30)), rng.integers(0, 4, (2, 30))
-    transfer = GenerativeTransfer(means, distances)
-    again = GenerativeTransfer(transfer.means(distances), distances)
+    transfer = models.GenerativeTransfer(means, distances)
+    again = models.GenerativeTransfer(transfer.means(distances), distances)
     assert np.allclose(again.means(distances), transfer.means(distances))
     assert np.allclose(again.variances(distances), 0.0)
     for i in (0, 1):
@@ -71,14 +61,14 @@ def test_on_the_same_task_chi_averages_the_means():
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
 def test_the_means_of_samples(form):
     X = np.array([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    assert class_means(form(X), ["b", "b", "a"]).tolist() == [[0.0, 1.0, 0.0], [2.0, 0.0, 1.0]]
+    assert models.class_means(form(X), ["b", "b", "a"]).tolist() == [[0.0, 1.0, 0.0], [2.0, 0.0, 1.0]]
 
 
 def test_the_prior_is_chi_and_sigma_on_the_new_words():
     rng = np.random.default_rng(2)
     X, y = (rng.random((40, 60)) < 0.2).astype(float), np.repeat(["a", "b"], 20)
     train, test = rng.integers(0, 5, (2, 60)), rng.integers(0, 5, (2, 80))
-    transfer = GenerativeTransfer.from_samples(X, y, train)
+    transfer = models.GenerativeTransfer.from_samples(X, y, train)
     prior = transfer.prior(test)
     for i, label in enumerate("ab"):
         mean = X[y == label].mean(axis=0)
@@ -90,7 +80,7 @@ def test_the_prior_is_chi_and_sigma_on_the_new_words():
 
 def test_the_discriminant_is_halfway_between_the_means():
     means = np.random.default_rng(4).random((2, 7))
-    w, b = discriminant(means)
+    w, b = models.discriminant(means)
     centre = means.mean(axis=0)
     terms = np.abs(w) @ np.abs(centre) + abs(b)
     assert w @ centre + b == pytest.approx(0.0, abs=16 * np.finfo(float).eps * terms)  # two sums of seven terms
@@ -105,23 +95,20 @@ def test_distinct_rows_are_those_of_numpy():
 
 
 def test_the_discriminative_transfer_averages_w_over_pairs_of_distances_and_keeps_b():
-    w, b = DiscriminativeTransfer([1.0, 3.0, -1.0], 0.25, [[0, 0, 4], [4, 4, 0]]).hyperplane([[4, 0], [0, 4]])
+    w, b = models.DiscriminativeTransfer([1.0, 3.0, -1.0], 0.25, [[0, 0, 4], [4, 4, 0]]).hyperplane([[4, 0], [0, 4]])
     assert w.tolist() == [-1.0, 2.0] and b == 0.25
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: SemanticCompression([1.0, np.nan], [1, 2]), "values must be a finite vector"),
-        (lambda: SemanticCompression([1.0, 2.0], [1, 2, 3]), "of the 2 words in values, but of 3 came"),
-        (lambda: SemanticCompression([1.0, 2.0], [1.0, 2.0]), "distances must be whole numbers from -1"),
-        (lambda: SemanticCompression([1.0, 2.0], [1, -2]), "distances must be whole numbers from -1"),
-        (lambda: SemanticCompression([1.0, 2.0], [1, 2]).chi([[1], [2]]), "to 1 labels, but to 2 came"),
-        (lambda: GenerativeTransfer([1.0, 2.0], [1, 2]), r"means must have shape \(2, n\), but \(2,\) came"),
-        (lambda: GenerativeTransfer([[1.0], [2.0]], [1, 2]), r"distances must have shape \(2, n\)"),
-        (lambda: class_means([[1.0], [2.0], [3.0]], [1, 2, 3]), "y must hold two labels, but 3 came"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: models.SemanticCompression([1.0, np.nan], [1, 2]), "values must be a finite vector"),
+    (lambda: models.SemanticCompression([1.0, 2.0], [1, 2, 3]), "of the 2 words in values, but of 3 came"),
+    (lambda: models.SemanticCompression([1.0, 2.0], [1.0, 2.0]), "distances must be whole numbers from -1"),
+    (lambda: models.SemanticCompression([1.0, 2.0], [1, -2]), "distances must be whole numbers from -1"),
+    (lambda: models.SemanticCompression([1.0, 2.0], [1, 2]).chi([[1], [2]]), "to 1 labels, but to 2 came"),
+    (lambda: models.GenerativeTransfer([1.0, 2.0], [1, 2]), r"means must have shape \(2, n\), but \(2,\) came"),
+    (lambda: models.GenerativeTransfer([[1.0], [2.0]], [1, 2]), r"distances must have shape \(2, n\)"),
+    (lambda: models.class_means([[1.0], [2.0], [3.0]], [1, 2, 3]), "y must hold two labels, but 3 came"),
+])  # fmt: skip
 def test_what_does_not_fit_is_named(call, message):
     with pytest.raises(socp.ProgramError, match=message):
         call()

@@ -4,13 +4,10 @@ import pickle
 import shutil
 import zipfile
 
-import numpy as np
 import pytest
 
 import socp
 from models import UNREACHABLE, WordNet, semantic_distances
-from models.transfer import wordnet as wordnet_module
-from models.transfer.ontology import links_from
 from tests.support.data import data_folder
 
 # offset, words, pointers (symbol, offset, part of speech)
@@ -171,13 +168,3 @@ def test_distances_agree_with_nltk(real, monkeypatch):
     assert isa.distances(list(near), "israel").tolist() == list(near.values())
     words = ["dogs", "women", "axes", "jesus", "senate", "quickly", "oneself", "ass"]
     assert [real.is_noun(word) for word in words] == [bool(reader.synsets(word, "n")) for word in words]
-
-
-def test_a_vocabulary_takes_one_search_a_label(real, monkeypatch):
-    words = sorted(real._synsets_of["noun"])[:10_000]
-    searches = []
-    monkeypatch.setattr(wordnet_module, "links_from", lambda *given: searches.append(1) or links_from(*given))
-    found = semantic_distances(real, words, ["gun", "mideast"])
-    assert len(searches) == 2
-    assert found.shape == (2, 10_000) and (found >= 0).all()  # all nouns hang together
-    assert np.bincount(found[0]).argmax() in (6, 7, 8)

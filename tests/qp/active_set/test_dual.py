@@ -241,17 +241,6 @@ def test_a_warm_start_begins_with_the_working_set():
     assert fewer > 20
 
 
-def test_the_same_program_gives_the_same_bits_whatever_came_before():
-    program = tiny.rows(12, 5)
-    first, dual = own(program), method(tiny.rows(12, 6))
-    dual.solve(False)
-    dual.program, dual.P = program, program.hessian.dense()
-    again = dual.solve(False)
-    np.testing.assert_array_equal(first.x, again.x)
-    np.testing.assert_array_equal(first.y, again.y)
-    np.testing.assert_array_equal(first.z_bounds, again.z_bounds)
-
-
 def test_what_is_not_for_it_is_left_to_others():
     for least in (-1.0, -1e-7):
         dual = method(qp.QuadraticProgram(np.diag([1.0, least]), [1.0, 1.0], lb=-1.0, ub=1.0))

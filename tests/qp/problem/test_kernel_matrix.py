@@ -98,10 +98,9 @@ NO_NUMBERS = (
     -np.inf,
 )
 REFUSED = {
-    "gamma": (*NO_NUMBERS[1:], -0.5, -1e-300),
-    "coef0": NO_NUMBERS,
-    "degree": (*NO_NUMBERS, -1, 1.5, 1001, 10**400),
-}
+    "gamma": (*NO_NUMBERS[1:], -np.inf, -0.5, -1e-300), "coef0": (*NO_NUMBERS, -np.inf),
+    "degree": (*NO_NUMBERS, -np.inf, -1, 1.5, 1001, 10**400),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -12,15 +12,9 @@ from qp import QuadraticProgram
 from socp import LowRank, ProgramError
 
 GOOD = {
-    "P": np.diag([1.0, 0.0, 2.0]),
-    "q": [1.0, 2.0, 3.0],
-    "A": [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]],
-    "l": [-1.0, -np.inf],
-    "u": [1.0, 2.0],
-    "lb": [0.0, -np.inf, 1.0],
-    "ub": [np.inf, np.inf, 1.0],
-    "offset": 4.0,
-}
+    "P": np.diag([1.0, 0.0, 2.0]), "q": [1.0, 2.0, 3.0], "A": [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], "l": [-1.0, -np.inf],
+    "u": [1.0, 2.0], "lb": [0.0, -np.inf, 1.0], "ub": [np.inf, np.inf, 1.0], "offset": 4.0,
+}  # fmt: skip
 
 
 def test_good():

@@ -64,22 +64,15 @@ def test_helpers_compile_what_this_process_loads(tmp_path):
 
 
 @pytest.mark.full
-def test_without_docstrings_helpers_and_this_process_agree(tmp_path):
+@pytest.mark.parametrize("more, environment", [
+    ("", {"PYTHONOPTIMIZE": "2"}), ("build.Helper.start = lambda self: False", {}),
+    ("import sys; sys.executable = '/bin/false'", {}), ("import sys; sys.executable = ''", {}),
+])  # fmt: skip
+def test_without_docstrings_or_helpers_all_is_compiled(tmp_path, more, environment):
     write_many(tmp_path)
     for _ in range(2):
-        assert f"answer {1.0 + COUNT * (COUNT + 1) / 2}" in run(CODE.format(more=""), tmp_path, {"PYTHONOPTIMIZE": "2"})
+        assert f"answer {1.0 + COUNT * (COUNT + 1) / 2}" in run(CODE.format(more=more), tmp_path, environment)
     assert len(files(tmp_path)) == COUNT + 2
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("more", [
-    "build.Helper.start = lambda self: False",
-    "import sys; sys.executable = '/bin/false'",
-    "import sys; sys.executable = ''",
-])  # fmt: skip
-def test_without_helpers_all_is_compiled_here(tmp_path, more):
-    write_many(tmp_path)
-    assert f"answer {1.0 + COUNT * (COUNT + 1) / 2}" in run(CODE.format(more=more), tmp_path)
 
 
 def test_a_helper_that_died_gives_its_kernel_back_and_is_stopped_quietly():

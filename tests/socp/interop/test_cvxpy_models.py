@@ -1,7 +1,5 @@
 """What cvxpy's own standard tests leave out, by the engine and by Clarabel: objective, solution and dual values."""
 
-from dataclasses import dataclass, field
-
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -11,61 +9,36 @@ from socp.problem.checks import ProgramError
 
 NAME = "CENTRALPATH"
 SHARP = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
-MODELS = {}
 
 
-@dataclass
-class Model:
-    """A problem, those of its variables with one optimal value, and those of its constraints with one dual value."""
-
-    problem: cp.Problem
-    variables: list = field(default_factory=list)
-    constraints: list = field(default_factory=list)
-
-    def answer(self):
-        parts = [x.value for x in self.variables]
-        for constraint in self.constraints:
-            dual = constraint.dual_value
-            parts += dual if isinstance(dual, list) else [dual]
-        return [np.array(part) for part in parts]
-
-
-def model(make):
-    MODELS[make.__name__] = make
-    return make
-
-
-@model
 def rows_of_one_entry():
+    """A problem, its variables with one optimal value, and its constraints with one dual value."""
     x = cp.Variable(4)
-    fixed, scaled, other, above = x[0] == 0.7, 2 * x[1] <= 3, -4 * x[2] <= -2, 3 * x[3] >= 1
-    weaker = x[1] <= 9  # than 2 x[1] <= 3
-    constraints = [fixed, scaled, other, above, weaker, cp.sum(x) <= 50]
-    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - [0, 4, 0, 3])), constraints), [x], constraints)
+    rows = [x[0] == 0.7, 2 * x[1] <= 3, -4 * x[2] <= -2, 3 * x[3] >= 1, x[1] <= 9, cp.sum(x) <= 50]
+    return cp.Problem(cp.Minimize(cp.sum_squares(x - [0, 4, 0, 3])), rows), [x], rows
 
 
-@model
 def attributes_of_variables():
-    rng = np.random.default_rng(33)
-    target = rng.normal(size=(3, 3))
+    target = np.random.default_rng(33).normal(size=(3, 3))
     symmetric, nonpos = cp.Variable((3, 3), symmetric=True), cp.Variable(nonpos=True)
     bounded = cp.Variable(3, bounds=[np.array([-np.inf, 0.0, 0.1]), np.array([0.5, np.inf, 0.2])])
-    objective = (
-        cp.sum_squares(symmetric - target) + cp.sum_squares(bounded - target[0]) + cp.square(nonpos - target[1, 1])
-    )
+    sizes = cp.sum_squares(symmetric - target), cp.sum_squares(bounded - target[0]), cp.square(nonpos - target[1, 1])
     row = cp.sum(bounded) + nonpos <= -1.0
-    return Model(cp.Problem(cp.Minimize(objective), [row]), [symmetric, bounded, nonpos], [row])
+    return cp.Problem(cp.Minimize(sum(sizes)), [row]), [symmetric, bounded, nonpos], [row]
 
 
-@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("make", [rows_of_one_entry, attributes_of_variables])
 def test_the_answer_is_clarabels(make):
-    asked = make()
-    theirs, answer = asked.problem.solve(solver=cp.CLARABEL, **SHARP), asked.answer()
+    problem, variables, constraints = make()
+
+    def answer():
+        return [np.array(v) for v in [x.value for x in variables] + [row.dual_value for row in constraints]]
+
+    theirs, expected = problem.solve(solver=cp.CLARABEL, **SHARP), answer()
     for solver in (NAME, CentralPath()):
-        ours = asked.problem.solve(solver=solver, **SHARP)
-        assert asked.problem.status == "optimal"
-        assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-6)
-        for one, other in zip(asked.answer(), answer, strict=True):
+        ours = problem.solve(solver=solver, **SHARP)
+        assert problem.status == "optimal" and ours == pytest.approx(theirs, rel=1e-6, abs=1e-6)
+        for one, other in zip(answer(), expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=5e-4, atol=5e-4)
 
 

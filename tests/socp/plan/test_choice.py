@@ -107,14 +107,6 @@ def test_what_a_kept_solver_leaves_is_taken_by_no_other_kind():
     np.testing.assert_array_equal(again.x, anew.x)
 
 
-def test_a_dense_hessian_takes_cholesky_with_few_rows_too():
-    program = with_dense_rows(8, True)
-    root = np.random.default_rng(1).normal(size=(200, 200)) / 20.0
-    assert isinstance(
-        Solver(ConeProgram(program.c, program.G, program.h, program.cones, P=root.T @ root)).kkt, DenseKKT
-    )
-
-
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_the_seconds_that_are_compared_are_those_of_the_sizes(is_kept):
     """Rows without the bounds; a low rank beside them; no analysis of a solver that is kept."""

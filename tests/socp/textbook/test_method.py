@@ -107,22 +107,15 @@ def test_solved_by_hand(name):
         np.testing.assert_allclose(solution.x, x, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", PRIMAL_IN_THE_BOOK)
-def test_primal_infeasible_with_certificate(name):
-    program = PRIMAL_IN_THE_BOOK[name]
+@pytest.mark.parametrize("name", [*PRIMAL_IN_THE_BOOK, *DUAL_IN_THE_BOOK])
+def test_infeasible_with_a_certificate_of_slope_minus_one(name):
+    is_primal = name in PRIMAL_IN_THE_BOOK
+    program = (PRIMAL_IN_THE_BOOK | DUAL_IN_THE_BOOK)[name]
     solution = textbook.solve(program)
-    check(program, solution, "primal_infeasible")
-    assert program.b @ solution.y + program.h @ solution.z == pytest.approx(-1.0)
-    assert np.isnan(solution.s).all()
-
-
-@pytest.mark.parametrize("name", DUAL_IN_THE_BOOK)
-def test_dual_infeasible_with_certificate(name):
-    program = DUAL_IN_THE_BOOK[name]
-    solution = textbook.solve(program)
-    check(program, solution, "dual_infeasible")
-    assert program.c @ solution.x == pytest.approx(-1.0)
-    np.testing.assert_array_equal(solution.s, -(program.G @ solution.x))
+    check(program, solution, "primal_infeasible" if is_primal else "dual_infeasible")
+    slope = program.b @ solution.y + program.h @ solution.z if is_primal else program.c @ solution.x
+    assert slope == pytest.approx(-1.0)
+    np.testing.assert_array_equal(solution.s, np.nan if is_primal else -(program.G @ solution.x))
 
 
 def test_limits_of_iterations_and_of_accuracy():

@@ -14,7 +14,7 @@ from socp.linalg.vectors import NO_VALUES
 from socp.verify import stopping
 from socp.verify.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
 from socp.verify.distances import cone_distance, norm
-from socp.verify.stopping import Residuals, evaluate, residuals
+from socp.verify.stopping import evaluate, residuals
 from tests.support.exact import cone_figures
 from tests.support.programs import interior, planted_optimum, times
 from tests.support.right_answers import CERTIFIED, SOLVED, certificate, figures, spoiled_to
@@ -98,13 +98,6 @@ def test_the_test_of_a_program_is_these_functions():
     assert test.dual_infeasibility(array(-5)) == dual_infeasibility(LINE, array(-5)) > 0.0
 
 
-def test_nan_is_no_residual():
-    for place in range(4):
-        found = Residuals(*(np.nan if k == place else 0.0 for k in range(4)), 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
-        assert found.worst == np.inf and not found.meets(1e100)
-    assert norm(array()) == 0.0 and np.isnan(norm(array(1, np.nan)))
-
-
 def test_a_long_way_to_feasibility_is_no_certificate():
     # feasible at x = 1e9: the ray's slope is 1e-9 of its level, but not of its own size
     far = ConeProgram([1.0], [[-1.0]], [-1e9], [NonNeg(1)])
@@ -137,22 +130,29 @@ def test_what_is_left_out_is_small_beside_the_terms(seed):
 def test_rounding_excuses_64_units_of_the_terms(factor, excused):
     eps = np.finfo(np.float64).eps
 
-    def told(program, x, y, z, s, name):
-        measured = getattr(residuals(program, x, y, z, s), name)
+    def told(program, *point, name):
+        measured = getattr(residuals(program, *point), name)
         assert measured > 0.0  # what is told is what was measured, always
-        return getattr(residuals(program, x, y, z, s, rounding=True), name) == (0.0 if excused else measured)
+        return getattr(residuals(program, *point, rounding=True), name) == (0.0 if excused else measured)
 
     # x1 - x2 = 1, with terms of 2, 1 and 1: 256 eps; as a row of the orthant with a slack of 1 another
     row = ConeProgram(np.zeros(2), A=[[1.0, -1.0]], b=[1.0])
-    assert told(row, array(2.0 + 4 * factor * eps, 1.0), array(0), array(), array(), "rows")
+    assert told(row, array(2.0 + 4 * factor * eps, 1.0), array(0), array(), array(), name="rows")
     cone = ConeProgram(np.zeros(2), [[1.0, -1.0]], [2.0], [NonNeg(1)])
-    assert told(cone, array(2.0, 1.0), array(), array(0), array(1 + 6 * factor * eps), "cone")
+    assert told(cone, array(2.0, 1.0), array(), array(0), array(1 + 6 * factor * eps), name="cone")
     # x + c + y - z with terms of 1, 1, 1 and 1
     dual = ConeProgram([-1.0], [[-1.0]], [0.0], [NonNeg(1)], [[1.0]], [1.0], P=[[1.0]])
-    assert told(dual, array(1), array(1 + 4 * factor * eps), array(1), array(1), "dual")
+    assert told(dual, array(1), array(1 + 4 * factor * eps), array(1), array(1), name="dual")
     # x'Px + c'x + b'y + h'z with two terms of 1
     gap = ConeProgram([-1.0], A=[[0.0]], b=[1.0], P=[[1.0]])
-    assert told(gap, array(1), array(2 * factor * eps), array(), array(), "gap")
+    assert told(gap, array(1), array(2 * factor * eps), array(), array(), name="gap")
+    # of quadratic programs: 1 x1 - 1 x2 = 0 with two terms of 1; four of 1 in x - q + y + z; two in x'Px + q'x + u'y
+    row = QuadraticProgram(None, np.zeros(2), [[1.0, -1.0]], [0.0], [0.0])
+    assert told(row, array(1.0, 1.0 + 2 * factor * eps), array(0), array(0, 0), name="rows")
+    dual = QuadraticProgram([[1.0]], [-1.0], [[1.0]], [1.0], [1.0], lb=0.0, ub=1.0)
+    assert told(dual, array(1), array(1), array(-1 + 4 * factor * eps), name="dual")
+    gap = QuadraticProgram([[1.0]], [-1.0], [[0.0]], [1.0], [1.0])
+    assert told(gap, array(1), array(2 * factor * eps), array(0), name="gap")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -225,11 +225,16 @@ def test_a_slope_that_is_rounding_certifies_nothing(part):
     sides = [[1.0], [-1.0], [0.0], [0.0]]
     program = ConeProgram([0.0], sides, [3 * part, -2 * part, -part, 0.0], [NonNeg(4)])
     assert primal_infeasibility(program, array(), array(1, 1, 1, 1)) == np.inf
+    l, u = [-np.inf, 2 * part, part], [3 * part, np.inf, np.inf]
+    program = QuadraticProgram(None, [-3 * part, part, part, part], [[1, 0, 0, 0]] * 3, l, u)
+    assert primal_infeasibility(program, array(1, -1, -1), array(1e-16, 0, 0, 0)) == np.inf
+    assert dual_infeasibility(program, np.ones(4)) == np.inf
     # but ten thousand units in the last place are a slope: x <= 1 and x >= 1 + 1e-11 contradict each other
     program = ConeProgram([0.0], [[1.0], [-1.0]], [1.0, -1.0 - 1e-11], [NonNeg(2)])
     assert primal_infeasibility(program, array(), array(1, 1)) == 0.0
     program = ConeProgram([1.0, -1.0 - 1e-11], [[1.0, -1.0]], [0.0], [NonNeg(1)])
     assert dual_infeasibility(program, array(1, 1)) == 0.0
+    assert dual_infeasibility(QuadraticProgram(None, [1.0, -1.0 - 1e-11], lb=[0.0, 0.0]), array(1, 1)) == 0.0
 
 
 @settings(max_examples=100, deadline=None)

@@ -35,7 +35,8 @@ class Partition(Structure):
     """Graph, columns of the sparse part of L, and state of each variable.
 
     An eliminated variable of the sparse part is an element, as in `quotient_graph`, with the column of L
-    columns[column_start : column_start + column_length], until a later element absorbs it.
+    columns[column_start : column_start + column_length], until a later element absorbs it.  `gone` counts these
+    variables, `entries` and `fill` the entries of K and the fill in their columns; `free` is the end of `columns`.
     """
 
     n, gone, fill, entries, free = integer(), integer(), integer(), integer(), integer()
