@@ -93,7 +93,7 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
         remedy = "Raise time_limit."
     warn_unconverged(
         f"{who}: the program ended as {solution.status.value!r} after {solution.iterations} iterations, its objective "
-        f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter."),
+        f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter.")
     )
 
 

@@ -199,7 +199,7 @@ class ExplainedMargin:
         if answer.gap > max(tol, GOOD):
             warn_unconverged(
                 f"ExplanationAugmentedSVC: descent ended after {answer.passes} passes, its objective "
-                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C",
+                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C"
             )
         return answer
 

@@ -97,7 +97,7 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
         if found.status == 1:
             warn_unconverged(
                 f"CoupledDiscriminant: L-BFGS ended after {found.nit} steps; raise max_iter or tol, or lower coupling: "
-                "where the classes can be separated and nothing holds theta, it grows without end.",
+                "where the classes can be separated and nothing holds theta, it grows without end."
             )
         self.n_iter_, self.log_likelihoods_ = max(1, int(found.nit)), np.array(history)
         both = [problem.unpack(part) for part in problem.split(found.x)]

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
+from ..base.expectation_maximization import ascend
 from ..base.parameters import NonNegative, parameters
-from ..base.progress import ascend
 from ..base.validation import check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,

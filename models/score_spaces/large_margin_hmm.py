@@ -161,7 +161,7 @@ class LargeMarginHMM(SequenceClassifier):
         if gap > CUT_TOL * (1.0 + objectives[-1]):
             warn_unconverged(
                 f"LargeMarginHMM: {CUTS} cutting planes leave the objective {objectives[-1]:.6g} of an alignment known "
-                f"to {gap:.1e} only. Lower C.",
+                f"to {gap:.1e} only. Lower C."
             )
 
     def decision_function(self, X: Any) -> np.ndarray:

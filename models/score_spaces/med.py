@@ -318,7 +318,7 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
             warn_unconverged(
                 f"MEDClassifier: after {found[worst].iterations} quadratic programs the dual's objective "
                 f"{self.objective_[worst]:.6g} is known to {self.gap_[worst]:.1e} only. Scale the features, "
-                'raise tol or max_iter, or use method="newton".',
+                'raise tol or max_iter, or use method="newton".'
             )
 
 

@@ -20,9 +20,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from ..base.estimator import Estimator
+from ..base.expectation_maximization import ascend
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import NonNegative, parameters
-from ..base.progress import ascend
 from ..base.validation import as_generator, as_weights, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, polygamma
 
+from ..base.expectation_maximization import ascend
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
-from ..base.progress import ascend
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator
