@@ -1,1 +1,1 @@
-"""The documentation, and in `docs.teaching` what its chapters import and show."""
+"""The documentation; `docs.teaching` holds the code that its chapters import and show."""

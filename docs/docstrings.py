@@ -5,7 +5,7 @@ trailing underscores of the text are escaped, names in backticks become literals
 paragraph becomes a literal block, and a list ends with an empty line.  Mathematics, code and doctests stay as they are.
 
 Napoleon takes ``x, y : type`` under "Parameters" for two names and under "Attributes" for one of that name, so the
-attributes are written as Sphinx's own directives here: each with its type, those of an item with one description.
+attributes are written as Sphinx's own directives here: each with its type; the names of an item share a description.
 """
 
 import re
@@ -55,7 +55,7 @@ def plain_text(app, what, name, obj, options, lines):
     lines[:] = _described(out)
 
 
-# ---- what the reference shows of a class
+# ---- members of a class in the reference
 
 
 def plain_signature(app, what, name, obj, options, signature, returns):

@@ -280,7 +280,7 @@ class Engine(SetUpOnce):
             self._last_optimal()
         if self.first is not None and self.first is not self.program:
             self._plan_for_many()
-        self._is_stale = True  # until the run has ended: an interruption may leave its memory inconsistent
+        self._is_stale = True  # True until the run ends, as an interruption may leave its memory inconsistent
         run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
         with self._blas(self.form.n + self.form.p):
             run.solve()

@@ -1,4 +1,4 @@
-"""The places of packages, whose names others use too, and of their public names, which are imported at first use.
+"""Location of the packages, whose names other projects use, too, and import of public names at their first use.
 
 This module imports nothing of the project, so that `centralpath` can load it alone.
 """

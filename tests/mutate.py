@@ -1,17 +1,17 @@
 """Put faults into the code, one at a time, and tell which of them the tests see.
 
     python -m tests.mutate --faults 300 --seed 7 --processes 2 [--rooms socp/batch qp ...] [--least 0.9]
-    python -m tests.mutate --again printed.tsv      what survived then, in the code as it is now
+    python -m tests.mutate --again printed.tsv      the survivors of an earlier run, in the current code
 
-A fault is one change of the syntax tree that people make: a sign, a term, a comparison, a branch, a tolerance by ten,
-a statement that is forgotten, one of two names that look alike.  Each room (a folder of the packages) gives as many,
-drawn by the seed.  A fault is tried in a copy of the project, on the tests of its file, then on those of its room and
-of its package (--reach all: on all): it is caught by the first test that fails or does not end.  What survives is
-printed with file and line: it is a hole in the tests, or a change that changes nothing, which only a reader can tell.
+A fault is one change of the syntax tree of a kind that people make: another sign, comparison or branch, a dropped term,
+a tolerance off by ten, a forgotten statement, one of two similar names.  Every room (a folder of the packages) gets
+equally many faults, drawn by the seed.  A fault is tried in a copy of the project, on the tests of its file, then of
+its room and its package (--reach all: on all tests).  The first test that fails or does not end catches it.  Survivors
+are printed with file and line: each is a hole in the tests or an equivalent change, which only a reader can tell.
 
-A process that has numba, scikit-learn and the like imported forks for each fault; kernels that no fault changes are
-compiled once.  First all tests that faults are tried on run without one: what fails there is left out.  At the end
-those that caught something run so again, in another order: what fails then is left out, and what it caught tried again.
+A process that has imported numba, scikit-learn and the like forks for each fault; kernels that no fault changes are
+compiled once.  First all these tests run without a fault, and failing ones are left out.  At the end the tests that
+caught something run without a fault again, in another order; failing ones are left out, and their faults tried again.
 """
 
 from __future__ import annotations

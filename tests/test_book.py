@@ -53,7 +53,7 @@ DARK_BEHIND = """[...document.querySelectorAll("article img:not(.toggler)")].fil
 
 
 class Page(HTMLParser):
-    """The text, the links, the names that links lead to, and what is not in an element that scrolls."""
+    """Parser of a page: its text, links and anchors, and the places of tables outside of scrolling elements."""
 
     def __init__(self, text):
         super().__init__()
@@ -82,7 +82,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory):
-    """The folder of the book, built by the README's command but for the folder."""
+    """Build the book by the README's command, in a temporary folder; return the folder."""
     folder = tmp_path_factory.mktemp("book") / "html"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", str(DOCS), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ, cwd=DOCS.parent)

@@ -1,4 +1,4 @@
-"""C and gamma by the gradient of the validation loss: beside central differences, and what the search finds."""
+"""C and gamma by the gradient of the validation loss: against central differences, and the result of the search."""
 
 import numpy as np
 import pytest

@@ -1,9 +1,9 @@
 """When the max-margin score space helps: sequences of several lengths that differ in how long a hidden state lasts.
 
 Two hidden states show 0 or 1, with probabilities .8 and .2; in one class a state goes on with probability .95, in the
-other with .8.  Both show as many ones, so that a machine must look at the order, which the noise hides from pairs of
-neighbours: this is what a score space is for.  The plain machine gets the frequencies of the symbols, or those of pairs
-of neighbours; the score space of Li et al. (2013) the sequences.  Each split draws new sequences.
+other with .8.  Both classes show equally many ones, so that a machine must use the order, which noise hides from pairs
+of neighbours: score spaces are made for this case.  The plain machine gets the frequencies of symbols or of pairs of
+neighbours, the score space of Li et al. (2013) gets the sequences.  Each split draws new sequences.
 """
 
 import numpy as np

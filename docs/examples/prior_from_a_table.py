@@ -1,8 +1,8 @@
 """When the bilevel classifier helps: few samples, and a published table of the classes' means and deviations.
 
-The data are scikit-learn's breast cancer samples.  One half is a study of which only the table is known: means,
-standard deviations and numbers of both classes.  Of the other half few samples are at hand.  This is what the prior of
-Epshteyn and DeJong (2006) is made for, and the reason why these data were chosen.  Each split draws new halves.
+The data are scikit-learn's breast cancer samples.  One half plays a study of which only a table is known: means,
+standard deviations and sizes of both classes.  From the other half few samples are available.  The prior of Epshteyn
+and DeJong (2006) is made for this case, and the data were chosen for it.  Each split draws new halves.
 """
 
 import numpy as np

@@ -34,23 +34,23 @@ import qp
 
 TOL = 1e-9
 STARTS = ((1.0, 1.0), (100.0, 1.0), (100.0, 0.1))
-"""C of the first fits, and gamma times the median squared distance."""
+"""Pairs of the first fits: C, and gamma times the median squared distance."""
 SCALES = np.geomspace(1.0, 16.0, 9)
-"""Of these, in natural logarithms, the two that make the values and slopes most likely are the model's."""
+"""Candidate length scales in log C and log gamma; the pair of largest likelihood is used."""
 VALUES, SLOPES = 1e-8, 1e-4
-"""Variances, of those of the process, that the model need not explain."""
+"""Noise variances relative to the variance of the process."""
 SHEAR = np.array([[1.0, 0.0], [1.0, 1.0]])
 """u = (log C, log gamma) SHEAR."""
 LAST = 2
-"""Fits at the end that go where the mean is least."""
+"""Number of fits at the end that minimize the mean."""
 GRID = np.logspace(-2, 3, 20), np.logspace(-3, 2, 20)
 
 Choice = namedtuple("Choice", "C gamma loss trace")
-"""What was chosen, its loss, and (C, gamma, loss) of every fit."""
+"""The chosen C and gamma, their loss, and (C, gamma, loss) of every fit."""
 
 
 class ValidationLoss:
-    """The mean logistic loss of a machine with a Gaussian kernel on other samples, with labels -1 and 1."""
+    """Mean logistic loss of a machine with a Gaussian kernel on other samples, with labels -1 and 1."""
 
     def __init__(self, X, y, X_validation, y_validation):
         self.y, self.y_validation = y, y_validation
@@ -99,7 +99,7 @@ def choose_parameters(loss, C=(1e-2, 1e3), gamma=(1e-3, 1e2), fits=15):
 
 
 class LossModel:
-    """The Gaussian process of the loss, given its values and slopes at some points."""
+    """Gaussian process of the loss, given its values and slopes at some points."""
 
     def __init__(self, points, values, slopes):
         count = values.size

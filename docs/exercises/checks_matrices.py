@@ -152,9 +152,10 @@ def fill_is_that_of_a_factorization(student, rng):
 
 
 def linear_program(rng, length=5, free=4):
-    """Return (program, what is left of it, values of the variables that go): a chain of rows, each after the last.
+    """Return (program, presolved program, x with NaN for the variables that stay).
 
-    A chain of `length` variables, a variable that two rows fix, one that its bounds fix; rows and columns in any order.
+    Removable are a chain of `length` variables, each fixed by a row and the previous ones, a variable that two rows
+    fix, and one that its bounds fix.  Rows and columns are in random order.
     """
     n, dense = length + free + 2, 3
     x = rng.integers(-64, 65, n) / 64.0

@@ -344,7 +344,7 @@ def hyperplane_of_one_sample_between(student, rng):
 
 
 def solved(rng):
-    """Yield (P, G, x, z, s, noise, where) of solved programs, of which no row is active or many are."""
+    """Yield (P, G, x, z, s, noise, where) of solved programs, with no active row or many."""
     for n, m, count in ((6, 12, 3), (6, 12, 0), (5, 7, 4), (2, 3, 1), (8, 20, 7)):
         for noise in (0.0, 1e-6):
             F, d = rng.normal(size=(n, n)), rng.normal(size=n)

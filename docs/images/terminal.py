@@ -1,5 +1,6 @@
-"""Draws docs/images/terminal.svg, what a terminal shows while `centralpath` runs for the first time, with no kernel
-compiled: `python docs/images/terminal.py`, on an otherwise idle machine, with the extra `bench` installed."""
+"""Draws docs/images/terminal.svg, a terminal in which `centralpath` runs for the first time, with no kernel compiled.
+
+Run `python docs/images/terminal.py` on an otherwise idle machine, with the extra `bench` installed."""
 
 import fcntl
 import os

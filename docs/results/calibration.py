@@ -4,7 +4,8 @@ Each rate is measured on matrices of several orders or kinds; the median and the
 (`socp.plan.costs`, and the models of time in `socp.linalg.ldl`) does not depend on the machine, nor do the decisions:
 a rate that is several times off on many machines is a reason to edit the table.
 
-`python -m docs.results.calibration` prints the rates, and writes them with the machine to calibration.json beside it.
+`python -m docs.results.calibration` prints the rates, and writes them and the machine to
+docs/results/calibration.json.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-MULTIPLIERS = np.array([6364136223846793005, 3935559000370003845])  # of linear congruential generators modulo 2^64
+MULTIPLIERS = np.array([6364136223846793005, 3935559000370003845])  # multipliers of generators modulo 2^64
 
 
 def merge_copies(X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -42,7 +42,7 @@ X : {}
 y : array_like, shape (samples,)
     {}
 sample_weight : array_like, shape (samples,), optional
-    Factors of what a sample costs: a whole number is as good as so many copies, zero as leaving the sample out.
+    Weight of each sample's loss: an integer weight equals that many copies of the sample, zero leaves it out.
 X_unlabelled : array_like, shape (others, features), optional
     Samples whose class or target is not known, each with weight 1; it is integrated out by expectation maximization.
 """
@@ -93,7 +93,7 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
         remedy = "Raise time_limit."
     warn_unconverged(
         f"{who}: the program ended as {solution.status.value!r} after {solution.iterations} iterations, its objective "
-        f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter."),
+        f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter.")
     )
 
 

@@ -17,7 +17,7 @@ from .validation import check_choice, check_number
 Class = TypeVar("Class", bound=type)
 FITTED = object()
 ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "reg_param": "shrinkage"}
-"""What scikit-learn calls some parameters."""
+"""Names of parameters here by the names of scikit-learn."""
 FIRST_SECTION = re.compile(r"^(?=[A-Z][\w ]*\n-{3,}$)", re.MULTILINE)
 ITEM = re.compile(r"^(\S.*)\n?((?:[ \t].*\n?|\n)*)", re.MULTILINE)
 RAISES = "ValueError\n    The samples or a parameter cannot be taken, as the message says."

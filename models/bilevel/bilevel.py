@@ -279,7 +279,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
                 warn(
                     f"{type(self).__name__}: {Sigma.name} of the prior has other units than X, or ignores them: its "
                     f"variances are from {low:.1e} to {high:.1e} times those of the features within the classes. Give "
-                    "every feature its own variance, or scale the features.",
+                    "every feature its own variance, or scale the features."
                 )
                 break
         return self.prior
@@ -312,7 +312,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             warn_unconverged(
                 f"{type(self).__name__}: the answer is not stationary, for the means still moved by "
                 f"{best.trace[-1].change:.1e} in the last of {best.rounds} rounds. Raise max_iter or tol, or lower "
-                "solver_tol.",
+                "solver_tol."
             )
         warn_unless_good(type(self).__name__, self.solution_)
         return best.point

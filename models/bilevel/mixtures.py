@@ -77,7 +77,7 @@ class Elliptical:
 
 
 class Gaussian(Elliptical):
-    """g(s) = exp(-s/2); V = alpha_g = 1."""
+    """Normal distributions: g(s) = exp(-s/2), V = alpha_g = 1."""
 
     projection = stats.norm()
 
@@ -89,7 +89,7 @@ class Gaussian(Elliptical):
 
 
 class StudentT(Elliptical):
-    """g(s) = (1 + s/nu)^(-(nu + n)/2); alpha_g = nu / (nu - 2), infinite for nu <= 2; nu / V has nu degrees."""
+    """Student's t: g(s) = (1 + s/nu)^(-(nu + n)/2), alpha_g = nu / (nu - 2) or inf for nu <= 2; nu / V ~ chi_nu^2."""
 
     def __init__(self, nu: float) -> None:
         self.nu, self.projection = nu, stats.t(nu)
@@ -117,7 +117,7 @@ class Cauchy(StudentT):
 
 
 class Laplace(Elliptical):
-    """V / 2 exponential: in one dimension g(s) = exp(-sqrt(s)), the usual Laplace distribution; alpha_g = 2.
+    """Laplace distributions, V / 2 exponential: in one dimension g(s) = exp(-sqrt(s)), the usual one; alpha_g = 2.
 
     In n dimensions the density is (2 pi)^(-n/2) ||x||^(1 - n/2) K_(n/2 - 1)(||x||), unbounded at the centre from n = 2.
     """
@@ -132,7 +132,7 @@ class Laplace(Elliptical):
 
 
 class Logistic(Elliptical):
-    """V = 4 K^2 with K of Kolmogorov's law: every projection has the logistic distribution; alpha_g = pi^2 / 3.
+    """Logistic distributions, V = 4 K^2 with K of Kolmogorov's law: every projection is logistic; alpha_g = pi^2 / 3.
 
     The generator exp(-s) / (1 + exp(-s))^2, also called logistic, gives other projections in every dimension, so that
     its beta would not be a constant of g and eta; it is not meant here.

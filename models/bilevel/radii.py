@@ -1,4 +1,4 @@
-r"""The radii of the means where C_3 is finite: step 1 of the bilevel classifier chooses them by a convex cone.
+r"""The radii of the means for a finite C_3: step 1 of the bilevel classifier chooses them by a convex cone.
 
 In step 2 the means go to mu_i = t_i + s_i (phi + nu_i) g_i, with g_i = Omega_i w / ||Omega_i^(1/2) w||.  With these
 directions held, (4.20) and (4.21) gain nu_i u_i, u_i = g_i'w, a product of two variables, which is a difference of
@@ -29,7 +29,7 @@ class Directions:
     reach: np.ndarray
     nu: np.ndarray
     usual: np.ndarray
-    """g_i'w where w has a margin of one between the means t."""
+    """Value of g_i'w for the hyperplane with unit margin between the means t."""
 
     @classmethod
     def of(cls, prior: GenerativePrior, w: np.ndarray, nu: np.ndarray) -> Directions:

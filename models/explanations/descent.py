@@ -1,12 +1,12 @@
 r"""Coordinate descent for explanations of sparse samples: no matrix of inner products is formed.
 
-With u = (alpha_i y_i, lambda_j) and the rows F = (x_i, d_j), the dual of `program` is the one of
-`svm.coordinate_descent` with one row more,
+With u = (alpha_i y_i, lambda_j) and the rows F = (x_i, d_j), the dual of `program` is the dual of
+`svm.coordinate_descent` with one more row,
 
     minimize  1/2 |F'u|^2 - sum_i y_i u_i (+ sum_j lambda_j^2 / (4 Q_j)),   low <= u <= high,   sum_i u_i = 0
 
-The multiplier of the row is b, found by the method of multipliers: the objective gets B^2 / 2 (sum_i u_i)^2, which is
-a feature of value B of every sample and of no d_j; after a descent with y - b for y, b rises by B^2 sum_i u_i.
+The multiplier of this row is b, found by the method of multipliers: B^2 / 2 (sum_i u_i)^2 is added to the objective,
+which is a feature of value B in every sample and in no d_j; after a descent with y - b for y, b rises by B^2 sum_i u_i.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The dual of two classes with explanations: its inner products, its solver, and the machine that its answer is.
+"""The dual of a two-class machine with explanations: inner products, solver, and the machine made of the answer.
 
 Perfect explanations of a linear kernel confine w to the complement of the span of all d_j.  If the features are few,
 the program is the plain machine's on the samples projected there, in alpha alone, and lambda removes the component of
@@ -199,7 +199,7 @@ class ExplainedMargin:
         if answer.gap > max(tol, GOOD):
             warn_unconverged(
                 f"ExplanationAugmentedSVC: descent ended after {answer.passes} passes, its objective "
-                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C",
+                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C"
             )
         return answer
 

@@ -27,7 +27,7 @@ class EmbeddedKernel:
     Delta : float
         Positive length of the coordinate that each explained example has of its own.
     kernel : callable, optional
-        k, of two matrices of samples; the inner product by default.
+        Kernel k of two matrices of samples; the inner product by default.
 
     Examples
     --------

@@ -37,8 +37,8 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
 
     (section 2.2 of the paper), or with delta_j^2 in place of delta_j (section 3.3); Q = infinity are the perfect
     explanations of section 2.1.  The dual is a quadratic program in alpha and lambda (`models.programs.explanations`).
-    The paper prints the cross term of its -1/2 ||w||^2 with a plus, which does not follow from its Lagrangian; it is
-    the same program in -lambda.
+    The paper prints the cross term of its -1/2 ||w||^2 with a plus, which does not follow from its Lagrangian; with
+    -lambda in place of lambda it is this program.
 
     With a linear kernel, C and Q finite, sparse samples of more than 500 features, and more than 2,000 samples and
     explanations together, no matrix is formed: coordinate descent solves the dual, to a relative gap of `tol` or for
@@ -48,17 +48,17 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     Parameters
     ----------
     C
-        The price of a violated margin; ``inf`` forbids it.
+        Price of a violated margin; ``inf`` forbids it.
     Q : float or "cv"
-        The confidence in the explanations: 0 is the plain support vector machine, ``inf`` perfect explanations.
-        "cv" is the paper's rule: as |lambda| <= Q, a geometric series around the mean alpha of the plain machine, by
-        five-fold cross-validation; among equals the smallest.  It takes some twenty times the time of one Q.  If a
-        class has one distinct sample, no comparison is possible, and Q is the middle of the series.
+        Confidence in the explanations: 0 gives the plain support vector machine, ``inf`` perfect explanations.  "cv"
+        is the paper's rule: five-fold cross-validation chooses Q from a geometric series around the mean alpha of the
+        plain machine, since |lambda| <= Q; the smallest Q wins a tie.  It takes about twenty times as long as one Q.
+        If a class has only one distinct sample, Q is the middle of the series.
     penalty
         Penalty of delta: its sum, or its sum of squares.
     kernel
-        As in `models.SVC`, without "precomputed".  A feature that is left out is 0, or the attribute `absent` of a
-        callable that has one, as `models.MismatchKernel`.
+        Kernel as in `models.SVC`, without "precomputed".  A feature that is left out is 0, or the attribute `absent` of
+        a callable that has one, as `models.MismatchKernel`.
     explain : callable, optional
         Returns the explanations from X and y if `fit` gets none, as inside pipelines and searches.
     Q_series : array_like, optional
@@ -77,19 +77,19 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
     n_support_, margin_, program_, solution_
         As in `models.SVC`.
     support_ : array of int
-        The samples with alpha_i > 0 in any machine.
+        Indices of the samples with alpha_i > 0 in any machine.
     alpha_ : array, shape (machines, samples)
-        The multipliers of the samples.
+        Multipliers alpha_i of the samples.
     lambda_ : array, shape (machines, explanations)
-        The multipliers of the explanations.
+        Multipliers lambda_j of the explanations.
     deviation_ : array, shape (machines, explanations)
-        w'(x_o(j) - v_j), in size delta_j; zero where the explanation is not of the machine's classes.
+        w'(x_o(j) - v_j), of absolute value delta_j; zero for explanations of other classes than the machine's.
     owner_ : array of int, shape (explanations,)
         Index of the sample that explanation j belongs to; an explanation that leaves nothing out is not counted.
     support_vectors_, dual_coef_ : arrays, shapes (vectors, features), (machines, vectors)
-        The expansion of f over samples and explained examples.
+        Vectors and coefficients of f, an expansion over samples and explained examples.
     Q_ : float
-        Q, or the choice of cross-validation; 0 if there is no explanation to choose it by.
+        Q that was used; 0 if it was to be cross-validated, but there are no explanations.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
         For "cv" with explanations: the values of Q that were tried, and their `scoring` on each fold.
 

@@ -46,7 +46,7 @@ class Features:
 
 
 class GaussianFeatures(Features):
-    """x_j | k ~ N(mu_kj, s_kj), s_kj = sum_i r_ik (x_ij - mu_kj)^2 / sum_i r_ik + epsilon_j.
+    """Normal features: x_j | k ~ N(mu_kj, s_kj), s_kj = sum_i r_ik (x_ij - mu_kj)^2 / sum_i r_ik + epsilon_j.
 
     epsilon_j is `smoothing` times the feature's total variance: no unit has an influence.  These s_kj maximize
 
@@ -94,7 +94,7 @@ class GaussianFeatures(Features):
 
 
 class BernoulliFeatures(Features):
-    """P(x_j = 1 | k) = (sum_i r_ik x_ij + alpha) / (sum_i r_ik + 2 alpha), of entries above a threshold."""
+    """Binary features, 1 above a threshold: P(x_j = 1 | k) = (sum_i r_ik x_ij + alpha) / (sum_i r_ik + 2 alpha)."""
 
     def __init__(self, alpha: float, threshold: float | None) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
@@ -214,10 +214,11 @@ class FeatureByFeature(Features):
 
 
 class CategoricalFeatures(FeatureByFeature):
-    """P(x_j = v | k) = (sum_i r_ik [x_ij = v] + alpha) / (sum_i r_ik + alpha m_j), m_j the values of column j.
+    """Categorical features: P(x_j = v | k) = (sum_i r_ik [x_ij = v] + alpha) / (sum_i r_ik + alpha m_j).
 
-    The categories are numbers.  One that was never seen is taken as missing.  These P are the means of the Dirichlet
-    posterior too: a sample has one draw of each column, and integrating the probabilities out changes nothing.
+    m_j is the number of values of column j.  Categories are numbers; one that was never seen is taken as missing.  P is
+    also the mean of the Dirichlet posterior: a sample has one draw of each column, and integrating the probabilities
+    out changes nothing.
     """
 
     def _column(self, x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:

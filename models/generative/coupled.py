@@ -34,22 +34,22 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
     Parameters
     ----------
     coupling
-        sigma, 0 to infinity.
+        Standard deviation sigma of the coupling, from 0 to infinity.
     tol
         L-BFGS ends when no entry of the gradient of the mean objective exceeds this in magnitude.
 
     Attributes
     ----------
     priors_ : array, shape (classes,)
-        pi_k in theta.
+        Class priors pi_k of theta.
     means_ : array, shape (classes, features)
-        The class means of theta.
+        Class means of theta.
     covariance_ : array, shape (features, features)
-        The covariance of theta, in the samples' units.
+        Covariance of theta, in the samples' units.
     density_priors_, density_means_, density_covariance_ : arrays
         Class priors, means and covariance of theta~.
     log_likelihoods_ : array
-        The objective at the start and after each step, for features with standard deviation 1.
+        Objective at the start and after each step, for features with standard deviation 1.
     n_iter_ : int
         Number of L-BFGS steps.
 
@@ -97,7 +97,7 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
         if found.status == 1:
             warn_unconverged(
                 f"CoupledDiscriminant: L-BFGS ended after {found.nit} steps; raise max_iter or tol, or lower coupling: "
-                "where the classes can be separated and nothing holds theta, it grows without end.",
+                "where the classes can be separated and nothing holds theta, it grows without end."
             )
         self.n_iter_, self.log_likelihoods_ = max(1, int(found.nit)), np.array(history)
         both = [problem.unpack(part) for part in problem.split(found.x)]

@@ -34,32 +34,32 @@ class DiscriminantParameters(PriorParameters):
     Parameters
     ----------
     covariance
-        The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S the estimate of "full", which
+        Form of Sigma: "identity" fixes it, "spherical" is (tr(S) / p) I with S the estimate of "full", which
         maximizes the likelihood among the multiples of I.
     divisor
-        The scatter is divided by n, or by n - K; only without `mean_prior` and `covariance_prior`.
+        Divisor of the scatter: n for "mle", n - K for "unbiased"; only without `mean_prior` and `covariance_prior`.
     shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
         (1 - s) Sigma + s m D, with D the diagonal of the features' total variances and m the mean of Sigma_jj / D_jj.
         "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear features), with s at
         least 1 / (n + 1), and takes s = 0 elsewhere.  Shrinkage does not change "spherical".
     mean_prior : None or pair (mean, strength)
-        mu_k ~ N(mean, Sigma / strength): MAP in place of MLE.
+        Prior mu_k ~ N(mean, Sigma / strength): the means are maximum a posteriori estimates.
     covariance_prior : None or pair (degrees, scale)
-        Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.  For
-        "spherical" the density is the one of "diagonal", restricted to the multiples of I.
+        Prior Sigma ~ inverse Wishart (for a diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.
+        For "spherical" the density of "diagonal" is restricted to the multiples of I.
     predictive
-        The density of a class: normal with the estimated mean and covariance, or with both integrated out over their
+        Density of a class: normal with the estimated mean and covariance, or with both integrated out over their
         posterior.  `covariance_` is the estimate in either case.
 
     Attributes
     ----------
     means_ : array, shape (classes, features)
-        The mean of each class.
+        Mean of each class.
     shrinkage_ : array, shape (covariances,)
-        The shrinkage that was used.
+        Shrinkage that was used.
     log_likelihoods_ : array, shape (n_iter_ + 1,)
-        The observed-data log-likelihood (plus the log priors of the parameters) before and after each step of
-        expectation maximization, at divisor "mle" and shrinkage 0; empty when nothing is missing.
+        Observed-data log-likelihood (plus the log priors of the parameters) before and after each step of expectation
+        maximization, with divisor "mle" and shrinkage 0; empty if nothing is missing.
     """
 
     covariance: Literal["full", "diagonal", "identity", "spherical"] = "full"
@@ -229,7 +229,7 @@ class LinearDiscriminant(NormalDiscriminant, DiscriminantParameters):
     Attributes
     ----------
     covariance_ : array, shape (features, features)
-        The covariance that all classes share.
+        Covariance that all classes share.
     coef_, intercept_ : arrays, shapes (1, features) and (1,) of two classes, otherwise (classes, features), (classes,)
         w_2 - w_1 and b_2 - b_1 for two classes, otherwise w_k and b_k; always of the "plug-in" density.
 
@@ -284,14 +284,14 @@ class QuadraticDiscriminant(NormalDiscriminant, DiscriminantParameters):
     Parameters
     ----------
     covariance
-        The form of every Sigma_k; "identity" fixes them, "spherical" is (tr(S_k) / p) I.
+        Form of every Sigma_k: "identity" fixes them, "spherical" is (tr(S_k) / p) I.
     predictive
         As in `LinearDiscriminant`, with N_k for n and 1 for K in the degrees of freedom.
 
     Attributes
     ----------
     covariances_ : array, shape (classes, features, features)
-        The covariance of each class.
+        Covariance of each class.
 
     Examples
     --------
@@ -322,9 +322,9 @@ class Prototypes(NormalDiscriminant, IterationParameters):
     Attributes
     ----------
     priors_, class_count_ : arrays, shape (classes,)
-        The probabilities of the classes; the sum of the weights of each class.
+        Prior probability and total weight of each class.
     means_ : array, shape (classes, features)
-        The prototypes.
+        Prototype of each class.
     log_likelihoods_, n_iter_
         As in `LinearDiscriminant`.
 

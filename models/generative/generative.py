@@ -22,7 +22,7 @@ class PriorParameters(IterationParameters):
     priors : None, "uniform" or array_like, shape (classes,)
         Class priors in the order of the sorted labels; None estimates them.
     dirichlet : float or array_like, shape (classes,)
-        The Dirichlet prior of estimated class priors, pi_k = (N_k + dirichlet_k - 1) / sum (N_l + dirichlet_l - 1);
+        Dirichlet prior of estimated class priors, pi_k = (N_k + dirichlet_k - 1) / sum (N_l + dirichlet_l - 1);
         1 is maximum likelihood.
     tol
         Expectation maximization, used where labels or entries are missing, ends when a step raises its objective by
@@ -35,12 +35,12 @@ class PriorParameters(IterationParameters):
     Attributes
     ----------
     priors_, class_count_ : arrays, shape (classes,)
-        The probabilities of the classes; the sum of the weights of each class.
+        Prior probability and total weight of each class.
     log_likelihoods_ : array
-        The log-likelihood with the log priors of the parameters, before and after each step of expectation
-        maximization; empty where nothing is missing.
+        Log-likelihood plus the log priors of the parameters, before and after each step of expectation maximization;
+        empty if nothing is missing.
     n_iter_ : int
-        Steps of expectation maximization; 1 where nothing is missing.
+        Number of steps of expectation maximization; 1 if nothing is missing.
     """
 
 

@@ -43,7 +43,7 @@ class JointGaussianRegressor(Regressor, IterationParameters):
     log_likelihoods_ : array
         As in `LinearDiscriminant`.
     n_iter_ : int
-        Steps of expectation maximization; 1 where nothing is missing.
+        Number of steps of expectation maximization; 1 if nothing is missing.
 
     Examples
     --------

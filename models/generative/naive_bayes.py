@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
+from ..base.expectation_maximization import ascend
 from ..base.parameters import NonNegative, parameters
-from ..base.progress import ascend
 from ..base.validation import check_choice, check_number
 from .conditionals import (
     BernoulliFeatures,
@@ -37,7 +37,7 @@ from .generative import (
 
 Self = TypeVar("Self", bound="NaiveBayes")
 WITHOUT_LIKELIHOOD = (HistogramFeatures, KernelFeatures)
-"""Estimates that do not maximize the likelihood, which expectation maximization therefore would not raise."""
+"""Estimates that do not maximize the likelihood, so expectation maximization need not increase it."""
 KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kde")
 
 
@@ -178,7 +178,7 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
     Parameters
     ----------
     alpha
-        Laplace smoothing, the mode under a Dirichlet prior; 0 or so is taken as 1e-10.
+        Laplace smoothing, the mode under a Dirichlet prior; smaller values than 1e-10 are raised to it.
     predictive
         "bayes" integrates P(. | k) out over its Dirichlet posterior (below); there are no unlabelled samples then.
 
@@ -187,7 +187,7 @@ class MultinomialNaiveBayes(NaiveBayes, PriorParameters):
     feature_log_prob_ : array, shape (classes, features)
         log P(w | k).
     feature_count_ : array, shape (classes, features)
-        N_kw.
+        N_kw, the count of word w in class k.
 
     Notes
     -----
@@ -245,9 +245,9 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
         (bins of one width by Scott's rule), "kde" (a kernel density, its bandwidth by Silverman's rule).  A category
         that `fit` has not seen is taken as missing.  The last two take no `X_unlabelled`.
     alpha
-        Laplace smoothing of all but normal and "kde" features; 0 or so is taken as 1e-10.
+        Laplace smoothing of all but normal and "kde" features; smaller values than 1e-10 are raised to it.
     var_smoothing
-        The share of a normal feature's total variance that is added.
+        Share of a normal feature's total variance that is added to its variance in every class.
     binarize
         Threshold above which entries of Bernoulli features are ones; with None all entries must be 0 or 1.
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from ..base.progress import ascend
+from ..base.expectation_maximization import ascend
 from ..base.validation import check_number
 from .generative import estimated_priors, log_dirichlet, quiet_log, warn_unless_converged
 from .normal import (

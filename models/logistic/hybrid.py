@@ -227,7 +227,7 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         if not found.converged:
             warn_unconverged(
                 f"HybridNaiveBayes: Newton's method ended after {found.iterations} iterations, the log-likelihood "
-                f"known to about {found.decrement:.1e}.  Lower C, or raise max_iter or tol.",
+                f"known to about {found.decrement:.1e}.  Lower C, or raise max_iter or tol."
             )
         self.n_iter_ = found.iterations
         self.log_likelihood_ = likelihood.at(found.theta).log_likelihood

@@ -1,4 +1,4 @@
-"""Logistic regression of two or more classes, as the smooth convex program that it is."""
+"""Logistic regression of two or more classes, a smooth convex program."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         if not minimum.converged:
             warn_unconverged(
                 f"LogisticRegression: Newton's method ended after {minimum.iterations} iterations, its objective known "
-                f"to about {minimum.decrement:.1e}.  Scale the features, lower C, or raise max_iter or tol.",
+                f"to about {minimum.decrement:.1e}.  Scale the features, lower C, or raise max_iter or tol."
             )
         self.minimum_, self.n_iter_ = minimum, minimum.iterations
         self.coef_, self.intercept_ = loss.split(minimum.theta)

@@ -34,7 +34,5 @@ def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum],
         return found, C
     loss.penalty = loss.least_penalty()
     C = 1.0 / loss.penalty
-    warn_unconverged(
-        f"{type(model).__name__}: {what}; the answer of C = {C:.3g} is given.  Set C.",
-    )
+    warn_unconverged(f"{type(model).__name__}: {what}; the answer of C = {C:.3g} is given.  Set C.")
     return minimize(), C

@@ -33,7 +33,7 @@ SIDES = (-1.0, 1.0)  # signs that w'mu_1 + b and w'mu_2 + b should have
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of (4.17)-(4.24); an infinite C makes its constraint hard, and beta may be one a class."""
+    """The constants of (4.17)-(4.24); an infinite C makes its constraint hard, and beta may be a pair."""
 
     beta: float | tuple[float, float]
     phi: float

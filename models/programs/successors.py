@@ -1,4 +1,4 @@
-"""Machines with more than samples and labels: related tasks, knowledge of regions."""
+"""Programs of machines with more data than samples and labels: related tasks, labeled regions."""
 
 from __future__ import annotations
 

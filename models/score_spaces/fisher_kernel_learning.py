@@ -45,7 +45,7 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     Parameters
     ----------
     penalty
-        The weight rho of the distance from omega^0.
+        Weight rho of the distance from omega^0.
     max_iter
         Maximum number of L-BFGS iterations.
     tol
@@ -56,15 +56,15 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     Attributes
     ----------
     startprob_, transmat_, emissionprob_ : arrays, shapes (S,), (S, S), (S, K)
-        The probabilities of the learned model.
+        Probabilities of the learned model.
     means_, variances_ : arrays, shape (S, d)
         Emission parameters for vectors (after centring and scaling), in place of `emissionprob_`.
     scale_ : float
         sqrt(kappa); `transform` returns scale_ * g.
     model_ : DiscreteHMM or GaussianHMM
-        The maximum likelihood model.
+        Maximum likelihood model.
     objectives_ : array
-        The objective at the start and after each step.
+        Objective at the start and after each step.
     n_iter_ : int
         Number of L-BFGS iterations.
 

@@ -13,7 +13,7 @@ from .sufficient_statistics import OnGenerativeModel, count_samples, fresh, mode
 
 @parameters
 class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
-    r"""Classifier by generative models of sequences or documents, one a class (Li et al. 2013, section 3.2).
+    r"""Classifier by generative models of sequences or documents, one per class (Li et al. 2013, section 3.2).
 
     .. math::
         \hat y = \arg\max_k\; F_k(x) + \log \pi_k, \qquad
@@ -29,14 +29,14 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
         Template whose copies are fitted; `DiscreteHMM()` if None.
     priors : None, "uniform" or array_like, shape (classes,)
-        pi; the classes' shares of the samples if None.
+        Class priors pi; the classes' shares of the samples if None.
 
     Attributes
     ----------
     models_ : list
-        The fitted models, in the order of `classes_`.
+        Fitted models, in the order of `classes_`.
     priors_ : array, shape (classes,)
-        The probability of each class.
+        Prior probability of each class.
 
     Notes
     -----

@@ -65,7 +65,7 @@ class LargeMarginHMM(SequenceClassifier):
     Parameters
     ----------
     C
-        Price of a margin short by one; step length of the perceptron.
+        Price of a margin that is violated by one; step length of the perceptron.
     max_iter
         Maximum number of alignments, or of passes of the perceptron over all sequences.
     tol
@@ -80,15 +80,15 @@ class LargeMarginHMM(SequenceClassifier):
     Attributes
     ----------
     starts_, transitions_, emissions_ : arrays, shapes (classes, S), (classes, S, S), (classes, S, K)
-        w; K = 3 d for vectors with d coordinates.
+        Log-potentials w of each class; K = 3 d for vectors with d coordinates.
     models_ : list of DiscreteHMM or GaussianHMM
-        The maximum likelihood models.
+        Maximum likelihood models of the classes.
     objectives_ : array
         Objective at w^0 and after each alignment; for the perceptron, mistakes of each pass.
     n_iter_ : int
         Number of alignments, or of passes of the perceptron.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        The last quadratic program and its solution; not set by the perceptron.
+        Last quadratic program and its solution; not set by the perceptron.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class LargeMarginHMM(SequenceClassifier):
         if gap > CUT_TOL * (1.0 + objectives[-1]):
             warn_unconverged(
                 f"LargeMarginHMM: {CUTS} cutting planes leave the objective {objectives[-1]:.6g} of an alignment known "
-                f"to {gap:.1e} only. Lower C.",
+                f"to {gap:.1e} only. Lower C."
             )
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -241,11 +241,11 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
     Parameters
     ----------
     a
-        The largest margin; above 1 / c, otherwise no sample ever counts.
+        Largest margin; above 1 / c, otherwise no sample ever counts.
     c
-        How strongly margins below a are thought unlikely; the multipliers stay below it.
+        Rate of the exponential prior of margins below a; the multipliers stay below c.
     method
-        See `models.score_spaces.med.discriminate`.
+        Method of `models.score_spaces.med.discriminate`.
     tol
         Relative tolerance of the gap between the dual and its primal.
     max_iter
@@ -256,13 +256,13 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
     Attributes
     ----------
     coef_ : array, shape (1 or n_classes, n_features)
-        E[w].
+        E[w] of each machine.
     intercept_ : array, shape (1 or n_classes,)
-        E[b].
+        E[b] of each machine.
     multipliers_, expected_margins_ : arrays, shape (1 or n_classes, n_samples)
-        lambda and E[gamma].
+        lambda_t and E[gamma_t] of every sample.
     objective_, gap_ : arrays, shape (1 or n_classes,)
-        The dual's value, and an upper bound of its distance from the optimal value.
+        Value of the dual, and an upper bound of its distance from the optimal value.
     n_iter_ : int
         Largest number of quadratic programs that a class needed.
 
@@ -318,7 +318,7 @@ class MEDClassifier(LinearClassifier, InterceptParameters, WeightParameters, Eng
             warn_unconverged(
                 f"MEDClassifier: after {found[worst].iterations} quadratic programs the dual's objective "
                 f"{self.objective_[worst]:.6g} is known to {self.gap_[worst]:.1e} only. Scale the features, "
-                'raise tol or max_iter, or use method="newton".',
+                'raise tol or max_iter, or use method="newton".'
             )
 
 

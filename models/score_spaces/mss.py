@@ -84,7 +84,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     a, c
         Parameters of the margins' prior, as in `MEDClassifier`; the paper's values.
     xi
-        The weight of the classifier; the paper's value.
+        Weight of the classifier; the paper's value.
     per_class
         Whether each side has a model of its own, both tilted jointly.
     multi_class
@@ -111,15 +111,15 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         The learned models, one for each machine; with ``per_class`` two, the negative side's first.  Two classes have
         one machine, whose positive side is the second class; otherwise there is one for each class or pair.
     coef_, intercept_ : arrays, shapes (machines, statistics), (machines,)
-        The weights of eq. 22, for the statistics that `transform` returns.
+        Weights of eq. 22 for the statistics that `transform` returns, and intercepts.
     multipliers_, expected_margins_ : arrays, shape (machines, samples)
-        lambda and E[gamma].
+        lambda_t and E[gamma_t] of every sample.
     objectives_ : list of arrays
-        The objective after each round.
+        Objective of each machine after each round.
     n_iter_ : int
         Largest number of rounds of a machine.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        The last quadratic program solved for a lambda.
+        Last quadratic program that was solved for lambda, and its solution.
 
     Examples
     --------
@@ -269,7 +269,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
 
 @dataclass
 class _Scaling:
-    """phi = ((T - mean) / scale, 1)."""
+    """Scaling of statistics T to phi = ((T - mean) / scale, 1)."""
 
     mean: np.ndarray
     scale: float

@@ -46,9 +46,9 @@ class ScoreSpace(OnGenerativeModel, Transformer):
     Attributes
     ----------
     models_ : list
-        The fitted models, in the order of `classes_`.
+        Fitted models, in the order of `classes_`.
     classes_ : array
-        The class labels; set if there is a model for each class.
+        Class labels; set if there is a model for each class.
     """
 
     model: Any = None

@@ -198,7 +198,7 @@ class SideBySide:
 class OnGenerativeModel(Estimator):
     """Base of estimators whose parameter `model` is a generative model; they take the data that `model` takes."""
 
-    _samples_told = "list of arrays, or matrix\n    What the model takes."
+    _samples_told = "list of arrays, or matrix\n    Samples in the form that `model` takes."
 
     model: Any
 

@@ -27,12 +27,12 @@ class DiscreteHMM(HiddenMarkovModel, ChainParameters):
     Parameters
     ----------
     n_symbols
-        K; if None, the largest symbol in `fit` plus one.
+        Number K of symbols; if None, the largest symbol in `fit` plus one.
 
     Attributes
     ----------
     startprob_, transmat_, emissionprob_ : arrays, shapes (n_states,), (n_states, n_states), (n_states, K)
-        pi, a, b.
+        Probabilities pi of the first state, a of transitions, b of symbols in each state.
 
     Notes
     -----

@@ -31,7 +31,7 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
     Parameters
     ----------
     min_variance
-        The least variance, as a share of the variance of all observations.
+        Least variance, relative to the variance of all observations.
     init
         Start of EM: the chain as in `DiscreteHMM`, and the variances of all observations in every state.  The means
         are means of clusters (k-means++), or at a "near_uniform" start the mean of all observations plus a tenth of
@@ -40,9 +40,9 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
     Attributes
     ----------
     means_ : array, shape (n_states, n_features)
-        The mean of each state.
+        Mean of each state.
     covariances_ : array, shape (n_states, n_features)
-        The diagonal of the covariance of each state.
+        Diagonal of the covariance of each state.
 
     Examples
     --------

@@ -20,9 +20,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from ..base.estimator import Estimator
+from ..base.expectation_maximization import ascend
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import NonNegative, parameters
-from ..base.progress import ascend
 from ..base.validation import as_generator, as_weights, check_number
 from ..generative.generative import quiet_log
 from ..numerics import recursions
@@ -35,8 +35,8 @@ Self = TypeVar("Self", bound="HiddenMarkovModel")
 class Bend:
     """Potentials that bend the chain of every sequence: exp(strength * weights' statistics).
 
-    strength : one number a sequence;  start (states,), transitions (states, states), emissions (states, features): the
-    weights of the statistics q_i^0, sum_l q_i^l q_j^{l+1} and sum_l q_i^l f(x^l) in the exponent.
+    strength : one number per sequence.  start (states,), transitions (states, states), emissions (states, features):
+    the weights of the statistics q_i^0, sum_l q_i^l q_j^{l+1} and sum_l q_i^l f(x^l) in the exponent.
     """
 
     strength: np.ndarray
@@ -49,7 +49,7 @@ class Bend:
 class Posterior:
     """Expectations over the hidden states given the observations.
 
-    log_likelihood : one a sequence (of a bent chain: the log of the sum over all paths).
+    log_likelihood : one per sequence (of a bent chain: the log of the sum over all paths).
     gamma (positions, states);  the rest is summed within each group of sequences: starts (groups, states),
     transitions (groups, states, states), emissions (groups, states, features), and chain_logs (groups, states,
     states), if requested, sum_l xi^l log(xi^l / gamma^l): the posterior chain's own log transition
@@ -71,7 +71,7 @@ class ChainParameters(IterationParameters, SeedParameters):
     Parameters
     ----------
     pseudocount
-        Added to each expected count; above zero no sequence is impossible.
+        Number added to each expected count; if it is positive, no sequence is impossible.
     init
         How EM starts.  "spread": start and transition probabilities are drawn uniformly from the simplex.
         "near_uniform": every row is in proportion to 1 + U, U uniform in [0, 1); the states are nearly alike, and EM
@@ -79,7 +79,7 @@ class ChainParameters(IterationParameters, SeedParameters):
     max_iter
         Maximum number of EM iterations; with ``tol=0`` EM ends before only if it gains nothing at all.
     tol
-        EM stops when an iteration gains no more than this for an observation.
+        EM stops when an iteration raises the objective by at most this per observation.
     warm_start
         Whether `fit` continues from the current parameters.
 
@@ -88,9 +88,9 @@ class ChainParameters(IterationParameters, SeedParameters):
     startprob_, transmat_ : arrays, shapes (n_states,), (n_states, n_states)
         Probabilities of the first state and of the transitions.
     objectives_ : array
-        The objective after each EM iteration, from the start on.
+        Objective at the start and after each EM iteration.
     n_iter_ : int
-        Steps of expectation maximization.
+        Number of steps of expectation maximization.
     converged_ : bool
         Whether the objective settled before `max_iter`.
     """

@@ -13,7 +13,7 @@ MISSING = -1
 
 @dataclass(frozen=True)
 class Sequences:
-    """Sequence s is ``values[offsets[s]:offsets[s + 1]]``; values are symbols (n,) or vectors (n, features)."""
+    """Sequences end to end; s is ``values[offsets[s]:offsets[s + 1]]``, symbols (n,) or vectors (n, features)."""
 
     values: np.ndarray
     offsets: np.ndarray

@@ -14,7 +14,7 @@ from .kernels import Gamma, Kernel, make_kernel
 from .multipliers import KINDS
 
 PAIRWISE = "array_like or sparse, shape (samples, features)\n    Or (samples, samples) for a precomputed kernel."
-"""What `fit` takes for X where the kernel may be precomputed."""
+"""Description of X in `fit` if the kernel may be precomputed."""
 
 
 class KernelExpansion:

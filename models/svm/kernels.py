@@ -72,7 +72,7 @@ class Kernel:
 
     @property
     def is_semidefinite(self) -> bool:
-        """Whether all its matrices are known to be positive semidefinite, so that solvers need not test them."""
+        """Whether all kernel matrices are known to be positive semidefinite, so that solvers need not test them."""
         if self.is_precomputed:
             return False
         if not isinstance(self.kernel, str):

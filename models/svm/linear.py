@@ -93,7 +93,7 @@ class LinearMachine(Estimator):
         if not answer.converged:
             warn_unconverged(
                 f"{name}: descent ended after {answer.passes} passes, its objective {answer.objective:.6g} known to a "
-                f"share of {answer.gap:.1e}. Scale the features, lower C, or raise time_limit, tol or max_iter.",
+                f"share of {answer.gap:.1e}. Scale the features, lower C, or raise time_limit, tol or max_iter."
             )
         self.n_iter_ = max(self.n_iter_, answer.passes)
         self.objective_ += answer.objective

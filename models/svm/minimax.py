@@ -52,7 +52,7 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
     Raises
     ------
     ValueError
-        Two classes have the same mean.
+        Two classes have equal means.
 
     See Also
     --------

@@ -118,7 +118,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         Parameters
         ----------
         y : array_like, shape (samples,)
-            Labels of two classes, the same two in every task.
+            Labels of two classes that all tasks share.
         tasks : array_like, shape (samples,), optional
             The task of every sample, any labels; one task when absent.
         """

@@ -22,13 +22,7 @@ import numpy as np
 import qp
 
 from ..base.groups import InterceptParameters, WeightParameters
-from ..base.multiclass import (
-    check_classes_left,
-    class_weights,
-    stratified_folds,
-    two_class_problems,
-    winners,
-)
+from ..base.multiclass import check_classes_left, class_weights, stratified_folds, two_class_problems, winners
 from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
 from ..programs.margins import dual_program

@@ -13,7 +13,7 @@ from ..base.validation import as_dense, check_choice, check_number
 from .kernels import squares
 
 ABSENT = -1.0
-"""Stands for a letter that is left out: of a mask, or after the end of a shorter string."""
+"""Code of a letter that is masked, or that lies beyond the end of a shorter string."""
 
 
 class MismatchKernel:

@@ -45,7 +45,7 @@ class MedLDA(Classifier, TopicParameters):
     Parameters
     ----------
     C
-        Price of a margin short by one.
+        Price of a margin that is violated by one.
     max_iter
         Maximum number of rounds, after `LatentDirichletAllocation` was fitted.
     tol
@@ -56,15 +56,15 @@ class MedLDA(Classifier, TopicParameters):
     Attributes
     ----------
     coef_ : array, shape (classes, topics)
-        eta.
+        Weights eta_y of the topics for each class.
     topics_ : LatentDirichletAllocation
-        The learned topics.
+        Topic model with the learned topics.
     objectives_ : array
-        The objective after each round; the first is for plain topics and their classifier.
+        Objective after each round; the first is for plain topics and their classifier.
     n_iter_ : int
         Number of rounds.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        The dual of the round that is kept.
+        Dual program of the round that is kept, and its solution.
 
     Examples
     --------

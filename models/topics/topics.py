@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, polygamma
 
+from ..base.expectation_maximization import ascend
 from ..base.groups import IterationParameters, SeedParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
-from ..base.progress import ascend
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator
@@ -27,9 +27,9 @@ class TopicParameters(IterationParameters, SeedParameters):
     Parameters
     ----------
     doc_topic_prior : float or array_like of shape (n_topics,), optional
-        alpha; 1 / n_topics when None.
+        Dirichlet parameters alpha of a document's topics; 1 / n_topics if None.
     topic_word_prior
-        eta, added to each count of a word in a topic; above zero.
+        Positive number eta that is added to each count of a word in a topic.
     """
 
     _: KW_ONLY
@@ -58,16 +58,16 @@ class LatentDirichletAllocation(Transformer, TopicParameters):
     max_iter
         Maximum number of EM iterations.
     tol
-        EM stops when an iteration gains no more than this for a word.
+        EM stops when an iteration raises the objective by at most this per word.
 
     Attributes
     ----------
     components_ : array, shape (n_topics, n_features)
-        beta; each row sums to one.
+        Probabilities beta of the words in each topic; each row sums to one.
     doc_topic_prior_ : array, shape (n_topics,)
-        The Dirichlet parameters of a document's topics.
+        Dirichlet parameters alpha of a document's topics.
     objectives_ : array
-        The bound (with the prior of beta) after each iteration.
+        Bound (with the prior of beta) at the start and after each iteration.
     n_iter_ : int
         Number of EM iterations.
     converged_ : bool

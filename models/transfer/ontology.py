@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 from socp import ProgramError
 
 UNREACHABLE = -1
-"""The distance of a word that the label cannot be reached from, or that the ontology does not know."""
+"""Distance of a word that has no path to the label or is not in the ontology."""
 
 
 class Graph:

@@ -82,9 +82,9 @@ class GenerativeTransfer:
     Parameters
     ----------
     means : array_like, shape (2, n)
-        The means of the classes on the training task, the smaller label's first.
+        Means of the classes of the training task, the smaller label's first.
     distances : array_like of int, shape (2, n)
-        The distances of the words to the two labels, in the same order (`models.semantic_distances`).
+        Distances of the words to the two labels, the smaller one first (`models.semantic_distances`).
 
     Examples
     --------

@@ -33,7 +33,7 @@ ENDINGS = {
         *(("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
     ),
 }
-"""Of inflected words, and what stands for them in the base form (WordNet's rules of detachment, and ves)."""
+"""Endings of inflected words and their replacements in the base form: WordNet's rules of detachment, and ves."""
 
 NOT_FOUND = (
     "WordNet is not in {where}. Either get it once by python -m nltk.downloader wordnet, or give the folder that holds "

@@ -43,14 +43,14 @@ def as_function(arrays: str, batches: str) -> Callable[[Answer], Callable[..., t
         P, q, A, l, u, lb, ub : {arrays}, or numbers that are constant, or None
             As in `qp.solve`, dense; {batches}.
         smoothing : float, default 0
-            When above 0, gradients are those of the point on the central path at that mu: see `qp.Solution.vjp`.
+            If positive, gradients belong to the point of the central path at mu = smoothing: see `qp.Solution.vjp`.
         tol, max_iter, ...
             The settings of `qp.solve`, or of `qp.solve_many`.
 
         Returns
         -------
         x, y, z_bounds : {arrays}
-            Of the type of q, and where it is.
+            Arrays of the type of q, on the device of q.
 
         Raises
         ------

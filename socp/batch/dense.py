@@ -148,7 +148,7 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
     for j in range(0, n, 2):
         l = j + 1 if j + 1 < n else j
         d00, d10, d11 = load(C, j * n + j), load(C, l * n + j), load(C, l * n + l)
-        least0, least1 = LOST * absolute(d00), LOST * absolute(d11)  # smaller pivots are rounding, and raised
+        least0, least1 = LOST * absolute(d00), LOST * absolute(d11)  # Smaller pivots are rounding errors; raise them.
         for k in range(begin[j], j):
             t0, t1 = load(T, j * n + k), load(T, l * n + k)
             c0, c1 = load(C, j * n + k), load(C, l * n + k)

@@ -1,4 +1,4 @@
-"""Lots of programs for the lanes: sides are finite, infinite and equal in common places."""
+"""Lots of programs for the lanes: programs with finite, infinite and equal sides in common rows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def solve_batch(
 
         return alone
 
-    with blas_threads(1) if left.size else contextlib.nullcontext():  # Rounding depends on the number of threads.
+    with blas_threads(1) if left.size else contextlib.nullcontext():  # BLAS rounds differently with more threads.
         watch.work(left.tolist(), worker, settings.threads)
     if watch.reason is not None:
         many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
@@ -77,7 +77,7 @@ def solve_batch(
 
 
 class Lot:
-    """Programs whose sides are finite, infinite and equal in common places.
+    """Programs with finite, infinite and equal sides in common rows.
 
     A subclass tests the answers in `verifier`, returns them in `vectors`, and writes the certificates that hold in
     `certify`.
@@ -119,7 +119,7 @@ class Lot:
         settings: Settings,
     ) -> None:
         self.chosen, self.settings = chosen, settings
-        if not share_matrices and len(data["P"]) == 1 == len(data["A"]):  # One row would mean shared.
+        if not share_matrices and len(data["P"]) == 1 == len(data["A"]):  # A single P and A would count as shared.
             data["P"] = np.repeat(data["P"], 2, axis=0)
         k, m, n = chosen.size, data["A"].shape[1], data["P"].shape[1]
         spans = ordered_spans(data["P"], data["A"], rows, cone_start)

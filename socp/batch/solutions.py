@@ -40,7 +40,7 @@ class Answers(KeepsProgram, Generic[One]):
     numbers: ClassVar = ("objective", "dual_objective", "primal_residual", "dual_residual", "gap")
     single: ClassVar[Any]
     messages: ClassVar[dict[Status, str]] = MESSAGES
-    linearize: ClassVar[Any]  # functions: linearize the optimality conditions at one answer; at all answers
+    linearize: ClassVar[Any]  # functions that linearize the optimality conditions at one answer, at all answers
     linearize_many: ClassVar[Any]
     _kept = "_programs"
     _programs: Any = None  # object whose method `program(i)` returns program i, for derivatives

@@ -7,7 +7,7 @@ from ..compiled.vec import lane_numbers
 from .spans import Spans
 
 RHO = 1e-8  # added to the diagonal of P + G'WG, for variables with neither curvature nor bounds
-LEAST_SIGMA = 1e-2  # least sigma; with smaller values one program in a hundred fails
+LEAST_SIGMA = 1e-2  # least centering parameter; with smaller values one program in a hundred fails
 
 
 class Lanes(Structure):

@@ -1,3 +1,3 @@
 """The base of compiled kernels: decorators, cache, structures, BLAS and its threads."""
 
-from . import build  # noqa: F401  which loads kernels when they are first called
+from . import build  # noqa: F401  registers the loader of kernels

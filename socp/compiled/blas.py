@@ -19,7 +19,7 @@ Letters are given as the constants below.
     potrf(triangle, n, a, a0, lda)
         A = L L' (LOWER) or U'U (UPPER), over its triangle;  0, or k where the leading minor of order k is not positive
 
-The machine code of a kernel that calls them holds the name of the routine, which is bound here to its address in this
+The machine code of a calling kernel holds the name of the routine; this module binds the name to the address in this
 process.  The routines run on as many threads as the caller lets BLAS have (OPENBLAS_NUM_THREADS); the bits of a result
 may depend on that number.
 """
@@ -41,7 +41,7 @@ from scipy.linalg import cython_blas, cython_lapack
 from .kernels import Callee
 from .target import integer_bits
 
-# int64, as numba would compile a caller once more for each Python integer that is known when it compiles
+# np.int64, because numba would compile a caller again for every Python integer that is a compile-time constant.
 NO_TRANSPOSE, TRANSPOSE = np.int64(ord("N")), np.int64(ord("T"))
 LEFT, RIGHT = np.int64(ord("L")), np.int64(ord("R"))
 LOWER, UPPER = np.int64(ord("L")), np.int64(ord("U"))
@@ -61,8 +61,8 @@ class Routine(Callee):
     name : str
         Name in the module, with the letter of the precision.
     arguments : str
-        Kinds of the arguments in order: c a letter, i an integer, x a number, A an array (given as the array and the
-        index where the matrix begins in it), 1 the increment of a vector, r the integer that is returned.
+        Kinds of the arguments in order: c a letter, i an integer, x a number, A a matrix or vector (given as an array
+        and the index at which it begins), 1 the increment of a vector (not given), r the integer result (not given).
     """
 
     def __init__(self, module: Any, name: str, arguments: str) -> None:

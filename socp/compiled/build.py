@@ -29,9 +29,9 @@ from .worker import HEAD
 
 logger = logging.getLogger("socp")
 
-KNOWN = (0, 60), (0, 68)  # the first and the last version of numba that the tests were run with
-START = 1.2  # seconds that a helper takes to start, and of compilation that it is started for
-SECONDS = (0.05, 5.2e-4)  # of a kernel, and of an instruction of its code
+KNOWN = (0, 60), (0, 68)  # oldest and newest version of numba that was tested
+START = 1.2  # seconds that a helper takes to start; each START seconds of compilation justify one helper
+SECONDS = (0.05, 5.2e-4)  # compilation time in seconds: per kernel, and per bytecode instruction
 
 
 def prepare(wanted: Sequence[Kernel], alone: bool = False) -> None:
@@ -125,7 +125,7 @@ def callees_first(wanted: Iterable[Kernel]) -> list[Kernel]:
 
 def expected_seconds(kernel: Kernel) -> float:
     """Return an estimate of the seconds that one processor takes to compile the kernel."""
-    operations = kernel.py_func.__code__.co_code[::2]  # from Python 3.11 on with room for caches among them: zeros
+    operations = kernel.py_func.__code__.co_code[::2]  # opcodes; from Python 3.11 on also zeros, for caches
     return SECONDS[0] + SECONDS[1] * (len(operations) - operations.count(0))
 
 
@@ -138,7 +138,7 @@ class Compilation:
     """
 
     def __init__(self, missing: list[Kernel]) -> None:
-        self.waiting = sorted(missing, key=expected_seconds)  # taken from the end
+        self.waiting = sorted(missing, key=expected_seconds)  # the longest last; `take` pops from the end
         self.total, self.done = len(missing), 0
         self.work = sum(map(expected_seconds, missing))
         self.left = self.work
@@ -233,7 +233,7 @@ class Helper(threading.Thread):
         try:
             self.process = subprocess.Popen(
                 _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                start_new_session=os.name == "posix",  # Ctrl-C is for this process, which ends its helpers
+                start_new_session=os.name == "posix",  # Ctrl-C reaches only this process, which kills its helpers.
             )  # fmt: skip
         except (OSError, ValueError):
             return False
@@ -248,7 +248,7 @@ class Helper(threading.Thread):
                 self._send(f"{kernel.py_func.__module__} {kernel.py_func.__qualname__}")
                 (length,) = HEAD.unpack(self.process.stdout.read(HEAD.size))
                 code = cache.decode(kernel, self.process.stdout.read(length))
-                if code is None:  # its source is another by now
+                if code is None:  # The source file has changed since this process imported it.
                     return
                 cache.write(kernel, code)
                 self.current = None
@@ -268,7 +268,7 @@ class Helper(threading.Thread):
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-            with contextlib.suppress(OSError):  # what a dead process has not read cannot be flushed
+            with contextlib.suppress(OSError):  # `close` flushes, which fails if the process is dead.
                 self.process.stdin.close()
             self.process.stdout.close()
 
@@ -287,7 +287,7 @@ def _search_path() -> list[str]:
     return [*filter(os.path.isabs, sys.path), str(Path(__file__).parents[2])]
 
 
-_collector_off = False  # whether Python's garbage collector waits for the compiler
+_collector_off = False  # True while `_without_collector` has switched garbage collection off
 
 
 @contextlib.contextmanager

@@ -43,11 +43,11 @@ from .target import CHECKS, MachineCode
 
 logger = logging.getLogger("socp")
 
-UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, another version of a kernel or an incomplete file is removed
+UNUSED = 90 * 24 * 3600.0  # seconds after which unused folders, old kernels and incomplete files are removed
 MARK = "last-use"
 DIGEST = hashlib.sha256().digest_size
 
-_held: dict[tuple[str, str], MachineCode] = {}  # compiled and not yet loaded, by name and stamp
+_held: dict[tuple[str, str], MachineCode] = {}  # machine code that was compiled and not read yet, by (name, stamp)
 _said: set[str] = set()
 
 
@@ -55,8 +55,8 @@ class Place(NamedTuple):
     """Folder that kernels are read from."""
 
     path: Path
-    version: str  # that its files are of
-    is_cache: bool  # the user's, which is kept clean; not the package's
+    version: str  # version of its files, as `version` returns it
+    is_cache: bool  # True for the user's cache, False for the folder of the package
 
 
 def _caches() -> Path | None:
@@ -71,7 +71,7 @@ def _caches() -> Path | None:
         else:
             base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         return base.absolute() / "centralpath"
-    except (OSError, RuntimeError):  # no home, no current directory
+    except (OSError, RuntimeError):  # There is no home folder or no current directory.
         _say("kernels are compiled anew in each process: no home folder was found; NUMBA_CACHE_DIR may name a folder")
         return None
 
@@ -83,7 +83,7 @@ def _say(message: str, *arguments: object) -> None:
         logger.warning(message, *arguments)
 
 
-CACHES = _caches()  # a relative NUMBA_CACHE_DIR means the directory in which Python imported this file
+CACHES = _caches()  # A relative NUMBA_CACHE_DIR starts at the directory that is current during import.
 
 
 @functools.cache
@@ -91,7 +91,7 @@ def version(baseline: str = "") -> str:
     """Return the name of the folder, which identifies the target of machine code: this processor or a `baseline`."""
     triple, processor, features = target.processor()
     if baseline:
-        triple, processor, features = re.sub(r"[\d.]+$", "", triple), baseline, ""  # on any release of macOS
+        triple, processor, features = re.sub(r"[\d.]+$", "", triple), baseline, ""  # without the release of macOS
     text = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         text.update(path.read_bytes())
@@ -263,9 +263,7 @@ def _content(path: Path, is_cache: bool) -> bytes | None:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or (is_cache and not _is_trusted(status, path)):
             return None
-        return (
-            path.read_bytes() if status.st_size <= LARGEST_KEPT else b""
-        )  # those of kernels have some ten thousand bytes
+        return path.read_bytes() if status.st_size <= LARGEST_KEPT else b""  # Files of kernels have less than 100 kB.
     except OSError:
         return None
 

@@ -17,7 +17,7 @@ from numba.core.typing.templates import signature
 
 from .kernels import Callee
 
-CLOCKS = {"linux": 1, "darwin": 8}  # darwin: CLOCK_UPTIME_RAW, which Python takes, too
+CLOCKS = {"linux": 1, "darwin": 8}  # CLOCK_MONOTONIC, CLOCK_UPTIME_RAW: the clocks that Python uses
 
 
 class Clock(Callee):

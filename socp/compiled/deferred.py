@@ -1,8 +1,8 @@
 """Kernels that are compiled, or loaded, when they are first called.
 
 The caller of such a kernel reads a word with the address of its machine code.  If the word is zero, the caller requests
-the kernel, which a thread of its own prepares: Python handles a signal such as Ctrl-C that arrives meanwhile after the
-calling kernel, as always, and never halfway.
+the kernel, which a new thread prepares: Python handles a signal that arrives meanwhile, such as Ctrl-C, when the
+calling kernel has returned, and never halfway.
 
     symbol.address    the word: 0 at first, -1 if the kernel could not be prepared
     symbol.request    the function that starts the thread; it returns 0 if that fails
@@ -37,14 +37,14 @@ class Deferred:
     def __init__(self, symbol: str, find: Callable[[], int]) -> None:
         self.symbol, self.find = symbol, find
         self.word = np.zeros(1, np.int64)
-        # Both parts are C, so that no signal is handled, and no exception lost, on the way.
+        # `partial` and `start_new_thread` are C functions: Python handles no signal and loses no exception in them.
         self.request = _request(functools.partial(_thread.start_new_thread, self._fill, ()))
         llvmlite.binding.add_symbol(f"{symbol}.address", self.word.ctypes.data)
         llvmlite.binding.add_symbol(f"{symbol}.request", ctypes.cast(self.request, ctypes.c_void_p).value)
 
     def _fill(self) -> None:
         try:
-            self.word[0] = self.find()  # which may have been loaded by now for another caller
+            self.word[0] = self.find()  # the kernel may be loaded already, for another caller
         except BaseException:
             logger.exception("the kernel %s could not be compiled", self.symbol)
             self.word[0] = -1

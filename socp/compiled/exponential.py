@@ -1,6 +1,6 @@
 """exp and the larger or smaller of two numbers in forms that LLVM vectorizes.
 
-It vectorizes neither numba's `max` in a reduction, which allows for NaN, nor its `exp`, which is a call.  This `exp` is
+LLVM vectorizes neither numba's `max` in a reduction, which allows for NaN, nor numba's `exp`, a call.  This `exp` is
 2^k exp(r) with k the integer next to x / log 2, and |r| <= log(2) / 2 found with log 2 in two parts (Cody and Waite),
 so that no digit of r is lost; exp(r) is its Taylor polynomial.  k is read from the last bits of x / log 2 + 1.5 * 2^52,
 and goes into the exponent of the result.
@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 
 from .kernels import INTERPRETED
 
-# by type: its bits, those of the fraction, the smallest x, log 2 in two parts, the degree of the polynomial
+# by type: bits, bits of the fraction, `least` x, log 2 as a sum of two numbers, degree of the polynomial
 DIGITS = {
     types.float64: (64, 52, -708.0, 0.693147180369123816490, 1.90821492927058770002e-10, 13),
     types.float32: (32, 23, -87.0, 0.693359375, -2.12194440e-4, 7),
@@ -50,7 +50,7 @@ def _exponential(typing_context, x):  # type: ignore[no-untyped-def]
         kind, word = v.type, ir.IntType(bits)
         fused = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.f{bits}"
-        )  # a b + c, rounded once where the processor has that
+        )  # a b + c, rounded once if the processor has a fused instruction
         v = _chosen(builder, ">", v, kind(least))
         shift = kind(1.5 * 2.0**places)
         shifted = builder.call(fused, [v, kind(math.log2(math.e)), shift])
@@ -66,8 +66,7 @@ def _exponential(typing_context, x):  # type: ignore[no-untyped-def]
 
 
 larger: Any = max if INTERPRETED else _choice(">")
-"""The larger of two numbers that are not NaN."""
-smaller: Any = min if INTERPRETED else _choice("<")
+"""Return the larger of two numbers that are not NaN."""
+smaller: Any = min if INTERPRETED else _choice("<")  # the smaller of two numbers that are not NaN
 exponential: Any = np.exp if INTERPRETED else _exponential
-
-"""exp(x) for least <= x <= 0 (below, exp(least)), to 2 units of the last place."""
+"""Return exp(max(x, least)) for x <= 0, accurate to 2 units in the last place; `DIGITS` has `least`."""

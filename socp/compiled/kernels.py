@@ -11,7 +11,7 @@ are annotated with, its machine code is known to LLVM under a symbol, and its ca
     @deferred_kernel   a deferred kernel that Python may call, too
     @leaf        a few lines that are linked into their callers, where LLVM puts them in line
 
-So a caller depends on the signature of a callee alone: an edit of one kernel recompiles one kernel, and kernels are
+A caller depends only on the signatures of its callees: an edit of one kernel recompiles one kernel, and kernels are
 compiled in any order, in several processes (see `build`).  Callees are loaded before their callers, as an unknown
 symbol ends the process.  The symbol of a deferred kernel is the word that holds its address.
 
@@ -45,7 +45,7 @@ from .target import CHECKS, MachineCode
 
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
-load: list[Callable[[list[Kernel]], None]] = []  # what compiles and loads kernels: `build.prepare`, once it is there
+load: list[Callable[[list[Kernel]], None]] = []  # `build.prepare`, once it is imported: compiles and loads
 lock = threading.RLock()  # numba's compiler works for one thread at a time
 _kernels: list[Kernel] = []
 
@@ -152,14 +152,14 @@ class Kernel(Callee):
     name : str
         Module and name of the function.
     kind : str
-        "kernel", "inner", "leaf", or "way in": an inner kernel or a leaf as Python calls it.
+        "kernel", "inner", "leaf", or "way in": a copy of an inner kernel or a leaf that Python may call.
     symbol : str
         Name of the machine code.
     address_or_zero : int
         Address of the machine code, or 0 before it is loaded.
     """
 
-    # A call from Python goes straight to the machine code, once that is loaded: no frame of Python lies between them.
+    # After loading, `__call__` is the entry of the machine code: a call from Python needs no further Python frame.
     __slots__ = ("__call__",)
     __call__: Callable[..., Any]
 
@@ -244,7 +244,7 @@ class Kernel(Callee):
         if entry is not None:
             self._compiled_entry = entry
             self.__call__ = self._checked_entry if CHECKS else entry
-        self.address_or_zero = address  # last: a load that Ctrl-C ends before is done again
+        self.address_or_zero = address  # set last, so that a load that Ctrl-C interrupts is repeated
         if self.deferred is not None:
             self.deferred.word[0] = address
 
@@ -373,7 +373,7 @@ def _way_in(kernel: Kernel) -> Kernel:
     return Kernel(copy, "way in")
 
 
-_functions: dict[int, Callable[..., Any]] = {}  # by address, where nothing is compiled
+_functions: dict[int, Callable[..., Any]] = {}  # by result of `address_of`, if nothing is compiled
 
 
 def address_of(function: Any) -> int:

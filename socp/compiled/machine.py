@@ -1,7 +1,7 @@
 """Machine code of one function: made with numba and LLVM, and loaded into this process.
 
-numba types and lowers a function, LLVM optimizes it and emits an object file, which is all that is kept.  Loading is
-LLVM's linker alone, a fraction of a millisecond; numba's own way would read back modules and link them again.
+numba types and lowers a function, LLVM optimizes it and emits an object file, which is all that is kept.  Loading
+needs only LLVM's linker, a fraction of a millisecond; numba itself would read modules back and link them again.
 
 Most private names of numba are imported here, when a kernel is first compiled or loaded; `build` refuses unknown
 versions of numba before.
@@ -51,8 +51,8 @@ class _Flags(compiler.Flags):
 def _flags(allocates: bool, called_from_python: bool, in_line: bool) -> compiler.Flags:
     flags: Any = _Flags()
     flags.release_gil = True
-    flags.error_model = "numpy"  # x / 0 is inf or NaN as in NumPy
-    flags.nrt = allocates  # else arrays are borrowed, and no references counted
+    flags.error_model = "numpy"  # x / 0 is inf or NaN, as in NumPy.
+    flags.nrt = allocates  # If False, arrays are borrowed and references are not counted.
     flags.boundscheck = CHECKS
     flags.no_cfunc_wrapper = True
     flags.no_cpython_wrapper = not called_from_python
@@ -61,7 +61,7 @@ def _flags(allocates: bool, called_from_python: bool, in_line: bool) -> compiler
     return flags
 
 
-# passes of numba's pipeline for what kernels do not use: closures, literal types, object mode, array expressions
+# Passes of numba for features that kernels do not use: closures, literal types, object mode, array expressions.
 UNUSED = {
     "WithLifting", "InlineClosureLikes", "RewriteSemanticConstants", "DeadBranchPrune", "RewriteDynamicRaises",
     "MakeFunctionToJitFunction", "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll",
@@ -87,7 +87,7 @@ class _IndicesAsTheyAre(AnalysisPass):
         for node, call in list(calls.items()):
             is_access = isinstance(node, ir.SetItem) or (isinstance(node, ir.Expr) and node.op == "getitem")
             if is_access and isinstance(call.args[0], types.Array):
-                del calls[node]  # a new entry may not replace one
+                del calls[node]  # `calltypes` refuses to overwrite an entry.
                 calls[node] = call.replace(args=(call.args[0], _unsigned(call.args[1]), *call.args[2:]))
         return True
 
@@ -110,7 +110,7 @@ def _remembering(context: Any) -> Iterator[None]:
     def resolve(function: Any, arguments: Any, keywords: Any) -> Any:
         try:
             made = None if keywords else _resolved.get((function, arguments))
-        except TypeError:  # a literal slice has no hash
+        except TypeError:  # A literal slice has no hash.
             return numbas(function, arguments, keywords)
         if made is None:
             made = numbas(function, arguments, keywords)
@@ -119,7 +119,7 @@ def _remembering(context: Any) -> Iterator[None]:
         return made
 
     numbas = context.resolve_function_type
-    if "resolve_function_type" in vars(context):  # a leaf, on the way of its caller
+    if "resolve_function_type" in vars(context):  # A leaf is compiled while its caller is.
         yield
         return
     context.resolve_function_type = resolve
@@ -214,7 +214,7 @@ class Engine:
 
     def __init__(self) -> None:
         own = registry.cpu_target.target_context.codegen()
-        # The allocator of kernels that make arrays, also when none of them is compiled here.
+        # Kernels that make arrays need numba's allocator, even if all of them come from the cache.
         rtsys.initialize(registry.cpu_target.target_context)
         empty = llvm.parse_assembly(str(own._create_empty_module("centralpath")))
         self._engine = llvm.create_mcjit_compiler(empty, own._tm)
@@ -240,7 +240,7 @@ class Engine:
         return address, entry
 
 
-# A fork waits until no thread is in numba's compiler or in LLVM, as a child would find their locks taken.
+# A fork waits until no thread is in numba's compiler or in LLVM, so that the child inherits no locked lock.
 _held = contextlib.ExitStack()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-LARGEST_KEPT = 2**25 - 2**16  # bytes of a large block of memory: glibc adapts to blocks of up to 32 MiB
+LARGEST_KEPT = 2**25 - 2**16  # bytes, just below the 32 MiB up to which glibc adapts its threshold to freed blocks
 FREE = "MemAvailable:"
 LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
@@ -31,7 +31,7 @@ def keep_freed_memory() -> None:
     """
     try:
         np.empty(LARGEST_KEPT, np.uint8)
-    except MemoryError:  # a small address space
+    except MemoryError:  # The address space is too small.
         return
 
 
@@ -59,7 +59,7 @@ def free_memory() -> float:
 class Pool(threading.local):
     """Pool of free workspaces by kind, one for each thread.
 
-    A workspace that is taken belongs to the caller.  Beyond `most_words`, kinds that were left first are dropped first.
+    A workspace that is taken belongs to the caller.  Beyond `most_words`, the kinds that were added first are dropped.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def _of_the_machine() -> float:
         pass
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # Windows, which never hands out more than it has
+    except (AttributeError, ValueError, OSError):  # Windows refuses allocations beyond its memory.
         return math.inf
 
 

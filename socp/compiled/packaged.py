@@ -4,7 +4,7 @@
 
 makes `setup.py` write them into the folder `kernels` of the package, with a file that names their target.  They are
 trusted as much as the source code next to them.  With another numba, another processor or a damaged file, kernels are
-compiled as without them.
+compiled as if the package had none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MADE_FOR = "made_for.json"
 X86_64_V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 X86_64_V3 = (*X86_64_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
 X86_64_V4 = (*X86_64_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
-BASELINES: dict[str, tuple[str, ...]] = {  # LLVM's names: of the processor, and of what it has beyond the first ones
+BASELINES: dict[str, tuple[str, ...]] = {  # LLVM's name of each baseline, and of the features that it requires
     "generic": (), "apple-m1": (), "x86-64": (), "x86-64-v2": X86_64_V2, "x86-64-v3": X86_64_V3, "x86-64-v4": X86_64_V4,
 }  # fmt: skip
 

@@ -84,7 +84,7 @@ def _get(context: Any, builder: Any, kind: StructureType, pointer: Any, name: st
         data_type = context.get_value_type(field)
         if field == types.boolean:
             return builder.trunc(builder.load(word), data_type)
-        return builder.load(builder.bitcast(word, data_type.as_pointer()), align=8)  # whatever takes several words
+        return builder.load(builder.bitcast(word, data_type.as_pointer()), align=8)  # Vectors are only 8-byte aligned.
     data_pointer = context.get_data_type(field.dtype).as_pointer()
     data = builder.load(builder.bitcast(word, data_pointer.as_pointer()))
     shape = [builder.load(_word(context, builder, pointer, place + 1 + axis)) for axis in range(field.ndim)]

@@ -57,7 +57,7 @@ class Field:
 
 
 class FloatField(Field):
-    """A float."""
+    """Field with a float."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
         return self if owner is None else owner._block.item(self.place)
@@ -67,7 +67,7 @@ class FloatField(Field):
 
 
 class IntField(Field):
-    """An int."""
+    """Field with an int."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
         return self if owner is None else owner._words.item(self.place)
@@ -77,7 +77,7 @@ class IntField(Field):
 
 
 class DimensionField(Field):
-    """An int that the constructor is given and nothing changes; Python looks it up once."""
+    """Field with an int that the constructor sets and nothing changes; Python reads it from memory once."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
         if owner is None:
@@ -87,14 +87,14 @@ class DimensionField(Field):
 
 
 class FlagField(IntField):
-    """A bool."""
+    """Field with a bool."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
         return self if owner is None else owner._words.item(self.place) != 0
 
 
 class KeptField(Field):
-    """Field with a Python object, which `_view` makes at its first use."""
+    """Field whose Python object is made by `_view` at its first use."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
         if owner is None:
@@ -110,7 +110,7 @@ class KeptField(Field):
 
 
 class ArrayField(KeptField):
-    """Array, kept alive by the structure."""
+    """Field with an array, which the structure keeps alive."""
 
     def __init__(
         self, numba_type: Any, shape: str | None = None, dtype: np.dtype | None = None, scratch: bool = False
@@ -119,7 +119,7 @@ class ArrayField(KeptField):
         self.scratch = scratch
         self.words, self.axes = 1 + numba_type.ndim, numba_type.ndim
         self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
-        self.item = self.dtype.itemsize // WORD  # words of an entry
+        self.item = self.dtype.itemsize // WORD  # words per entry
         self._pack = struct.Struct(f"{self.words}q").pack_into
         self._bind = {(FLOAT, 1): bind_floats, (INT, 1): bind_integers, (FLOAT, 2): bind_matrix}.get(
             (self.dtype, self.axes)
@@ -152,7 +152,7 @@ class ArrayField(KeptField):
 
 
 class StructureField(Field):
-    """Another structure, stored as its address."""
+    """Field with another structure, stored as its address."""
 
     def __init__(self, kind: type[Structure]) -> None:
         super().__init__(kind.numba_type)
@@ -166,7 +166,7 @@ class StructureField(Field):
 
 
 class PartField(KeptField):
-    """Another structure, stored in the block of its owner."""
+    """Field with another structure, stored in the block of its owner."""
 
     def __init__(self, kind: type[Structure]) -> None:
         super().__init__(kind.numba_type)
@@ -203,8 +203,8 @@ def bind_matrix(block: Floats, place: int, array: Matrix) -> None:
     words[place], words[place + 1], words[place + 2] = array.ctypes.data, array.shape[0], array.shape[1]
 
 
-# The fields of a class.  The shape of an array is an expression in the dimensions of the constructor; one of `scratch`
-# holds anything at first: it is written before it is read.
+# Fields of classes.  The shape of an array is an expression in the dimensions of the constructor.  Arrays with
+# `scratch` are not initialized: kernels write them before they read them.
 number: Any = partial(FloatField, types.float64)
 integer: Any = partial(IntField, types.int64)
 dimension: Any = partial(DimensionField, types.int64)
@@ -212,7 +212,7 @@ flag: Any = partial(FlagField, types.boolean)
 floats: Any = partial(ArrayField, types.float64[::1])
 integers: Any = partial(ArrayField, types.int64[::1])
 singles: Any = partial(ArrayField, types.float32[::1])
-matrix: Any = partial(ArrayField, types.float64[:, ::1])  # by rows, its shape given as "rows, columns"
+matrix: Any = partial(ArrayField, types.float64[:, ::1])  # by rows, with a shape "rows, columns"
 structure: Any = StructureField
 part: Any = PartField
 
@@ -228,7 +228,7 @@ class Structure:
     numba_type: ClassVar[StructureType]
     address: int
     _fields: ClassVar[list[Field]] = []
-    _size: ClassVar[int] = 0  # words of the fields
+    _size: ClassVar[int] = 0  # number of words of the fields
     _layout: ClassVar[_Layout]
 
     def __init_subclass__(cls) -> None:
@@ -261,19 +261,19 @@ class Structure:
 class _Layout:
     """Places of the fields of a class, and of the arrays that have a shape, in its block.
 
-    The fields of the class come first, then those of its parts, then the values of expressions, then arrays: only the
-    places of arrays depend on dimensions.  All expressions are compiled into one function, as `memory` runs several
+    The order is: fields of the class, fields of its parts, values of expressions, arrays.  Only the places of arrays
+    depend on dimensions.  All expressions are compiled into one function, as `memory` runs several
     times for each program, and many programs are tiny.
     """
 
     def __init__(self, kind: type[Structure]) -> None:
         self.dimensions: dict[str, None] = {}
         self.links: dict[str, None] = {}
-        self.values: dict[str, int] = {}  # the expressions, numbered
-        # how many words arrays take, by the product of values that is their size; those of zeros, those of scratch
+        self.values: dict[str, int] = {}  # number of each expression
+        # words per entry, summed over arrays of equal size, by size as "v0 * v1"; for zeroed and for scratch arrays
         self.sizes: tuple[dict[str, int], dict[str, int]] = {}, {}
         self.plan: list[tuple[int, int, int, int, int]] = []
-        self.scratch: list[tuple[int, int, int, int, int]] = []  # steps that come last
+        self.scratch: list[tuple[int, int, int, int, int]] = []  # steps of scratch arrays, which follow `plan`
         self.fields = 0
         self._note_dimensions(kind)
         self._add(kind)
@@ -319,7 +319,7 @@ class _Layout:
         zeros = " + ".join(filter(None, [str(self.fields + len(self.values)), zeros]))
         arguments = [f"{name}=0" for name in self.dimensions] + [f"{name}=None" for name in self.links]
         links = ", ".join(f"{name!r}: {name}" for name in self.links)
-        # (values, words of zeros and of scratch, structures, arrays) of what the constructor is given by name
+        # maps the constructor's arguments to (values, zeroed words, scratch words, structures, arrays)
         self.read: Any = eval(
             f"lambda {', '.join([*arguments, '**arrays'])}: (({values}), {zeros}, {scratch or 0}, {{{links}}}, arrays)"
         )
@@ -339,15 +339,15 @@ class _Layout:
         return block, block.view(INT), lay_out(self.steps, self.begin, self.end, block), links, arrays
 
 
-PART, VALUE, VECTOR, MATRIX = range(-1, 3)  # what a step of a plan is for; of an array the number of its axes
+PART, VALUE, VECTOR, MATRIX = range(-1, 3)  # kinds of the steps of a plan; for arrays the number of axes
 
 
 @kernel
 def lay_out(plan: IntMatrix, values: int, arrays: int, block: Floats) -> int:
     """Write the places of parts and arrays, their lengths and other values into a block; return its address.
 
-    A step of the plan is (what, the word of the field, a value or the first length, the second length, words of an
-    entry).  The values begin at the word `values`, the room for arrays at the word `arrays`.
+    A step of the plan is (kind, word of the field, number of a value or of the first length, number of the second
+    length, words per entry).  The values begin at the word `values`, the memory of arrays at the word `arrays`.
     """
     words, address, at = block.view(np.int64), block.ctypes.data, arrays
     for k in range(plan.shape[0]):

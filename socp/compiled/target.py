@@ -11,7 +11,7 @@ import scipy
 from numba.core import registry
 from scipy.linalg import cython_blas
 
-CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of indices, and of the arrays that Python passes
+CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # True: check indices, and arrays from Python
 
 
 class MachineCode(NamedTuple):
@@ -19,8 +19,8 @@ class MachineCode(NamedTuple):
 
     object_file: bytes
     function: str
-    wrapper: str  # empty where Python does not call it
-    environment: str  # of the pointer to what numba's wrapper for Python wants
+    wrapper: str  # symbol of the entry for Python, "" if Python does not call the kernel
+    environment: str  # symbol of the pointer to the environment that `wrapper` reads
     name: str
 
 

@@ -1,7 +1,7 @@
 """The number of threads of BLAS: it is set through ctypes in the OpenBLAS of the wheels of NumPy and SciPy.
 
-The number belongs to the process.  It is set while a solver is at work and restored when the last one ends; of solvers
-that overlap in several threads, the number of the first one counts.
+The number belongs to the process.  It is set while a solver is at work, and restored when the last solver ends.  If
+solvers in several threads overlap, the number of the first solver is used.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from types import ModuleType
 import numpy as np
 import scipy
 
-WORK = 5e7  # multiplications in one compiled call, which is deaf to Ctrl-C
+WORK = 5e7  # most multiplications in one compiled call, which Ctrl-C cannot interrupt
 
 logger = logging.getLogger("socp")
 
 _lock = threading.Lock()
-_open: weakref.WeakSet[blas_threads] = weakref.WeakSet()  # one that Ctrl-C met while it was entered goes by itself
-_before: list[tuple[Callable[[], int], Callable[[int], None], int]] = []  # what is put back behind the last one
+_open: weakref.WeakSet[blas_threads] = weakref.WeakSet()  # active contexts; weak, as Ctrl-C may prevent an exit
+_before: list[tuple[Callable[[], int], Callable[[int], None], int]] = []  # (get, set, count to restore) by library
 
 
 class blas_threads:
@@ -40,7 +40,7 @@ class blas_threads:
             _say_that_nothing_can_be_set()
         with _lock:
             if not _open:
-                _put_back()  # what Ctrl-C kept from it
+                _put_back()  # Restore the counts if Ctrl-C has prevented an exit.
                 _before[:] = [(get, set_to, get()) for get, set_to in libraries]
                 for _, set_to, number in _before:
                     if number != self.count:
@@ -62,7 +62,7 @@ def _put_back() -> None:
 
 
 def _after_fork() -> None:
-    """Discard the blocks of other threads in a forked child, where neither they nor their kernels go on."""
+    """Discard the contexts of other threads in a forked child, where these threads do not exist."""
     others = [block for block in _open if block.thread != threading.get_ident()]
     for block in others:
         _open.discard(block)

@@ -1,7 +1,7 @@
 """Vectors of `LANES` doubles, one for each of several programs, as a type of numba, and their operations.
 
-LLVM does not vectorize loops over lanes; with a type of its own, arithmetic that is written on numbers compiles to
-vector instructions of whatever width the processor has.  A number among vectors stands for itself in every lane.
+LLVM does not vectorize loops over lanes.  With this type, arithmetic that is written for numbers compiles to vector
+instructions of any width that the processor has.  A number in an operation with vectors has its value in every lane.
 
     load(a, i)        row i of an array with LANES columns as a Vec; entry i of a vector, which lanes share, as a number
     store(a, i, v)    write v to row i
@@ -12,7 +12,7 @@ vector instructions of whatever width the processor has.  A number among vectors
     < > <= >= & |     masks
     select(mask, v, w), largest(v, w), smallest(v, w), absolute(v), root(v)
 
-Products and sums may be fused.  `largest` and `smallest` take the second argument where one is not a number.
+Products and sums may be fused.  `largest` and `smallest` return the second argument where one is NaN.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from .kernels import INTERPRETED, Callee
 from .structures import Field, Structure
 
-LANES = 8  # eight doubles are a register of AVX-512, two of AVX2, four of SSE2: results are the same but for fusing
+LANES = 8  # doubles in a vector: 1 register of AVX-512, 2 of AVX2, 4 of SSE2; results differ only by fusing
 FUSED, DOUBLE = ("contract", "nsz", "arcp"), ir.DoubleType()
 WIDE = ir.VectorType(DOUBLE, LANES)
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 else:
 
     class Vec:
-        """Annotation of arguments and results of kernels that are vectors."""
+        """Annotation of vectors among the arguments and results of kernels."""
 
         numba_type: LanesType
 
@@ -204,7 +204,7 @@ if INTERPRETED:
 
 
 class LaneField(Field):
-    """One number per lane."""
+    """Field with one number per lane."""
 
     words = LANES
 
@@ -231,7 +231,7 @@ def bind_lanes(owner: Structure, rows: dict[str, int]) -> None:
     """Allocate arrays of shape (rows[name], LANES) in one block of memory and bind them to the fields `name`."""
     room, at = lane_rows(sum(rows.values())), 0
     address, kind = room.ctypes.data, type(owner)
-    for name, size in rows.items():  # binding each array by itself takes five times as long
+    for name, size in rows.items():  # Binding arrays one by one takes five times as long.
         field = getattr(kind, name)
         field._pack(owner._words, room.itemsize * field.place, address + room.itemsize * LANES * at, size, LANES)
         owner._kept[name], at = room[at : at + size], at + size

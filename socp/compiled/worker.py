@@ -14,14 +14,14 @@ import sys
 
 from . import cache
 
-HEAD = struct.Struct("<q")  # the length of the file
+HEAD = struct.Struct("<q")  # length of the kernel's file that follows
 
 
 def main() -> None:
     """Compile the kernels named on standard input until it ends."""
     gc.disable()
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what an imported module prints is no answer
+    os.dup2(2, 1)  # Output of imported modules goes to stderr, not into the answers.
     for line in sys.stdin:
         module, name = line.split()
         kernel = getattr(importlib.import_module(module), name)

@@ -17,7 +17,7 @@ class Gradient(NamedTuple):
     Attributes
     ----------
     P, A, G : arrays or CSC, or None
-        Sparse if the data are sparse, on their pattern; the gradient with respect to P is symmetric.
+        Gradients with respect to matrices, sparse on the pattern of sparse data; the gradient in P is symmetric.
     c, b, h : arrays
     differentiable : bool, or an array of a batch
         True if the answer has a derivative; else the fields are the element of least norm.

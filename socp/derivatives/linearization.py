@@ -330,7 +330,7 @@ def as_smoothing(value: Any) -> float:
 
 @deferred_kernel
 def subtract_products(indptr: Ints, indices: Ints, a: Floats, b: Floats, c: Floats, d: Floats, data: Floats) -> None:
-    """data := the entries of -(a b' + c d') on the pattern of a CSC matrix."""
+    """Set `data` to the entries of -(a b' + c d') on the pattern of a CSC matrix."""
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
             data[k] = -(a[indices[k]] * b[j] + c[indices[k]] * d[j])

@@ -14,7 +14,7 @@ Dense systems, with the weighted rows in H = P + B'E^-1 B and the equations in C
     [ H  C' ] [u]   [a]
     [ C  0  ] [w] = [b],        R = H + rho C'C = LL',   C R^-1 C' = Y'Y = MM',  Y = L^-1 C'.
 
-R is definite exactly where that system is regular.
+R is definite if and only if this system is regular.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Saddle:
 
     Parameters
     ----------
-    P : array or sparse, shape (n, n), or None; or with F and d for FF' + diag(d)
-        P may have only the first variables; it is zero for the others.
+    P : array or sparse, shape (n, n), or None; or an object with F and d for FF' + diag(d)
+        Order less than n means the first variables; P is zero for the other ones.
     B : array or sparse, shape (m, n)
     E : array, shape (m,)
     F : array, shape (n,), optional

@@ -4,8 +4,8 @@ A CBF file states
 
     minimize or maximize  g'x + g0    subject to    x in K_VAR,   M x + m in K_CON
 
-with VAR and CON products of cones.  Read are the linear ones (F free, L+, L-, L= zero), the second-order
-cone Q and the rotated one QR = {(p, q, u): 2 p q >= u'u, p >= 0, q >= 0}, which the reflection
+with VAR and CON products of cones.  Supported are the linear cones (F free, L+, L-, L= zero), the second-order
+cone Q and the rotated cone QR = {(p, q, u): 2 p q >= u'u, p >= 0, q >= 0}, which the reflection
 
     T = [[1, 1], [1, -1]] / sqrt(2)   of its two leading coordinates
 

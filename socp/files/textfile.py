@@ -69,7 +69,7 @@ class TextLines:
     def __init__(
         self, path: str | Path, carries_information: Callable[[str], bool], max_bytes: int = MAX_BYTES
     ) -> None:
-        self.path, self.count = path, 0  # count: lines with information so far
+        self.path, self.count = path, 0  # count: number of lines with information so far
         self._parts = self._read_parts(path, carries_information, max_bytes)
         self._numbers, self._texts, self._next = [0], [""], 1
 

@@ -127,7 +127,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         }
         duals = {} if solution.status is Status.DUAL_INFEASIBLE else self._duals(solution, inverse_data)
         if status not in names.SOLUTION_PRESENT:
-            failed = failure_solution(status, attributes)  # It takes no duals before cvxpy 1.9.
+            failed = failure_solution(status, attributes)  # `failure_solution` takes no duals before cvxpy 1.9.
             failed.dual_vars = duals
             return failed
         value = solution.objective + inverse_data[names.OFFSET]

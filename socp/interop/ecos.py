@@ -121,4 +121,4 @@ def _info(solution: Solution, tol: float) -> dict[str, Any]:
     }
 
 
-solve = ecos_solve  # `import socp.interop.ecos as ecos` in place of `import ecos`
+solve = ecos_solve  # for `import socp.interop.ecos as ecos` in place of `import ecos`

@@ -73,7 +73,7 @@ def no_cones() -> ConeColumns:
 
 @deferred_kernel
 def number_columns(form: StandardForm, cones: ConeColumns, base: int) -> None:
-    """Number the remaining rows, then v and u of each cone, from `base` on; find the variables of eliminated rows.
+    """Assign numbers from `base` to the remaining rows, then to v and u of each cone; find the eliminated variables.
 
     The variables of each cone ascend.
     """

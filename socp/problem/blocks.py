@@ -303,7 +303,7 @@ class Blocks(BlockProgram):
     >>> print(sol.x[p.w].round(6), sol.z[rows.rows].round(6))
     [1. 1.] [0.707107]
 
-    Other numbers in the same places are an update:
+    An update replaces numbers and keeps their places:
 
     >>> solver.update(**p.change(rows, w=[3.0, 1.0]))
     >>> print(solver.solve().x[p.w].round(6))

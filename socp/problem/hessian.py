@@ -37,7 +37,7 @@ FULL = 0.5  # share of nonzero entries above which P is stored as a dense array
 GLANCE = 150  # largest order of a small P, for which one pass over all entries beats the tests of a large P
 LOW_RANK_SHARE = 0.25  # largest rank, relative to the order, at which a dense P is factored as low rank
 SIGNS = 4  # number of random sign vectors that test a low-rank factor
-LOW_RANK_TOL = 1e-14  # pivots count as zero below this, relative to the largest entry of P
+LOW_RANK_TOL = 1e-14  # size, relative to the largest entry of P, below which a pivot counts as zero
 
 
 class Hessian:

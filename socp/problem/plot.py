@@ -18,9 +18,9 @@ def plot(solution: Any) -> Any:
     Raises
     ------
     ImportError
-        There is no matplotlib.
+        matplotlib is not installed.
     ProgramError
-        The answer has no trace of iterations.
+        The trace of the answer has less than two records.
     """
     trace = solution.trace
     if len(trace) < 2:

@@ -124,7 +124,7 @@ class ConeProgram(WithHessian):
     ConeProgram(n=2, p=0, m=2, cones: 1 SecondOrder)
     """
 
-    _cone_layout: Layout | None = None  # `cone_layout` after its first use
+    _cone_layout: Layout | None = None  # value of `cone_layout` after its first use
 
     def __init__(
         self,

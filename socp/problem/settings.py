@@ -148,7 +148,7 @@ class Settings:
     step_fraction : float, default 0.99
         Largest step length, as a fraction of the step to the boundary of the cone.
     regularization : float, optional
-        Static regularization of the KKT matrix, which is scaled to entries near one; None chooses it by its effect.
+        Static regularization of the KKT matrix, scaled to entries near one; None tries several values.
     refinement_steps : int, default 10
         Limit of the steps of iterative refinement per solve.
     threads : int, default 1

@@ -10,7 +10,8 @@ import pytest
 import models
 from models.base import progress
 from models.base.estimator import Estimator
-from models.base.progress import History, ascend
+from models.base.expectation_maximization import ascend
+from models.base.progress import History
 from tests.models.explanations.test_estimator import first_features
 from tests.support.notebooks import handles as handles
 

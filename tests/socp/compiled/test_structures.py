@@ -149,6 +149,9 @@ def test_what_does_not_fit_is_refused():
         whole.given = np.ones((2, 2))
     with pytest.raises(TypeError, match="cannot be copied"):
         copy.deepcopy(whole)
+    kinds = Part, Scaled, Whole  # a kernel takes those that begin with the fields of its own
+    taken = [one.numba_type.can_convert_to(None, other.numba_type) is not None for one in kinds for other in kinds]
+    assert taken == [True, False, False, True, True, False, False, False, True]
 
 
 def test_no_entries():
