@@ -226,7 +226,7 @@ def test_the_command_line_of_the_docs_is_the_one_there_is(command, capsys):
 
 
 def module_of_the_docs(name):
-    """The module of a file below docs, without its ending."""
+    """Import the module docs/`name`.py and return it."""
     path = DOCS / f"{name}.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)  # where dataclasses look for it

@@ -31,7 +31,7 @@ def dense(S):
 
 
 def step_1(samples, prior, constants, mu):
-    """The optimal value of (4.10)-(4.14) with slacks, infinite when infeasible."""
+    """Return the optimal value of (4.10)-(4.14) with slacks, or inf if the program is infeasible."""
     w, b = cp.Variable(prior.n), cp.Variable()
     xi, zeta = cp.Variable(samples.y.size, nonneg=True), cp.Variable(2, nonneg=True)
     objective, held = cp.norm(w), []
@@ -50,7 +50,7 @@ def step_1(samples, prior, constants, mu):
 
 
 def step_2(prior, constants, w, b):
-    """The least C_2 zeta + C_3 nu, and with that nu the largest sum of (4.15)."""
+    """Return nu, the least C_2 zeta + C_3 nu, and the largest sum of (4.15) for this nu."""
     nu = np.zeros(2)
     cost = 0.0
     for i, side in enumerate(SIDES):

@@ -26,7 +26,7 @@ def root(K):
 
 
 def objective_of(machine):
-    """The maximum of the dual or the minimum of the primal, as a primal objective."""
+    """Return the primal objective of `machine`, whether its program was the primal or the negated dual."""
     return machine.solution_.objective if machine.solution_.objective > 0.0 else -machine.solution_.objective
 
 

@@ -12,7 +12,7 @@ from tests.support.problem_sets import CBF, write_rows, write_struct
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with the three sets, of a file or a few each."""
+    """Create a folder with the three sets, which have one to three files each."""
     for name in sets.SETS:
         (tmp_path / name).mkdir()
     for name in ("HS21", "CVXQP1_S", "CVXQP2_S"):

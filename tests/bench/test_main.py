@@ -31,7 +31,7 @@ COLUMNS = suite.HEADER.split()
 
 
 def run(*arguments):
-    """A process of its own, started away from the project and with no data."""
+    """Run `python -m bench` in a process outside the project's folder and without data sets."""
     environment = {name: value for name, value in os.environ.items() if name != "CENTRALPATH_DATA"}
     return subprocess.run(
         [sys.executable, "-m", "bench", *map(str, arguments)],

@@ -16,7 +16,7 @@ FOLDER = ROOT / "bench" / "experiments"
 
 
 def modules_of_experiments():
-    """(module, names of its experiments) of each file that defines a subclass of `Experiment`."""
+    """Yield (module, names of its experiments) for each file that defines a subclass of `Experiment`."""
     for path in sorted(FOLDER.glob("*.py")):
         module = import_module(f"bench.experiments.{path.stem}")
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Experiment)]

@@ -85,7 +85,7 @@ def is_for(whom, m):
 
 
 def outcome(name, m):
-    """What comes of a use: it is taken, wrong, or refused with a message."""
+    """Return how the use ends ("taken", "wrong" or "refused") and the error's message."""
     try:
         USES[name][1](clone(m))
     except AssertionError as error:

@@ -249,7 +249,7 @@ def test_the_other_label_first_is_the_other_sign(name):
 
 
 def _of_other_labels(model):
-    """The parameters that name labels or sides."""
+    """Return the parameters that name labels or sides, changed to the negated labels or swapped sides."""
     changed = {}
     if isinstance(getattr(model, "class_weight", None), dict):
         changed["class_weight"] = {-label: weight for label, weight in model.class_weight.items()}

@@ -72,7 +72,7 @@ LONG = ("MaxMarginScoreSpace", "MEDClassifier", "MedLDA")
 
 
 def estimators_to_check():
-    """The estimators as parameters of a test; those of `LONG` and all variants have the mark `full`."""
+    """Return the estimators as parameters of a test; those in `LONG` and all variants are marked `full`."""
     named = {estimator: type(estimator).__name__ in LONG for estimator in OF_MATRICES}
     is_long = {**named, **dict.fromkeys(VARIANTS, True)}
     return [pytest.param(estimator, marks=pytest.mark.full if long else ()) for estimator, long in is_long.items()]
@@ -145,7 +145,7 @@ def test_what_the_checks_of_scikit_learn_ask_holds_for_sequences(estimator):
 
 
 def _number(value):
-    """A row of numbers; of a label, whether it is the second."""
+    """Return float arrays unchanged; convert labels to floats."""
     value = np.asarray(value)
     return value if value.dtype.kind == "f" else value.astype(np.float64)
 

@@ -30,7 +30,7 @@ def data(k=20, n=7, m=5, seed=0, own=False):
 
 
 def one(given, i):
-    """The arguments of program i."""
+    """Return the arguments of program `i`."""
     axes = {"P": 3, "q": 2, "A": 3, "l": 2, "u": 2, "lb": 2, "ub": 2}
     return {name: value[i] if np.ndim(value) == axes[name] else value for name, value in given.items()}
 

@@ -20,7 +20,7 @@ AXES = {"P": 3, "A": 3, "G": 3, "q": 2, "l": 2, "u": 2, "lb": 2, "ub": 2, "c": 2
 
 
 def some(given, order):
-    """Some programs of a batch, in an order."""
+    """Return the programs `order` of a batch, in this order."""
     return {name: value[order] if np.ndim(value) == AXES.get(name) else value for name, value in given.items()}
 
 

@@ -13,7 +13,7 @@ SIDES = ("l", "u", "lb", "ub")
 
 
 def random_program(seed):
-    """A program most of whose sides contradict each other, some of them equal or infinite, and weights."""
+    """Return a program most of whose sides contradict each other, some equal or infinite, and weights of sides."""
     rng = np.random.default_rng(seed)
     n, m = rng.integers(1, 8), rng.integers(1, 12)
     middle, width = 2.0 * rng.normal(size=m), rng.random(m) * (rng.random(m) < 0.6)
@@ -35,7 +35,7 @@ def inequalities(program, weights):
 
 
 def cost(program, shifts, weights, norm):
-    """What the shifts cost; of two equal sides one follows the other for nothing."""
+    """Return the weighted cost of the outward shifts; a side that moves inward with its equal side costs nothing."""
     total = 0.0
     for side, index, change in shifts:
         outward = (change < 0.0) == side.startswith("l")

@@ -44,7 +44,7 @@ class QuadraticSolverStates(solver_states.SolverStates):
 
     @staticmethod
     def around(data, planted):
-        """The data with the objective of which the planted point is an optimum."""
+        """Return the data with q chosen so that the planted point is optimal."""
         x, y, z = planted["x"], planted["y"], planted["z"]
         return {**data, "q": -(times(data["P"], x) + data["A"].T @ y + z)}
 
@@ -84,7 +84,7 @@ class QuadraticSolverStates(solver_states.SolverStates):
         return own, after, planted
 
     def infeasible(self):
-        """The sides of the first row beyond what the bounds allow."""
+        """Return the feasible sides, and sides of which the first row's are beyond all values that the bounds allow."""
         data, row = self.data, self.data["A"].toarray()[0]
         l, u = data["l"].copy(), data["u"].copy()
         most = np.where(row > 0.0, row * np.minimum(data["ub"], 1e3), row * np.maximum(data["lb"], -1e3)).sum()

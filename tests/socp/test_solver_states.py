@@ -22,7 +22,7 @@ class ConeSolverStates(solver_states.SolverStates):
         return Solver(program, **self.settings)
 
     def new_program(self):
-        """A program around the planted point."""
+        """Return a program for which the planted point is optimal."""
         rng = self.rng
         n, p = int(rng.integers(2, 9)), int(rng.integers(0, 3))
         cones = [NonNeg(2), *random_cones(rng, most=3, largest=6)]
@@ -46,7 +46,7 @@ class ConeSolverStates(solver_states.SolverStates):
 
     @staticmethod
     def around(data, planted):
-        """The data with the vectors of which the planted point is an optimum."""
+        """Return the data with c, b and h chosen so that the planted point is optimal."""
         P, A, G = data["P"], data["A"], data["G"]
         x, y, s, z = (planted[name] for name in "xysz")
         return {**data, "c": -(times(P, x) + A.T @ y + G.T @ z), "b": A @ x, "h": G @ x + s}

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 def changed(program, change):
-    """A new program with the change."""
+    """Return a new program with `change` applied."""
     parts = {name: getattr(program, name) for name in ("c", "G", "h", "cones", "A", "b", "P", "offset")}
     for name, value in change.items():
         if name.endswith("_data"):

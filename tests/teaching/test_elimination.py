@@ -9,7 +9,7 @@ from docs.teaching import elimination
 
 
 def pattern():
-    """An arrow whose tip is eliminated first, and is not by minimum degree."""
+    """Return the pattern of an arrow; its tip is the first pivot of the natural order, but not of minimum degree."""
     K = np.eye(6)
     K[0] = 1.0
     return sp.csc_array(K)

@@ -11,7 +11,7 @@ from socp.textbook import Cone
 
 
 def program(rng, n=4, m=12, p=1, curved=True):
-    """A program with x = 0 strictly feasible, and a strictly feasible dual."""
+    """Return a program that is strictly feasible at x = 0 and has a strictly feasible dual."""
     F, G, A = rng.normal(size=(n, n)), rng.normal(size=(m, n)), rng.normal(size=(p, n))
     P = F @ F.T if curved else None
     c = -(A.T @ rng.normal(size=p) + G.T @ rng.uniform(0.5, 1.5, m))

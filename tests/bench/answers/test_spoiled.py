@@ -169,7 +169,7 @@ def error_of(right):
 
 
 def normalized(right):
-    """The certificate with the slope -1."""
+    """Scale the certificate to slope -1."""
     slope = certificate(right)[0]
     parts = {name: part / -slope for name, part in right.parts.items()}
     if right.status is Status.DUAL_INFEASIBLE and right.s is not None:
@@ -178,7 +178,7 @@ def normalized(right):
 
 
 def of_ray(right):
-    """The entries of the certificate itself."""
+    """Return the entries of the certificate without the slacks s."""
     return [entry for entry in right.entries() if entry[0] != "s"]
 
 

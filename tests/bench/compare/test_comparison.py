@@ -137,7 +137,7 @@ def test_the_worst_answer_of_a_batch_is_what_was_asked(group, monkeypatch):
 
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
-    """The solver of docs/CONTRIBUTING.md, as a module in a folder of its own."""
+    """Write the solver of docs/CONTRIBUTING.md as a module in its own folder and yield its name."""
     (tmp_path / "mine.py").write_text(re.search(r"```python\n(import time\n.*?)```", CONTRIBUTING, re.DOTALL)[1])
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([ROOT, str(tmp_path)]))
     monkeypatch.syspath_prepend(tmp_path)
@@ -146,7 +146,7 @@ def mine(tmp_path, monkeypatch):
 
 
 def own_cases(tmp_path, groups):
-    """A small program of `groups` classes of every set, and a file of each format."""
+    """Yield small programs from `groups` classes of every set, then a file of each format."""
     for name, sizes in catalogue.SIZES.items():
         for group in [group for group in sizes if group not in LARGE_AT_ANY_SIZE][:groups]:
             yield Case(f"{group}_4", name, group, 4, forms=("factored", "product") if "linear" in group else ("",))

@@ -38,7 +38,7 @@ def measured(case, solver, peak=10.0):
 
 @pytest.fixture
 def processes(monkeypatch):
-    """The processes that were started, and by solver what they say in turn."""
+    """Replace the solvers' processes by fakes; return the started ones, and a dict of their replies by solver."""
     started, said = [], {}
 
     class Fake:

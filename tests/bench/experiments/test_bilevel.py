@@ -13,7 +13,7 @@ pytestmark = pytest.mark.full  # whole experiments, some on real data
 
 
 def made_up(posts=300, words=400, seed=0):
-    """Posts of four labels in which words near the label are frequent; some words are those of the groups' names."""
+    """Return posts of four labels: words near the label are frequent, and some words are names of the groups."""
     rng = np.random.default_rng(seed)
     label = np.repeat(list(GROUPS), posts // 4)
     distances = {name: rng.integers(2, 6, words) for name in GROUPS}

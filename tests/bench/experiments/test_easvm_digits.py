@@ -57,7 +57,7 @@ def test_a_split_is_balanced_and_leaves_nothing_out():
 
 
 def made_up(gain, noise, seeds=40, pairs=45, seed=0):
-    """Runs in which a share of the error of the SVM is taken away, and the errors of the runs scatter."""
+    """Return runs in which EASVM removes the share `gain` of the SVM's error, plus normal errors of size `noise`."""
     rng = np.random.default_rng(seed)
     runs = []
     for pair, level in zip(combinations(range(10), 2), np.linspace(0.02, 0.2, pairs)):

@@ -238,7 +238,7 @@ def test_a_verdict_changes_with_the_runs(path):
 
 
 def spoil(value, rng):
-    """The same document with its measured numbers drawn anew, below what they were."""
+    """Return a copy of the document in which random smaller numbers replace the measured ones."""
     if isinstance(value, dict):
         fixed = {
             "seed", "size", "pair", "data", "words", "category", "states", "steps", "init", "percent", "value", "C",
@@ -251,7 +251,7 @@ def spoil(value, rng):
 
 @pytest.fixture
 def checked(tmp_path, dice, monkeypatch, capsys):
-    """A page, after which the code is another one: what --check says of it, and its exit code."""
+    """Write a page, then return a function that runs --check on changed code and returns the exit code and output."""
     monkeypatch.setattr(digest, "code_of", lambda experiment: "of this code")
     assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 0
 
@@ -265,7 +265,7 @@ def checked(tmp_path, dice, monkeypatch, capsys):
 
 
 def change_runs(monkeypatch, change):
-    """Runs come out otherwise from now on."""
+    """Make every later run return its mean after `change`."""
     monkeypatch.setattr(Dice, "run", lambda self, *given, run=RUN: {"mean": change(run(self, *given)["mean"])})
 
 

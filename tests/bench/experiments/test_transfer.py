@@ -22,7 +22,7 @@ class FewNouns:
 
 
 def made_up(posts=90, words=40, seed=0):
-    """Posts of three labels in which words near the label are frequent."""
+    """Return posts of three labels in which words near the label are frequent."""
     rng = np.random.default_rng(seed)
     label = np.repeat(["atheism", "guns", "mideast"], posts // 3)
     distances = {name: rng.integers(0, 4, words) for name in ("atheism", "guns", "mideast")}

@@ -23,7 +23,7 @@ def dense(part):
 
 
 def size(values):
-    """The sum of log(1 + |v|) of what is finite, by its sign, and how much is not: no unit is too small or large."""
+    """Return a checksum: a weighted sum of sign(v) log(1 + |v|) over finite values, plus pi for each other value."""
     values = dense(values)
     finite = values[np.isfinite(values)]
     weights = 1.0 + np.arange(finite.size) % 7 / 10.0  # the order counts

@@ -114,7 +114,7 @@ def test_step_2_by_its_formula_and_by_cones_give_the_same_means(omega, C3):
 
 
 def cost_of_radii(samples, prior, constants, w, b, nu):
-    """The objective with the means as far out as the radii phi + nu allow."""
+    """Return the objective for the best means within the radii phi + nu."""
     moves = [side * Omega.times(w) / Omega.length(w) for side, Omega in zip(SIDES, prior.Omega)]
     return objective(samples, prior, constants, w, b, prior.t + (constants.phi + nu)[:, None] * np.array(moves))
 

@@ -41,7 +41,7 @@ def test_a_hard_problem_with_both_constraints_held():
 
 
 def free_radii(seed):
-    """A problem whose radii have a price: in half of them a nu is worth it."""
+    """Return a random problem with finite C_3, the price of nu; in half of the problems nu > 0 is optimal."""
     rng = np.random.default_rng(seed)
     samples, prior, _ = random_problem(
         seed, samples=int(rng.integers(6, 24)), n=int(rng.integers(2, 7)), apart=rng.uniform(0.5, 1.5)

@@ -14,7 +14,7 @@ QUADRATIC = Kernel("poly", gamma=0.5, degree=2, coef0=1.0)
 
 
 def data(seed, n=3):
-    """Samples on two sides of a sphere, points of a prior, and samples to classify."""
+    """Return samples inside and outside a sphere, points of a prior, the labels of both, and samples to classify."""
     rng = np.random.default_rng(seed)
     X, Z, T = rng.normal(size=(14, n)), rng.normal(size=(40, n)), rng.normal(size=(50, n))
     inside, of_prior = (np.linalg.norm(A, axis=1) < 1.0 + 0.3 * n**0.5 for A in (X, Z))

@@ -17,7 +17,7 @@ MODELS = [
 
 
 def samples(seed=0, count=60):
-    """Counts 0 to 5 or so, which are samples of every kind; three classes."""
+    """Return small counts, which every kind of naive Bayes accepts, and labels of three classes."""
     rng = np.random.default_rng(seed)
     codes = np.arange(count) % 3
     rates = np.array([[1, 3, 0.5, 2, 1, 4], [3, 1, 1, 0.5, 1, 2], [1, 1, 3, 2, 3, 1.0]])
@@ -145,7 +145,7 @@ def test_the_predictive_probability_is_dirichlet_multinomial():
 
 
 def two_humps(m=400, seed=0):
-    """A class between the two halves of another one: no normal density tells them apart."""
+    """Return samples of a class between the two halves of the other; normal densities cannot separate them."""
     rng = np.random.default_rng(seed)
     y = np.arange(m) % 2
     X = np.where(y == 0, rng.normal(size=m), 4.0 * np.sign(rng.normal(size=m)) + 0.5 * rng.normal(size=m))

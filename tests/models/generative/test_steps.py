@@ -46,7 +46,7 @@ def completed(x, mean, covariance):
 
 
 def as_form(matrix, form):
-    """The matrix with the entries that its form lacks set to zero."""
+    """Return the full matrix, its diagonal, or the mean of its diagonal times the identity."""
     diagonal = np.diagonal(matrix)
     return {"full": matrix, "diagonal": np.diag(diagonal), "spherical": np.eye(len(matrix)) * diagonal.mean()}[form]
 

@@ -18,7 +18,7 @@ FORMS = [
 
 
 def documents(seed=0, count=40, classes=2, words=12):
-    """Counts of words that overlap between the classes, a few regions of them empty."""
+    """Return word counts of overlapping classes (one document empty, one partly, one halved) and class codes."""
     rng = np.random.default_rng(seed)
     codes = np.arange(count) % classes
     rates = rng.gamma(1.5, 1.0, (classes, words))
@@ -50,7 +50,7 @@ def held_out_by_brute_force(model, X, codes):
 
 
 def likelihood_of(model, X, codes):
-    """The leave-one-out likelihood as `fit` has it."""
+    """Return the leave-one-out likelihood and the evidence as `fit` computes them."""
     A, weights = model._counts(X), np.ones(codes.size)
     evidence = model._evidence(A)
     model._hold_out(A, codes, weights, model._class_counts(A, codes, weights), model.alpha, evidence)

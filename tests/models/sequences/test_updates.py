@@ -14,7 +14,7 @@ WEIGHT = [0.5, 2.0, 1.0, 3.0]
 
 
 def one_step(model, sequences, weight, pseudocount, floor):
-    """The objective, and the parameters after one step of EM, from all paths of all sequences."""
+    """Return the objective and the parameters after one EM step, by enumerating all paths of all sequences."""
     states, total = 3, 0.0
     starts, moves = np.full(states, pseudocount), np.full((states, states), pseudocount)
     discrete = isinstance(model, DiscreteHMM)

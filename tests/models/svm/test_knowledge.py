@@ -17,7 +17,7 @@ def box(low, high):
 
 
 def least(machine, D, d, side):
-    """The least s (w'x + b) in a region, by another solver."""
+    """Return the minimum of side (w'x + b) over the region D x <= d, computed by scipy's linprog."""
     found = linprog(side * machine.coef_[0], A_ub=D, b_ub=d, bounds=(None, None))
     return found.fun + side * machine.intercept_[0]
 

@@ -17,7 +17,7 @@ REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
 def objective(model, X, y, C):
-    """The program of the docstring."""
+    """Return the objective that the docstrings of `LinearSVC` and `LinearSVR` state, at the fitted `model`."""
     b = model.intercept_ / model.intercept_scaling if model.fit_intercept else 0.0
     if isinstance(model, LinearSVC):
         loss = np.maximum(0.0, 1.0 - np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X))

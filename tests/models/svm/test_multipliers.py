@@ -38,7 +38,7 @@ POLY = {"kernel": "poly", "degree": 3, "gamma": 1.0, "coef0": 1.0}
 
 
 def samples_of_a_large_kernel(seed):
-    """Samples that a cubic separates, and whose cubic kernel goes up to 1e6."""
+    """Return samples, separable by a cubic kernel, whose cubic kernel has entries up to 1e6, and labels."""
     X = 3.0 * np.random.default_rng(seed).normal(size=(60, 4))
     return X, np.where(X[:, 0] * X[:, 1] + X[:, 2] > 0.0, 1, -1)
 

@@ -18,7 +18,7 @@ from tests.support.svm_data import separable, two_classes, wine
 
 
 def half_cosine(A, B):
-    """A kernel of the caller's, at module level so that it pickles."""
+    """Return the matrix of a user-defined kernel; at module level so that it pickles."""
     return 1.0 + A @ B.T / np.sqrt(np.outer((A**2).sum(axis=1) + 1.0, (B**2).sum(axis=1) + 1.0))
 
 
@@ -35,7 +35,7 @@ HARD = [{"kernel": "linear", "C": np.inf}, {"kernel": "rbf", "C": np.inf}]
 
 
 def said(case):
-    """A case in words that are the same in every process."""
+    """Return a description of the case that is identical in every process."""
     return ", ".join(f"{name}={getattr(value, '__name__', value)}" for name, value in case.items())
 
 

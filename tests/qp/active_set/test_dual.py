@@ -28,7 +28,7 @@ def stacked(program):
 
 
 def made(seed, kind="random"):
-    """A program of up to forty variables that has a feasible point, unless it is "split"."""
+    """Return a program of up to forty variables; it has a feasible point unless `kind` is "split"."""
     rng = np.random.default_rng([seed, 7])
     n = int(rng.integers(1, 41))
     m = int(rng.integers(0, 2 * n + 2))
@@ -72,7 +72,7 @@ def test_answers_are_those_of_the_interior_point_method(kind):
 
 
 def one_after_another(program):
-    """The answer where sides do not come into the working set together."""
+    """Return the answer of a method that adds sides to the working set one at a time."""
     dual = method(program)
     dual._room.work.beside = np.inf
     found = dual.solve(False)

@@ -21,7 +21,7 @@ N = 60
 
 
 def at_zero(row, width=10.0, seed=0, definite=True):
-    """A program at x = 0 inside of its box, and all of it as a face; `row` is "none", "equality" or "between"."""
+    """Return a program at x = 0 inside its box, a face and the gradient; `row` is "none", "equality" or "between"."""
     rng = np.random.default_rng(seed)
     F = rng.normal(size=(N, 2 * N)) / np.sqrt(N)
     P = F @ F.T - (0.0 if definite else 2.0) * np.eye(N)
@@ -45,7 +45,7 @@ def check_point(program, q):
 
 
 def slope_left(program):
-    """What a step from 0 may leave of the slopes: ten times what the shift of the diagonal does."""
+    """Return the slope that a step from x = 0 may leave: ten times the effect of the diagonal's shift."""
     return 10.0 * SHIFTS[0] * program.largest * np.abs(program.x[:N]).max()
 
 
@@ -140,7 +140,7 @@ def test_bounds_that_are_met(row, share):
 
 
 def boxed(P, minimum, lb, ub, a=None, side=0.0):
-    """The program of 1/2 (x - minimum)'P(x - minimum) at the end of the box or the row nearest to 0, all of it free."""
+    """Return the box program of 1/2 (x - minimum)'P(x - minimum), with a row a'x = side if `a` is given, and a face."""
     n = len(P)
     program, face = BoxedProgram(size=n), Face(size=n)
     program.P, program.largest, program.max_work = np.array(P, dtype=float), np.max(np.diagonal(P)), 1e12
@@ -153,7 +153,7 @@ def boxed(P, minimum, lb, ub, a=None, side=0.0):
 
 
 def slopes(program):
-    """The largest slope of a variable that may go where it falls, from the definition."""
+    """Return the largest |slope| of the variables whose bounds allow descent, from the definition."""
     v = program.g + program.a * program.multipliers[0]
     falls = np.where(v < 0.0, program.x < program.ub, program.x > program.lb)
     return np.abs(v[falls & (v != 0.0)]).max(initial=0.0)

@@ -26,7 +26,7 @@ N = 160
 
 
 def hessian(rng, n=N, rank=None, spread=0.0):
-    """A dense semidefinite matrix, its diagonal spread over so many powers of ten."""
+    """Return a dense semidefinite matrix whose rows and columns are scaled over `spread` powers of ten."""
     factor = rng.normal(size=(n, rank or 2 * n)) / np.sqrt(n)
     scale = 10.0 ** (spread * rng.uniform(-0.5, 0.5, n))
     return (factor @ factor.T) * np.outer(scale, scale)
@@ -43,7 +43,7 @@ def by_active_set(solution):
 
 
 def solve_both(program, **asked):
-    """The answer by the active set, which is not left, compared with the interior-point method's."""
+    """Return the active set's solution, after comparing its objective with that of the interior-point method."""
     solution = qp.solve(program, **asked)
     check(program, solution)
     assert by_active_set(solution)
@@ -55,7 +55,7 @@ def solve_both(program, **asked):
 
 
 def left_to_the_engine(program, status=Status.OPTIMAL, **asked):
-    """The answer where the active set is not used or was left."""
+    """Return the solution, after checking that the active set did not compute it."""
     solution = qp.solve(program, **asked)
     check(program, solution, str(status))
     assert not by_active_set(solution)
@@ -307,7 +307,7 @@ def test_updates_and_warm_starts_on_a_path():
 
 
 def block_in_numpy(K, a, lb, ub, x, g, least, tol, most):
-    """Steps of the best pair along the row, or variable outside it, in place; returns how many."""
+    """Take steps of the best pair along the row, or of a variable outside it, in place; return the number of steps."""
     along = np.where(a == 0.0, 1.0, a)
     for step in range(most):
         rises = np.where(a > 0.0, x < ub, (a < 0.0) & (x > lb))

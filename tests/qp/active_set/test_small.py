@@ -25,7 +25,7 @@ from tests.support.programs import check
 
 
 def other(program, **settings):
-    """The answer of the engine."""
+    """Return the solution by the interior-point method."""
     return qp.solve(program, kkt="dense", **settings)
 
 
@@ -115,7 +115,7 @@ def test_the_answer_to_the_cone_program():
 
 @pytest.fixture
 def made(monkeypatch):
-    """The rooms that were made since; none is left from before."""
+    """Empty the pool of rooms, and yield the list of rooms made during the test."""
     rooms, begin = [], Room.__init__
 
     def count(room, *arguments):
@@ -133,7 +133,7 @@ def bits(solution):
 
 
 def half_bounded(seed):
-    """A box of which other sides are finite for each seed."""
+    """Return a box program; `seed` decides which upper bounds are finite."""
     program, mask = tiny.box(6, seed), np.random.default_rng(seed).random(6) < 0.5
     return qp.QuadraticProgram(program.P, program.q, lb=-1.0, ub=np.where(mask, 1.0, np.inf))
 
@@ -378,7 +378,7 @@ def test_after_a_failure_a_warm_start_is_a_cold_one():
 
 
 def loop(size=200, seed=0):
-    """A controller, which the interior-point method solves anew, and sides of other first states near its own."""
+    """Return a control program for the interior-point method, and its sides for 20 initial states near its own."""
     program, rng = small.control(size, seed), np.random.default_rng(seed)
     sides = np.tile(program.l, (20, 1))
     sides[:, :8] *= 1.0 - rng.uniform(0.0, 0.2, (20, 8))

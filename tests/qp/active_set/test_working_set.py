@@ -11,7 +11,7 @@ from socp import Settings
 
 
 def machine(n=400, kernel="rbf", C=1.0, bias=True, sides=1, seed=0, features=6, **parameters):
-    """The dual of a classifier, or with two sides of a regression."""
+    """Return the dual program of a classifier, or of a regression if `sides` is 2."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, features))
     f = X[:, 0] + X[:, 1] ** 2 - 1.0 + 0.5 * rng.normal(size=n)

@@ -44,7 +44,7 @@ def mat(tmp_path, compressed, fields):
 
 
 def mutated(content, rng, fixed=0):
-    """The content with bytes after the first `fixed` flipped, replaced, removed, doubled, or hostile numbers."""
+    """Flip, replace, remove or double bytes after the first `fixed` ones, or insert hostile numbers."""
     for _ in range(rng.integers(1, 4)):
         k, size, kind = (
             int(rng.integers(fixed, max(len(content), fixed + 1))),
@@ -71,7 +71,7 @@ def mutated(content, rng, fixed=0):
 
 
 def inside(packed, rng):
-    """The mutation of a compressed .mat file's variables before they are compressed."""
+    """Mutate the variables of a compressed .mat file before they are compressed."""
     content, k = packed[:128], 128
     while k < len(packed):
         kind, size = struct.unpack("<II", packed[k : k + 8])
@@ -82,7 +82,7 @@ def inside(packed, rng):
 
 
 def seeds(tmp_path):
-    """(ending of the name, reader, mutation) by format."""
+    """Return {format: (ending of the file name, reader, mutation)}."""
     rows, struct_ = {**maros(), "P": sp.eye_array(3).tocsc(), "q": np.ones(3), "A": ROWS}, {"Problem": NETLIB}
     rows |= {
         "l": np.zeros(5),
@@ -106,7 +106,7 @@ def seeds(tmp_path):
 
 
 def trial(tmp_path, count, seed=0):
-    """The outcomes of `count` mutations of each format."""
+    """Count by format how many of `count` mutated files are read and how many are refused."""
     found = Counter()
     for name, (ending, read, mutate) in seeds(tmp_path).items():
         rng, path = np.random.default_rng([seed, *name.encode()]), tmp_path / f"p{ending}"
@@ -158,12 +158,12 @@ def test_variables_without_a_word_on_them_are_taken(tmp_path):
 
 
 def packed(content):
-    """A compressed variable."""
+    """Return `content` as a compressed variable of a .mat file."""
     return struct.pack("<2I", 15, len(zlib.compress(content, 1))) + zlib.compress(content, 1)
 
 
 def sparse(rows, indices, *indptr):
-    """A variable with the sparse matrix A of one entry."""
+    """Return a .mat variable that holds a sparse matrix A with one entry."""
     places = (5, indices), (5, struct.pack(f"<{len(indptr)}i", *indptr))
     return variable("<", "A", 5, (rows, len(indptr) - 1), *places, (9, bytes(8)))
 

@@ -306,14 +306,14 @@ def test_mat_with_rows_and_bounds_and_without_bounds(tmp_path):
 
 
 def element(order, kind, content):
-    """An element of a .mat file, packed into eight bytes where it can be."""
+    """Return an element of a .mat file; `content` of up to four bytes is packed into an eight-byte element."""
     if len(content) <= 4:
         return struct.pack(order + "I", len(content) << 16 | kind) + content.ljust(4, b"\0")
     return struct.pack(order + "2I", kind, len(content)) + content + b"\0" * (-len(content) % 8)
 
 
 def variable(order, name, sort, shape, *parts):
-    """A variable of a .mat file from arrays with a kind each."""
+    """Return a variable of a .mat file; `parts` are pairs of an element's kind and content."""
     flags, shape = struct.pack(order + "2I", sort, 1), struct.pack(f"{order}{len(shape)}i", *shape)
     content = element(order, 6, flags) + element(order, 5, shape) + element(order, 1, name.encode())
     return element(order, 14, content + b"".join(element(order, kind, part) for kind, part in parts))
@@ -342,7 +342,7 @@ def test_mat_in_both_orders_of_bytes(tmp_path, order):
 
 
 def assert_read_alike(ours, scipys, where):
-    """What our reader returns and what scipy's does; text and cells are only named."""
+    """Check that our reader and scipy return equal values; text and cells are compared by kind only."""
     if isinstance(ours, dict):
         assert set(ours) == set(scipys.dtype.names), where
         for name, value in ours.items():
@@ -357,7 +357,7 @@ def assert_read_alike(ours, scipys, where):
 
 
 def all_read_alike(path):
-    """The variables of a file, which scipy reads the same."""
+    """Return the variables of a file, after checking that scipy reads equal values."""
     ours, scipys = matlab.read(path, 2**29), scipy.io.loadmat(path)
     assert set(ours) == {name for name in scipys if not name.startswith("__")}
     for name, value in ours.items():

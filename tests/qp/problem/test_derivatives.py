@@ -14,7 +14,7 @@ NAMES = ("P", "q", "A", "l", "u", "lb", "ub")
 
 
 def drawn(seed):
-    """A program with two-sided rows, an equality and a fixed variable, and a change of all data."""
+    """Return a program with two-sided rows, an equality and a fixed variable, a change of all data, and weights."""
     rng = np.random.default_rng((43, seed))
     n, m = int(rng.integers(2, 8)), int(rng.integers(1, 6))
     F, A, x = rng.normal(size=(n, n)), rng.normal(size=(m, n)), rng.normal(size=n)
@@ -35,7 +35,7 @@ def number(data, weights, mu=0.0):
 
 
 def difference(data, change, weights, step, mu=0.0):
-    """The slope of the number along the change, exact to the fourth order."""
+    """Return the derivative of `number` along `change`, by central differences of fourth order."""
     moved = [{name: value + share * step * change[name] for name, value in data.items()} for share in (-2, -1, 1, 2)]
     values = [number(each, weights, mu) for each in moved]
     far, near = (values[3] - values[0]) / (4.0 * step), (values[2] - values[1]) / (2.0 * step)

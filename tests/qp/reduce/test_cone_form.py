@@ -97,7 +97,7 @@ def test_terms_of_fixed_variables_that_cancel_a_side_leave_nothing():
 
 
 def with_matrices(conic):
-    """The same cone program, which knows nothing of where it comes from."""
+    """Return the cone program without its link to the quadratic program that it was made from."""
     return ConeProgram.of_checked(
         **{name: getattr(conic, name) for name in ("c", "G", "h", "cones", "A", "b", "P", "offset")}
     )

@@ -15,7 +15,7 @@ INF = np.inf
 
 
 def padded(program, rng):
-    """The program with empty, parallel and singleton rows, fixed variables and empty columns planted into it."""
+    """Return the program with empty, parallel and singleton rows, fixed variables and empty columns added."""
     n, m = program.n, program.m
     extra = 3
     A = np.zeros((0, n + extra))
@@ -185,7 +185,7 @@ def test_contradictions_are_certified_in_the_own_rows(A, l, u, lb, ub, P):
 
 
 def crossing(kind, low, high, factor):
-    """A program with low <= v and v <= high for v = x_1 or x_1 + x_2; the last row is multiplied by the factor."""
+    """Return a program with low <= v and v <= high for v = x_1 or x_1 + x_2; its last row is multiplied by `factor`."""
     rows, lb, ub = {
         "parallel": ([([1.0, 1.0], low, INF), ([1.0, 1.0], -INF, high)], -INF, INF),
         "parallel, the lower side last": ([([1.0, 1.0], -INF, high), ([1.0, 1.0], low, INF)], -INF, INF),
@@ -264,7 +264,7 @@ def test_what_a_fixed_variable_takes_with_it_is_rounding_too(size, factor):
 
 
 def with_explicit_zeros(A, zeros):
-    """A whose entries in the places `zeros` are stored as zeros."""
+    """Return A with explicit zeros stored at the places `zeros`."""
     A, places = np.array(A, dtype=float), tuple(np.transpose(zeros))
     assert not A[places].any()
     A[places] = 1.0

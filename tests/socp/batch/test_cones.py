@@ -14,7 +14,7 @@ from socp.problem.settings import Settings
 
 
 def lanes_in(dim, rng):
-    """A lane structure of one cone with s and z inside."""
+    """Return lanes of a program with one second-order cone, with s and z in its interior."""
     n = 2
     none, sides = np.zeros(dim + n, bool), np.zeros((1, dim + n))
     matrices = {"P": np.zeros((1, n * n)), "A": np.zeros((1, dim * n))}

@@ -47,7 +47,7 @@ def equilibrated(P, A, cones=()):
 
 
 def arrow(v):
-    """The matrix of the product with v in the Jordan algebra of a cone."""
+    """Return the matrix of the Jordan product with v in a second-order cone."""
     return (
         v[0] * np.eye(v.size)
         + np.pad(v[None, 1:], ((0, v.size - 1), (1, 0)))
@@ -108,7 +108,7 @@ class Lane:
         self.lam = self.W @ self.z_cone
 
     def judge(self):
-        """What the point is, or None."""
+        """Return the status code of the current point, or None if no stopping test holds."""
         limits, tau, Gx, unit, dual_unit = self.settings, self.tau, self.Gx, 1.0 / self.scale, 1.0 / self.D
         tol, tol_abs = limits.tol, limits.tol_abs or np.inf
         xPx, qx = self.x @ self.Px, self.q @ self.x
@@ -185,7 +185,7 @@ class Lane:
             return dx, ds, c - ds, dv + dtau * penalty * (G @ x2 - self.b), dtau, s_cone, c_cone - s_cone
 
         def to_boundary(v):
-            """The least t >= 0 with t lam + v in the cones."""
+            """Return the least t >= 0 with t lam + v in the cones."""
             found = [0.0]
             for lam, part in ((self.lam[cone], v[cone]) for cone in self.cones):
                 a, b, c = (x[0] * y[0] - x[1:] @ y[1:] for x, y in ((lam, lam), (lam, part), (part, part)))
@@ -221,7 +221,7 @@ class Lane:
         self.tau, self.kappa, self.fresh = tau + size * dtau, kappa + size * dkappa, False
 
     def run(self):
-        """The verdict, the number of steps after the start, and x."""
+        """Return the status code, the number of steps after the start, and x, or None at the limit of iterations."""
         self.measure()
         for k in range(self.settings.max_iter + 1):
             self.step()

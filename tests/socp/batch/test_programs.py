@@ -13,7 +13,7 @@ from socp.verify.stopping import residuals
 
 
 def disks(k=6, n=5, own=False, seed=0):
-    """The points of a ball, or ellipsoid, above lower bounds with the least 1/2 |x|^2 + c'x."""
+    """Return programs that minimize 1/2 |x|^2 + c'x over a ball, or an ellipsoid, and lower bounds."""
     rng = np.random.default_rng(seed)
     one, shape = np.eye(n), (k,) if own else ()
     F = one + 0.1 * rng.normal(size=(*shape, n, n))
@@ -42,7 +42,7 @@ def mixed(seed):
 
 
 def alone(given, i):
-    """The arguments of program i."""
+    """Return the arguments of program `i`."""
     axes = {"c": 2, "h": 2, "b": 2, "G": 3}
     return {name: value[i] if np.ndim(value) == axes.get(name) else value for name, value in given.items()}
 

@@ -18,7 +18,7 @@ from socp.compiled.vec import LANES, lane_rows
 
 
 def chain(steps, rng, states=3, inputs=1):
-    """The pattern of an optimal control problem, its variables and rows in any order: P and A."""
+    """Return P and A with the pattern of an optimal control problem, its variables and rows in random order."""
     n, m = steps * (states + inputs), (steps - 1) * states
     A = np.zeros((m, n))
     for t in range(steps - 1):
@@ -52,7 +52,7 @@ def test_a_band_is_found_and_holds_every_entry(seed):
 
 
 def staircase(pattern):
-    """The first columns and the ends of rows, which may not decrease: the least of all rows below, the most above."""
+    """Return the first columns and the ends of the rows, widened so that neither decreases from one row to the next."""
     n = pattern.shape[1]
     first = [min((j for row in pattern[i:] for j in np.flatnonzero(row)), default=n) for i in range(len(pattern))]
     return first, [max((j + 1 for row in pattern[: i + 1] for j in np.flatnonzero(row)), default=0)

@@ -64,7 +64,7 @@ def test_syrk(n, k, trans, triangle):
 
 
 def triangular(n, rng, triangle, diagonal):
-    """What is stored, with NaN where nothing may be read, and the matrix that it means."""
+    """Return the stored matrix, with NaN where nothing may be read, and the triangular matrix that it represents."""
     A = rng.normal(size=(n, n)) / n + np.diag(rng.uniform(1.0, 2.0, n))
     strict = np.tri(n, k=-1, dtype=bool) if triangle == LOWER else np.tri(n, k=-1, dtype=bool).T
     diag = np.nan if diagonal == UNIT else np.diag(A)

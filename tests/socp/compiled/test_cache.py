@@ -51,7 +51,7 @@ def code_of(kernel):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch, caplog):
-    """The folder of a cache that nothing was read from so far."""
+    """Yield the folder of a cache from which nothing has been read."""
     monkeypatch.setattr(cache, "CACHES", tmp_path / "deep" / "centralpath")
     monkeypatch.setattr(cache, "_held", {})
     monkeypatch.setattr(cache, "_said", set())
@@ -260,7 +260,7 @@ def test_kernels_with_checks_are_others(monkeypatch):
 
 @pytest.fixture
 def brought(place, tmp_path, monkeypatch):
-    """The folder of a package that brought both kernels along, made for the processor with the fewest instructions."""
+    """Yield the folder of a package that contains both kernels, compiled for the target "generic"."""
     folder = tmp_path / "package"
     monkeypatch.setattr(packaged, "FOLDER", folder)
     write_both()

@@ -56,7 +56,7 @@ def in_a_child(check):
 
 @pytest.fixture
 def other_thread():
-    """Starts a thread that does something again and again until the test ends."""
+    """Yield a function that starts a thread, which calls `work` repeatedly until the test ends."""
     over, begun = threading.Event(), threading.Event()
     started = []
 

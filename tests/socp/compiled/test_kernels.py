@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled
 
 
 def run(code, folder, environment=(), status=0):
-    """The output of a fresh Python, its modules in `folder` and its kernels in a cache there."""
+    """Return the output of a new Python process that imports modules from `folder` and caches its kernels there."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "CENTRALPATH_"))}
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=600, cwd=folder,
@@ -79,13 +79,13 @@ def write(folder, shift="1.0", factor="2.0", entry="x[i]"):
 
 
 def files(folder):
-    """The kernels in the cache by name, with the time of each file."""
+    """Return {name: (file name, modification time)} of the kernels in the cache."""
     found = (folder / "cache").glob("centralpath/*/*.kernel")
     return {path.name.split("-")[0]: (path.name, path.stat().st_mtime_ns) for path in found}
 
 
 def new_files(folder, before):
-    """The kernels that were compiled since."""
+    """Return the names of the kernels that were compiled after `before` was taken."""
     old = {name for name, _ in before.values()}
     found = (folder / "cache").glob("centralpath/*/*.kernel")
     return {path.name.split("-")[0] for path in found if path.name not in old}

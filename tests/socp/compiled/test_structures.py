@@ -57,7 +57,7 @@ def scale_part(part: Part, factor: float) -> float:
 
 @kernel_type
 def call(address: int, part: Part, factor: float) -> float:
-    """A kernel by its address."""
+    """Call the kernel at `address`."""
 
 
 @inner

@@ -17,7 +17,7 @@ from tests.support.programs import planted_optimum
 
 @pytest.fixture
 def library(monkeypatch):
-    """A BLAS of which only the number of threads is there; it begins with 7."""
+    """Replace the BLAS by a fake with only a number of threads, initially 7, and return its state."""
     state = {"number": 7, "history": []}
 
     def set_to(number):

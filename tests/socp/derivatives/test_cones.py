@@ -16,7 +16,7 @@ NAMES = ("P", "c", "A", "b", "G", "h")
 
 
 def projected(v, cones):
-    """The projection onto the cones."""
+    """Project v onto the cones."""
     s, start = np.maximum(v, 0.0), 0
     for cone in cones:
         part = v[start : start + cone.dim]
@@ -29,7 +29,7 @@ def projected(v, cones):
 
 
 def planted(seed):
-    """A program with a strictly complementary answer, nondegenerate for almost every seed."""
+    """Return a program with a strictly complementary, almost surely nondegenerate solution, a change and weights."""
     rng = np.random.default_rng((41, seed))
     cones = [
         NonNeg(int(rng.integers(1, 5))),
@@ -63,7 +63,7 @@ def difference(data, cones, change, weights, mu=0.0, step=STEP):
 
 
 def along(gradient, change):
-    """The derivative along the change that a gradient tells."""
+    """Return the directional derivative along `change`, computed from `gradient`."""
     parts = [getattr(gradient, name) for name in NAMES]
     dense = [part.toarray() if sp.issparse(part) else part for part in parts]
     return sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))

@@ -101,7 +101,7 @@ def test_the_order_is_told_of_zeros_on_the_diagonal(monkeypatch):
 
 
 def pivots(K):
-    """The smallest pivot beside its diagonal entry."""
+    """Return the smallest ratio of a pivot to its diagonal entry."""
     return (np.diag(np.linalg.cholesky(K)) ** 2 / np.diag(K)).min(initial=1.0)
 
 

@@ -20,12 +20,12 @@ def sides_of(before, dims, mu):
 
 
 def rooted(t, mu):
-    """The s > 0 with s - mu / s = t."""
+    """Return the s > 0 with s - mu / s = t, or max(t, 0) if mu = 0."""
     return 0.5 * (t + np.sqrt(t * t + 4.0 * mu)) if mu else np.maximum(t, 0.0)
 
 
 def pi_of_row(v, low, up, mu):
-    """The a with v - a = mu / (up - a) - mu / (a - low)."""
+    """Return the a with v - a = mu / (up - a) - mu / (a - low), or v clipped to [low, up] if mu = 0."""
     if mu == 0.0 or low == up or (low == -INF and up == INF):
         return np.clip(v, low, up)
     if low == -INF:

@@ -133,7 +133,7 @@ def is_dominant_matrix(P):
 
 
 def kernel_of_samples(n, rank, seed=0):
-    """A linear kernel, of samples of very different lengths."""
+    """Return the linear kernel of samples whose lengths spread over six powers of ten."""
     X = np.random.default_rng(seed).normal(size=(n, rank)) * np.logspace(-3, 3, n)[:, None]
     return X @ X.T
 

@@ -172,7 +172,7 @@ def test_refreshed_values_are_those_of_a_new_form_with_the_same_scales(seed):
 
 
 def check_refreshed(form, other):
-    """The form of another program, in its units as they are."""
+    """Check that `form.refresh` takes the data of `other` and keeps its own scaling."""
     D, E, f = form.D.copy(), form.E.copy(), form.cost_scale
     form.refresh(other)
     np.testing.assert_array_equal(form.D, D)
@@ -190,7 +190,7 @@ def scaled_hessian(P, factor):
 
 
 def raised(P):
-    """The upper triangle with every diagonal entry and nothing added to it."""
+    """Return the upper triangle in which every diagonal entry is stored; nothing is added to the diagonal."""
     n, most = len(P.indptr) - 1, P.entries + len(P.indptr)
     indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
     append_upper(P.indptr, P.indices, P.values, np.zeros(n), 0, indptr, indices, data)

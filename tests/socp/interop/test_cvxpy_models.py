@@ -12,7 +12,7 @@ SHARP = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
 
 
 def rows_of_one_entry():
-    """A problem, its variables with one optimal value, and its constraints with one dual value."""
+    """Return a problem, its variables with a unique optimal value, and its constraints with a unique dual value."""
     x = cp.Variable(4)
     rows = [x[0] == 0.7, 2 * x[1] <= 3, -4 * x[2] <= -2, 3 * x[3] >= 1, x[1] <= 9, cp.sum(x) <= 50]
     return cp.Problem(cp.Minimize(cp.sum_squares(x - [0, 4, 0, 3])), rows), [x], rows

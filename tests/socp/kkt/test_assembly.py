@@ -55,7 +55,7 @@ def test_weak_entries_of_the_diagonal_are_zero_but_for_delta(dims):
 
 
 def short_rows(seed, head, long=0, n=6, dim=12):
-    """A norm of single variables, some of them twice and one row empty, its head and `long` more rows of any length."""
+    """Return a form with a cone of rows of one entry, but for an empty row, a dense head and `long` dense rows."""
     rng = np.random.default_rng(seed)
     G = np.zeros((dim, n))
     G[np.arange(dim), rng.integers(n, size=dim)] = rng.normal(size=dim)

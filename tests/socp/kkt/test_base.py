@@ -66,7 +66,7 @@ def test_solutions_multiplied_back(seed, dims, backend):
 
 
 def without_correction(kkt, w, eta, rhs):
-    """The solution as the factors give it, neither refined nor by another delta."""
+    """Return the solution from the factors alone, without refinement and with the first delta."""
     out = np.empty_like(rhs)
     assert factor_precisely(kkt, w, eta, rhs, out) == 0 and kkt.policy.delta == kkt.policy.deltas[0]
     solve_precisely(kkt, rhs, out)

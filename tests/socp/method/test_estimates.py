@@ -9,7 +9,7 @@ from socp.verify.stopping import CONE, DUAL, GAP, ROWS, SCALES
 
 
 def begun(seed):
-    """A program with rows of all kinds, a state at a random point of its embedding, and that point unscaled."""
+    """Return a program with all kinds of rows, a state at a random point, the unscaled x, y, z and s, and the form."""
     rng = np.random.default_rng(seed)
     n, p, m = 5, 2, 9
     F, A, G = rng.normal(size=(n, n)), rng.normal(size=(p, n)) * 30.0, rng.normal(size=(m, n))

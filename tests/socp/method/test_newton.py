@@ -118,7 +118,7 @@ def scaled(newton):
 
 
 def check_direction(newton, point, sigma, ds_rhs, kappa_rhs):
-    """The direction solves the linearized embedding with these right-hand sides of the complementarity equations."""
+    """Check that the direction solves the linearized embedding with these right-hand sides of complementarity."""
     form = newton.form
     n, l, ptr = form.n, form.l, form.ptr
     P, M = operator_matrix(form.P, n), dense_M(form)
@@ -153,7 +153,7 @@ def right_sides(newton, point, sigma):
 
 
 def dense_and_low_rank():
-    """A form that all backends can solve."""
+    """Return a form that all backends can solve."""
     rng = np.random.default_rng(7)
     G, P = np.vstack([-np.eye(8), rng.normal(size=(6, 8))]), LowRank(rng.normal(size=(8, 2)), np.ones(8))
     A, cones = rng.normal(size=(2, 8)), [NonNeg(10), SecondOrder(4)]

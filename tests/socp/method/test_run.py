@@ -43,7 +43,7 @@ from tests.support.sparse_matrices import grid_laplacian
 
 
 def grid(n, seed=0):
-    """A sparse program with fill: the Laplacian of a grid, with a cone for each variable of its first line."""
+    """Return a sparse program with fill: the Laplacian of a grid, with a cone for each variable of its first line."""
     rng = np.random.default_rng(seed)
     N = n * n
     pick = [sp.csr_array((-rng.uniform(0.5, 1.0, 2), ([1, 2], [k, k + n])), shape=(3, N)) for k in range(n)]
@@ -52,7 +52,7 @@ def grid(n, seed=0):
 
 
 def chain(n, seed=0):
-    """A sparse program without fill."""
+    """Return a sparse program without fill."""
     rng = np.random.default_rng(seed)
     P = sp.diags_array([np.full(n, 2.0), -np.ones(n - 1), -np.ones(n - 1)], offsets=[0, 1, -1])
     G = sp.vstack([-sp.eye_array(n), sp.eye_array(n)])
@@ -60,7 +60,7 @@ def chain(n, seed=0):
 
 
 def full(n, seed=0):
-    """A program whose KKT matrix is full, over a box."""
+    """Return a program over a box whose KKT matrix is full."""
     rng = np.random.default_rng(seed)
     F = rng.normal(size=(n, n))
     G = sp.vstack([-sp.eye_array(n), sp.eye_array(n)])

@@ -30,7 +30,7 @@ BIG = [1e5, 1e8, 1e10, 1e15, 1e19]
 
 
 def with_far_sides(program, big, rng):
-    """The quadratic program with finite numbers in place of most infinite sides."""
+    """Return the quadratic program with most of its infinite sides replaced by large finite ones."""
     sides = {}
     for name, sign in (("l", -1), ("u", 1), ("lb", -1), ("ub", 1)):
         side = getattr(program, name).copy()
@@ -41,7 +41,7 @@ def with_far_sides(program, big, rng):
 
 
 def with_far_rows(program, big, rng):
-    """The cone program with rows and a second-order cone that are far from holding it back."""
+    """Return the cone program with added rows and a second-order cone that are far from active."""
     G, h = rng.normal(size=(8, program.n)), rng.choice(big, size=6)
     return ConeProgram(
         program.c, sp.vstack([program.G, G]), np.r_[program.h, h, rng.normal(size=2)],

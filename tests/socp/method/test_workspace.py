@@ -37,7 +37,7 @@ def conic(rng):
 
 
 def of_a_hundred(rng, is_sparse, n=100):
-    """The nonnegative orthant with a P that is full, or that has a band."""
+    """Return a program over the nonnegative orthant whose P is banded if `is_sparse`, else full."""
     B, beside = rng.normal(size=(n, n)), sp.diags_array([np.full(n - 1, 0.3)], offsets=[1])
     P = sp.csc_array(sp.diags_array(rng.uniform(1.0, 2.0, n)) + beside + beside.T) if is_sparse else B @ B.T + np.eye(n)
     return socp.ConeProgram(rng.normal(size=n), -np.eye(n), np.zeros(n), [socp.NonNeg(n)], P=P)
@@ -80,19 +80,19 @@ PAIRS += itertools.permutations(["rank 3", "rank 4", "not held", "linear"], 2)
 
 
 def left():
-    """The workspace that was left last."""
+    """Return the workspace that was released last, or None."""
     return list(workspace._pool.kept.values())[-1][-1][1] if workspace._pool.kept else None
 
 
 def solver_of(program):
-    """A solver by the interior-point method: with a limit no program goes to the dual active set."""
+    """Return a solver that uses the interior-point method: with `max_iter` set, the dual active set is not chosen."""
     if isinstance(program, socp.ConeProgram):
         return socp.Solver(program)
     return qp.Solver(program, presolve=False, active_set=False, max_iter=99)
 
 
 def solved(program):
-    """The solution and its memory, which is left to the next."""
+    """Return the solution and its workspace, which is released for the next program."""
     solver = solver_of(program)
     solution, memory = solver.solve(), (solver if isinstance(program, socp.ConeProgram) else solver.cone_solver)._state
     solver.let_go()
@@ -100,7 +100,7 @@ def solved(program):
 
 
 def alone(program):
-    """The solution in memory of its own."""
+    """Return the solution computed in a workspace of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workspace, "_pool", Pool())
         return solver_of(program).solve()

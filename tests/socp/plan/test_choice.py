@@ -25,7 +25,7 @@ from tests.support.sparse_matrices import random_sparse
 
 
 def with_dense_rows(count, diagonal):
-    """A program in 200 variables with that many dense rows and a sparse P, diagonal or with the bands beside it."""
+    """Return a program in 200 variables with `count` dense rows and a P that is diagonal or tridiagonal."""
     n, rng = 200, np.random.default_rng(0)
     offsets = [0] if diagonal else [-1, 0, 1]
     P = sp.diags_array([rng.uniform(0.1, 0.4, n - abs(k)) if k == 0 else np.full(n - 1, 0.03) for k in offsets],
@@ -46,7 +46,7 @@ def test_few_dense_rows_stay_behind_a_sparse_hessian(count, way, diagonal):
 
 
 def sparse_rows(n=40, seed=0):
-    """A small program whose matrices are sparse."""
+    """Return a small program whose matrices are sparse."""
     rng = np.random.default_rng(seed)
     A = random_sparse((n // 2, n), rng=rng, density=3.0 / n) + sp.eye_array(n // 2, n)
     return qp.QuadraticProgram(
@@ -169,7 +169,7 @@ def program_named(name):
 
 
 def in_kind(told):
-    """The words of a plan without its figures."""
+    """Replace the numbers in the text of a plan by "#"."""
     return re.sub(r"\d[\d.,]*( [kMG])?", "#", told)
 
 

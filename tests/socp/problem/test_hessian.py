@@ -25,7 +25,7 @@ FORMS = {
 
 
 def unsorted(A):
-    """The same matrix with the entries of each column backwards, the first of them in two halves, and a zero stored."""
+    """Return A with its entries in reverse order, the first one split into two halves, and two explicit zeros."""
     coo = sp.coo_array(A)
     places = [np.append(np.append(0, along), own) for along, own in zip((coo.row, coo.col), (2, 3))]
     places = [np.append(along, other) for along, other in zip(places, (3, 2))]

@@ -58,7 +58,7 @@ def test_a_vector_is_one_and_a_matrix_of_one_row(kind):
 
 
 def made(form, **parts):
-    """A matrix of a format with parts put in place after scipy's own checks."""
+    """Return a sparse matrix of format `form` whose parts are replaced after scipy's own checks."""
     matrix = getattr(sp, f"{form}_array")(parts.pop("full", FULL))
     for name, part in parts.items():
         if name in ("row", "col") and hasattr(matrix, "coords"):
@@ -138,7 +138,7 @@ def test_flags_that_are_wrong_are_not_believed():
 
 
 def plainly_read(matrix):
-    """The entries by the definition of the format in plain Python; raises what it likes where that has no meaning."""
+    """Return the entries by the definition of the format in plain Python; raise any exception where it is violated."""
     full = np.zeros(matrix.shape)
 
     def add(i, j, value):
@@ -189,7 +189,7 @@ OTHERS = [
 
 
 def spoiled(form, rng):
-    """A matrix of a format with an odd value or another length in one of its parts."""
+    """Return a matrix of format `form` with an odd value or a wrong length in one of its parts."""
     odd = ODD[rng.integers(len(ODD))]
     if form == "dok":
         key = tuple(odd if rng.random() < 0.5 else int(rng.integers(3)) for _ in range(2))

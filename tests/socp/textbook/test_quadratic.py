@@ -9,7 +9,7 @@ from socp.textbook.quadratic import newton_solver
 
 
 def data_of(seed, n=6, p=2, m=11, rank=6):
-    """A program whose rows of A are there twice, with a solution."""
+    """Return the data of a program that has a solution and in which each row of A occurs twice."""
     rng = np.random.default_rng(seed)
     F, G, A = rng.normal(size=(n, rank)), rng.normal(size=(m, n)), rng.normal(size=(p, n))
     x, active = rng.normal(size=n), rng.random(m) < 0.4

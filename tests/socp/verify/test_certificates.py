@@ -26,8 +26,7 @@ def entries(M):
 
 
 def exact_error(products, zeros):
-    """The smallest tol of values beside their sizes, of a ray whose slope, the sum of `products`, is -1 as far as the
-    rounding of its entries goes."""
+    """Return max(value / min(1, size)) over `zeros`; check that the slope, the sum of `products`, is near -1."""
     terms = [product.rounded() for product in products]
     slope = sum(Fraction(int(entry)) * Fraction(2) ** product.power for product in products for entry in product.whole)
     assert abs(float(slope + 1)) <= 4.0 * EPS * (1.0 + sum(np.abs(part).sum() for part in terms))
@@ -66,7 +65,7 @@ def exact_dual_error(program, x):
 
 
 def exact_told(program, found):
-    """(what is told of a certificate, what is so)."""
+    """Return the reported error of a certificate and its exact error."""
     if found.status == "primal_infeasible":
         return found.primal_residual, exact_primal_error(
             program, found.y, found.z_bounds if qp_of(program) else found.z
@@ -80,7 +79,7 @@ def qp_of(program):
 
 
 def in_other_units(program, rng, range_of_units):
-    """A cone program with variables, equalities and cones in units of powers of three, which round."""
+    """Return the cone program in units that are powers of three, which round, and the units D, E and F."""
     D, f = 3.0 ** rng.integers(-range_of_units, range_of_units, program.n), 3.0 ** rng.integers(-9, 9)
     A, G, P = program.A.toarray() * D, program.G.toarray() * D, None if program.P is None else entries_of(program.P)
     E = 3.0 ** rng.integers(-range_of_units, range_of_units, program.p)
@@ -154,7 +153,7 @@ def test_a_certificate_passes_its_own_test_in_truth(planted, seed):
 
 
 def random_quadratic(rng, unbounded):
-    """A program that is infeasible, or that has no minimum, with units far apart."""
+    """Return the data of a program, infeasible or unbounded, with units far apart."""
     n, m = int(rng.integers(2, 9)), int(rng.integers(1, 7))
     units, own = 3.0 ** rng.integers(-10, 10, n), 3.0 ** rng.integers(-10, 10, m)
     if unbounded:

@@ -35,7 +35,7 @@ def of(right):
 
 
 def of_ray(right, length):
-    """The error of a certificate of another length."""
+    """Return the error of the certificate multiplied by `length`."""
     if right.status is Status.DUAL_INFEASIBLE:
         return dual_infeasibility(right.program, length * right.x)
     return primal_infeasibility(right.program, length * right.y, length * right.z)

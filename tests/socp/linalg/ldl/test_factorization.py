@@ -33,7 +33,7 @@ CASES = {
 
 
 def dense_ldl(K, signs, eps, delta):
-    """The textbook: L, D and the number of replaced pivots, K in the order of elimination."""
+    """Return L, D and the number of replaced pivots by the textbook's algorithm; K is in the order of elimination."""
     n = len(K)
     S, L, d, replaced = K.copy(), np.eye(n), np.zeros(n), 0
     for j in range(n):

@@ -17,7 +17,7 @@ from tests.support.sparse_matrices import (
 
 
 def regression(columns, rows, density, seed, slacks=1, split=False):
-    """The KKT pattern of  D w - (slacks) = t  and who has no diagonal; first w, or (u, v) for w = u - v."""
+    """Return the KKT pattern of D w - (slacks) = t and its zero diagonal; w, or (u, v) with w = u - v, comes first."""
     rng = np.random.default_rng(seed)
     D = random_sparse((rows, columns), density=density, rng=rng)
     D = sp.hstack([D, -D]) if split else D
@@ -56,7 +56,7 @@ OTHERS = {
 
 
 def graph_of(K):
-    """The quotient graph before the first pivot."""
+    """Return the quotient graph of K before the first pivot."""
     n = K.shape[0]
     indptr, indices, _ = upper(K)
     graph = QuotientGraph(n=n, room=3 * len(indices) + n)

@@ -22,7 +22,7 @@ from tests.support.sparse_matrices import (
 
 
 def scattered(rows, columns, entries, seed):
-    """A pattern that no version of scipy draws in another way."""
+    """Return a random pattern that is identical with every version of scipy."""
     rng = np.random.default_rng(seed)
     places = rng.integers(0, rows, entries), rng.integers(0, columns, entries)
     return sp.csc_array(sp.coo_array((np.ones(entries), places), shape=(rows, columns)))
@@ -37,7 +37,7 @@ def saddle(n, m, entries, seed, slacks=0):
 
 
 def with_rows(K, count, seed):
-    """Some rows more that reach nearly everybody."""
+    """Append `count` rows and columns to K, each nearly full."""
     n = K.shape[0]
     rows = (np.random.default_rng(seed).random((count, n)) < 0.97) * 1.0
     return sp.csc_array(sp.block_array([[K, rows.T], [rows, np.eye(count)]]))
@@ -122,7 +122,7 @@ def test_any_small_pattern(data):
 
 
 def exact_minimum_degree(K):
-    """The greedy order with true degrees, on a dense boolean matrix."""
+    """Return the greedy order with exact degrees, computed with a dense boolean matrix."""
     n = K.shape[0]
     graph = K.toarray() != 0
     graph |= graph.T

@@ -14,7 +14,7 @@ from ..test_factorization import CASES, upper
 
 
 def pattern(K, perm):
-    """The pattern of L, dense, of K in that order."""
+    """Return the dense pattern of L, the factor of K in the order `perm`."""
     L = np.tril(K.toarray()[np.ix_(perm, perm)] != 0)
     for j in range(len(L)):
         rows = np.flatnonzero(L[:, j])

@@ -81,7 +81,7 @@ def test_entries_go_to_their_places(name):
 
 
 def merged_by_twin(parent, counts):
-    """The first columns of the panels: a column joins the panel of its child before it where the model gains."""
+    """Return the bounds of the panels: column j joins the panel of its child j - 1 if `panel_time` decreases."""
     first = []
     for j in range(len(parent)):
         if j and parent[j - 1] == j:

@@ -13,7 +13,7 @@ from ..test_factorization import CASES, upper
 
 
 def beside_a_dense_block(leaves, core):
-    """A diagonal block beside a dense one: all columns of the former have the same rows."""
+    """Return a diagonal block coupled to a dense one; the columns of the diagonal block have equal rows below it."""
     dense, beside = np.ones((core, core)) + (leaves + core) * np.eye(core), np.ones((leaves, core))
     return sp.csc_array(sp.block_array([[4.0 * sp.eye_array(leaves), beside], [beside.T, dense]]))
 
@@ -25,7 +25,7 @@ def analysis_of(K):
 
 
 def order_by_twin(parent, counts, is_static):
-    """Static columns, then others; those with all rows of their parent, four at least, wait for a fourth sibling."""
+    """Return static columns, then others; those with >= 4 rows, all rows of the parent, wait for it or 4 siblings."""
     order, waiting = [], {}
     for turn in (True, False):
         for k in range(len(parent)):
