@@ -52,7 +52,7 @@ HEAVY += "sklearn.utils.estimator_checks", "sklearn.svm", "sklearn.linear_model"
 
 
 class Fault(NamedTuple):
-    """Fault: a piece of a file's text and its replacement."""
+    """Piece of a file's text and its replacement."""
 
     file: str
     line: int
@@ -63,7 +63,7 @@ class Fault(NamedTuple):
 
     @property
     def room(self) -> str:
-        """The folder that it is in."""
+        """Folder of the file."""
         return str(Path(self.file).parent)
 
     def applied(self, code: str) -> str:

@@ -212,7 +212,7 @@ def test_importing_brings_in_no_package_beyond_the_four():
 
 
 def test_importing_loads_nothing_that_no_solve_needs():
-    """An import is 0.05 s and 12 MB; numpy, scipy and numba come with the first public name that is asked for."""
+    """An import takes 0.05 s and 12 MB; numpy, scipy and numba are loaded with the first public name that is used."""
     code = "import sys; import qp, socp; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     assert not {"numpy", "scipy", "numba", "llvmlite"} & set(run("-c", code, cwd=ROOT, PYTHONPATH=str(ROOT)).split())
     code = "import sys, qp; qp.solve; print(*sys.modules)"

@@ -94,7 +94,7 @@ def test_steps_of_maximum_entropy_over_a_sparse_matrix(method, gap):
 
 
 class Interrupting:
-    """Solvers of which one solve, counted from 1, ends as Ctrl-C ends it."""
+    """Solvers that raise KeyboardInterrupt in solve number `at`, counted from 1."""
 
     def __init__(self, monkeypatch, at):
         self.at, self.solves = at, 0

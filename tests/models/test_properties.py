@@ -29,11 +29,11 @@ NOTHING: dict[str, np.ndarray] = {}
 
 
 class Machine(NamedTuple):
-    """A machine, its data, and what it does not depend on.
+    """A machine, its data, and the changes of the data that leave it unchanged.
 
-    A capital letter: S the containers of the samples, O their order, M a shift of all of them (b is free and has no
-    price), R a rotation, N a number that multiplies all weights.  `C` is the parameter that a number of the weights is
-    divided out of, `squared` those that go with the square of the units of X, or with the units, as (name, power).
+    `holds` has a letter for each: S the containers of the samples, O their order, M a shift of all samples (b is free
+    and has no price), R a rotation, N a factor of all weights.  `C` names the parameter that is divided by a factor of
+    all weights, `squared` those proportional to a power of the units of X, as (name, power).
     """
 
     model: Any

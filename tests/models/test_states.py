@@ -27,7 +27,7 @@ DATA = [counts(30, 3, 2), counts(24, 5, 2), counts(36, 4, 3)]
 
 
 class Kind(NamedTuple):
-    """An estimator, other values of its parameters, and whether it takes sparse samples and more classes."""
+    """An estimator, other values of its parameters, and whether it accepts sparse samples and more than two classes."""
 
     model: Any
     others: dict[str, list[Any]]
@@ -58,7 +58,7 @@ KINDS = {
 
 
 class Estimators(RuleBasedStateMachine):
-    """One estimator, and what a new one answers after the same fit."""
+    """State machine that compares one estimator with a new one after the same fit."""
 
     @initialize(name=st.sampled_from(sorted(KINDS)))
     def begin(self, name):

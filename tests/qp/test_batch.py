@@ -15,7 +15,7 @@ from socp.verify.stopping import residuals
 
 
 def data(k=20, n=7, m=5, seed=0, own=False):
-    """Programs with an equality, two-sided and one-sided rows, and bounds; other vectors, or all other data."""
+    """Return programs with an equality, two- and one-sided rows, and bounds; matrices are shared unless `own`."""
     rng = np.random.default_rng(seed)
     shape = (k,) if own else ()
     F, A = rng.normal(size=(*shape, n, n)), rng.normal(size=(*shape, m, n))

@@ -139,7 +139,7 @@ def test_asymmetry_of_a_neighbour_does_not_round_a_matrix():
 
 @pytest.mark.parametrize("solve_many, given", [(qp.solve_many, data(k=300)), (socp.solve_many, disks(k=300))])
 def test_answers_that_fail_the_test_are_found_again_alone(solve_many, given, monkeypatch):
-    """Each is tested where it is found, in any thread."""
+    """Each answer is tested in the thread that found it; those that fail are solved again, alone."""
     whole, run = solve_many(**given), lots.run
 
     def spoilt(batch, lanes, begin, end):
@@ -156,7 +156,7 @@ def test_answers_that_fail_the_test_are_found_again_alone(solve_many, given, mon
 
 
 def test_each_program_is_solved_with_its_own_matrices(monkeypatch):
-    """The conversion of A gives way to the other thread, which converts its own P."""
+    """While A is converted slowly, the other thread runs and converts its own P."""
     given, convert = data(k=30, own=True), batch.as_csc
 
     def slow(name, value):

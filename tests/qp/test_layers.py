@@ -7,7 +7,7 @@ import qp
 
 
 def drawn(seed, count=None):
-    """P, q, A, l, u, lb, ub with an equality; with a count q has a leading axis."""
+    """Return P, q, A, l, u, lb, ub with an equality; q has a leading axis if `count` is given."""
     rng = np.random.default_rng((47, seed))
     n, m = 4, 2
     F, A, x = rng.normal(size=(n, n)), rng.normal(size=(m, n)), rng.normal(size=n)

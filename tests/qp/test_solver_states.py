@@ -14,7 +14,7 @@ METHODS = [{}, {}, {"active_set": False}, {"kkt": "ldl"}, {"kkt": "dense", "equi
 
 
 class QuadraticSolverStates(solver_states.SolverStates):
-    """The first row has two sides, x_0 and x_1 two bounds, of which none holds the optimum back."""
+    """The first row has two sides, and x_0 and x_1 have two bounds, none of which is active at the optimum."""
 
     linear, changes = "q", ["q", "slack", "open", "close", "sides", "A", "P"]
 

@@ -142,7 +142,7 @@ def test_a_package_prepares_its_own_kernels(monkeypatch):
 
 
 def test_groups_of_kernels():
-    """Of a module those that Python calls and that are not deferred, and others where they are named."""
+    """A module's group has its kernels that Python calls and that are not deferred; others are named explicitly."""
     groups = "every", "sparse"
     found = kernel_groups.members(*groups)
     named = {place for group in groups for place in kernel_groups.GROUPS[group]}

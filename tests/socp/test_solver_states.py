@@ -11,7 +11,7 @@ from tests.support.programs import complementary, random_cones, random_hessian, 
 
 
 class ConeSolverStates(solver_states.SolverStates):
-    """The first two rows are x_0 <= h_0 and -x_0 <= h_1, of which neither holds the optimum back."""
+    """The first two rows are x_0 <= h_0 and -x_0 <= h_1, neither of which is active at the optimum."""
 
     linear, changes = "c", ["c", "slack", "sides", "G", "A", "P"]
 

@@ -267,7 +267,7 @@ def test_many_sparse_samples_descend_to_the_same_machine(monkeypatch, penalty, Q
 
 
 def test_duplicate_explanations_do_no_harm():
-    """The same difference twice makes the dual singular; lambda is then not unique, w is."""
+    """Two equal differences make the dual singular: lambda is not unique, but w is."""
     X, y = two_classes(30, 4)
     mask = explained(X)
     with warnings.catch_warnings():

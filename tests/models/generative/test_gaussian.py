@@ -105,7 +105,7 @@ def test_the_predictive_density_is_a_ratio_of_evidences(discriminant, covariance
     x = np.array([4.0, 7.0, 3.0])
 
     def log_evidence(X, y):
-        """log p(X | y) but for what all samples share; scatters and counts are sums, the integrals are closed."""
+        """Return log p(X | y) up to a constant, from the closed integrals over means and covariances."""
         classes = discriminant(covariance, **prior).fit(X, y)._model
         counts = classes.counts.sum(keepdims=True) if classes.shared else classes.counts
         flat = (3 if classes.shared else 1) * ("mean_prior" not in prior)

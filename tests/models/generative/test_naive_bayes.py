@@ -126,7 +126,7 @@ def test_the_log_odds_are_additive(model):
 
 
 def log_dirichlet_multinomial(a, x):
-    """log of the integral of prod_j p_j^x_j under the Dirichlet density with parameters a: B(a + x) / B(a)."""
+    """Return log(B(a + x) / B(a)), the log of the integral of prod_j p_j^x_j under the Dirichlet density of a."""
     return (gammaln(a + x) - gammaln(a)).sum() - gammaln((a + x).sum()) + gammaln(a.sum())
 
 

@@ -21,7 +21,7 @@ PRIORS = {
 
 
 def samples(seed=0, labelled=24, others=9):
-    """Three classes with gaps, a feature that one class never has, samples without labels (class -1) and weights."""
+    """Return three classes with gaps, a feature that one class lacks, unlabelled samples (class -1), and weights."""
     rng = np.random.default_rng(seed)
     codes = np.r_[np.arange(labelled) % 3, np.full(others, -1)]
     X = rng.normal(size=(codes.size, 3)) @ rng.normal(size=(3, 3)) * [1.0, 5.0, 0.3]
@@ -33,7 +33,7 @@ def samples(seed=0, labelled=24, others=9):
 
 
 def completed(x, mean, covariance):
-    """log N(x_o), E[x | x_o] and cov[x | x_o]."""
+    """Return log N(x_o), E[x | x_o] and cov[x | x_o], where x_o are the observed entries of x."""
     seen = ~np.isnan(x)
     filled, rest = np.where(seen, x, mean), np.where(seen[:, None] | seen, 0.0, covariance)
     if not seen.any():
@@ -52,7 +52,7 @@ def as_form(matrix, form):
 
 
 def em_of_normals(X, codes, weights, form, shared, steps, mean_prior=None, covariance_prior=None, **of_classes):
-    """Objectives before and after each step, priors, means, and covariances of the classes after the last."""
+    """Return the objectives before and after each step, and the priors, means and covariances after the last step."""
     (m, kappa), (degrees, Psi) = mean_prior or (0.0, 0.0), covariance_prior or (0.0, 0.0)
     p, K, m = X.shape[1], 3, np.zeros(X.shape[1]) + m
     extra = (degrees + (p + 1.0 if form == "full" else 2.0)) if covariance_prior else 0.0
@@ -164,7 +164,7 @@ def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, for
 
 
 def counted(X, r, alpha, kind):
-    """Log-density terms (samples, classes) and log prior of one estimate of naive Bayes from responsibilities."""
+    """Return log-density terms (samples, classes) and the log prior of naive Bayes, from responsibilities `r`."""
     logs, prior, K = np.zeros((len(X), r.shape[1])), 0.0, r.shape[1]
     if kind == "multinomial":
         counts = r.T @ X + alpha

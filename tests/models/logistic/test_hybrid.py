@@ -28,7 +28,7 @@ def documents(seed=0, count=40, classes=2, words=12):
 
 
 def held_out_by_brute_force(model, X, codes):
-    """b of every document from a model of all others."""
+    """Return b of every document, each from a model of all other documents."""
     found = []
     for i in range(len(X)):
         others = np.arange(len(X)) != i
@@ -153,7 +153,7 @@ def test_the_deviation_refuses_other_documents_labels_and_shapes():
 
 
 def test_of_a_weight_below_one_all_is_held_out():
-    """A document of little weight has the held-out evidence that it has when it is not there."""
+    """A document of small weight has the same held-out evidence as if it were removed from the samples."""
     X, y = documents()
     weight = np.ones(40)
     weight[7] = 0.25
@@ -207,7 +207,7 @@ def test_posteriors_are_never_nan():
 
 
 def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):
-    """Documents of two classes with unlike lengths."""
+    """Return documents of two classes with different lengths, and their classes."""
     rng, y = np.random.default_rng(seed), np.arange(m) % 2
     P = rng.dirichlet(np.ones(words), size=2)
     return np.array([rng.multinomial(rng.integers(*length), P[k]) for k in y]), y

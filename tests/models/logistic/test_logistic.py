@@ -16,7 +16,7 @@ from tests.support.sparse_matrices import random_sparse
 
 
 def samples(classes=3, count=90, features=4, seed=0):
-    """Overlapping normal classes."""
+    """Return samples of overlapping normal classes, and their classes."""
     rng = np.random.default_rng(seed)
     codes = np.arange(count) % classes
     centres = rng.normal(size=(classes, features))
@@ -173,7 +173,7 @@ def test_a_block_of_the_hessian_as_preconditioner_changes_nothing():
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("order", ["mixed", "sorted"])
 def test_some_samples_tell_the_hessian_of_many(classes, order):
-    """L-BFGS from a sampled Hessian ends where Newton's method does, whatever the order of the samples."""
+    """L-BFGS with a sampled Hessian ends at Newton's minimizer, whatever the order of the samples."""
     X, codes = samples(classes, 9000, 6)
     if order == "sorted":
         at = np.argsort(codes, kind="stable")
@@ -213,7 +213,7 @@ def test_steps_of_both_methods_are_counted_together(monkeypatch):
 
 
 class Valley:
-    """sum_i cosh(theta_i), and a number more."""
+    """The function sum_i cosh(theta_i) + more."""
 
     def __init__(self, theta, more):
         self.theta, self.value = theta, float(np.cosh(theta).sum()) + more

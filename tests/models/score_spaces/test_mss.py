@@ -19,7 +19,7 @@ A, C = 1.0, 6.0
 
 
 def two_kinds(lengths, seed=0, sticky=0.7):
-    """Sequences of two chains that differ in how often the state changes."""
+    """Return sequences of two chains, whose state changes often in the one and seldom in the other, and labels."""
     emissions = [[0.9, 0.1], [0.1, 0.9]]
     chains = ([[0.2, 0.8], [0.8, 0.2]], [[sticky, 1 - sticky], [1 - sticky, sticky]])
     X = []
@@ -29,7 +29,7 @@ def two_kinds(lengths, seed=0, sticky=0.7):
 
 
 def test_restarts_leave_no_fit_at_chance():
-    """Some starts of EM end where both kinds have the same statistics."""
+    """Some starts of EM end at equal statistics of both kinds; restarts avoid them."""
     X, y = two_kinds([20] * 30, sticky=0.8)
     new, truth = two_kinds([20] * 100, seed=50, sticky=0.8)
     once, best = [], []
@@ -45,7 +45,7 @@ def test_restarts_leave_no_fit_at_chance():
 
 
 def falls(objectives):
-    """No objective is above the one before but by rounding, and the last one is well below the first."""
+    """Return True if the objectives never rise, up to rounding, and the last one is well below the first."""
     size = abs(objectives[0])
     return (np.diff(objectives) <= 1e-9 * size).all() and objectives[-1] < objectives[0] - 1e-5 * size
 
@@ -111,7 +111,7 @@ def sequences(kind, seed):
 
 @pytest.mark.parametrize("xi, c", [(10.0, 60.0), (1000.0, 600.0)])
 def test_a_strong_tilt_is_the_best_too(xi, c):
-    """The multiplier and the margin belong together, and the cost is below that of other multipliers."""
+    """The multipliers are optimal for the margins, and the cost is below that of other multipliers."""
     model, X, y = sequences("discrete", 0)
     samples, signs = statistics_of(model.fit(X), X), np.where(y == y[0], 1.0, -1.0)
     w, offset = 3.0 * np.random.default_rng(0).normal(size=3 + 9 + 6), -0.4

@@ -24,7 +24,7 @@ def space_of(kind, model, **parameters):
 
 
 def differences(model, names, X, step=1e-5):
-    """Central differences of every sample's log-likelihood; shares are normalized again after the step."""
+    """Return central differences of every sample's log-likelihood; moved probabilities are normalized again."""
     columns = []
     for name in names:
         kept = getattr(model, name)

@@ -13,7 +13,7 @@ from tests.support import chains
 
 
 def posteriors(weights, states):
-    """gamma, the expected transitions and the expected logs of the chain's conditional probabilities."""
+    """Return gamma, the expected transitions, and the expected logs of the chain's conditional probabilities."""
     total, length = sum(weights.values()), len(next(iter(weights)))
     gamma, xi = np.zeros((length, states)), np.zeros((length - 1, states, states))
     for path, weight in weights.items():

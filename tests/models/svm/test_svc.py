@@ -40,7 +40,7 @@ def said(case):
 
 
 def primal_objective(machine, X, y, C):
-    """1/2 |w|^2 + C'xi from the fitted attributes alone."""
+    """Return 1/2 |w|^2 + C'xi, computed from the fitted attributes alone."""
     signs = np.where(y == machine.classes_[1], 1.0, -1.0)
     xi = np.maximum(0.0, 1.0 - signs * machine.decision_function(X))
     squared = machine.margin_[0] ** -2
@@ -159,7 +159,7 @@ def test_decision_function_shapes_and_predictions_go_together():
 @pytest.mark.parametrize("labels", [[0, 1, 0, 1, 0, 1], [0, 1, 2, 0, 1, 2]])
 @pytest.mark.parametrize("last", [0.0, 1.0])
 def test_a_precomputed_kernel_must_be_square(shape, kind, labels, last):
-    """Whatever part of it the machines would look at."""
+    """A kernel that is not square is refused, whichever part of it the machines would read."""
     with pytest.raises(ValueError, match=r"X must be a square matrix of the kernel .* its shape is \(6, [39]\)"):
         SVC(kernel="precomputed").fit(kind(np.eye(*shape)), labels, sample_weight=[1.0] * 5 + [last])
 

@@ -15,7 +15,7 @@ cvxpy = pytest.importorskip("cvxpy")
 
 
 def labelled(documents=60, classes=2, seed=0, words=20, topics=4, length=30):
-    """Documents whose class hangs on one topic in ten words, the rest being common talk."""
+    """Return documents of which a fifth of the words is drawn from their class, the rest from common topics; labels."""
     rng = np.random.default_rng(seed)
     common = rng.dirichlet(np.full(words, 0.5), topics)
     own = rng.dirichlet(np.full(words, 0.2), classes)

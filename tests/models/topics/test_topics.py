@@ -13,7 +13,7 @@ from tests.support.topic_models import bound_by_definition, corpus, fitted
 
 
 def log_evidence(words, topics, prior):
-    """log P(w) of one document: theta integrated out, summed over the topics of all words."""
+    """Return log P(w) of one document: theta is integrated out, the topics of all words are enumerated."""
     total = []
     for z in itertools.product(range(len(topics)), repeat=len(words)):
         counts = np.bincount(z, minlength=len(topics))

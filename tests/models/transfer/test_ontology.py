@@ -24,7 +24,7 @@ def test_breadth_first_search_finds_the_shortest_paths(seed):
 
 
 class Adjacency:
-    """What a networkx graph offers: iteration over nodes, and of each node a mapping of its neighbours."""
+    """Graph with the interface of networkx: iteration over nodes, and a mapping of neighbours for each node."""
 
     def __init__(self, edges):
         self.edges = edges

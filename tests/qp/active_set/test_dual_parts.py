@@ -10,7 +10,7 @@ from tests.qp.active_set.test_dual import INF, made, method
 
 
 def of_numpy(program, rho):
-    """R with R'R = P + rho I, and [A; I] R^-1 with the scales that make its rows as long as one."""
+    """Return R with R'R = P + rho I, the scales that make the rows of [A; I] R^-1 unit vectors, and these rows."""
     R = np.linalg.cholesky(program.hessian.dense() + rho * np.eye(program.n)).T
     rows = np.vstack([program.A.toarray(), np.eye(program.n)]) @ np.linalg.inv(R)
     length = np.linalg.norm(rows, axis=1)
@@ -158,7 +158,7 @@ def test_steps_to_the_sides_and_what_is_corrected_there():
 
 
 def test_starts_keep_what_still_holds():
-    """Sides change or vanish, equalities come and go: which rows a warm and a cold start have, whether factors stay."""
+    """Check the working set of warm and cold starts, and if factors are kept, as sides and equalities change."""
     rng, n, m = np.random.default_rng(3), 6, 5
     room = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._room
     w, N = room.work, n + m

@@ -37,7 +37,7 @@ def boxed(rng, n=N, width=1.0, **data):
 
 
 def by_active_set(solution):
-    """Whether the active set gave the answer, which then knows of no cone program."""
+    """Return True if the active set gave the answer; check that it then has no cone solution."""
     assert ("active set" in solution.message) == (solution.cone_solution is None)
     return solution.cone_solution is None
 
@@ -338,7 +338,7 @@ def block_in_numpy(K, a, lb, ub, x, g, least, tol, most):
 
 
 def descent_in_numpy(P, diagonal, a, lb, ub, x, g, tol, most):
-    """Blocks of those that gain most on each side of the row; returns the rows that were read."""
+    """Descend on blocks of the variables that gain most on each side of the row; return the number of rows read."""
     least, read, along = 1e-12 * np.diag(P).max(), 0, np.where(a == 0.0, 1.0, a)
     while read < most:
         rises = np.where(a > 0.0, x < ub, (a < 0.0) & (x > lb))
@@ -368,7 +368,7 @@ def descent_in_numpy(P, diagonal, a, lb, ub, x, g, tol, most):
 @pytest.mark.parametrize("row", ["none", "signs", "some", "value"])
 @pytest.mark.parametrize("seed", range(6))
 def test_descent_in_numpy(seed, row):
-    """Points, gradients and rows read; a row of any signs, in part, or with two sides."""
+    """Compare points, gradients and rows read with those of NumPy, for rows of several kinds."""
     rng = np.random.default_rng(seed)
     P, q, size = hessian(rng), rng.normal(size=N), N + (row == "value")
     a = {"none": np.zeros(N), "signs": rng.choice([-1.0, 1.0], N)}.get(row, rng.choice([-1.0, 0.0, 0.5, 1.5], N))

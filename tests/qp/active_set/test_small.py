@@ -31,7 +31,7 @@ def other(program, **settings):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_residuals_are_those_of_the_callers_data(seed):
-    """Bounds, and rows with one entry, count by their own size, however large the others are."""
+    """Residuals of bounds and of rows with one entry are relative to their own size, not to that of larger ones."""
     rng = np.random.default_rng(seed)
     program, rows = tiny.box(5, seed), np.vstack([rng.normal(size=(2, 5)), [0.0, 3.0, 0.0, 0.0, 0.0]])
     bounds = 10.0 ** rng.uniform(-3.0, 5.0, 5)
@@ -59,7 +59,7 @@ def test_the_plan_in_words():
 
 
 def test_a_limit_of_seconds_leaves_time_for_it():
-    """As long as all of its steps may take, or a second."""
+    """The method is used if the limit allows all of its steps, or one second."""
     for program in (tiny.rows(5), tiny.box(20), small.control(60)):
         of_P, of_A = program.hessian.entries, program.A.data.size
         expected = method_seconds(program.n, program.m, of_A, of_P)["dual active set"]
@@ -157,7 +157,7 @@ def test_a_solver_that_goes_over_to_another_kind_leaves_its_room(made):
 
 
 def test_no_room_has_two_users(made):
-    """Whoever lives keeps his own, and so does he who was copied, pickled or set up in it after a refusal."""
+    """Each solver keeps its own room, also solvers that were copied, pickled, or set up again after a refusal."""
     program = tiny.rows(6, 1)
     expected, solvers = bits(qp.solve(program)), [qp.Solver(program) for _ in range(3)]
     solvers += [copy.copy(solvers[0]), copy.deepcopy(solvers[0]), pickle.loads(pickle.dumps(solvers[0]))]
@@ -203,7 +203,7 @@ def test_a_room_that_was_interrupted_is_not_used_again(made, monkeypatch):
 
 
 def test_rooms_stay_in_the_thread_that_they_were_left_in(made):
-    """A solver that is made in one thread and dies in another leaves its room there, and to nobody else."""
+    """A solver made in one thread and deleted in another leaves its room in the latter's pool, and in no other."""
     program = tiny.rows(6, 4)
     expected, solver = bits(qp.solve(program)), [qp.Solver(program)]
     solver[0].solve()
@@ -239,7 +239,7 @@ def test_solvers_that_live_until_python_ends_die_silently():
 
 
 def with_rows_to_leave_out(n=6, seed=0):
-    """`tiny.rows` and a row that is parallel to the first, one with a single entry and an empty one."""
+    """Return `tiny.rows` with three rows added: one parallel to the first, one with a single entry, one empty."""
     program = tiny.rows(n, seed)
     A = np.vstack([program.A.toarray(), -2.0 * program.A.toarray()[0], 3.0 * np.eye(n)[1], np.zeros(n)])
     l, u = np.append(program.l, [-2.0, -1.0, -1.0]), np.append(program.u, [-2.0, 1.0, 1.0])
@@ -300,7 +300,7 @@ def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
 
 
 def test_data_with_few_entries_are_left_to_the_engine():
-    """Zeros cost an active set as much as other entries."""
+    """The active set stores zeros, so that sparse data are left to the interior-point method."""
     n = 160
     assert qp.Solver(sp.eye_array(n, format="csc"), np.ones(n), lb=-1.0, ub=1.0).dual_active_set is None
 
@@ -386,7 +386,7 @@ def loop(size=200, seed=0):
 
 
 def test_it_goes_on_from_answers_of_the_interior_point_method():
-    """Once they have cost as much as its set-up; an answer anew, and other matrices, are left to that method."""
+    """It takes over when the solves have cost as much as its set-up, but not for cold starts or new matrices."""
     program, sides = loop()
     solver, methods = qp.Solver(program), []
     solver.solve()
@@ -409,7 +409,7 @@ def test_it_goes_on_from_answers_of_the_interior_point_method():
 
 
 def test_it_begins_with_the_sides_that_hold():
-    """Of the answer to a program, those whose multipliers are more than their slacks: nothing is left to do."""
+    """It starts from the sides whose multipliers exceed their slacks in a given solution; one iteration is enough."""
     for program in (loop()[0], small.portfolio(60), small.random(40)):
         solution = other(program)
         dual = DualActiveSet(program, qp.Solver(program).settings, solved=1)

@@ -86,7 +86,7 @@ def test_rows_that_share_variables_or_alternate_are_not_for_it():
 
 
 def pairs_in_numpy(K, u, F, lower, upper, has_row, least, tol):
-    """Descent on pairs, or on single variables without a row: u, F, and how many steps it took."""
+    """Descend on pairs, or without a row on single variables too; return u, F and the number of steps."""
     sides, diagonal, steps = u.size // len(K), np.tile(np.diag(K), u.size // len(K)), 0
     while True:
         rises, falls = u < upper, u > lower
@@ -115,7 +115,7 @@ def pairs_in_numpy(K, u, F, lower, upper, has_row, least, tol):
 @pytest.mark.parametrize("bias, sides", [(True, 1), (True, 2), (False, 1), (False, 2)])
 @pytest.mark.parametrize("kernel, C, share", [("rbf", 0.05, 0.3), ("rbf", 5.0, 0.2), ("poly", 0.01, 0.3)])
 def test_pairs_in_numpy(kernel, C, share, bias, sides, cache, monkeypatch):
-    """Over several tiles, from zero and on from where it stopped; rows in float32 are those of their samples."""
+    """Compare with NumPy over several tiles, from zero and from the last point; rows are the kernel's in float32."""
     monkeypatch.setattr(working_set, "LARGEST_KEPT", 10**5)
     program = machine(300, kernel, C, bias, sides, coef0=1.0)
     program.P.cache_size = cache

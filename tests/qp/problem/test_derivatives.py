@@ -86,7 +86,7 @@ def dense_of(matrix):
 @pytest.mark.parametrize("mu", [0.0, 1e-2])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "low rank", "none"])
 def test_the_sparse_way_is_the_compiled_one(kind, mu, monkeypatch):
-    """Fixed variables, equalities, free rows, rows with one entry and one-sided bounds, P in each form."""
+    """Compare both ways on fixed variables, equalities, free rows, one-entry rows, bounds and each form of P."""
     rng, n, m = np.random.default_rng(46), 12, 7
     F, A = rng.normal(size=(n, 3)), np.where(rng.random((m, n)) < 0.5, rng.normal(size=(m, n)), 0.0)
     x = rng.normal(size=n)
@@ -122,7 +122,7 @@ def test_the_sparse_way_is_the_compiled_one(kind, mu, monkeypatch):
 
 
 def batch(seed, count):
-    """Programs of one shape with their own q, u and P, and the rest shared; a change of all, and weights."""
+    """Return programs with their own q, u and P and otherwise shared data, a change of all data, and weights."""
     rng, (data, change, _) = np.random.default_rng((45, seed)), drawn(seed)
     n, m = data["q"].size, data["l"].size
     data["q"] = 2.0 * rng.normal(size=(count, n))

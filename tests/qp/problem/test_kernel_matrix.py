@@ -135,7 +135,7 @@ def test_parameters_may_be_any_real_number(value):
     ],
 )  # fmt: skip
 def test_a_kernel_out_of_range_is_refused(kernel, size, parameters):
-    """Else P is another one: rows of NaN, and infinite ones."""
+    """Kernels that overflow would give a P of NaN or infinite entries."""
     with pytest.raises(ProgramError, match=f"samples are too large for kernel='{kernel}', gamma="):
         qp.KernelMatrix(size * np.arange(1.0, 7.0).reshape(3, 2), kernel, **parameters)
 

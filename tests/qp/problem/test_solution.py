@@ -54,7 +54,7 @@ def test_certificates_are_normalised():
 
 
 class Run:
-    """What the interior-point method leaves, counting how often it is asked; it cannot be copied."""
+    """Result of the interior-point method that counts how often it is requested; it cannot be copied."""
 
     def __init__(self):
         self.asked = 0
@@ -90,7 +90,7 @@ def test_copies_know_the_cone_solution(copied, asked_before):
 
 
 def test_the_sides_with_the_largest_multipliers_of_a_certificate():
-    """Sides that are infinite, and multipliers of rounding, hold nobody back."""
+    """Sides that are infinite, or whose multipliers are rounding errors, are not named."""
     program = QuadraticProgram(
         None, [0.0, 0.0, 0.0], np.eye(2, 3), [-np.inf, 1.0], [2.0, np.inf], [0.0, -np.inf, 0.0], 3.0
     )

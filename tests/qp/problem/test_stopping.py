@@ -29,7 +29,7 @@ def test_zeros_that_are_kept_are_no_entries():
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("size", [1.0, 1e7])
 def test_what_is_told_is_the_truth(seed, size):
-    """Residuals far below what rounding takes of their terms, beside exact arithmetic."""
+    """Compare residuals far below the rounding errors of their terms with exact arithmetic."""
     rng = np.random.default_rng(seed)
     program, _ = planted_quadratic(rng)
     x = size * rng.normal(size=program.n)

@@ -138,7 +138,7 @@ def test_what_stacks_itself_is_stacked_as_its_matrices_are(seed):
 
 @pytest.mark.parametrize("presolve", [True, False])
 def test_bounds_are_the_rows_with_one_entry(presolve):
-    """As the places tell them where presolve has left no other, of all kinds, with fixed variables or none."""
+    """`bounds()` returns the rows of G with one entry, of all kinds, with and without fixed variables."""
     inf = np.inf
     for lb, ub in (([0, -inf, 1, -inf, 2], [1, 3, 1, inf, inf]), (-inf, [4.0, inf, 5, 6, inf]), (None, None), (1, 1)):
         rows = [[1.0, 1, 0, 2, 0], [0, 0, 0, 3, 0], [0, 1, 1, 0, 1]]

@@ -75,13 +75,13 @@ def test_planted_rows_and_columns(seed):
 
 
 def supported(v, low, high):
-    """sup {v'a: low <= a <= high} for v that is zero but for rounding where a side is infinite."""
+    """Return sup {v'a: low <= a <= high}; entries of v that are zero up to rounding count as zero."""
     return np.where(v > 1e-12, high, np.where(v < -1e-12, low, 0.0)) @ v
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_multipliers_of_what_is_left_weigh_as_much_in_the_given_rows(seed):
-    """Any (y, z) of the smaller program, not only optimal ones: A'y + z and the sides' part of the dual objective."""
+    """For any (y, z) of the reduced program, A'y + z and the dual objective's part of the sides are preserved."""
     rng = np.random.default_rng(seed)
     program = padded(planted_quadratic(rng)[0], rng)
     presolved = Presolve(program)

@@ -29,7 +29,7 @@ from socp.problem.settings import Settings
 
 
 def equilibrated(P, A, cones=()):
-    """D and E, rows of A by their largest entry, cones by the largest of theirs, and columns of [P; A] by the root."""
+    """Return the scales D and E: rows by their largest entry (cones by one scale), columns of [P; A] by its root."""
     D, E = np.ones(len(P)), np.ones(len(A))
     for _ in range(EQUILIBRATIONS):
         size = (np.abs(A) * D).max(axis=1, initial=0.0)
@@ -84,11 +84,11 @@ class Lane:
             self.v, self.kappa = np.where(self.equal, y, 0.0), WARM_MARGIN * WARM_MARGIN
 
     def spread(self, values):
-        """For each row the sum over its sides."""
+        """Return for each row the sum of `values` over its sides."""
         return np.bincount(self.row, values, minlength=len(self.b))
 
     def measure(self):
-        """Residuals, and the scaling of cones: W, W^-1 and lam, zero in other rows."""
+        """Compute the residuals and the scaling of the cones: W, W^-1 and lam, which are zero in other rows."""
         self.Gx, self.Px = self.G @ self.x, self.P @ self.x
         self.y = self.spread(self.sign * self.z) + self.v + self.z_cone
         self.rd = self.Px + self.G.T @ self.y + self.q * self.tau
@@ -151,7 +151,7 @@ class Lane:
         return None
 
     def step(self):
-        """Predictor, corrector and step; a cold start goes to the minimum of the squares of s and z instead."""
+        """Take a predictor-corrector step; at a cold start go to the minimum of the squares of s and z instead."""
         s, z, tau, kappa, sign, row, G = self.s, self.z, self.tau, self.kappa, self.sign, self.row, self.G
         penalty, fresh = self.equal / DELTA, self.fresh
         W = self.spread(z / s) + penalty
@@ -170,7 +170,7 @@ class Lane:
         mu = (s @ z + self.s_cone @ self.z_cone + tau * kappa) / (len(s) + len(self.cones) + 1.0)
 
         def direction(c, c_cone, keep, product):
-            """Of x, s, z, tau, kappa, and of cones W^-1 ds, W dz: ds / s + dz / z = c, residuals shrink to 1 - keep."""
+            """Return the direction, of cones as W^-1 ds and W dz: ds / s + dz / z = c, residuals shrink to 1 - keep."""
             v = self.spread(sign * z * (c + keep * self.r / s)) + penalty * keep * self.r_equal
             v += self.inverse @ c_cone + keep * V @ self.r_cone
             dx = -np.linalg.solve(K, keep * self.rd + G.T @ v)
@@ -242,7 +242,7 @@ STATUS = {
 
 
 def programs(seed, k=9):
-    """Programs of every kind of row, in units that differ, some of them without an answer."""
+    """Return programs with every kind of row in different units; some of them have no solution."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 8)), int(rng.integers(2, 6))
     F = rng.normal(size=(n, int(rng.integers(1, n + 1))))
@@ -307,7 +307,7 @@ def test_warm_starts_and_matrices_of_their_own(seed, own, moved, tol):
 @pytest.mark.parametrize("settings", [{}, {"tol": 1e-4, "tol_abs": 1e-6}, {"max_iter": 7}])
 @pytest.mark.parametrize("seed", range(8))
 def test_second_order_cones(seed, settings):
-    """Cones of any dimension before orthants and an equality, of which some have no point in common, or no end."""
+    """Programs with cones of any dimension, orthants and an equality; some are infeasible or unbounded."""
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(2, 6)), 9
     dims = [int(d) for d in rng.integers(2, 5, size=rng.integers(1, 4))]

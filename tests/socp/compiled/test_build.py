@@ -206,7 +206,7 @@ def test_without_compilation_the_same_functions_run(name):
 
 
 def answers(text):
-    """Status and value of each line, warnings left out; small values are zero."""
+    """Return status and value of each line that reports an answer; skip warnings."""
     rows = [line.split() for line in text.splitlines() if line.startswith(("optimal", "primal_inf", "dual_inf"))]
     return [(status, round(float(value), 5) if value != "nan" else None) for status, value in rows]
 
@@ -217,7 +217,7 @@ class Screen(io.StringIO):
 
 
 def compiled_up_to(count):
-    """Stands for the compilation of `count` kernels, and for Ctrl-C while the next one is compiled."""
+    """Return a fake compilation that raises KeyboardInterrupt after `count` kernels."""
     seen = []
 
     def compiled(kernel):

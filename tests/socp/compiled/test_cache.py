@@ -66,7 +66,7 @@ def path_of(place, kernel):
 
 
 def write_both():
-    """Two kernels on disk, as another process left them."""
+    """Write two kernels to disk and forget that this process has written them."""
     for kernel in (A, B):
         cache.write(kernel, code_of(kernel))
     cache._held.clear()
@@ -126,7 +126,7 @@ if os.name == "posix":
 
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_no_file_of_a_kernel_is_compiled_anew(place, caplog, monkeypatch, name):
-    """Damage is removed, unread where it is large; what is not to be trusted is left there until it is replaced."""
+    """Damaged files are removed, large ones without reading; untrusted files stay until they are replaced."""
     spoil, words = FILES[name]
     write_both()
     path = path_of(place, A)
@@ -272,7 +272,7 @@ def brought(place, tmp_path, monkeypatch):
 
 
 def forget():
-    """As in another process."""
+    """Clear the memory of the cache, as if this were another process."""
     packaged.made_for.cache_clear()
     cache._places.cache_clear()
 

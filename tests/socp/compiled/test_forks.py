@@ -34,7 +34,7 @@ def compiles():
 
 
 def in_a_child(check):
-    """Whether the check holds in a child, which has some time for it."""
+    """Return True if `check` holds in a forked child within `LIMIT` seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()

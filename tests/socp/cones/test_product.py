@@ -74,7 +74,7 @@ def test_margin_is_the_smallest_eigenvalue(cone):
 
 
 def longest_step_by_bisection(l, ptr, v, d):
-    """In exact rational arithmetic would be nicer; extended precision will do."""
+    """Return the longest step from v along d inside the cones, by bisection in extended precision."""
     v, d = v.astype(np.longdouble), d.astype(np.longdouble)
 
     def holds(alpha):

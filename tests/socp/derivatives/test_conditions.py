@@ -13,7 +13,7 @@ NO_CONES = np.zeros(1, np.int64), np.zeros(0, bool)
 
 
 def planted(seed, bounds, n=6, m=5, k=3):
-    """Programs with an answer that is strictly complementary: P, B, c, sides (lower, then upper), x, w, kinds."""
+    """Return programs with strictly complementary solutions: P, B, rows, c, sides, x, w and the kinds of the rows."""
     rng = np.random.default_rng(seed)
     r = m + n * bounds
     F = rng.normal(size=(k, n, n - 2))
@@ -88,7 +88,7 @@ def test_points_and_derivatives_leave_nothing(seed, bounds, mu):
 
 
 def test_what_is_degenerate_is_told():
-    """Two equal rows that hold, more rows than variables, a singular P, and a multiplier of zero at its side."""
+    """Two equal active rows, more rows than variables, a singular P, and a zero multiplier at its side."""
     eye = np.eye(2)[None]
     equal = np.array([[[1.0, 1.0], [1.0, 1.0]]])
     for P, B, quality in ((eye, equal, 0.0), (0.0 * eye, equal[:, :1], 0.0), (eye, equal[:, :1], 1.0)):
@@ -114,7 +114,7 @@ def test_what_is_degenerate_is_told():
 @pytest.mark.parametrize("is_dense", [True, False])
 @pytest.mark.parametrize("seed, extra", [(0, False), (1, False), (0, True), (1, True)])
 def test_of_all_multipliers_those_of_least_norm(seed, extra, is_dense):
-    """Rows with one entry are bounds to the factors, unless what they leave of the others is singular."""
+    """Rows with one entry are factored as bounds, unless the remaining system is singular."""
     rng = np.random.default_rng(seed)
     n, F = 5, rng.normal(size=(5, 5))
     P, single = F @ F.T, np.diag(rng.uniform(1.0, 2.0, n))[[0, 3]]

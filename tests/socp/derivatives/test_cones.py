@@ -51,7 +51,7 @@ def planted(seed):
 
 
 def difference(data, cones, change, weights, mu=0.0, step=STEP):
-    """Of the number that the weights make of the answer, or of the point of the path: its slope along the change."""
+    """Return the central difference of the weighted sum of the solution (or point of the path) along `change`."""
     values = []
     for share in (-2.0 * step, -step, step, 2.0 * step):
         moved = {name: value + share * change[name] for name, value in data.items()}
@@ -71,7 +71,7 @@ def along(gradient, change):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_beside_central_differences(seed):
-    """Both ways, and beside differences where the active rows are fewer than x has entries, and not nearly as many."""
+    """Compare vjp, jvp and differences, with fewer active rows than variables by a little or by much."""
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, tol=1e-9, **data)
     gradient = sol.vjp(*weights)
@@ -94,7 +94,7 @@ def test_nearly_all_of_them_have_a_derivative():
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_point_of_the_path_is_smooth(seed, mu):
-    """s o z = mu e there, and its derivative is that of the path, whose points are the smoothed zeros."""
+    """s o z = mu e holds at the smoothed point, and its derivative is that of the central path."""
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, tol=1e-10, **data)
     at = sol._linearized(mu).at

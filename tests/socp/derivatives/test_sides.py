@@ -10,7 +10,7 @@ INF = np.inf
 
 
 def sides_of(before, dims, mu):
-    """So many rows between sides, then cones of these dimensions; those of three rows are orthants."""
+    """Return `before` rows between sides and then cones of dimensions `dims`; those of three rows are orthants."""
     r = before + sum(dims)
     found = Sides(r=r)
     found.mu = mu

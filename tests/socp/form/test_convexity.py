@@ -106,7 +106,7 @@ def test_a_dominant_diagonal_is_semidefinite(seed):
 
 
 def looks_semidefinite(P):
-    """`is_clearly_semidefinite` of a dense or sparse matrix in its own units."""
+    """Return `is_clearly_semidefinite` of a dense or sparse matrix in its own units."""
     csc = as_csc("P", P)
     values = csc.data if sp.issparse(P) else np.ascontiguousarray(P, float).ravel()
     places = csc.shape[0], sp.issparse(P), csc.indptr, csc.indices, values

@@ -145,7 +145,7 @@ def test_a_right_hand_side_with_a_nan_leaves_an_infinite_residual(backend):
 
 
 def refined(kkt, rhs, out):
-    """Refinement step by step, as Python asks for it: (residual, further solves); out is the solution."""
+    """Refine step by step as Python does; store the solution in `out`, return the residual and the further solves."""
     previous, count = np.inf, 0
     kkt.policy.precise, kkt.rhs_norm[0] = True, np.abs(rhs).max()
     kkt.residual[: rhs.size], out[:] = rhs, 0.0

@@ -9,7 +9,7 @@ from tests.support.kkt_systems import solve_precisely, symmetric, system
 
 
 def solve(K, M, rhs, steps=10):
-    """(solution, norm of the residual, further solves)."""
+    """Return the solution, the norm of the residual, and the number of further solves."""
     kkt = system(K, M, refinement_steps=steps)
     out = np.full(rhs.size, 7.0)
     left = solve_precisely(kkt, rhs, out)

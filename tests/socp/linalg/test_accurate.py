@@ -13,13 +13,13 @@ from socp.problem.hessian import hessian_of
 
 
 def matrix(rng, shape):
-    """Entries of all sizes, a third of them zero."""
+    """Return a random matrix with entries of all magnitudes, about 30% of them zero."""
     values = rng.normal(size=shape) * 10.0 ** rng.uniform(-8, 8, size=shape)
     return np.where(rng.random(shape) < 0.3, 0.0, values)
 
 
 def assert_accurate(high, low, exact, *terms):
-    """To two units of the last place, where the errors of twice the precision are below that."""
+    """Check that high + low equals `exact` to 1e-28 of the sum of `terms`."""
     missed = (Exact.of(high) + Exact.of(low) - exact).rounded()
     assert (np.abs(missed) <= 1e-28 * np.sum(terms, axis=0)).all()
 

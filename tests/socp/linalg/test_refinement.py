@@ -9,7 +9,7 @@ from socp.linalg.refinement import GO_ON, SLOW, STOP, TAKE_BACK, USEFUL, add_ima
 @pytest.mark.parametrize("values", [4, 9, None])
 @pytest.mark.parametrize("steps", [1, 2, 6])
 def test_steps_of_arnoldi_leave_the_least_of_krylovs_space(steps, values):
-    """Of a matrix with few eigenvalues the last steps leave nothing."""
+    """If the matrix has few eigenvalues, the residual is zero after as many steps."""
     size, rng = 9, np.random.default_rng(steps)
     A = rng.normal(size=(size, size))
     if values:

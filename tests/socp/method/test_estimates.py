@@ -77,7 +77,7 @@ def test_what_is_kept_and_decided():
     state.max_iter, state.tol_infeasible = 200, 1e-9
 
     def judged(**given):
-        """From the same iterate again, which is no better than before."""
+        """Judge the same iterate again, which is no better than the last one."""
         defaults = {"best_worst": 0.0, "best_missed": 0.0, "best_ray": 0.0, "last_better": at, "last_progress": at}
         defaults["iteration"] = at
         refused = {"primal_refused": np.inf, "dual_refused": np.inf, "tol": 1e-30, "tol_abs": np.inf}

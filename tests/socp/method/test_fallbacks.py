@@ -42,7 +42,7 @@ def test_each_plan_has_the_memory_of_its_form_and_backend():
 
 
 def inconsistent(seed):
-    """Equalities, and sums of them that miss each other by 1e-9: no feasible point, and some that pass the test."""
+    """Return a program whose equalities contradict each other by 1e-9: infeasible, but feasible within tolerance."""
     rng = np.random.default_rng(seed)
     n, p = 20, 6
     A, x, G = rng.normal(size=(p, n)), rng.normal(size=n), rng.normal(size=(30, n))
@@ -62,7 +62,7 @@ def test_equalities_that_miss_each_other_by_less_than_the_tolerance(kkt):
 
 
 def heavy(seed):
-    """Whole numbers, with a column of the equalities times 6e12."""
+    """Return a program of small integers, with one column of the equalities multiplied by 6e12."""
     rng = np.random.default_rng(seed)
     n, p, m = 30, 15, 20
     A, G = rng.integers(-3, 4, (p, n)).astype(float), rng.integers(-3, 4, (m, n)).astype(float)

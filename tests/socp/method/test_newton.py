@@ -34,7 +34,7 @@ from tests.support.standard_forms import dense_M, mixture, operator_matrix
 
 
 def at_a_point(form, seed, kkt=None):
-    """(newton, point) at a random interior point, factored there."""
+    """Return (newton, point) at a random interior point, at which the KKT matrix is factored."""
     rng = np.random.default_rng(seed)
     newton, point = Newton(form, kkt or SparseKKT(form, None, 10)), Point(form)
     point.u[:] = rng.normal(size=point.u.size)
@@ -48,7 +48,7 @@ def at_a_point(form, seed, kkt=None):
 
 
 def written_out(form, point):
-    """(rx, rv, rtau, mu) of the embedding."""
+    """Return (rx, rv, rtau, mu) of the embedding."""
     P, M = operator_matrix(form.P, form.n), dense_M(form)
     x, v = point.u[: form.n], point.u[form.n :]
     rx = P @ x + M.T @ v + form.c * point.tau
@@ -113,7 +113,7 @@ def test_what_a_solve_may_leave_of_each_block(form):
 
 
 def scaled(newton):
-    """W dz, the end of du."""
+    """Return W dz, the end of du."""
     return newton.du[newton.du.size - newton.ds_scaled.size :]
 
 
@@ -143,7 +143,7 @@ def check_direction(newton, point, sigma, ds_rhs, kappa_rhs):
 
 
 def right_sides(newton, point, sigma):
-    """(ds_rhs, kappa_rhs) of the predictor, or with the present direction as the predictor those of the corrector."""
+    """Return (ds_rhs, kappa_rhs) of the predictor, or for `sigma` > 0 of the corrector; `newton` has the predictor."""
     l, ptr, lam = newton.form.l, newton.form.ptr, newton.lam
     ds_rhs, kappa_rhs = -arrow(l, ptr, lam) @ lam, -point.tau * point.kappa
     if sigma:
@@ -174,7 +174,7 @@ def test_directions_solve_the_linearized_embedding(form, sigma, backend):
 
 
 def test_the_denominator_of_dtau_is_the_larger_of_its_two_forms(form):
-    """They are equal but for rounding, which takes more of the one or of the other."""
+    """The two forms are equal in exact arithmetic; rounding reduces the one or the other."""
     newton, point = at_a_point(form, 3)
     n, x, u2, tau = form.n, point.u[: form.n], newton.solution[: newton.q.size], point.tau
     P, W_z = operator_matrix(form.P, n), u2[u2.size - form.m :]
@@ -188,7 +188,7 @@ def test_the_denominator_of_dtau_is_the_larger_of_its_two_forms(form):
 
 
 def off_the_path(seed, spread):
-    """(form, newton, point) of a program with many rows, at a point off the central path."""
+    """Return (form, newton, point) of a program with many rows, at a point off the central path."""
     rng = np.random.default_rng(seed)
     n, m = 6, 40
     G, cones = rng.normal(size=(m, n)), [NonNeg(m - 4), SecondOrder(4)]

@@ -11,7 +11,7 @@ from socp.method.rays import nearest_ray
 
 
 def unbounded(seed, storage=np.asarray):
-    """P, A and bounds of which d is a ray, and d; all whole numbers."""
+    """Return integer P and A and a direction d with P d = 0 and A d = 0."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 9))
     d = rng.integers(-3, 4, n).astype(float)

@@ -68,7 +68,7 @@ def full(n, seed=0):
 
 
 def factors(n, k, seed=0):
-    """Diagonal plus low rank over a box."""
+    """Return a program over a box with an equality, whose P is diagonal plus low rank."""
     rng = np.random.default_rng(seed)
     G = np.vstack([-np.eye(n), np.eye(n)])
     P = LowRank(rng.normal(size=(n, k)), rng.uniform(0.1, 1.0, n))
@@ -147,7 +147,7 @@ def test_limits_where_the_room_ends(limit):
 
 
 class Strict(ConeTest):
-    """Believes nothing the first few times."""
+    """Stopping test that rejects the first `times` points."""
 
     def __init__(self, program, times):
         super().__init__(program)
@@ -205,7 +205,7 @@ def test_a_ray_that_was_refused_is_asked_for_again_when_its_slope_is_half_of_tha
     asked = []
 
     class Refusing(ConeTest):
-        """Believes no ray."""
+        """Stopping test that rejects every ray."""
 
         def dual_infeasibility(self, x):
             return np.inf
@@ -247,7 +247,7 @@ def test_a_run_stalls_by_its_residuals_unless_it_is_on_the_way_to_a_ray():
 
 
 class Rounded(ConeTest):
-    """Finds a dual residual of this relative size, all of it rounding."""
+    """Stopping test that finds a dual residual of this relative size, all of it explained by rounding."""
 
     def __init__(self, program, size):
         super().__init__(program)
@@ -270,7 +270,7 @@ def test_rounding_excuses_up_to_1e_6_or_tol():
 
 
 def test_large_multipliers_are_no_excuse():
-    """Smaller multipliers are tried before an answer is excused; beyond 1e-6 none is: here 9.9e-6 was."""
+    """Smaller multipliers are tried before an answer is excused; errors > 1e-6 never are (here one of 9.9e-6 was)."""
     solution = socp.solve(catalogue.case("cone_scaled", 20261123, 31).program)
     told = max(solution.primal_residual, solution.dual_residual, solution.gap)
     assert solution.status is Status.OPTIMAL and told <= 1e-6
@@ -345,7 +345,7 @@ def test_a_small_bound_is_met_beside_a_large_variable(kind):
 
 
 class Missing(ConeTest):
-    """Sees bounds missed unless x is exactly within them, and counts."""
+    """Stopping test that counts calls and rejects every x outside its bounds, even by rounding."""
 
     asked = 0
 
@@ -446,7 +446,7 @@ def test_the_loop_comes_back_at_the_time_limit_or_when_its_patience_is_over(hard
 
 
 def test_candidates_for_a_certificate_in_turn(hard):
-    """Two of the iterate; near an unbounded ray two directions more, and what is nearest to all four."""
+    """Two candidates from the iterate; near an unbounded ray two directions more, and the exact ray nearest to all."""
     solver = Solver(hard)
     run = Run(hard, solver._state, solver.settings, False, None)
     run.state.newton.last_dtau = 9.0  # of a run before

@@ -102,7 +102,7 @@ def null_space(A):
 @pytest.mark.parametrize("backend", [SparseKKT, DenseKKT])
 @pytest.mark.parametrize("seed", range(12))
 def test_a_cold_start_without_curvature_is_the_solution_of_two_least_squares_problems(seed, backend):
-    """min ||s|| with s = h - Gx, Ax = b, and min ||z|| with A'y + G'z = -c, both moved along e into the cone."""
+    """Solve min ||s|| with s = h - Gx, Ax = b, and min ||z|| with A'y + G'z = -c; move both along e into the cone."""
     rng = np.random.default_rng([seed, 7])
     planted, _ = planted_optimum(rng)
     A, G = planted.A.toarray(), planted.G.toarray()
@@ -147,7 +147,7 @@ def test_points_are_moved_along_the_identity(shape, depth):
 
 
 def solved(seed):
-    """(newton, the optimal point with tau = 1) of a program."""
+    """Return (newton, the optimal point with tau = 1) of a program."""
     solver = Solver(planted_optimum(np.random.default_rng([seed, 6]), n=10)[0])
     solver.solve()
     form, last, point = solver.form, solver._last_optimal(), Point(solver.form)

@@ -30,7 +30,7 @@ def array(*values):
 
 
 def of(right):
-    """Residuals of a point."""
+    """Return the residuals of a point."""
     return residuals(right.program, right.x, right.y, right.z, NO_VALUES if right.s is None else right.s)
 
 
@@ -43,7 +43,7 @@ def of_ray(right, length):
 
 @pytest.mark.parametrize("right", SOLVED.values(), ids=SOLVED.keys())
 def test_every_spoiled_entry_is_measured(right):
-    """Beside the formulas in NumPy, of programs with every kind of row, side, bound and cone."""
+    """Compare with the formulas in NumPy, for programs with every kind of row, side, bound and cone."""
     for name, i, sign in [("x", 0, 0.0), *right.entries()]:
         for amount in (1e-6, 1.0, 100.0):
             point = right.spoiled(name, i, sign * amount)
@@ -158,7 +158,7 @@ def test_rounding_excuses_64_units_of_the_terms(factor, excused):
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("size", [1.0, 1e7])
 def test_what_is_told_is_the_truth(seed, size):
-    """Residuals far below what rounding takes of their terms, beside exact arithmetic."""
+    """Compare residuals far below the rounding errors of their terms with exact arithmetic."""
     rng = np.random.default_rng(seed)
     like, _ = planted_optimum(rng)
     x, y = size * rng.normal(size=like.n), size * rng.normal(size=like.p)
@@ -175,7 +175,7 @@ def test_what_is_told_is_the_truth(seed, size):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_objectives_and_a_gap_far_below_their_terms(seed):
-    """Each term of x'Px + c'x + b'y + h'z is some 1e3, and their sums are what rounding leaves."""
+    """Each term of x'Px + c'x + b'y + h'z is about 1e3, and their sums are of the size of rounding errors."""
     rng = np.random.default_rng((29, seed))
     F, A, G = 0.1 * rng.normal(size=(6, 6)), rng.normal(size=(3, 6)), rng.normal(size=(7, 6))
     c, b, h = 10.0 * rng.normal(size=6), 10.0 * rng.normal(size=3), 10.0 * rng.normal(size=7)

@@ -17,7 +17,7 @@ from ..test_factorization import DELTA, EPS, dense_ldl
 
 
 def normal_equations(samples, features, seed, density=0.3):
-    """[I D; D' -S]: of the columns of I all is static where S alone changes."""
+    """Return [I D; D' -S], its signs, and a mask of the columns of I, which are static if only S changes."""
     rng = np.random.default_rng(seed)
     D = random_sparse((samples, features), density=density, rng=rng) + sp.eye_array(samples, features)
     K = sp.csc_array(

@@ -19,7 +19,7 @@ def tree_of(K, seed):
 
 
 def sizes_of(tree):
-    """(columns, rows below) of each supernode."""
+    """Return (columns, rows below) of each supernode."""
     return list(zip(np.diff(tree.first).tolist(), np.diff(tree.row_start).tolist(), strict=True))
 
 
