@@ -261,7 +261,7 @@ def test_a_wheel_with_kernels_solves_without_compilation(source, tmp_path):
     environment = {"PYTHONPATH": str(site), "HOME": str(home), "XDG_CACHE_HOME": "", "NUMBA_CACHE_DIR": str(home)}
     assert run("-W", "error", "-c", FIRST, cwd=tmp_path, **environment).split() == ["optimal", "2"]
     assert not list(home.rglob("*"))  # nothing was compiled
-    # one file is damaged: that kernel alone is compiled
+    # one file is damaged: only its kernel is compiled
     (path,) = (path for path in kernels_of_it if path.name.startswith("socp.compiled.structures.lay_out"))
     path.write_bytes(path.read_bytes()[:-1])
     assert run("-c", FIRST, cwd=tmp_path, **environment).split() == ["optimal", "2"]

@@ -72,7 +72,7 @@ def stated(monkeypatch):
 
         return call
 
-    for name in ESTIMATORS:  # whose modules are imported when they are asked for
+    for name in ESTIMATORS:  # their modules are imported on first use
         getattr(models, name)
     for module, name in statements():
         function = getattr(module, name)

@@ -27,7 +27,7 @@ def test_gradcheck_of_torch(count):
         P, q, A, sides, width, lb, ub = values
         return solve(P, q, A, sides, sides + width, lb, ub, tol=1e-12)
 
-    values[4] = torch.tensor([0.0, 0.6], dtype=torch.float64)  # an equality stays one
+    values[4] = torch.tensor([0.0, 0.6], dtype=torch.float64)  # an equality stays an equality
     assert torch.autograd.gradcheck(answer, values, eps=1e-4, atol=1e-5, rtol=1e-4)
 
 

@@ -318,7 +318,7 @@ def test_gradients_of_all_are_those_of_differences(name, monkeypatch):
             solve, gradient = prepared
             solve()
             slopes = np.asarray(gradient()) @ direction
-            np.testing.assert_array_equal(np.asarray(gradient()) @ direction, slopes)  # asked again, nothing adds up
+            np.testing.assert_array_equal(np.asarray(gradient()) @ direction, slopes)  # no accumulation
             if solver == "centralpath":  # the first solver
                 ours = slopes
             size = np.abs(ours).max()

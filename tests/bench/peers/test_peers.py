@@ -208,7 +208,7 @@ def test_forms_keep_the_solution():
         assert np.array_equal(part, expected)
     pairs = one_sided(socp.ConeProgram([1.0], np.ones((3, 1)), np.ones(3), [socp.SecondOrder(2), socp.SecondOrder(1)]))
     assert (pairs.nonneg, pairs.second_order) == (1, [2])
-    assert _root(form.P).toarray().tolist() == np.sqrt(form.P.toarray()[[0, 2, 4]]).tolist()  # of a diagonal
+    assert _root(form.P).toarray().tolist() == np.sqrt(form.P.toarray()[[0, 2, 4]]).tolist()  # a diagonal P
     F = np.random.default_rng(3).normal(size=(6, 2)) * (np.arange(6) != 1)[:, None]
     for P in (F @ F.T, 1e9 * F @ F.T, 1e-9 * F @ F.T, F @ F.T + np.eye(6), np.ones((6, 6))):
         root = _root(sp.csc_matrix(P)).toarray()

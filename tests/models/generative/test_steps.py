@@ -138,7 +138,7 @@ def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, for
         S, n = R.T @ R / len(R), len(R)
         if form == "full":
             expected, share = ledoit_wolf(R, assume_centered=True)
-        else:  # the same of vectors of squares
+        else:  # Ledoit and Wolf's formula for the vectors of squares
             v, spread = np.diag(S), np.var(np.diag(S)) * 4
             share = min(1.0, max(0.0, (R**4).sum() / n - v @ v) / n / spread)
             expected = np.diag((1.0 - share) * v + share * v.mean())
@@ -151,14 +151,14 @@ def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, for
     target = np.array([np.eye(4) * np.trace(one) / 4 for one in S])
     found = model.covariance_[None] if shared else model.covariances_
     np.testing.assert_allclose(found, (0.7 * S + 0.3 * target) * np.outer(scale, scale), rtol=1e-10, atol=1e-12)
-    round_cloud = np.r_[np.eye(3), -np.eye(3)]  # as far from its target as rounding
+    round_cloud = np.r_[np.eye(3), -np.eye(3)]  # its distance from the target consists of rounding errors
     assert (
         kind(form, shrinkage="ledoit_wolf")
         .fit(np.r_[round_cloud, round_cloud + 1.0], np.repeat([0, 1], 6))
         .shrinkage_[0]
         == 1.0
     )
-    wide = np.c_[X, X[:, :1]]  # what is singular is shrunk by itself, the target as one more sample
+    wide = np.c_[X, X[:, :1]]  # a singular covariance is shrunk automatically, with the target as one more sample
     shares, counts = kind(form).fit(wide, codes).shrinkage_, np.full(3, 10.0) if not shared else np.array([30.0])
     assert (shares == 0.0).all() if form == "diagonal" else (shares >= 1.0 / (1.0 + counts)).all()
 
@@ -218,7 +218,7 @@ def test_steps_of_naive_bayes(model, kind, of_classes):
     np.testing.assert_allclose(model.log_likelihoods_, values, rtol=1e-11)
     np.testing.assert_allclose(model.priors_, pi, rtol=1e-11)
     assert model.n_iter_ == 3 and model.class_count_ == pytest.approx(counts + 1.0 - alpha, rel=1e-11)
-    if kind != "gaussian":  # whose training term has the blur
+    if kind != "gaussian":  # its training term contains the blur
         np.testing.assert_allclose(model.predict_joint_log_proba(X), joint, rtol=1e-10)
 
 

@@ -41,7 +41,7 @@ def test_restarts_leave_no_fit_at_chance():
         assert space.objectives_[0][-1] <= one.objectives_[0][-1]
     assert min(once) < 0.75 and min(best) > 0.85, (once, best)
     again = MaxMarginScoreSpace(model).fit(X, y)
-    assert np.array_equal(again.coef_, space.coef_)  # seeds of the starts come from the model's
+    assert np.array_equal(again.coef_, space.coef_)  # the starts' seeds are derived from the model's seed
 
 
 def falls(objectives):
@@ -266,7 +266,7 @@ def test_a_pair_of_chains_is_tilted_by_one_multiplier_a_sample():
     divergence = exponent - evidence[0][0] - evidence[1][0]
     other = np.where(y == "seldom", evidence[0][1], evidence[1][1])
     np.testing.assert_allclose(found.divergence, divergence + other, atol=1e-8)
-    # lambda = 0 is among what is tried: the cost is at most that of the posteriors that are not tilted
+    # lambda = 0 is a candidate, so the cost is at most that of the untilted posteriors
     plain = samples.expect()
     loss = margin_loss(signs * (plain.table @ w + offset), A, C)
     assert (found.divergence + 2.0 * found.loss <= -samples.of_owner() + 2.0 * loss + 1e-9).all()
@@ -304,7 +304,7 @@ def test_one_machine_a_pair_of_classes(per_class):
     rng = np.random.default_rng(3)
     chains = [random_discrete(rng) for _ in range(4)]
     X = [x for k, chain in enumerate(chains) for x in chain.sample([30] * 12, random_state=k)[0]]
-    X = [np.where(x == 3, 2, x) if s >= 12 else x for s, x in enumerate(X)]  # a symbol that one class alone has
+    X = [np.where(x == 3, 2, x) if s >= 12 else x for s, x in enumerate(X)]  # a symbol that occurs in one class only
     y = np.repeat([2, 5, 7, 9], 12)
     model = DiscreteHMM(3, random_state=0, max_iter=20)
     space = MaxMarginScoreSpace(model, per_class=per_class, multi_class="ovo", max_iter=2).fit(X, y)

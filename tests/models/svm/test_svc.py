@@ -57,7 +57,7 @@ def test_all_forms_agree(case, shape):
     assert abs(auto.solution_.objective) == pytest.approx(objective, rel=1e-6)
     for machine in (primal, auto):
         np.testing.assert_allclose(machine.decision_function(X), dual.decision_function(X), atol=1e-6)
-        # whoever is in one support alone is on the margin, where a multiplier may be zero
+        # a sample in only one of the supports is on the margin, where multipliers may be zero
         apart = np.setxor1d(machine.support_, dual.support_)
         np.testing.assert_allclose(np.abs(dual.decision_function(X)[apart]), 1.0, atol=1e-6)
     if isinstance(case["kernel"], str):

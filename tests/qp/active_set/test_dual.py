@@ -76,7 +76,7 @@ def one_after_another(program):
     dual = method(program)
     dual._room.work.beside = np.inf
     found = dual.solve(False)
-    dual._room.work.beside = BESIDE  # as the next program finds it
+    dual._room.work.beside = BESIDE  # restored for the next program
     return found
 
 
@@ -206,7 +206,7 @@ def test_an_objective_that_falls_for_ever_is_certified(rank):
         n, m = int(rng.integers(3, 20)), int(rng.integers(0, 12))
         ray = rng.normal(size=n)
         F, A = rng.normal(size=(rank, n)), rng.normal(size=(m, n))
-        F -= np.outer(F @ ray, ray) / (ray @ ray)  # nothing curves along the ray, and no side ends it
+        F -= np.outer(F @ ray, ray) / (ray @ ray)  # no curvature along the ray, and no side limits it
         A *= np.where(A @ ray < 0.0, -1.0, 1.0)[:, None]
         q = rng.normal(size=n)
         q -= (q @ ray + 1.0) / (ray @ ray) * ray

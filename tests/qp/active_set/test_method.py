@@ -74,7 +74,7 @@ def left_to_the_engine(program, status=Status.OPTIMAL, **asked):
 def test_boxed_programs_of_all_kinds(seed, width, copies, row, one_sided, fixed):
     rng = np.random.default_rng(seed)
     P, q = hessian(rng), rng.normal(size=N)
-    if copies:  # columns that are there twice
+    if copies:  # duplicate columns
         again = np.r_[np.arange(N - copies), rng.integers(N - copies, size=copies)]
         P, q = P[np.ix_(again, again)], q[again]
     lb, ub = -width * rng.uniform(0.5, 1.0, N), width * rng.uniform(0.5, 1.0, N)
@@ -151,7 +151,7 @@ def test_what_the_answer_tells_of_its_rounds():
 
 def test_what_single_precision_hides_is_not_clearly_definite():
     P = np.eye(N) + 2.0**-10
-    P[:2, :2] = P[0, 0] + np.array([[0.0, 5.9e-8], [5.9e-8, 6.1e-8]])  # positive once it is rounded, and is not
+    P[:2, :2] = P[0, 0] + np.array([[0.0, 5.9e-8], [5.9e-8, 6.1e-8]])  # positive definite only after rounding
     assert np.linalg.eigvalsh(P)[0] < 0.0 < np.linalg.eigvalsh(P.astype(np.float32).astype(np.float64))[0]
     assert not ActiveSet(QuadraticProgram(P, np.ones(N), lb=-1.0, ub=1.0), Settings()).is_clearly_definite()
     P[0, 0] = 1.001
@@ -217,7 +217,7 @@ def test_interrupted_from_the_keyboard(monkeypatch, name, place):
     assert found.relative == (solution.primal_residual, solution.dual_residual, solution.gap)
     assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time, rel=1e-9, abs=0.0)
     assert repr(pickle.loads(pickle.dumps(solution))) == repr(solution)
-    check(program, solver.solve(warm_start=True))  # and the solver is as it was
+    check(program, solver.solve(warm_start=True))  # the solver still works
 
 
 def test_interrupted_after_some_rounds(monkeypatch):
@@ -269,7 +269,7 @@ def test_the_test_in_single_precision():
         P = (Q * np.r_[least, np.ones(199)]) @ Q.T
         program = QuadraticProgram(0.5 * (P + P.T), np.ones(200), lb=0.0, ub=1.0)
         assert ActiveSet(program, Settings()).is_clearly_definite() is clear
-    for scale in (1e-300, 1e300):  # what single precision cannot hold is left to double precision
+    for scale in (1e-300, 1e300):  # beyond single precision, double precision is used
         program = QuadraticProgram(scale * hessian(rng), np.ones(N), lb=0.0, ub=1.0)
         assert not ActiveSet(program, Settings()).is_clearly_definite()
 

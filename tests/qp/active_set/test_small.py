@@ -76,7 +76,7 @@ def test_what_is_not_solved_is_left_to_the_engine():
     assert solver.dual_active_set is not None and solver.solve().status is Status.PRIMAL_INFEASIBLE
     unbounded = qp.Solver(np.ones((3, 3)), [1.0, 0.0, 0.0])
     assert unbounded.dual_active_set is not None and unbounded.solve().status is Status.DUAL_INFEASIBLE
-    solver.update(l=[1.0])  # of which there is an answer
+    solver.update(l=[1.0])  # with a previous answer
     found = solver.solve()
     check(solver.program, found)
     assert "dual active set" in str(found.plan)
@@ -85,13 +85,13 @@ def test_what_is_not_solved_is_left_to_the_engine():
 
 
 def test_the_trace_leads_to_the_answer():
-    for seed in range(4):  # whose numbers of iterations differ; the memory is the same
+    for seed in range(4):  # numbers of iterations differ; the memory is shared
         qp.solve(tiny.rows(10, seed))
     program = tiny.rows(10, 2)
     found = qp.solve(qp.QuadraticProgram(
         program.P, program.q, program.A, program.l, program.u, program.lb, program.ub, offset=5.0
     ))  # fmt: skip
-    rest, *arguments = found._rest  # which two threads may ask for at once
+    rest, *arguments = found._rest  # two threads may evaluate it at once
     trace = rest(found, *arguments)["trace"]
     assert trace.tobytes() == found.trace.tobytes()
     np.testing.assert_array_equal(trace["iteration"], np.arange(found.iterations + 1))
@@ -169,7 +169,7 @@ def test_no_room_has_two_users(made):
             solvers[1].update(P_data=-program.P)
         with pytest.raises(ProgramError):
             qp.Solver(-program.P, program.q, program.A, program.l, program.u)
-    method = solvers.pop().dual_active_set  # which outlives its solver
+    method = solvers.pop().dual_active_set  # it outlives its solver
     assert method._room is None and bits(method.solve(False)) == expected
     room = method._room
     assert (
@@ -263,7 +263,7 @@ def test_it_takes_rows_that_presolve_would_leave_out(monkeypatch):
         assert one.plan.method == "dual active set" and one.objective == pytest.approx(objective, rel=1e-7)
     check(solver.program, found[-1])
     assert solver.presolved.program.m == program.m - 3 and solver.cone_solver.solve().status is Status.OPTIMAL
-    solver.update(q=program.q, ub=1.0)  # now that presolve has had a word
+    solver.update(q=program.q, ub=1.0)  # presolve is now active
     check(solver.program, solver.solve())
     assert solver.presolved.kept.sum() == program.m - 3
     solver.update(l=np.append(program.l[:-1], -np.inf))
@@ -292,7 +292,7 @@ def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
         program.with_data(program.P, program.A, lb=np.append(0.1, -np.ones(5)), ub=np.append(0.1, np.ones(5)))
     )
     assert fixed.x[0] == 0.1
-    free = np.append(np.ones(5), 0.0)  # the last variable is nowhere but in the objective
+    free = np.append(np.ones(5), 0.0)  # the last variable occurs in the objective only
     found = qp.solve(
         program.P * np.outer(free, free), program.q, program.A.toarray() * free, program.l, program.u, -1, 1
     )
@@ -329,7 +329,7 @@ def test_the_callers_arrays_are_solved_as_a_program_is(kind, made, monkeypatch):
     for arguments in (given, [qp.QuadraticProgram(*data)]):
         found = qp.solve(*arguments, tol=1e-9)
         assert found is seen[-1] is not None and len(made) == 1
-        for each in given:  # the answer's program is its own
+        for each in given:  # the answer keeps its own program
             if hasattr(each, "copy"):
                 (each.data if sp.issparse(each) else each)[:] = np.nan
         assert bits(found) == bits(first) and str(found.plan) == str(first.plan) and found.message == first.message
@@ -362,7 +362,7 @@ def test_what_is_refused_once_is_refused_again(name, made, monkeypatch):
         with pytest.raises(ProgramError) as refusal:
             qp.solve(**bad)
         told.append(str(refusal.value))
-        qp.solve(**data)  # there is a room now
+        qp.solve(**data)  # the pool now has a room
     assert told[0] == told[1]
 
 

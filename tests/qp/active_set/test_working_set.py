@@ -37,7 +37,7 @@ def test_it_finds_what_is_found_with_the_matrix_in_full(kernel, parameters, C, b
     assert found.objective == pytest.approx(full.objective, rel=1e-8)
     #  the point, on the program's own data
     P = program.P.toarray()
-    assert np.abs(found.x - np.clip(found.x, 0.0, C)).max() <= 1e-9  # exact only where the working set has ended it
+    assert np.abs(found.x - np.clip(found.x, 0.0, C)).max() <= 1e-9  # exact only if the working set finished the solve
     gradient = P @ found.x + program.q + program.A.T @ found.y + found.z_bounds
     assert np.abs(gradient).max() <= 1e-8 * (1.0 + np.abs(P @ found.x).max())
     assert found.objective == pytest.approx(0.5 * found.x @ P @ found.x + program.q @ found.x, rel=1e-10)
@@ -237,7 +237,7 @@ def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch, 
             raise KeyboardInterrupt
         return rows(self, which)
 
-    if again:  # some rows are there of a solve that few samples had a part in
+    if again:  # some rows are stored from a solve with few samples
         solver.update(q=np.where(np.arange(400) < 9, -1.0, 9.0))
         solver.solve()
         solver.update(q=by_name.q)
@@ -245,7 +245,7 @@ def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch, 
     assert solver.solve().status == "interrupted"
     solver.update(q=1.0 * by_name.q)
     np.testing.assert_allclose(solver.solve().x, qp.solve(by_name, tol=1e-9).x, atol=1e-7)
-    assert solver.active_set.run.pairs.made > 0  # else another method has made up for wrong rows
+    assert solver.active_set.run.pairs.made > 0  # otherwise another method has compensated wrong rows
 
 
 def test_rows_of_another_kernel_are_not_taken_over():

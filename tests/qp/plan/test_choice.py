@@ -78,7 +78,7 @@ def test_a_known_low_rank_counts_with_the_iterations_that_use_it():
         program = QuadraticProgram(F[:n, :rank] @ F[:n, :rank].T, np.ones(n), np.ones((m, n)), -1 if m else [])
         seconds = method_seconds(n, m, n * m, n**2, rank)
         assert (seconds["dual active set"] <= seconds["interior point"]) == (method == "dual active set")
-        assert choose_method(program, Settings()) == "dual active set"  # nobody has looked yet
+        assert choose_method(program, Settings()) == "dual active set"  # definiteness is not checked yet
         program.hessian.find_rank()
         assert choose_method(program, Settings()) == (method if program.hessian.rank == rank else "dual active set")
 
@@ -99,7 +99,7 @@ def test_where_rows_of_a_kernel_are_enough():
         assert choose_method(program, Settings()) == method
         assert choose_method(program, Settings(active_set=False)) == "interior point"
     program = QuadraticProgram(KernelMatrix(samples, lambda A, B: A @ B.T), np.ones(6), **BOX)
-    for check, method in ((True, "interior point"), (False, "working set")):  # nothing is known of a function
+    for check, method in ((True, "interior point"), (False, "working set")):  # definiteness is unknown
         assert choose_method(program, Settings(check_convexity=check)) == method
 
 

@@ -105,7 +105,7 @@ def test_what_is_left_for_later_is_made_without_the_cone_solution_and_found_by_a
     solution = solve(np.eye(3), [-1.0, -2.0, -3.0], lb=0.0, ub=1.0)
     assert "message" not in vars(solution)
     assert solution.message.endswith("in the working set") and vars(solution)["_run"] is not None
-    assert Solution.__getattr__(solution, "message") is solution.message  # its look-up failed before the other's ended
+    assert Solution.__getattr__(solution, "message") is solution.message  # the first look-up has failed
     with pytest.raises(AttributeError, match="'Solution' object has no attribute 'massage'"):
         _ = solution.massage
     assert solution.cone_solution is solution.cone_solution and vars(solution)["_run"] is None

@@ -37,7 +37,7 @@ def equilibrated(P, A, cones=()):
         E = np.where(size > 0.0, 1.0 / np.where(size > 0.0, size, 1.0), E)
         for cone in cones:
             E[cone] = E[cone].min()
-        for j in range(len(D)):  # each sees the columns before it as they are by now
+        for j in range(len(D)):  # each column uses the updated scales of earlier columns
             size = D[j] * max((np.abs(P[j]) * D).max(), (np.abs(A[:, j]) * E).max(initial=0.0))
             if size > 0.0:
                 farthest, D[j] = max(farthest, abs(size - 1.0)), D[j] / np.sqrt(size)
@@ -268,10 +268,10 @@ def check(many, lanes):
             left.add(i)
             continue
         assert many.status[i] == STATUS[code]
-        # what is left of a ray is rounding, another on each processor: it may pass its test a step earlier or later
+        # a ray's residuals are rounding errors that depend on the processor: it may pass a step earlier or later
         assert abs(many.iterations[i] - steps) <= (code != OPTIMAL)
         if code == OPTIMAL:
-            assert np.abs(many.x[i] - x).max() <= 2e-6 * (1.0 + np.abs(x).max())  # of the largest: rounding is of all
+            assert np.abs(many.x[i] - x).max() <= 2e-6 * (1.0 + np.abs(x).max())  # relative to the largest entry
     assert set(many.alone) == left
 
 
@@ -293,7 +293,7 @@ def test_warm_starts_and_matrices_of_their_own(seed, own, moved, tol):
         P = P * rng.uniform(0.5, 2.0, size=(len(q), 1, 1))
         A = A * rng.uniform(0.9, 1.1, size=(len(q), 1, 1))
     first = qp.solve_many(P, q, A, l, u, lb, ub, tol=1e-6)
-    l[:, 0] = u[:, 0] = moved * l[:, 0]  # an equality may miss as much as the largest row may
+    l[:, 0] = u[:, 0] = moved * l[:, 0]  # an equality may be violated as much as the largest row may
     many = qp.solve_many(P, 1.01 * q, A, l, u, lb, ub, tol=tol, warm_start=first)
     lanes = []
     for i in range(len(q)):

@@ -18,7 +18,7 @@ ORTHANT = np.repeat(
     [not isinstance(c, socp.SecondOrder) or c.dim == 1 for c in PROGRAM.cones], [c.dim for c in PROGRAM.cones]
 )
 BOUNDS = {0: (0, -1.0), 4: (3, 1.0)}  # row: its variable and entry
-TWO = [i for i in RIGHT.entries() if i[0] in "xyz" or not ORTHANT[i[1]]]  # slacks of orthants are not taken over
+TWO = [i for i in RIGHT.entries() if i[0] in "xyz" or not ORTHANT[i[1]]]  # slacks of orthants are recomputed from x
 
 
 def judged(points, own, **settings):

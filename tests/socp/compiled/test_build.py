@@ -270,5 +270,5 @@ def test_no_progress_is_told_to_a_file(monkeypatch):
 
 def test_the_seconds_expected_are_by_instruction_on_every_python():
     for kernel in (dot_within, norm_tail, *kernels.kernels()[:50]):
-        instructions = sum(1 for _ in dis.get_instructions(kernel.py_func))  # without Python's inline caches
+        instructions = sum(1 for _ in dis.get_instructions(kernel.py_func))  # inline caches not counted
         assert build.expected_seconds(kernel) == pytest.approx(0.05 + 5.2e-4 * instructions)

@@ -108,12 +108,12 @@ def written(change):
     return lambda path, _: path.write_bytes(change(path.read_bytes()))
 
 
-DAMAGE = {  # what a file becomes
+DAMAGE = {  # damage of a file
     "empty": written(lambda file: b""), "truncated": written(lambda file: file[: len(file) // 2]),
     "altered": written(lambda file: file[:-1] + bytes([file[-1] ^ 1])), "garbage": written(lambda file: b"garbage"),
     "of another kernel": written(lambda file: cache.encode(B, CODE_OF["b"])),
     "of another stamp": written(lambda file: cache.encode(SimpleNamespace(name=A.name, stamp="c" * 64), CODE_OF["a"])),
-    "gigabytes": lambda path, _: os.truncate(path, 40 * 2**30),  # a hole in it takes no room
+    "gigabytes": lambda path, _: os.truncate(path, 40 * 2**30),  # a sparse file takes no space
 }  # fmt: skip
 UNTRUSTED = {oct(mode): lambda path, _, mode=mode: path.chmod(mode) for mode in (0o666, 0o664, 0o646)}
 UNTRUSTED["another owner"] = lambda path, patch: of_another_owner(patch, lambda other: other == path)
@@ -177,7 +177,7 @@ def a_file_at(path):
     path.write_bytes(b"")
 
 
-FOLDERS = {  # what becomes of the folder, and the words
+FOLDERS = {  # damage of the folder, and the message
     "a full disk": (lambda place, patch: patch.setattr(cache.tempfile, "mkstemp", fails), "No space left on device"),
     "a file that cannot be finished": (lambda place, patch: patch.setattr(cache.os, "replace", fails), "No space left"),
     "read-only": (lambda place, patch: patch.setattr(cache.os, "access", lambda _, mode: mode != os.W_OK), "read-only"),
@@ -196,7 +196,7 @@ def test_where_nothing_can_be_written_kernels_are_kept_in_memory(place, caplog, 
     write_both()
     before = path_of(place, A).read_bytes()
     spoil(place, monkeypatch)
-    if name not in ("a full disk", "a file that cannot be finished", "read-only"):  # in which files are as they were
+    if name not in ("a full disk", "a file that cannot be finished", "read-only"):  # these leave the files intact
         assert cache.read(A) is None
     for code in (code_of(A), code_of(B)):
         cache.write(A, code)

@@ -11,7 +11,7 @@ from socp import NonNeg, SecondOrder
 from socp.derivatives import linearization
 
 STEP = 1e-5
-NEARLY_DEGENERATE = 1e4  # derivatives of that size, of data of size one: differences no longer tell them
+NEARLY_DEGENERATE = 1e4  # derivatives so large, for data of size one, are not resolved by differences
 NAMES = ("P", "c", "A", "b", "G", "h")
 
 
@@ -38,7 +38,7 @@ def planted(seed):
     ]
     m, n, p = sum(cone.dim for cone in cones), int(rng.integers(4, 8)), int(rng.integers(0, 3))
     v = rng.normal(size=m)
-    v += np.sign(v)  # s and z away from the boundary of one another
+    v += np.sign(v)  # s and z are strictly complementary
     s = projected(v, cones)
     z, F = s - v, rng.normal(size=(n, n))
     P, A, G = F @ F.T + np.eye(n), rng.normal(size=(p, n)), rng.normal(size=(m, n))
@@ -55,7 +55,7 @@ def difference(data, cones, change, weights, mu=0.0, step=STEP):
     values = []
     for share in (-2.0 * step, -step, step, 2.0 * step):
         moved = {name: value + share * change[name] for name, value in data.items()}
-        at = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu).at  # which has removed what residual is left
+        at = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu).at  # this point has smaller residuals
         parts = (at.x, *np.split(at.w, [moved["b"].size]), moved["h"] - moved["G"] @ at.x)
         values.append(sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True)))
     far, near = (values[3] - values[0]) / (4.0 * step), (values[2] - values[1]) / (2.0 * step)
@@ -121,7 +121,7 @@ def test_what_has_no_derivative_is_said():
     twice = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0], [-1.0]], h=[0.0, 0.0], cones=[NonNeg(2)])
     gradient = twice.vjp(dx=[1.0])
     assert not gradient.differentiable
-    np.testing.assert_allclose(gradient.h, [-0.5, -0.5], atol=1e-6)  # of all that add up to -1 the shortest
+    np.testing.assert_allclose(gradient.h, [-0.5, -0.5], atol=1e-6)  # the shortest of all that add up to -1
     assert kink.vjp(dx=[1.0], smoothing=0.01).differentiable
 
 

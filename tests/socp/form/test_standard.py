@@ -160,7 +160,7 @@ def test_refreshed_values_are_those_of_a_new_form_with_the_same_scales(seed):
         rng.normal(size=program.n), program.G * 2.0, rng.normal(size=program.m), program.cones, program.A * -3.0,
         rng.normal(size=program.p), None if program.P is None else scaled_hessian(program.P, 4.0),
     )  # fmt: skip
-    for name, scale in ((None, 1.0), ("cost_scale", 3.0), ("D", 3.0), ("E", 3.0)):  # each scale alone
+    for name, scale in ((None, 1.0), ("cost_scale", 3.0), ("D", 3.0), ("E", 3.0)):  # change each scale alone
         form.D[:] = form.E[:] = form.cost_scale = 1.0
         if name == "cost_scale":
             form.cost_scale = scale

@@ -84,7 +84,7 @@ def test_upper_triangles_one_after_the_other(second):
     blocks, n = [np.triu(rng.normal(size=(k, k)) * (rng.random((k, k)) < 0.5)) for k in (4, second)], 4 + second
     raised, indptr = rng.normal(size=n), np.full(n + 1, -1)
     indices, data = np.full(n * n, -1), np.full(n * n, np.nan)
-    # of the first block both triangles are there; rows of the second one are its own
+    # the first block has both triangles; the row indices of the second are local
     first, other = csc_of_dense(blocks[0] + np.triu(blocks[0], 1).T), csc_of_dense(np.zeros((n, second)))
     append_upper(first.indptr, first.indices, first.data, raised[:4], 0, indptr, indices, data)
     if second:

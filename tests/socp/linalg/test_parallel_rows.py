@@ -14,7 +14,7 @@ def leads(M, wanted=None, first=0, count=None):
     wanted = np.ones(count, dtype=np.bool_) if wanted is None else np.array(wanted)
     lead, ratio = np.full(count, -7, dtype=np.int64), np.full(count, np.nan)
     indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
-    # the entries lie in another order than the rows'
+    # the entries are stored in another order
     source = np.random.default_rng(0).permutation(rows.nnz)
     data = np.empty(rows.nnz)
     data[source] = rows.data
@@ -28,7 +28,7 @@ def test_multiples_to_within_rounding():
     row, factors = rng.normal(size=40), rng.normal(size=300)
     lead, ratio = leads(np.outer(factors, row))
     assert (lead == 0).all()
-    # shares of the first on the edge of two steps, but for rounding
+    # ratios to the first entry near the edge of two steps
     row[1:] = row[0] * rng.integers(-9, 9, 39)
     assert (leads(np.outer(factors, row))[0] == 0).all()
     # two products and two quotients, each rounded by eps / 2 at most: 2 eps in all

@@ -123,12 +123,12 @@ def test_a_program_has_its_own_bits_in_memory_that_goes_to_others_of_its_kind(fi
         check_same(solution, alone(program))
         is_shared = any(memory is earlier for earlier in memories)
         memories.append(memory)
-        if solution.plan.backend == "sparse":  # what was done once is told once
+        if solution.plan.backend == "sparse":  # the analysis is timed only once
             assert (solution.timings["symbolic"] == 0.0) == (solution.timings["ordering"] == 0.0) == is_shared
         assert min(solution.timings.values()) >= 0.0
     one, again, other, once_more, back = memories
     assert again is not other and once_more is not back
-    # with many variables that nothing holds, a dense factorization is not for keeps
+    # with many free variables a dense factorization is not kept
     assert (one is again) == (first != "not held") and (other is once_more) == (second != "not held")
 
 
@@ -192,7 +192,7 @@ def test_a_program_that_is_refused_leaves_the_next_one_unharmed():
 
 def test_the_data_of_an_earlier_program_are_not_written_to():
     rng = np.random.default_rng(7)
-    kernel = np.eye(5) + 0.5  # equilibration leaves it as it is, so that the engine works on the program's own array
+    kernel = np.eye(5) + 0.5  # equilibration keeps it unchanged, so that the solver uses the program's own array
     for kind in ("none", "dense", "sparse"):
         program = qp.QuadraticProgram(kernel, np.ones(5), lb=-1.0, ub=1.0)
         qp.solve(program)

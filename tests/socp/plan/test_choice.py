@@ -59,7 +59,7 @@ def test_the_backend_of_a_small_program_is_chosen_again_for_a_solver_that_is_kep
     solver, another = Solver(cone), 1.001 * cone.c
     first = solver.solve()
     assert first.plan.backend == "dense" and first.plan.reason == "the program is small"
-    np.testing.assert_array_equal(solver.solve().x, first.x)  # of the same program again
+    np.testing.assert_array_equal(solver.solve().x, first.x)  # the same program again
     solver.update(c=another)
     warm = solver.solve(warm_start=True)
     expected = socp.solve(
@@ -67,7 +67,7 @@ def test_the_backend_of_a_small_program_is_chosen_again_for_a_solver_that_is_kep
     )
     assert warm.plan.backend == "sparse" and expected.plan.backend == "dense"
     assert warm.status is Status.OPTIMAL and warm.objective == pytest.approx(expected.objective, rel=1e-7)
-    assert warm.iterations < expected.iterations  # the last point came along
+    assert warm.iterations < expected.iterations  # the last point was carried over
     solver.update(c=cone.c)
     back = solver.solve()
     assert back.plan.backend == "sparse" and back.iterations == first.iterations

@@ -11,7 +11,7 @@ from socp.problem.hessian import LOW_RANK_SHARE, hessian_of
 
 N = 7
 RNG = np.random.default_rng(4)
-FACTOR = np.where(np.arange(N)[:, None] == 3, 0.0, RNG.normal(size=(N, 2)))  # variable 3 is nowhere
+FACTOR = np.where(np.arange(N)[:, None] == 3, 0.0, RNG.normal(size=(N, 2)))  # variable 3 has no entries
 SPARSE = np.diag([2.0, 1.0, 3.0, 0.0, 1.0, 1.0, 4.0])
 SPARSE[0, 6] = SPARSE[6, 0] = -1.0
 SAMPLES = RNG.normal(size=(N, 3))

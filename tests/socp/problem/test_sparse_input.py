@@ -88,7 +88,7 @@ def marked_canonical():
 
 
 ENTRIES, (ROWS, PLACES) = FULL[FULL != 0.0], np.nonzero(FULL)
-LAST = ((4.0, 5.0, 0.5), (0, 1, 2))  # of the last row in lists
+LAST = ((4.0, 5.0, 0.5), (0, 1, 2))  # the last row as lists
 
 
 def far_out():

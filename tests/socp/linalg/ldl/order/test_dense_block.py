@@ -92,7 +92,7 @@ def order_by_twin(graph, dense, zero_diagonal):
             waiting.add(i)
             continue
         eliminate(i)
-        while waiting and watched < len(gone):  # the neighbours that wait for it
+        while waiting and watched < len(gone):  # neighbours that wait for this variable
             for j in lists[gone[watched]]:
                 if j in waiting:
                     waiting.remove(j)

@@ -85,7 +85,7 @@ def test_orders_are_those_of_the_versions_before(name):
     perm = amd(K.shape[0], *upper(K)[:2], zero_diagonal)
     assert zero_diagonal is None or follow_a_neighbour(K, zero_diagonal, perm)
     assert (fill(K, perm), zlib.crc32(perm.astype("<i8").tobytes())) == (entries, digest)
-    if zero_diagonal is None:  # no more fill than without an order, nor than multiple minimum degree leaves
+    if zero_diagonal is None:  # at most the fill of the natural order and of multiple minimum degree
         n, K = K.shape[0], abs(K)
         dominant = sp.csc_array(K + sp.diags_array(1e3 * np.asarray(K.sum(axis=1)).ravel() + 1.0))  # no pivoting
         options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
