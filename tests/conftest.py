@@ -15,7 +15,7 @@ from socp.commandline import warmup
 def pytest_configure(config):
     """Compile all kernels once, with a message; otherwise each process of pytest-xdist would compile them, silently."""
     if not hasattr(config, "workerinput") and not config.option.collectonly:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of a process that is one of several
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one thread for each of several processes
         with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
             warmup()
 
@@ -23,7 +23,7 @@ def pytest_configure(config):
 @pytest.fixture(scope="session")
 def hard():
     """Return a program that takes about ten iterations."""
-    from tests.support.programs import complementary  # which needs kernels, so not before they are there
+    from tests.support.programs import complementary  # imported late: it needs compiled kernels
 
     rng = np.random.default_rng(11)
     cones = [NonNeg(15), SecondOrder(8), SecondOrder(4)]

@@ -46,13 +46,13 @@ TWINS = {"l": "u", "u": "l", "lb": "ub", "ub": "lb", "lower": "upper", "upper": 
 TWINS |= {"minimum": "maximum", "maximum": "minimum", "y": "z", "z": "y", "any": "all", "all": "any"}
 PASSED, FAILED, NOTHING_RUN = 0, 1, 5  # exit codes of pytest
 REACHES = "room", "package", "all"
-SPOKEN = "logger", "warnings", "print"  # texts for people, and which line of theirs a warning names
+SPOKEN = "logger", "warnings", "print"  # messages for users
 HEAVY = "numpy", "scipy.sparse.linalg", "scipy.stats", "numba", "pytest", "hypothesis", "xdist"  # imported once
 HEAVY += "sklearn.utils.estimator_checks", "sklearn.svm", "sklearn.linear_model", "cvxpy", "nltk", "matplotlib"
 
 
 class Fault(NamedTuple):
-    """Fault: a piece of a file's text and its replacement."""
+    """Piece of a file's text and its replacement."""
 
     file: str
     line: int
@@ -63,7 +63,7 @@ class Fault(NamedTuple):
 
     @property
     def room(self) -> str:
-        """The folder that it is in."""
+        """Folder of the file."""
         return str(Path(self.file).parent)
 
     def applied(self, code: str) -> str:
@@ -271,7 +271,7 @@ def run_tests(copy: Path, stages: list[list[str]], output: Path, left_out: Itera
     os.chdir(copy)
     stages = [[*tests, *(f"--deselect={name}" for name in left_out)] for tests in stages]
     os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background ignores
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background processes ignore it
     for name in [name for name in sys.modules if name.split(".")[0] in (*PACKAGES, "tests")]:
         del sys.modules[name]
     sys.path[:] = [str(copy), *(path for path in sys.path if path not in ("", str(ROOT)))]

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.full,
     pytest.mark.skipif(bool(NEEDED), reason=f"the book is not built without {', '.join(NEEDED)}: the docs extra"),
 ]
-SILENT = {"script", "style", "pre", "code", "math"}  # what is no text of the page, or shows markup on purpose
+SILENT = {"script", "style", "pre", "code", "math"}  # not text of the page, or markup shown on purpose
 EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 RAW = re.compile(r"\$\$|```|\{eval-rst\}|:(?:math|class|func|ref|doc):|``|\\\(|\\\[|\*\*\w[^*\n]*\*\*")
 SCROLLS = {"table-wrapper", "cell_output"}  # as furo and style/book.css have it

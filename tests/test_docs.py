@@ -284,7 +284,7 @@ def test_an_indented_formula_becomes_a_literal_block():
     )
     assert lines[2:5] == ["::", "", "    K u = |r|      * as it stands"]
     assert "and returns \\|u\\|." in lines
-    assert "coef_, x : (n,) array" in lines  # its names are napoleon's to escape
+    assert "coef_, x : (n,) array" in lines  # napoleon escapes the names
     k = lines.index("        |x| = 1")
     assert lines[k - 2 : k] == ["    ::", ""] and lines[k + 2] == "    in it."
 
@@ -346,7 +346,7 @@ def test_what_qp_takes_from_socp_is_documented_once():
     page = (DOCS / "reference" / "qp.md").read_text(encoding="utf-8")
     excluded = re.search(r"automodule:: qp\n   :members:\n   :exclude-members: (.*)\n", page).group(1).split(", ")
     taken = [name for name in qp.__all__ if getattr(qp, name).__module__.startswith("socp")]
-    assert [name for name in excluded if name != "Solver"] == taken  # which has an entry of its own
+    assert [name for name in excluded if name != "Solver"] == taken  # Solver has its own entry
 
 
 def test_a_formula_that_cannot_become_mathml_stays():

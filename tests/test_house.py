@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("socp", "qp", "models", "bench")
-GROWTH = 1.1  # of a room beyond its line in the table
+GROWTH = 1.1  # allowed growth of a room beyond its line in the table
 
 FILES = {path.relative_to(ROOT): path.read_text("utf-8") for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
 MODULES = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
@@ -33,7 +33,7 @@ def named(path, node):
         module = ".".join([*above, *(node.module or "").split(".")]).strip(".")
         return [name if (name := f"{module}.{alias.name}") in MODULES else module for alias in node.names]
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"\w+(\.\w+)+", node.value):
-        return [node.value, node.value.rpartition(".")[0]]  # of a kernel its module
+        return [node.value, node.value.rpartition(".")[0]]  # the module of a kernel
     return []
 
 
@@ -59,7 +59,7 @@ def table():
 def back(files, rooms):
     """Return [(file, imported file)] of the imports of a later room or of a higher package."""
     place = {room: k for k, room in enumerate([*rooms, "models", "bench"])}
-    gathered = {Path(name) / "__init__.py" for name in PACKAGES}  # what a package shows of all its rooms
+    gathered = {Path(name) / "__init__.py" for name in PACKAGES}  # a package re-exports from all its rooms
     return sorted(
         (str(path), str(target)) for path, text in files.items() if path not in gathered
         for target in targets(path, text) - gathered if place[room_of(target)] > place[room_of(path)]

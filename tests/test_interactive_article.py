@@ -92,7 +92,7 @@ def test_paragraphs_change_their_figure_and_nothing_fails(chromium):
         assert len(set(captions)) >= 3 and not any(re.search("NaN|undefined|not a number", c) for c in captions), (
             captions
         )
-    # the one that is being read changes by scrolling, too
+    # scrolling changes the state, too
     caption = 'document.querySelector("#bowl figcaption").textContent'
     before = chromium.evaluate(caption)
     chromium.evaluate("""(() => { const step = document.querySelector("#bowl p[data-set]");
@@ -224,7 +224,7 @@ def test_what_the_text_says_of_the_figures_holds(chromium):
     assert products(5, "fixed", 0.9)[3] < 0.1 and products(5, "fixed", 0.9)[2] / products(6, "fixed", 0.9)[2] > 9
     few, many = figures("walks", edges=6, curvature=0), figures("walks", edges=48, curvature=0)
     assert many[1] == 24 and many[2] > 2 * few[2] and many[3] <= few[3] + 3
-    assert "z of c = 0" in chromium.evaluate(f"{PUT}('step', {{k: 0, stage: 1}})")  # a multiplier ends the step
+    assert "z of c = 0" in chromium.evaluate(f"{PUT}('step', {{k: 0, stage: 1}})")  # the step ends at a multiplier
     sigma = [figures("step", k=k, stage=4)[-1] for k in (0, 3)]
     assert sigma[0] > 0.1 and sigma[1] < 1e-4
     assert "inaccurate" in chromium.evaluate(f"{PUT}('embedding', {{apart: 0}})")

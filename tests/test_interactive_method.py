@@ -106,7 +106,7 @@ def test_every_example_runs_as_the_textbook_does():
     statuses = {}
     for name, answer in zip(EXAMPLES, answers):
         if name == "touching":
-            continue  # it ends where rounding decides
+            continue  # rounding decides where it ends
         solution = textbook.solve(cone_program(answer["program"]))
         compare(answer, solution)
         statuses[name] = solution.status.value
@@ -139,7 +139,7 @@ def test_a_switch_means_what_it_means_in_the_textbook(part):
             # last iterates are solutions, and of these alone it depends on rounding which
             assert len([it for it in solution.trace if it.error > 1e-8]) >= 6
             compare(answer, solution, stable=lambda it: it.error > 1e-8)
-        elif part == "refinement":  # what rounding does to a solve stays, and grows as residuals fall
+        elif part == "refinement":  # without refinement rounding errors remain, and grow relative to the residuals
             compare(answer, solution, stable=lambda it: it.error > 1e-5)
         else:
             compare(answer, solution)

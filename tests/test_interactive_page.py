@@ -105,7 +105,7 @@ def test_the_iterates_are_drawn_on_the_drawn_region(chromium):
         depth = cone.depth(program.h - program.G @ x)
         (inside if depth > 0.1 else outside if depth < -0.1 else []).append(pixel(x))
     is_region = [np.abs(np.array(pixels) - region).max(axis=1) < 0.02 for pixels in (inside, outside)]
-    assert len(inside) > 80 and is_region[0].mean() > 0.85  # the rest is lines, handles and the path
+    assert len(inside) > 80 and is_region[0].mean() > 0.85  # the rest are lines, handles and the path
     assert len(outside) > 150 and not is_region[1].any()
 
 
@@ -167,7 +167,7 @@ def test_settings_matrix_and_address_follow_each_other(chromium, monkeypatch):
     _, finer, _ = run_python(chromium)
     shown_table(chromium, finer)
     assert textbook.method.STEP == 0.95 and finer.trace[-1].error <= 1e-8 < solution.trace[-1].error
-    chromium.evaluate(f"{change}('share', '7')")  # is refused
+    chromium.evaluate(f"{change}('share', '7')")  # the value is refused
     assert "STEP = 0.95" in chromium.evaluate('document.getElementById("python").textContent')
     cells = 'document.querySelectorAll("#kkt rect.cell").length'
     before = chromium.evaluate(cells)

@@ -212,7 +212,7 @@ def test_importing_brings_in_no_package_beyond_the_four():
 
 
 def test_importing_loads_nothing_that_no_solve_needs():
-    """An import is 0.05 s and 12 MB; numpy, scipy and numba come with the first public name that is asked for."""
+    """An import takes 0.05 s and 12 MB; numpy, scipy and numba are loaded with the first public name that is used."""
     code = "import sys; import qp, socp; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     assert not {"numpy", "scipy", "numba", "llvmlite"} & set(run("-c", code, cwd=ROOT, PYTHONPATH=str(ROOT)).split())
     code = "import sys, qp; qp.solve; print(*sys.modules)"
@@ -261,7 +261,7 @@ def test_a_wheel_with_kernels_solves_without_compilation(source, tmp_path):
     environment = {"PYTHONPATH": str(site), "HOME": str(home), "XDG_CACHE_HOME": "", "NUMBA_CACHE_DIR": str(home)}
     assert run("-W", "error", "-c", FIRST, cwd=tmp_path, **environment).split() == ["optimal", "2"]
     assert not list(home.rglob("*"))  # nothing was compiled
-    # one file is damaged: that kernel alone is compiled
+    # one file is damaged: only its kernel is compiled
     (path,) = (path for path in kernels_of_it if path.name.startswith("socp.compiled.structures.lay_out"))
     path.write_bytes(path.read_bytes()[:-1])
     assert run("-c", FIRST, cwd=tmp_path, **environment).split() == ["optimal", "2"]

@@ -48,7 +48,7 @@ def test_links_lead_to_files_and_one_to_the_architecture():
 
 
 def test_the_tables_are_those_of_the_reports():
-    """After new measurements: `centralpath figures`."""
+    """After new measurements run `centralpath figures`."""
     for path, text in figures.written(ROOT).items():
         assert path.read_text(encoding="utf-8") == text, f"{path.relative_to(ROOT)}: run `centralpath figures`"
 

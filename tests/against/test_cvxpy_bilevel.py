@@ -21,7 +21,7 @@ FORMS = {
 
 
 def root(Sigma):
-    """Sigma^(1/2) by eigenvalues, not by the factors of the code."""
+    """Return Sigma^(1/2) from the eigenvalues, independently of the factors in the code."""
     values, vectors = np.linalg.eigh(dense(Sigma))
     return vectors @ np.diag(np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 

@@ -20,7 +20,7 @@ def solve(objective, constraints=()):
 
 
 def root(K):
-    """F with K = F F', by the eigenvalues."""
+    """Return F with K = F F', computed from the eigenvalues."""
     values, vectors = np.linalg.eigh(K)
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
@@ -101,7 +101,7 @@ def test_explanations(bias, C, penalty, Q, kernel):
     X, y = separable(*shape) if C == np.inf else two_classes(*shape)
     rng = np.random.default_rng(2)
     weights = rng.uniform(0.5, 2.0, size=y.size)
-    owner = np.sort(rng.integers(y.size, size=y.size))  # none, one or several an example
+    owner = np.sort(rng.integers(y.size, size=y.size))  # owners repeat: an example has none, one or several
     mask = rng.random((owner.size, shape[1])) < 0.7
     mask[:, 0] = True
     V = X[owner] * mask

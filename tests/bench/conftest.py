@@ -25,7 +25,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def answers_beside_the_point(monkeypatch):
-    """Whatever is solved, x is a little off."""
+    """Replace `answer.solve` by a function that adds 1e-3 to x."""
     honest = answer.solve
 
     def wrong(program, **settings):

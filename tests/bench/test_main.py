@@ -71,7 +71,7 @@ def test_solve_of_a_cone_program_with_verbose_prints_the_iterations(tmp_path, ca
     assert len(verbose.splitlines()) >= len(quiet.splitlines()) + 4
     found = Verification(7.5, 2.5, 1e-3, 2e-3, 4e-3, 3e-3, 5e-3, np.inf, np.inf)
     monkeypatch.setattr(command, "verify", lambda *_: found)
-    assert command.main(["solve", str(path)]) == 1  # as such an answer is wrong
+    assert command.main(["solve", str(path)]) == 1  # exit code 1 for a wrong answer
     told = capsys.readouterr().out
     assert "objective    7.5 (dual 2.5)" in told and "primal 2.0e-03, dual 4.0e-03, gap 5.0e-03" in told
 
@@ -270,7 +270,7 @@ GOOD = Verification(1.0, 1.0, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9, math.inf, math.inf)
     (Status.TIME_LIMIT, {"primal": 1.0}, 1e-8, "failed"),
     (Status.PRIMAL_INFEASIBLE, {"primal_infeasible": 1e-7}, 1e-8, "certified"),
     (Status.PRIMAL_INFEASIBLE, {"primal_infeasible": 1e-5}, 1e-8, "WRONG"),
-    (Status.PRIMAL_INFEASIBLE, {"dual_infeasible": 1e-9}, 1e-8, "WRONG"),  # a certificate of something else
+    (Status.PRIMAL_INFEASIBLE, {"dual_infeasible": 1e-9}, 1e-8, "WRONG"),  # the certificate is of the other kind
     (Status.DUAL_INFEASIBLE, {"dual_infeasible": 1e-9}, 1e-8, "certified"),
     (Status.DUAL_INFEASIBLE, {"primal_infeasible": 1e-9}, 1e-8, "WRONG"),
 ])  # fmt: skip
@@ -341,7 +341,7 @@ def test_figures_are_written_where_they_differ_and_measured_where_that_is_asked(
     assert real(["figures", str(tmp_path), "--measure", "tiny", "anatomy", "small"]) == 0
     assert asked == ["tiny", "small"] and table.read_text() == f"{len(anatomy.PROGRAMS)} rows\n"
     table.unlink(), asked.clear()
-    assert real(["figures", str(tmp_path), "--measure"]) == 130  # as after Ctrl-C
+    assert real(["figures", str(tmp_path), "--measure"]) == 130  # the exit code after Ctrl-C
     sets_ = list(command.figures.SETS)
     assert asked == sets_[: sets_.index("netlib") + 1] and not table.exists()
     del codes["netlib"]

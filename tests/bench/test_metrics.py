@@ -74,9 +74,9 @@ def test_coverage_by_brute_force():
 
 
 def test_samples_of_equal_confidence_come_together():
-    """What lies between is the mean over all orders of theirs."""
+    """Between samples of equal confidence, the accuracy is the mean over all their orders."""
     right, confidence = np.array([True, False, True, False]), np.array([0.9, 0.5, 0.5, 0.5])
-    assert accuracy_at(0.125, right, confidence) == 1.0  # of half a sample
+    assert accuracy_at(0.125, right, confidence) == 1.0  # a share of half a sample
     orders = [np.array([0, *rest]) for rest in itertools.permutations([1, 2, 3])]
     for n in (1, 2, 3, 4):
         expected = np.mean([right[order[:n]].mean() for order in orders])
@@ -92,7 +92,7 @@ def test_paired_tests_against_scipy():
     corrected = 2.0 * stats.t.sf(abs(theirs.statistic) / math.sqrt(13.0), 11)
     assert math.isclose(paired_p(a - b, test_to_train=1.0), corrected) and corrected > theirs.pvalue
     assert paired_p(a - a) == paired_p(np.ones(1)) == 1.0
-    assert paired_p(np.ones(2)) == 0.0  # the same difference each time
+    assert paired_p(np.ones(2)) == 0.0  # all differences are equal
 
 
 def test_intervals_cover_the_mean_as_often_as_they_say():

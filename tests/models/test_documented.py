@@ -12,7 +12,7 @@ CLASSES = [thing for thing in PUBLIC if inspect.isclass(thing)]
 
 
 def items(thing, section):
-    """{names: text} of a section of a docstring; ``a, b : type`` is one item."""
+    """Return {names: text} of a section of a docstring; ``a, b : type`` is one item."""
     found, names = {}, None
     body = re.search(rf"^{section}\n-+\n(.*?)(?=\n\n[A-Z][\w ]+\n-+\n|\Z)", inspect.getdoc(thing) or "", re.S | re.M)
     for line in body[1].splitlines() if body else []:

@@ -64,7 +64,7 @@ def test_a_dual_whose_matrix_is_mostly_zero(name, features):
         labels = np.array([1, 0, 1, 0, 0])
     fitted = clone(SPARSE_DUALS[name]).fit(samples, labels)
     values = fitted.predict(samples) if isinstance(fitted, SVR) else fitted.decision_function(samples)
-    # far below what counts, and enough that no entry is zero
+    # tiny, but enough that no entry is zero
     moved = samples + 1e-9 * np.random.default_rng(1).normal(size=samples.shape)
     same = clone(fitted).fit(moved, labels)
     others = same.predict(moved) if isinstance(same, SVR) else same.decision_function(moved)
@@ -94,7 +94,7 @@ def test_steps_of_maximum_entropy_over_a_sparse_matrix(method, gap):
 
 
 class Interrupting:
-    """Solvers of which one solve, counted from 1, ends as Ctrl-C ends it."""
+    """Solvers that raise KeyboardInterrupt in solve number `at`, counted from 1."""
 
     def __init__(self, monkeypatch, at):
         self.at, self.solves = at, 0
@@ -130,7 +130,7 @@ def test_an_interrupt_of_the_engine_ends_the_fit(name, monkeypatch):
 
 
 LIMITED = [kind for kind in PUBLIC if "time_limit" in inspect.signature(kind).parameters]
-OF_THEIR_OWN = (models.LinearSVC, models.LinearSVR)  # whose methods end by the clock, too
+OF_THEIR_OWN = (models.LinearSVC, models.LinearSVR)  # their own methods respect time limits, too
 
 
 @pytest.mark.parametrize("kind", LIMITED)
@@ -144,13 +144,13 @@ def test_time_limit_and_threads_go_to_the_engine(kind, monkeypatch):
 
         monkeypatch.setattr(solver, "solve", solve)
     machine = kind(time_limit=1e-9, threads=2)
-    machine.set_params(**{"tol": 1e-14} if kind is MEDClassifier else {})  # so that descent leaves it to the engine
+    machine.set_params(**{"tol": 1e-14} if kind is MEDClassifier else {})  # so that descent fails and calls the engine
     machine.set_params(**{"explain": first_features} if kind is ExplanationAugmentedSVC else {})
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         machine.fit(X, Y)
     assert seen == (set() if kind in OF_THEIR_OWN else {(1e-9, 2)})
-    if kind is not MEDClassifier:  # whose gap at the end tells more
+    if kind is not MEDClassifier:  # MED's warning names its gap instead
         assert any(one.category is ConvergenceWarning and "aise time_limit" in str(one.message) for one in told)
     assert np.isfinite(machine.predict(X)).all() and np.isfinite(getattr(machine, "coef_", 0.0)).all()
     for wrong in ({"time_limit": -1.0}, {"time_limit": "1"}, {"threads": 0}, {"threads": 1.5}):

@@ -22,7 +22,7 @@ from tests.models.test_protocol import OF_SEQUENCES, PUBLIC, sequences_of
 from tests.support.everyday_uses import USES, X, fit, raises
 
 TOPICS = {"max_iter": 2, "random_state": 0}
-# theirs, ours of one kind, and whether they are asked in every run; the first is for machines that they do not have
+# scikit-learn's estimator, ours of its kind, run in every test run; the first is for machines it lacks
 TABLE = [
     (linear_model.LogisticRegression(), [models.BilevelClassifier(), models.MultiTaskSVC()], True),
     (linear_model.LogisticRegression(), [
@@ -56,7 +56,7 @@ SINGULAR, FOLDS = "a singular covariance is shrunk", "every fold needs both clas
 DENSE = dict.fromkeys((NEAREST, "CoupledDiscriminant"), "dense, as the other discriminants")
 TWO = ("BilevelClassifier", "KnowledgeSVC", "MultiTaskSVC")
 MISSING = (LDA, QDA, NEAREST, "MixedNaiveBayes", "JointGaussianRegressor")
-# use: {estimator: why it is not as with scikit-learn}; "" for all
+# use: {estimator: why it differs from scikit-learn}; "" for all
 REASONS = {
     **{name: {"": NUMBER} for name in ("text X", "dates X")},
     "probability=True": {"": "the message names CalibratedClassifierCV, which does it"},
@@ -73,7 +73,7 @@ REASONS = {
 }
 
 SKLEARN_IS_OLDER = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
-OTHERWISE_BEFORE = ("score, other labels", "weights routed")  # in which scikit-learn 1.7 is no measure of ours
+OTHERWISE_BEFORE = ("score, other labels", "weights routed")  # scikit-learn 1.7 differs here from later versions
 
 
 def is_for(whom, m):

@@ -23,7 +23,7 @@ MOST_LINES, MOST_IN_ALL = 122, 800
 
 
 def statements():
-    """Each public function that states a program, with its module."""
+    """Yield the module and name of each public function that states a program."""
     for path in FILES[1:]:
         module = importlib.import_module(f"models.programs.{path.stem}")
         for name, value in vars(module).items():
@@ -72,7 +72,7 @@ def stated(monkeypatch):
 
         return call
 
-    for name in ESTIMATORS:  # whose modules are imported when they are asked for
+    for name in ESTIMATORS:  # their modules are imported on first use
         getattr(models, name)
     for module, name in statements():
         function = getattr(module, name)
@@ -100,7 +100,7 @@ def test_estimators_solve_what_is_stated(name, stated):
 
 
 def same(program, other):
-    """Whether two programs have the same data; P may be rows of a kernel matrix."""
+    """Return True if two programs have equal data; P may be a kernel matrix."""
     if type(program) is not type(other):
         return False
     names = ("c", "G", "h", "A", "b") if isinstance(program, socp.ConeProgram) else ("q", "A", "l", "u", "lb", "ub")

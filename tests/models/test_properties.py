@@ -29,11 +29,11 @@ NOTHING: dict[str, np.ndarray] = {}
 
 
 class Machine(NamedTuple):
-    """A machine, its data, and what it does not depend on.
+    """A machine, its data, and the changes of the data that leave it unchanged.
 
-    A capital letter: S the containers of the samples, O their order, M a shift of all of them (b is free and has no
-    price), R a rotation, N a number that multiplies all weights.  `C` is the parameter that a number of the weights is
-    divided out of, `squared` those that go with the square of the units of X, or with the units, as (name, power).
+    `holds` has a letter for each: S the containers of the samples, O their order, M a shift of all samples (b is free
+    and has no price), R a rotation, N a factor of all weights.  `C` names the parameter that is divided by a factor of
+    all weights, `squared` those proportional to a power of the units of X, as (name, power).
     """
 
     model: Any
@@ -138,7 +138,7 @@ def values(machine, model, samples=None):
 
 def agree(machine, found, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=machine.rtol * (1.0 + np.abs(expected).max()))
-    assert np.ptp(expected) > 0.1  # something is said
+    assert np.ptp(expected) > 0.1  # the values are not constant
 
 
 def test_every_estimator_that_takes_weights_is_here():
@@ -208,7 +208,7 @@ def test_a_number_that_multiplies_all_weights_is_divided_out_of_C_or_nothing(nam
     C = {machine.C: 0.25 * getattr(machine.model, machine.C)} if machine.C else {}
     expected = fit(machine, weights=np.ones(48))
     agree(machine, values(machine, fit(machine, weights=np.full(48, 4.0), **C)), values(machine, expected))
-    if machine.C:  # and without that it is more of C
+    if machine.C:  # without the division, larger weights act as a larger C
         moved = values(machine, fit(machine, weights=np.full(48, 1e-3)))
         assert np.abs(moved - values(machine, expected)).max() > 1e-3
 
@@ -287,6 +287,6 @@ def test_multipliers_keep_their_bounds_and_support_vectors_are_counted(name):
     assert isinstance(model.n_iter_, (int, np.integer)) and model.n_iter_ > 0
     samples = machine.X[model.support_]
     np.testing.assert_array_equal(model.support_vectors_, samples)
-    if machine.y is not THREE:  # f is what the multipliers make of the kernel
+    if machine.y is not THREE:  # f is the kernel times the multipliers
         f = model.kernel_(machine.X, samples) @ beta[0] + model.intercept_
         np.testing.assert_allclose(values(machine, model), f, rtol=0, atol=1e-6 * (1.0 + np.abs(f).max()))

@@ -104,7 +104,7 @@ def test_estimators_of_sequences_say_so(kind):
 
 
 def sequences_of(model):
-    """Sequences that the model takes, of two classes."""
+    """Return sequences of two classes that the model accepts, and labels."""
     X, y = kinds()
     vectors = isinstance(model, models.GaussianHMM) or isinstance(getattr(model, "model", None), models.GaussianHMM)
     return [np.stack([x, x**2], axis=1) for x in X] if vectors else X, y

@@ -27,7 +27,7 @@ DATA = [counts(30, 3, 2), counts(24, 5, 2), counts(36, 4, 3)]
 
 
 class Kind(NamedTuple):
-    """An estimator, other values of its parameters, and whether it takes sparse samples and more classes."""
+    """An estimator, other values of its parameters, and whether it accepts sparse samples and more than two classes."""
 
     model: Any
     others: dict[str, list[Any]]
@@ -58,7 +58,7 @@ KINDS = {
 
 
 class Estimators(RuleBasedStateMachine):
-    """One estimator, and what a new one answers after the same fit."""
+    """State machine that compares one estimator with a new one after the same fit."""
 
     @initialize(name=st.sampled_from(sorted(KINDS)))
     def begin(self, name):
@@ -77,7 +77,7 @@ class Estimators(RuleBasedStateMachine):
     def set_params(self, data):
         name = data.draw(st.sampled_from(sorted(self.kind.others)))
         self.model.set_params(**{name: data.draw(st.sampled_from(self.kind.others[name]))})
-        self.expected = None  # what it answers before the next fit is not said
+        self.expected = None  # answers before the next fit are unspecified
 
     @rule()
     def refused(self):
@@ -115,6 +115,6 @@ def test_a_fit_that_is_interrupted_anywhere_is_the_same_when_it_is_fitted_again(
         lines = Interrupted(lambda X=X, y=y: kind().fit(X, y)).lines
         found = Interrupted(lambda X=X, y=y: estimator.fit(X, y), int(rng.integers(1, lines + 1)))  # noqa: B023
         assert found.raised
-        if not found.came:  # nothing is left of it
+        if not found.came:  # an interrupted fit leaves nothing behind
             np.testing.assert_allclose(estimator.predict(X), expected, 1e-5, 1e-5)
         np.testing.assert_allclose(estimator.fit(X, y).predict(X), expected, 1e-5, 1e-5)

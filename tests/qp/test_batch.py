@@ -15,7 +15,7 @@ from socp.verify.stopping import residuals
 
 
 def data(k=20, n=7, m=5, seed=0, own=False):
-    """Programs with an equality, two-sided and one-sided rows, and bounds; other vectors, or all other data."""
+    """Return programs with an equality, two- and one-sided rows, and bounds; matrices are shared unless `own`."""
     rng = np.random.default_rng(seed)
     shape = (k,) if own else ()
     F, A = rng.normal(size=(*shape, n, n)), rng.normal(size=(*shape, m, n))
@@ -194,7 +194,7 @@ def test_rows_with_one_entry_in_some_programs_are_bounds_there():
     rng = np.random.default_rng(4)
     A = rng.normal(size=(16, 2, 3))
     A[::3, 0, 1:] = 0.0
-    A[:, 1] *= 1e6  # rows so large would excuse what a bound misses
+    A[:, 1] *= 1e6  # such large rows would hide violations of bounds
     q = rng.normal(size=(16, 3))
     many = qp.solve_many(np.eye(3), q, A=A, l=[1.2, -1e6], u=[1.2, 1e6], tol=1e-3)
     assert not many.alone and (many.primal_residual > 1e-12).sum() > 3

@@ -77,7 +77,7 @@ def test_cone_programs_that_share_their_matrices_have_the_bits_of_new_solvers(P,
 
 
 def test_a_batch_of_one_is_solved_as_one_of_many():
-    near = np.abs(np.subtract.outer(np.arange(5), np.arange(7)) + 1) < 2  # shared, they would have a narrow band
+    near = np.abs(np.subtract.outer(np.arange(5), np.arange(7)) + 1) < 2  # as shared matrices they would be banded
     for given in (data(k=6, own=True), {**data(k=6), "P": data(k=6, own=True)["P"]}):
         given["P"], given["A"] = np.eye(7) * given["P"], near * given["A"]
         check_bits(qp.solve_many, given, *np.arange(6)[:, None])
@@ -114,7 +114,7 @@ def test_rows_with_one_entry_of_a_neighbour_do_not_decide_what_is_a_bound():
     G = given["G"].copy()
     for change, value in (((3, 2, 4), 0.5), ((3, 2, 2), -2.0), ((3, 2, 2), 0.5), ((3, 2, slice(None)), 0.0)):
         G[3] = given["G"][3]
-        G[(*change,)] = value  # another entry, a larger one, one of the other sign, none
+        G[(*change,)] = value  # another entry, a larger one, one of opposite sign, none
         one, two = socp.solve_many(**given), socp.solve_many(**{**given, "G": G})
         assert all(bits(one, i) == bits(two, i) for i in (0, 1, 2, 4)) and bits(one, 3) != bits(two, 3)
     rows = cone_lots.ConeRows(given["cones"], G)
@@ -139,7 +139,7 @@ def test_asymmetry_of_a_neighbour_does_not_round_a_matrix():
 
 @pytest.mark.parametrize("solve_many, given", [(qp.solve_many, data(k=300)), (socp.solve_many, disks(k=300))])
 def test_answers_that_fail_the_test_are_found_again_alone(solve_many, given, monkeypatch):
-    """Each is tested where it is found, in any thread."""
+    """Each answer is tested in the thread that found it; those that fail are solved again, alone."""
     whole, run = solve_many(**given), lots.run
 
     def spoilt(batch, lanes, begin, end):
@@ -156,7 +156,7 @@ def test_answers_that_fail_the_test_are_found_again_alone(solve_many, given, mon
 
 
 def test_each_program_is_solved_with_its_own_matrices(monkeypatch):
-    """The conversion of A gives way to the other thread, which converts its own P."""
+    """While A is converted slowly, the other thread runs and converts its own P."""
     given, convert = data(k=30, own=True), batch.as_csc
 
     def slow(name, value):

@@ -53,7 +53,7 @@ def test_counts(name):
     ("tiny.rows(20)", 8, 4), ("tiny.rows(60)", 8, 4),
 ])  # fmt: skip
 def test_counts_of_a_solver_with_other_vectors(name, cold, warm):
-    """After one per cent of q has changed, from the last answer and anew."""
+    """Count iterations after q has changed by one per cent, from a cold and from a warm start."""
     program = made(name)
     solver = qp.Solver(program, active_set=False)
     solver.solve()

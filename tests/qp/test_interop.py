@@ -77,7 +77,7 @@ def test_familiar_names_of_settings():
     }
     assert qpsolvers.solve_problem(problem, solver="centralpath", **given).is_optimal(1e-4)
     assert seen
-    exact = {"eps_abs": 1e-9, "eps_rel": 0.0}  # as many ask for an absolute tolerance alone
+    exact = {"eps_abs": 1e-9, "eps_rel": 0.0}  # many callers set only an absolute tolerance
     assert qpsolvers.solve_problem(problem, solver="centralpath", **exact).is_optimal(1e-8)
     assert not qpsolvers.solve_problem(problem, solver="centralpath", max_iters=1).found
     for wrong, words in (

@@ -7,7 +7,7 @@ import qp
 
 
 def drawn(seed, count=None):
-    """P, q, A, l, u, lb, ub with an equality; with a count q has a leading axis."""
+    """Return P, q, A, l, u, lb, ub with an equality; q has a leading axis if `count` is given."""
     rng = np.random.default_rng((47, seed))
     n, m = 4, 2
     F, A, x = rng.normal(size=(n, n)), rng.normal(size=(m, n)), rng.normal(size=n)
@@ -27,7 +27,7 @@ def test_gradcheck_of_torch(count):
         P, q, A, sides, width, lb, ub = values
         return solve(P, q, A, sides, sides + width, lb, ub, tol=1e-12)
 
-    values[4] = torch.tensor([0.0, 0.6], dtype=torch.float64)  # an equality stays one
+    values[4] = torch.tensor([0.0, 0.6], dtype=torch.float64)  # an equality stays an equality
     assert torch.autograd.gradcheck(answer, values, eps=1e-4, atol=1e-5, rtol=1e-4)
 
 

@@ -27,7 +27,7 @@ def random_program(seed):
 
 
 def inequalities(program, weights):
-    """(M, right, w): the finite sides as M x <= right, and the weights of those."""
+    """Return (M, right, w): the finite sides as M x <= right, and their weights."""
     A, one = program.A.toarray(), np.eye(program.n)
     M, right = np.vstack([-A, A, -one, one]), np.concatenate([-program.l, program.u, -program.lb, program.ub])
     w, finite = np.concatenate([weights[name] for name in SIDES]), np.isfinite(right)

@@ -17,7 +17,7 @@ def box(n=8, seed=0):
 
 
 def test_a_hardly_indefinite_P_is_judged_by_its_own_diagonal():
-    # a -1 beside 1e10 is more than rounding, and with bounds of 1e6 a -1e-9 beside 1e3 is worth 2000
+    # -1 next to 1e10 exceeds rounding; with bounds of 2e6, -1e-9 next to 1e3 changes the objective by 2000
     for P, size in ((np.diag([1e10, -1.0]), 1.0), (np.diag([1e3, -1e-9]), 2e6)):
         with pytest.raises(ProgramError, match="P must be positive semidefinite"):
             qp.Solver(QuadraticProgram(P, [0.0, 0.0], lb=-size, ub=size))
@@ -26,7 +26,7 @@ def test_a_hardly_indefinite_P_is_judged_by_its_own_diagonal():
 
 @pytest.mark.parametrize("presolve", [True, False])
 def test_a_P_that_is_indefinite_in_fixed_variables_only_is_refused_all_the_same(presolve):
-    # by equal bounds, and by a row that presolve makes bounds of
+    # fixed by equal bounds, and by a row that presolve turns into bounds
     for more in ({"lb": [-1.0, 2.0], "ub": 2.0}, {"A": [[0.0, 3.0]], "l": 6.0, "u": 6.0}):
         with pytest.raises(ProgramError, match="P must be positive semidefinite"):
             qp.solve(np.diag([1.0, -1.0]), [0.0, 0.0], presolve=presolve, **more)

@@ -117,7 +117,7 @@ def test_limits_and_interruptions():
 
 @pytest.mark.parametrize("size", [1e3, 1e4, 1e5, 1e8])
 def test_terms_that_cancel(size):
-    # the fixed variable's term cancels the optimal value: the gap must hold beside the difference, or not be claimed
+    # the fixed variable's term cancels the optimal value: the gap is relative to the difference, or not claimed
     program = QuadraticProgram(
         None, [1, 1.0, 0], [[1, 0, 1.0], [1, 0, -1]], [-size, -INF], [3 * size, size], [-size, size, -1], [INF, size, 1]
     )

@@ -14,13 +14,13 @@ METHODS = [{}, {}, {"active_set": False}, {"kkt": "ldl"}, {"kkt": "dense", "equi
 
 
 class QuadraticSolverStates(solver_states.SolverStates):
-    """The first row has two sides, x_0 and x_1 two bounds, of which none holds the optimum back."""
+    """The first row has two sides, and x_0 and x_1 have two bounds, none of which is active at the optimum."""
 
     linear, changes = "q", ["q", "slack", "open", "close", "sides", "A", "P"]
 
     def new(self, data):
         rng = self.rng
-        # for the active set of a boxed dense program, and for an interior-point method that the dual one follows
+        # for the active set of a boxed dense program, and for the interior-point method before the dual active set
         is_wide, is_sparse = np.arange(2) == data.draw(st.integers(0, 5))
         n, m = (90, 1) if is_wide else (150, 5) if is_sparse else (int(rng.integers(2, 9)), int(rng.integers(1, 5)))
         P = sp.csc_array(np.diag(rng.uniform(0.5, 2.0, n))) if is_sparse else random_hessian(rng, n)
@@ -61,7 +61,7 @@ class QuadraticSolverStates(solver_states.SolverStates):
         elif kind == "P" and not isinstance(data["P"], LowRank | None):
             data["P"] = rng.uniform(0.5, 2.0) * data["P"]
             own["P_data"] = data["P"].data if sp.issparse(data["P"]) else data["P"]
-        elif kind == "A":  # of the first entries, so that those that are zero for a while come back
+        elif kind == "A":  # values for the first pattern: entries that became zero can return
             A = self.first.copy()
             A.data = A.data * rng.uniform(0.9, 1.1, A.nnz) * ((rng.random(A.nnz) < 0.9) | (A.indices == 0))
             data["A"], own["A_data"], moved = A, A.data, A @ x - data["A"] @ x

@@ -27,7 +27,7 @@ def test_what_a_first_small_program_does_not_call_is_deferred():
 
 
 def test_first_small_programs_compile_their_method_and_no_other(tmp_path):
-    """The kernels in a new folder are those of the method, a third at most of what the interior-point method needs."""
+    """A new cache has only the kernels of the method, at most a third of those of the interior-point method."""
     for P in ("None", "np.eye(3) + 0.1"):
         script = f"import numpy as np, qp; print(qp.solve({P}, np.ones(3), A=np.ones((1, 3)), l=[0.1], lb=0.0).plan)"
         made = subprocess.run(

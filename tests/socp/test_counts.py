@@ -45,7 +45,7 @@ def test_counts(name):
     ("tiny.ball(60)", 10, 3),
 ])  # fmt: skip
 def test_counts_of_a_solver_with_other_vectors(name, cold, warm):
-    """After one per cent of c has changed, from the last answer and anew."""
+    """Count iterations after c has changed by one per cent, from a cold and from a warm start."""
     program = made(name)
     solver = socp.Solver(program)
     solver.solve()

@@ -28,7 +28,7 @@ def test_warmup_prints_seconds_and_leaves_no_kernel_to_load(capsys):
     assert re.fullmatch(r"the kernels are ready after \d+\.\d s\n", capsys.readouterr().out)
     ours = [kernel for kernel in kernels() if kernel.name.startswith(("socp.", "qp.", "models."))]
     assert all(kernel.address_or_zero for kernel in ours if kernel.kind in ("kernel", "inner"))
-    for package in ("socp", "qp", "models"):  # none where nothing is compiled
+    for package in ("socp", "qp", "models"):  # no kernels without compilation
         assert not ours or any(kernel.name.startswith(f"{package}.") for kernel in ours)
 
 
@@ -58,7 +58,7 @@ def test_what_cannot_be_solved_is_refused(arguments, words, capsys):
 
 def test_an_option_that_is_not_there_is_refused(capsys):
     with pytest.raises(SystemExit) as refusal:
-        command.main(["disk.cbf", "--presolve"])  # of quadratic programs
+        command.main(["disk.cbf", "--presolve"])  # an option of quadratic programs
     assert refusal.value.code == 2
     assert "usage: python -m socp" in capsys.readouterr().err
 
@@ -142,7 +142,7 @@ def test_a_package_prepares_its_own_kernels(monkeypatch):
 
 
 def test_groups_of_kernels():
-    """Of a module those that Python calls and that are not deferred, and others where they are named."""
+    """A module's group has its kernels that Python calls and that are not deferred; others are named explicitly."""
     groups = "every", "sparse"
     found = kernel_groups.members(*groups)
     named = {place for group in groups for place in kernel_groups.GROUPS[group]}

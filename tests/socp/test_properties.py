@@ -29,7 +29,7 @@ def test_planted_optimum(seed, density, kkt):
     program, value = planted_optimum(np.random.default_rng(seed), density=density)
     solution = socp.solve(program, kkt=kkt)
     if not solution.status.is_infeasible and solution.status != "optimal":
-        assert not has_interior(program)  # rounding decides how near to its solutions one comes
+        assert not has_interior(program)  # without an interior, rounding limits the accuracy
         return
     check(program, solution)
     assert solution.objective == pytest.approx(value, rel=1e-6, abs=1e-6)
@@ -37,7 +37,7 @@ def test_planted_optimum(seed, density, kkt):
 
 @pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
 def test_programs_without_an_interior_are_solved_but_for_few(kkt):
-    # rows of cones without entries hold s at the boundary; about half of these programs have no interior
+    # empty rows of cones keep s on the boundary; about half of these programs have no interior
     statuses = [
         socp.solve(planted_optimum(np.random.default_rng(seed), density=0.2)[0], kkt=kkt).status for seed in range(400)
     ]
@@ -87,7 +87,7 @@ def test_units_of_rows_and_variables(seed, rows, columns):
     )  # fmt: skip
     solution = socp.solve(scaled)
     check(scaled, solution)
-    # the stopping test is relative to the larger data: so is the value
+    # the stopping test, and so the value, is relative to the larger data
     size = 1.0 + max(np.abs(scaled.c).max(), np.abs(scaled.h).max(initial=0.0), np.abs(scaled.b).max(initial=0.0))
     assert solution.objective == pytest.approx(value, rel=1e-5, abs=1e-6 * size)
 

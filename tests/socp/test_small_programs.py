@@ -35,7 +35,7 @@ def test_a_run_that_fails_begins_anew_with_a_sparse_factorization(name):
         )
     warm = solver.solve(warm_start=True)
     assert warm.status is Status.OPTIMAL
-    # an update of the data goes there, too
+    # updates of the data use it, too
     solver.update(c=2.0 * program.c)
     assert solver.solve().objective == pytest.approx(socp.solve(solver.program).objective, rel=1e-7, abs=1e-7)
     solver.update(G_data=0.5 * program.G.data)
@@ -77,7 +77,7 @@ ON_THE_BOUNDARY = {
 @pytest.mark.parametrize("name", ON_THE_BOUNDARY)
 @pytest.mark.parametrize("equilibrate", [True, False])
 def test_answers_at_which_s_and_z_are_on_the_boundary_of_the_same_cone(name, equilibrate):
-    # between the two sides x is one point, z is without bound
+    # the two sides leave one x, and z is unbounded
     solve_and_check(ConeProgram(**ON_THE_BOUNDARY[name]), equilibrate=equilibrate, excused=name == "two sides")
 
 

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("error")
     {"tol": 1e-5}, {"tol": 1e-10},
 ], ids=str)  # fmt: skip
 def test_optimal(name, settings):
-    if name == "large cone":  # no 3 GB of dense arrays, and no sum of 20,000 numbers to 1e-10 of its value
+    if name == "large cone":  # avoid 3 GB of dense arrays; a sum of 20,000 numbers is not known to 1e-10
         replaced = {"dense": {"kkt": "auto"}, 1e-10: {"tol": 1e-9}}
         settings = replaced.get(settings.get("kkt", settings.get("tol")), settings)
     program, x, objective = OPTIMAL[name]
@@ -108,7 +108,7 @@ def test_lowrank_is_refused_where_it_cannot_work():
     with pytest.raises(ProgramError, match='kkt="lowrank" needs every variable to have a bound or a positive entry'):
         Solver(ConeProgram([1.0, 1.0], P=LowRank([[1.0], [1.0]])), kkt="lowrank")
     with pytest.raises(ProgramError, match='kkt="lowrank" needs every variable to have a bound or a positive entry'):
-        zero = sp.csc_array(([-1.0, 0.0], ([0, 1], [0, 1])), shape=(2, 2))  # which bounds nothing
+        zero = sp.csc_array(([-1.0, 0.0], ([0, 1], [0, 1])), shape=(2, 2))  # an explicit zero bounds nothing
         Solver(ConeProgram([1.0, 1.0], zero, [1.0, 1.0], [NonNeg(2)], P=np.ones((2, 2))), kkt="lowrank")
 
 
@@ -131,7 +131,7 @@ def test_max_iterations_gives_the_best_iterate(hard, limit):
 
 @pytest.mark.parametrize("size", [1e3, 1e6, 1e9])
 def test_the_best_iterate_is_judged_by_its_residuals(size):
-    # h large beside c: every point has a ray of small slope, which makes it no better solution
+    # h large compared with c: every point has a ray of small slope, but is no better solution
     n = 20
     rows = [-np.eye(n)]
     for i in range(n - 2):
@@ -200,7 +200,7 @@ def test_ctrl_c(hard, interrupt):
     solution = solver.solve()
     assert solution.status is Status.INTERRUPTED and "keyboard" in solution.message
     assert solution.iterations == 2 and np.isfinite(solution.x).all()
-    # and the solver is as good as before
+    # the solver works as before
     assert Solver(hard).solve().objective == pytest.approx(continue_without(solver).objective, rel=1e-7)
 
 
@@ -218,12 +218,12 @@ def test_a_run_that_no_longer_improves_ends_early(seed):
     trace = solution.trace
     worst = np.max([trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
     assert np.nanmin(worst) < 1e-8
-    # "optimal" where nothing but rounding errors is left
+    # "optimal" if only rounding errors remain
     found = residuals(program, solution.x, solution.y, solution.z, solution.s, rounding=True)
     assert solution.status == ("optimal" if found.meets(1e-17) else "inaccurate")
     assert found.meets(1e-10) and verify(program, solution.x, solution.y, solution.z).solved(1e-10)
     assert "the stopping test holds at" in solution.message and solution.status.has_solution
-    # the trace is that of one run, iterations are those of all
+    # the trace is of one run, the iterations are the sum of all runs
     assert trace.size - 1 <= int(np.nanargmin(worst)) + PATIENCE + 1 + 1
 
 
@@ -330,7 +330,7 @@ def test_two_threads_give_the_bits_of_one():
 
 
 def test_the_program_is_not_changed(hard):
-    Solver(hard).solve()  # what a program keeps once it was asked for is there from now on
+    Solver(hard).solve()  # fill the program's caches first
     before = pickle.dumps(hard)
     solver = Solver(hard)
     solver.solve()

@@ -11,7 +11,7 @@ from tests.support.programs import complementary, random_cones, random_hessian, 
 
 
 class ConeSolverStates(solver_states.SolverStates):
-    """The first two rows are x_0 <= h_0 and -x_0 <= h_1, of which neither holds the optimum back."""
+    """The first two rows are x_0 <= h_0 and -x_0 <= h_1, neither of which is active at the optimum."""
 
     linear, changes = "c", ["c", "slack", "sides", "G", "A", "P"]
 
@@ -63,7 +63,7 @@ class ConeSolverStates(solver_states.SolverStates):
         elif kind == "P" and not isinstance(data["P"], LowRank | None):
             data["P"] = rng.uniform(0.5, 2.0) * data["P"]
             own["P_data"] = data["P"].data if sp.issparse(data["P"]) else data["P"]
-        elif kind in "AG":  # of the first entries, so that those that are zero for a while come back
+        elif kind in "AG":  # values for the first pattern: entries that became zero can return
             M = self.first["GA".index(kind)].copy()
             M.data = M.data * rng.uniform(0.9, 1.1, M.nnz) * (rng.random(M.nnz) < 0.9)
             if kind == "G":

@@ -31,7 +31,7 @@ def test_a_quadratic_program_by_both_methods():
 
 
 def test_an_update_waits_for_a_solve():
-    """Every answer is that of one of the two objectives."""
+    """Each answer belongs to one of the two objectives."""
     program = generate.mpc(40)
     solver, costs = qp.Solver(program), (program.q, program.q + 1.0)
     wanted = []

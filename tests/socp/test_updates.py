@@ -51,13 +51,13 @@ def test_merged_rows_after_an_update_are_those_of_a_new_solver(kkt):
         newton, solution, fresh = solver.newton, solver.solve(), socp.solve(change, kkt=kkt)
         check(change, solution)
         assert solution.objective == pytest.approx(fresh.objective, rel=1e-7)
-        # the factors fit the system: nothing is left to refinement
+        # the factors fit the system: no refinement is needed
         assert solution.trace["refinements"].sum() <= fresh.trace["refinements"].sum() + 5
     assert solution.objective == pytest.approx(first.objective, rel=1e-7)
 
 
 def test_the_least_change_of_a_dense_hessian():
-    # kept dense though it came as a sparse matrix: P_data is the array, in any container
+    # stored dense though given sparse: P_data is the array, in any container
     rng = np.random.default_rng(1)
     n = 30
     X = rng.normal(size=(n, 3))
@@ -152,11 +152,11 @@ def test_a_warm_start_keeps_its_meaning_when_a_set_up_changes_the_equilibration(
     h, c = np.r_[0.1, 0.1, np.ones(2 * n)], rng.normal(size=n)
     program = ConeProgram(c, G * 1e3, h, [NonNeg(2 * n + 2)], P=np.diag(np.geomspace(1.0, 1e4, n)) + 0.1)
     solver = Solver(program)
-    solver.update(G_data=program.G.data / 1e3, P_data=np.eye(n) + 0.1)  # under the equilibration of the first data
+    solver.update(G_data=program.G.data / 1e3, P_data=np.eye(n) + 0.1)  # with the equilibration of the first data
     solver.solve()
     before, form = solver.solve(), solver.form
     other = G.copy()
-    other[1] *= 1.0 + 1e-7 * np.arange(n)  # no longer parallel: another set-up
+    other[1] *= 1.0 + 1e-7 * np.arange(n)  # no longer parallel: new set-up
     solver.update(G_data=sp.csc_array(other).data)
     assert solver.form is not form and not np.allclose(solver.form.D, form.D, rtol=0.5)
     last = in_callers_units(solver.program, solver.form, solver._state.last)

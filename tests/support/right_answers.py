@@ -38,7 +38,7 @@ class Right:
 
     @property
     def parts(self) -> dict[str, np.ndarray]:
-        """The vectors that are there."""
+        """Vectors that are given."""
         found = {name: getattr(self, name) for name in "xyzs"}
         return {name: part for name, part in found.items() if part is not None and not np.isnan(part).any()}
 
@@ -166,12 +166,12 @@ class Figures:
 
     @property
     def told(self) -> tuple[float, float, float]:
-        """As a solution tells them."""
+        """Residuals as a solution reports them."""
         return max(self.rows, self.cone), self.dual, self.gap
 
     @property
     def worst(self) -> float:
-        """The largest."""
+        """Largest of the reported residuals."""
         return max(self.told)
 
 

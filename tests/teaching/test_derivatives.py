@@ -37,7 +37,7 @@ def test_both_ways_agree_with_differences(name):
 
 
 def test_a_solution_without_a_derivative_is_refused():
-    flat = ConeProgram([0.0, -1.0], [[0.0, 1.0]], [1.0], [NonNeg(1)])  # x1 does not matter
+    flat = ConeProgram([0.0, -1.0], [[0.0, 1.0]], [1.0], [NonNeg(1)])  # x1 has no influence
     with pytest.raises(socp.ProgramError, match="no derivative"):
         Sensitivity(flat, np.array([0.0, 1.0]), np.zeros(0), np.array([1.0]))
     disk = ConeProgram([1.0, 0.0], [[0, 0], [-1, 0], [0, -1]], [1, 0, 0], [SecondOrder(3)])

@@ -56,7 +56,7 @@ def test_the_elimination_tree_has_an_edge_a_child():
 
 def test_what_an_elimination_fills_appears_with_its_column():
     arrow = np.eye(4)
-    arrow[0] = 1.0  # the tip first fills all
+    arrow[0] = 1.0  # elimination of the tip fills the matrix
     first, last = (elimination.Fill(sp.csc_array(arrow), order) for order in (np.arange(4), np.arange(4)[::-1]))
     assert {place for place, column in first.entries.items() if column == 0} == {(2, 1), (3, 1), (3, 2)}
     assert all(column is None for column in last.entries.values())

@@ -57,7 +57,7 @@ def test_one_sample_at_a_time_comes_near_the_minimum():
 
 
 def test_one_sample_at_a_time_is_the_method_as_it_is_written():
-    """One pass over two samples, by hand, in one of the two orders; the mean is of the second step alone."""
+    """Make one pass over two samples by hand, in either order; the mean consists of the second step alone."""
     X, y, C = np.array([[1.0, 2.0], [-3.0, 1.0]]), np.array([1.0, -1.0]), 0.7
     candidates = []
     for first, second in ((0, 1), (1, 0)):

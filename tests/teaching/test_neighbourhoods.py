@@ -26,7 +26,7 @@ def test_predictors_end_in_the_wide_and_correctors_in_the_narrow_neighbourhood(c
     assert distance(start.s, start.z) < 1e-3 and len(points) % 2 == 0
     mu = start.s @ start.z / one.m
     for k, it in enumerate(points):
-        # s and z have errors of some units in the last place of the largest of them, which count beside a small mu
+        # s and z have errors of a few ulps of their largest entry, which are relevant for a small mu
         lost = 8.0 * np.finfo(float).eps * (it.s.max() + it.z.max()) / (it.s @ it.z / one.m)
         assert distance(it.s, it.z) <= (neighbourhoods.INNER if k % 2 else neighbourhoods.OUTER) + 1e-7 + lost
         assert min(it.s.min(), it.z.min()) > 0.0

@@ -207,7 +207,7 @@ def test_figure_4_6_has_ellipses_and_the_boundaries_of_both_rules():
         assert len(found) >= 3 * len(rules)
         for vertices in found:
             apart = [np.diff(np.sort(rule.predict_log_proba(vertices), axis=1))[:, -1].max() for rule in rules]
-            assert min(apart) < 0.1  # two classes are as likely, to the grid
+            assert min(apart) < 0.1  # two classes are equally likely, up to the grid
 
 
 def test_the_losses_are_drawn_side_by_side():

@@ -21,7 +21,7 @@ def fractions(exact):
 
 
 def some(rng, size):
-    """Doubles of all sizes, zeros among them."""
+    """Return random doubles of all magnitudes, about a fifth of them zero."""
     return rng.normal(size=size) * 10.0 ** rng.integers(-300, 300, size) * (rng.random(size) < 0.8)
 
 
@@ -30,7 +30,7 @@ def test_doubles_their_sums_and_products_are_those_of_fractions():
     for size in (0, 1, 6):
         v, w = some(rng, size), some(rng, size)
         if size:
-            v[0] = 5e-324  # the least of all
+            v[0] = 5e-324  # the smallest positive double
         a, b = [Fraction(t) for t in v], [Fraction(t) for t in w]
         assert fractions(Exact.of(v)) == a
         assert fractions(Exact.of(v) + Exact.of(w)) == [s + t for s, t in zip(a, b, strict=True)]
@@ -85,11 +85,11 @@ def test_distance_from_a_second_order_cone(v, distance):
     v, cones = np.array(v), [socp.SecondOrder(len(v))]
     found = distances(Exact.of(v), cones)
     assert found[0] == pytest.approx(distance, rel=1e-9, abs=0.0) and not found[1:].any()
-    if not 0.0 < distance < 1e-12:  # which doubles do not see
+    if not 0.0 < distance < 1e-12:  # too small for double precision
         assert cone_distance(v, cones) == pytest.approx(distance, rel=1e-6, abs=0.0)
 
 
-THOUSAND = 1e3 * (1.0 - 1e-4)  # beside -1e3: a tenth is left, small beside the terms and large beside the slope
+THOUSAND = 1e3 * (1.0 - 1e-4)  # plus -1e3 leaves -0.1: small compared with the terms, large compared with the slope
 
 
 @pytest.mark.parametrize(

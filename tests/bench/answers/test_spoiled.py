@@ -13,7 +13,7 @@ from bench.fuzz.judge import judge, truth
 from socp import Status
 from tests.support.right_answers import CERTIFIED, NAN, SOLVED, certificate, figures, spoiled_to
 
-TOL, CERTIFICATE_TOL = 1e-8, 1e-6  # of judge's cases, and what a certificate must verify to
+TOL, CERTIFICATE_TOL = 1e-8, 1e-6  # tolerance of the judge's cases, and the error allowed to a certificate
 EVERY = pytest.mark.parametrize("right", SOLVED.values(), ids=SOLVED.keys())
 FEW = pytest.mark.parametrize(
     "right", [SOLVED["quadratic, P low rank"], SOLVED["conic, P sparse"]], ids=["quadratic", "conic"]
@@ -46,14 +46,14 @@ def test_every_spoiled_entry_is_measured(right):
             point, full = figures(replace(spoiled, s=None)), figures(spoiled)
             found = verify(right.program, spoiled.x, spoiled.y, spoiled.z)
             told = found.primal, found.primal_cone, max(found.dual, found.dual_cone), found.gap
-            loss = 1e-11 * (1.0 + amount) ** 2  # which `verify` allows for rounding
+            loss = 1e-11 * (1.0 + amount) ** 2  # `verify` allows this for rounding
             assert told == pytest.approx((point.rows, point.cone, point.dual, point.gap), rel=1e-9, abs=loss)
             assert (found.objective, found.dual_objective) == pytest.approx(point.objectives, rel=1e-12)
             exactly = exact.measure(right.program, spoiled.x, spoiled.y, spoiled.z, spoiled.s)
             assert (*exactly.residuals, exactly.bounds) == pytest.approx((*full.told, full.bounds), rel=1e-8, abs=1e-14)
             assert exactly.absolute == pytest.approx(max(full.absolute), rel=1e-8, abs=1e-12)
             assert (exactly.objective, exactly.dual_objective) == pytest.approx(full.objectives, rel=1e-12)
-            assert full.worst > 1e-9  # each entry counts
+            assert full.worst > 1e-9  # each entry is measured
 
 
 @FEW
@@ -62,9 +62,9 @@ def test_an_entry_is_accepted_just_within_the_tolerance_and_refused_just_beyond(
         within, beyond = spoiled_to(right, entry, 0.98 * TOL), spoiled_to(right, entry, 2.05 * TOL)
         assert judge(case_of(right), within.answer()).name == "optimal", entry
         assert judge(case_of(right), beyond.answer()).name == "wrong", entry
-        # exact arithmetic, which sees the slacks too, refuses alone, and not before
+        # exact arithmetic, which includes the slacks, refuses beyond the tolerance only
         assert faults(beyond) == ("optimal is not so",) and not faults(spoiled_to(right, entry, 1.95 * TOL))
-        if entry[0] != "s":  # and so does arithmetic in doubles, which does not
+        if entry[0] != "s":  # double precision, which ignores the slacks, refuses too
             beyond = spoiled_to(right, entry, 1.03 * TOL, lambda spoiled: figures(replace(spoiled, s=None)).worst)
             assert judge(case_of(right), replace(beyond.answer(), told=None)).name == "wrong", entry
 
@@ -90,7 +90,7 @@ def test_bounds_are_never_excused():
             if of_bounds > 1e-9:
                 for level in (1.95, 2.05):
                     spoiled = spoiled_to(right, entry, level * TOL, lambda point: figures(point).bounds)
-                    other = figures(spoiled).worst <= 2e-6  # within what an excuse reaches to
+                    other = figures(spoiled).worst <= 2e-6  # small enough to be excused
                     assert other and bool(faults(spoiled, EXCUSE)) is (level > 2.0)
                     seen += 1
     assert seen >= 24
@@ -108,7 +108,7 @@ def test_absolute_tolerances_are_held(right):
 @FEW
 def test_what_is_told_must_be_so(right):
     entries = {name: (name, i, sign) for name, i, sign in right.entries()}
-    for entry in entries.values():  # one of each vector
+    for entry in entries.values():  # one entry of each vector
         spoiled = spoiled_to(right, entry, 0.9 * TOL)
         told, objectives = list(figures(spoiled).told), list(figures(spoiled).objectives)
         for k in range(3):
@@ -148,7 +148,7 @@ def test_what_is_missing_is_no_answer(right, bad):
             assert judge(case_of(right), replace(answer, **{name: broken})).name == "wrong"
         elif bad is not None:
             assert judge(case_of(right), replace(answer, s=broken)).name == "wrong"
-            kept = np.where(np.isinf(part), 1.0, part)  # h = inf leaves no other slack
+            kept = np.where(np.isinf(part), 1.0, part)  # where h = inf the slack is inf
             assert judge(case_of(right), replace(answer, s=kept)).name == "wrong"
 
 
@@ -163,7 +163,7 @@ def test_the_right_certificates_are_right(right):
 
 
 def error_of(right):
-    """By `verify`."""
+    """Return the error of a certificate according to `verify`."""
     found = verify(right.program, right.x, right.y, right.z)
     return found.dual_infeasible if right.status is Status.DUAL_INFEASIBLE else found.primal_infeasible
 
@@ -213,7 +213,7 @@ def test_a_certificate_is_accepted_just_within_the_tolerance_and_refused_just_be
         for level in (
             0.98,
             1.03,
-        ):  # what tells nothing of itself is held to 1e-6, and to tol_infeasible if that is more
+        ):  # without a reported error the limit is max(1e-6, tol_infeasible)
             spoiled, mute = normalized(spoiled_to(right, entry, level * CERTIFICATE_TOL, worst)), {"told": None}
             verdict = judge(case_of(right), replace(spoiled.answer(), **mute)).name
             assert verdict == ("certified" if level < 1.0 else "wrong"), entry
@@ -237,7 +237,7 @@ def test_what_a_certificate_tells_must_be_so(right):
     for factor, fair in ((1.0 + 1e-7, False), (1.0 - 1e-7, False), (2.0, False), (-1.0, False), (1.0 + 1e-10, True)):
         scaled = replace(right, **{name: factor * part for name, part in right.parts.items()})
         assert bool(faults(scaled)) is not fair
-    for name in {True: "yz", False: "xs"}[ray]:  # what is no part of it
+    for name in {True: "yz", False: "xs"}[ray]:  # vectors that are no part of the certificate
         if getattr(right, name) is not None:
             assert faults(replace(right, **{name: np.zeros_like(getattr(right, name))}))
     if ray and isinstance(right.program, socp.ConeProgram):

@@ -11,7 +11,7 @@ from bench.answers.verify import cone_distance, verify
 
 
 def halfline():
-    """min 2x subject to x >= 3: x = 3, z = 2."""
+    """Return min 2x + 10 subject to x >= 3, with the solution x = 3, z = 2."""
     return socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3.0], cones=[socp.NonNeg(1)], offset=10.0)
 
 
@@ -23,7 +23,7 @@ def test_the_test_is_relative_to_the_sizes_in_the_program():
 
 
 def test_what_evaluation_may_lose_to_rounding_is_excused_and_no_more():
-    # terms of 1e12 cancel: their sum is known to 1e-4 or so
+    # terms of 1e12 cancel: the error of their sum is about 1e-4
     program = socp.ConeProgram(c=[0.0, 0.0], A=[[1e12, -1e12]], b=[0.0])
     assert verify(program, [1.0 + 2e-15, 1.0], [0.0], []).primal == 0.0
     assert verify(program, [1.0 + 2e-12, 1.0], [0.0], []).primal > 0.1
@@ -46,7 +46,7 @@ def test_an_empty_part_may_be_none():
 
 
 def test_a_certificate_lost_in_rounding_does_not_pass():
-    # the slope is the difference of two terms of 1e12, whose rounding is some 1e-2
+    # the slope is the difference of two terms of 1e12, with rounding errors of about 1e-2
     program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 1e-2])
     assert verify(program, None, [1.0, -1.0], []).primal_infeasible == np.inf
     program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 10.0])

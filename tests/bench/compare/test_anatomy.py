@@ -21,7 +21,7 @@ def test_rows_add_up(capsys):
     for row in rows:
         assert len(row) == len(head)
         assert sum(float(share) for share in row[first : first + 6]) == pytest.approx(100.0, abs=4.0)  # rounded
-        if row[1].endswith("active set"):  # no factorization of a known size
+        if row[1].endswith("active set"):  # its factorizations have no fixed size
             assert row[-2:] == ["-", "-"]
         else:
             assert float(row[2]) > float(row[-2]) > 0.0  # the floor is below the time

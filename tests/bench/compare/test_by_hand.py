@@ -32,7 +32,7 @@ EXPECTED = (Path(__file__).parent / "by_hand.txt").read_text(encoding="utf-8").s
 
 
 def by_hand():
-    """Classes with all verdicts, forms, gaps and statuses; a class of one program that is ours alone."""
+    """Return a record of classes with all verdicts, forms, gaps and statuses; one class has a program of ours alone."""
     kept = Record(
         {"set": "learning", "sizes": "small", "tol": 1e-8, "limit": 10.0, "threads": 1},
         {"centralpath": "0.1.0 (abc)", "clarabel": "1.2", "numpy": "2", "scipy": "1", "numba": "0"},
@@ -71,7 +71,7 @@ def by_hand():
 
 
 def drawn(draw, results):
-    """Lines and points of a picture, its limits and scales."""
+    """Return the lines and points of a picture, its limits, styles, scales and texts."""
     matplotlib = pytest.importorskip("matplotlib.figure")
     axes = matplotlib.Figure(figsize=(4.0, 4.0)).subplots()
     draw(axes, results)
@@ -143,7 +143,7 @@ def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monke
 
 
 class Clock:
-    """Each look at it is so much later than the last one."""
+    """Clock that advances by the next of `steps` at each call, later by 1."""
 
     def __init__(self, steps):
         self.now, self.steps = 0.0, itertools.chain(steps, itertools.repeat(1.0))
@@ -185,7 +185,7 @@ def test_rates_are_counts_over_seconds(monkeypatch):
         whole = upper + np.triu(upper, 1).T  # each a Laplacian and the identity
         np.testing.assert_allclose(whole.sum(axis=1), 1.0, atol=1e-12)
     assert [np.count_nonzero(upper) for upper in shapes[:2]] == [399, 40]
-    assert np.count_nonzero(shapes[2]) > 40 + 0.75 * 160  # of 160 entries on both sides of the diagonal
+    assert np.count_nonzero(shapes[2]) > 40 + 0.75 * 160  # the two triangles have 160 entries
 
     class Counted(calibration.LDL):
         solves = 0
@@ -220,7 +220,7 @@ def test_a_row_of_the_anatomy_by_hand(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(qp, "Solver", Solver)
         found, solver = anatomy.measured("svm_dual_rbf_7")
-    assert found is solved[0][1] and isinstance(solver, Solver)  # with the median time
+    assert found is solved[0][1] and isinstance(solver, Solver)  # the run with the median time
     assert all(np.array_equal(program.P, generate.svm_dual_rbf(7, 0).P) for program, _ in solved)
     solution = socp.solve(socp.ConeProgram([1.0], [[-1.0]], [0.0], [socp.NonNeg(1)]))
     solution.setup_time, solution.solve_time, solution.iterations = 0.25, 0.75, 9
@@ -245,7 +245,7 @@ def test_slopes_by_differences_are_those_of_a_box():
         [[0.3, -0.4, 0.1], [5.0, -0.4, 0.1], [2.0 - 7e-5, -0.4, 0.1], [5.0, -5.0, 0.2], [5.0, 5.0, -5.0]]
     )
     found, usable = derivatives._differences(program, objectives, weights, direction)
-    assert usable.tolist() == [0, 1, 3, 4]  # of the third a bound begins to hold; in the last all do
+    assert usable.tolist() == [0, 1, 3, 4]  # in the third a bound becomes active; in the last all are active
     inside = np.abs(objectives[usable]) < 2.0
     np.testing.assert_allclose(found, (inside * -0.5 * direction) @ weights, rtol=1e-6, atol=1e-12)
     row = derivatives.Row("p", 3, 1, "centralpath", 1.0, 2.0, math.nan, 1e-3)
@@ -296,7 +296,7 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
     assert [*derivatives.run()] == [("a", 1), *derivatives.run("b")] == [("a", 1), ("b", 1), ("b", 7)]
 
 
-CONIC = "ball_10", "group_lasso_50", "portfolio_500"  # or of low rank
+CONIC = "ball_10", "group_lasso_50", "portfolio_500"  # cones, or a P of low rank
 
 
 @pytest.mark.parametrize("name", ["box_10", "rows_10", "ball_10", "group_lasso_50", "portfolio_500"])
@@ -311,15 +311,15 @@ def test_gradients_of_all_are_those_of_differences(name, monkeypatch):
         expected, usable = derivatives._differences(program, objectives, weights, direction)
         for solver in ("centralpath", "moreau", "diffcp", "qpth"):
             prepared = derivatives.SOLVERS[solver](program, objectives, weights)
-            if prepared is None:  # what they do not take
+            if prepared is None:  # the solver does not accept this program
                 assert (solver, count) == ("diffcp", 3) or name in {"moreau": ("portfolio_500",), "qpth": CONIC}[solver]
                 continue
             assert solver != "qpth" or name not in CONIC
             solve, gradient = prepared
             solve()
             slopes = np.asarray(gradient()) @ direction
-            np.testing.assert_array_equal(np.asarray(gradient()) @ direction, slopes)  # asked again, nothing adds up
-            if solver == "centralpath":  # the first
+            np.testing.assert_array_equal(np.asarray(gradient()) @ direction, slopes)  # no accumulation
+            if solver == "centralpath":  # the first solver
                 ours = slopes
             size = np.abs(ours).max()
             np.testing.assert_allclose(slopes, ours, rtol=1e-5, atol=1e-5 * size)
@@ -355,7 +355,7 @@ def test_rows_of_machines_by_hand():
     (2, 1e-5, (5.0, 1.5, 5e-6, 5e-6, "newton-cholesky, 0.0001"))
 ])  # fmt: skip
 def test_logistic_regressions_are_compared_at_equal_gradient(features, exact, expected, monkeypatch):
-    """The fastest of ours that is as near as the nearest of theirs, or as our default; of theirs as near as it."""
+    """Take our fastest run whose gradient is as small as their best, or our default; of theirs the fastest as good."""
     theirs = {(solver, tol): (t, g) for solver, all_ in {
         "lbfgs": ((1.0, 1e-4), (2.0, 2e-6), (5.0, 1e-7)), "newton-cg": ((9.0, 1e-3), (9.0, 1e-5), (9.0, 1e-7)),
         "newton-cholesky": ((1.5, 5e-6), (4.0, 2e-7), (8.0, 3e-8)),

@@ -115,7 +115,7 @@ def test_repeated_programs_answer_what_was_asked_last(group, monkeypatch):
     for solver in ("centralpath", *filter(peers.is_installed, repeated.peers_for(group, program))):
         answer, asked, calls = repeated.measure(solver, group, program, 1e-8)
         assert answer.note == "" and calls == 3 and 0.0 < answer.seconds < 1.0
-        # ECOS has no quadratic objective: in an epigraph its tolerance is one of the bound, not of the objective
+        # ECOS has no quadratic objective: in an epigraph its tolerance holds for the bound, not for the objective
         tol = 1e-4 if solver == "ecos" and group in small.CLASSES else 1e-6
         assert verify(asked, answer.x, answer.y, answer.z).solved(tol), solver
 
@@ -222,7 +222,7 @@ def test_a_worker_measures_ours_and_what_is_refused(tmp_path, monkeypatch):
 
     found = measure(name="mpc_30", source="generated", group="mpc", size=30)
     assert (found["verdict"], found["runs"], len(runs)) == ("solved", 3, 3)
-    assert analyses == [0, 0, 0] and workspace._pool.kept  # no run finds the analysis of the one before
+    assert analyses == [0, 0, 0] and workspace._pool.kept  # no run reuses the analysis of an earlier run
     found = measure(name="broken", source="file", path=str(tmp_path / "broken.mat"))
     assert (found["status"], found["verdict"]) == ("refused", "failed")
     assert "MATLAB" in found["note"] and str(tmp_path) not in found["note"]

@@ -51,7 +51,7 @@ def processes(monkeypatch):
         def reply(self, seconds):
             self.patience.append(seconds)
             found = said[self.command[1]].pop(0)
-            if isinstance(found, tuple):  # and what is on stderr
+            if isinstance(found, tuple):  # with output on stderr
                 found, words = found
                 self.errors.write(words)
             if isinstance(found, BaseException):
@@ -86,7 +86,7 @@ def test_all_are_asked_in_turn_and_what_goes_wrong_is_a_measurement(processes, m
     assert shown == [(k, 8, f"{case.name} {s}") for k, (case, s) in enumerate((c, s) for c in (P2, P3) for s in said)]
     assert saves == [1, 2, 2, 2, 3, 4]
     assert record.broken == {"m:none": "the process ended by SIGKILL", "m:slow": "no first answer in 600 s"}
-    assert record.cold_starts == {"m:good": 0.5}  # of those whose process lives
+    assert record.cold_starts == {"m:good": 0.5}  # only of solvers whose process is alive
     died, late = (record.measurements[name, "m:dies", ""] for name in ("p_2", "p_3"))
     assert (died.status, died.verdict, died.note) == ("crashed", "failed", "the process ended with code 3 no licence")
     assert 0.0 <= died.seconds < 5.0
@@ -104,7 +104,7 @@ def test_all_are_asked_in_turn_and_what_goes_wrong_is_a_measurement(processes, m
     for process in started:
         assert process.errors.closed and process.environment["PYTHONPATH"] == f"{ROOT}:/theirs"
         assert {process.environment[f"{name}_NUM_THREADS"] for name in ("OPENBLAS", "OMP", "MKL", "RAYON")} == {"2"}
-    # what is measured is not measured again; who was left out is asked again
+    # measurements are not repeated; solvers that were left out are tried again
     said |= {"m:none": [ready(1.0), measured(P2, "m:none"), measured(P3, "m:none")]}
     run(record, ["m:good", "m:dies", "m:none"])
     assert len(started) == 6 and not record.broken and len(record.measurements) == 6 and started[-1].ended == 1
@@ -124,7 +124,7 @@ def test_a_process_that_has_ended_or_grown_is_replaced_and_none_is_left_after_ct
         raise KeyboardInterrupt
 
     said["m:s"], record = [ready(1.0), measured(P2, "m:s"), KeyboardInterrupt()], Record({}, {}, {})
-    for save in (interrupt, lambda: None):  # after a measurement, and while one is waited for
+    for save in (interrupt, lambda: None):  # interrupt after a measurement, and during one
         with pytest.raises(KeyboardInterrupt):
             run(record, ["m:s"], save)
         said["m:s"] = [KeyboardInterrupt()]

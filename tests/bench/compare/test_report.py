@@ -61,7 +61,7 @@ def test_a_record_is_read_as_it_was_saved(tmp_path):
     kept.save(path)
     again = measurement.read(path)
     assert again.settings == kept.settings and again.sessions == 2
-    assert repr(list(again.measurements.values())) == repr(list(kept.measurements.values()))  # NaN too
+    assert repr(list(again.measurements.values())) == repr(list(kept.measurements.values()))  # repr, because NaN != NaN
     assert json.loads(path.read_text())["measurements"][0]["certificate"] is None
     assert [found.name for found in tmp_path.iterdir()] == ["measurements.json"]
 

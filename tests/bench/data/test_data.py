@@ -128,7 +128,7 @@ def test_default(tmp_path):
 def test_what_is_missing_is_named_with_both_ways_to_get_it(tmp_path, load):
     with pytest.raises(DataError, match=r"no network: https?://.*Either put the file .* or let this machine"):
         load(tmp_path)
-    assert not list(tmp_path.rglob("*.*"))  # nothing half done is left
+    assert not list(tmp_path.rglob("*.*"))  # no partial files are left
 
 
 def test_a_file_is_downloaded_once(tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def test_the_multitask_machine_needs_its_support_vectors_only():
     everything = MultiTaskSVC(**MULTITASK).fit(X, y, tasks=tasks)
     needed = needed_alone(posts, train, drawn.trained)
     assert 0 < needed.sum() < drawn.trained.size
-    for first in (needed, np.arange(needed.size) < 20):  # the second leaves out many that come back
+    for first in (needed, np.arange(needed.size) < 20):  # the second choice omits many that are added back
         w, b = fit_multitask(drawn, first)
         assert w == pytest.approx(everything.coef_[1], abs=1e-4 * abs(w).max()) and b == pytest.approx(
             everything.intercept_[1], abs=1e-4

@@ -41,7 +41,7 @@ def test_strokes_of_drawn_characters_are_found_where_they_were_drawn():
     for name, found in images.found.items():
         has = np.array([name in alphabet.prototypes[k] for k in label])
         assert not found[~has].any()
-        assert found[has].any(axis=1).mean() > 0.9  # of each 20 images, few strokes are missed
+        assert found[has].any(axis=1).mean() > 0.9  # strokes are found in over 90% of the images
         near = alphabet.mask([name])
         assert (found[has] & near).sum() > 0.5 * found[has].sum()  # characters are moved, strokes are wide
     rows = np.flatnonzero(np.isin(label, (0, 1)))
@@ -73,6 +73,6 @@ def test_separate_repeats_do_not_take_noise_for_agreement():
     assert same[0] > 0.8 and apart[0] > 0.8 and same[1] < 1e-4 and apart[1] < 1e-4 and abs(strokes[0]) < 0.5
     runs = made_up(gain=0.0, noise=0.5)
     for run in runs:
-        run["easvm"] = 0.1  # whatever the SVM's luck
+        run["easvm"] = 0.1  # independent of the SVM's error
     same, apart, _ = agreement(runs)
     assert same[0] == pytest.approx(1.0) and same[1] < 1e-4 and abs(apart[0]) < 0.3 and apart[1] > 0.01

@@ -26,7 +26,7 @@ def test_the_page_has_as_many_samples_of_each_category():
 
 
 def made_up(articles=400, words=300, seed=0):
-    """Articles of which the first three words tell the category, and many others do by chance."""
+    """Return articles in which three words per category tell the category; the other words are random."""
     rng = np.random.default_rng(seed)
     belongs = {category: np.arange(articles) % 7 == k for k, category in enumerate(reuters.CATEGORIES)}
     X = rng.poisson(0.4, (articles, words)).astype(float)

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.full  # whole experiments, some on real data
 
 
 def promoter(early, late):
-    """57 letters with both motifs, which begin there."""
+    """Return a string of 57 letters with one motif at `early` and the other at `late`."""
     letters = list("C" * 57)
     letters[early : early + 6], letters[late : late + 6] = "TTGACA", "TATAAT"
     return "".join(letters)
@@ -27,7 +27,7 @@ def test_without_any_agreement_the_usual_places_are_taken():
 
 
 def test_the_important_words_are_those_over_the_motif():
-    # GT at 30: the words of 5 letters that begin at 26 to 31 are over it, and no other is left
+    # GT is at 30: words of 5 letters overlap it if they begin at 26 to 31; only these remain
     X, _, places = strings.task(
         ["ACGTA" * 12], np.array([True]), np.eye(60, dtype=bool)[[30]] | np.eye(60, dtype=bool)[[31]]
     )
@@ -38,7 +38,7 @@ def test_the_important_words_are_those_over_the_motif():
 
 
 def test_a_run_depends_on_its_seed_alone_and_finds_a_motif():
-    # made up: the class is a motif at one place, and every letter besides is random
+    # artificial data: the class depends on a motif at one place; all other letters are random
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(240, 40))
     y = np.where(np.arange(240) % 2 == 0, 1, -1)

@@ -75,7 +75,7 @@ def test_runs_come_back_in_order_and_are_not_run_again(tmp_path, dice):
     assert [(run["sides"], run["seed"]) for run in first] == [(s, k) for s in (6, 20) for k in range(6)]
     assert told == [(k, 12) for k in range(13)]
     again = conduct.conduct(dice, tmp_path)
-    assert again == first  # with the seconds of the first time
+    assert again == first  # the kept runs are returned, with their seconds
     more = conduct.conduct(dice, tmp_path, repeats=7)
     assert len(more) == 14 and more[:6] == first[:6]
 
@@ -198,7 +198,7 @@ def test_every_page_follows_from_the_runs_that_are_kept(path):
     head, runs = conduct.kept(experiment, path.parent, summary["repeats"])
     verdict = experiment.verdict(runs)
     assert (verdict.kind, verdict.reason) == (summary["verdict"], summary["reason"])
-    parts = json.loads(json.dumps([part._asdict() for part in verdict.parts]))  # as a page keeps them
+    parts = json.loads(json.dumps([part._asdict() for part in verdict.parts]))  # as stored in a page
     assert parts == [pytest.approx(part) for part in summary["parts"]]
     assert summary["claim"] == experiment.claim and summary["code"] == head["code"]
     assert summary["runs"] == len(runs) and summary["seconds"] == round(sum(run["seconds"] for run in runs), 1)
@@ -212,7 +212,7 @@ def test_every_page_follows_from_the_runs_that_are_kept(path):
 @pytest.mark.full
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
 def test_the_quickest_run_of_every_page_comes_out_again(path):
-    """As the page has it, on the real data, and with every number that its tables are made of."""
+    """Repeat the quickest run of a page on the real data: every number in its tables is equal to the page's."""
     data = str(data_folder("uci").parent)
     summary = json.loads(path.read_text())
     experiment = experiments.find(summary["name"])
@@ -226,7 +226,7 @@ def test_the_quickest_run_of_every_page_comes_out_again(path):
 @pytest.mark.full
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
 def test_a_verdict_changes_with_the_runs(path):
-    """Each part is decided by the runs: with all numbers of the machines exchanged or spoiled some part changes."""
+    """When the measured numbers of the runs are exchanged or spoiled, some part of the verdict changes."""
     summary = json.loads(path.read_text())
     experiment = experiments.find(summary["name"])
     runs = conduct.kept(experiment, path.parent, summary["repeats"])[1]
@@ -277,7 +277,7 @@ def test_a_page_of_other_code_is_confirmed_by_runs_that_are_computed_again(tmp_p
     code, said = checked()
     assert code == 0 and "12 of 12 runs computed again by code that on " in said and said.endswith(": equal\n")
     assert said.strip().partition("; ")[2] in (tmp_path / "dice" / "page.html").read_text()
-    monkeypatch.setattr(Dice, "breaks_at", {"sides": 6, "seed": 0})  # nothing is run again for the same code
+    monkeypatch.setattr(Dice, "breaks_at", {"sides": 6, "seed": 0})  # the same code causes no run
     assert checked() == (0, said)
     assert command_line.main(["experiment", "all", "--check", "--out", str(tmp_path / "elsewhere")]) == 2
     assert "no results of experiments" in capsys.readouterr().err
@@ -333,7 +333,7 @@ def test_a_page_that_cannot_be_confirmed_fails(tmp_path, checked, monkeypatch):
 
 @pytest.mark.full
 def test_spoiled_models_do_not_confirm_a_page(tmp_path):
-    """A copy of the packages, whose EA-SVM is changed in its words, and then in what it answers."""
+    """Change a text of EA-SVM and then its answers, in a copy of the packages, and run --check on a page."""
     root, page = Path(__file__).parents[3], Path("docs") / "results" / "experiments" / "easvm-digits"
     for name in ("bench", "models", "qp", "socp", page):
         shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -17,7 +17,7 @@ def test_points_become_the_nearest_of_thirty_centres_of_the_training_part():
     found = symbols_of(X, train, np.random.default_rng(1))
     assert [len(x) for x in found] == [len(x) for x in X]
     assert set(np.concatenate(found)) <= set(range(30)) and len(set(np.concatenate(found[:20]))) > 20
-    X[25] = X[25] * 0.0  # what is not trained on moves no centre
+    X[25] = X[25] * 0.0  # samples outside of the training set do not move the center
     again = symbols_of(X, train, np.random.default_rng(1))
     assert all((a == b).all() for k, (a, b) in enumerate(zip(found, again)) if k != 25)
 

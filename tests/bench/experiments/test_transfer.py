@@ -12,7 +12,7 @@ pytestmark = pytest.mark.full  # whole experiments, some on real data
 
 
 class FewNouns:
-    """Some words are nouns; their distance is that of their length to the label's."""
+    """Ontology in which some words are nouns; distance is the difference of the lengths of word and label."""
 
     def is_noun(self, word):
         return word.startswith("n")

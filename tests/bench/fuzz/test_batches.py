@@ -22,8 +22,8 @@ def test_batches_of_all_kinds_pass(capsys):
 
 
 @pytest.mark.parametrize(("spoil", "expected"), [
-    (lambda many: many.x.__setitem__(0, np.nextafter(many.x[0], 9.0)), None),  # the first of a batch is another one
-    (lambda many: many.x.__setitem__(slice(None), np.roll(many.x, 1, axis=0)), WRONG),  # all have another's answer
+    (lambda many: many.x.__setitem__(0, np.nextafter(many.x[0], 9.0)), None),  # the first answer differs
+    (lambda many: many.x.__setitem__(slice(None), np.roll(many.x, 1, axis=0)), WRONG),  # all answers are swapped
 ])  # fmt: skip
 def test_answers_that_depend_on_their_places_are_seen(spoil, expected, monkeypatch):
     collect = Lot.collect

@@ -21,7 +21,7 @@ def cases(family, count=25):
 
 
 def error(case):
-    """Of the planted fact, as a certificate or in the stopping test."""
+    """Return the error of the planted optimum or certificate according to `verify`."""
     planted = case.planted
     found = verify(case.program, planted.x, planted.y, planted.z)
     return {OPTIMAL: found.worst, INFEASIBLE: found.primal_infeasible, UNBOUNDED: found.dual_infeasible}[planted.kind]
@@ -51,7 +51,7 @@ def test_a_planted_slope_is_as_small_as_it_says():
             planted, is_ray = case.planted, case.planted.kind == UNBOUNDED
             ray = (planted.x,) if is_ray else (planted.y, planted.z)
             slope, _ = (exact.unboundedness if is_ray else exact.infeasibility)(case.program, *ray)
-            assert slope == pytest.approx(-1.0, rel=1e-3)  # what rounding leaves of terms that cancel
+            assert slope == pytest.approx(-1.0, rel=1e-3)  # terms cancel; the rest is known to 1e-3
             assert margin * max(np.abs(part).max(initial=0.0) for part in ray) <= 100.0
 
 

@@ -52,7 +52,7 @@ def test_exact_residuals_are_held_against_the_tolerance_and_against_what_is_told
     assert found.over_tol == pytest.approx(missed * 1e8) and found.told == pytest.approx(1.0) and not found.excused
     honest = replace(answer, told=(missed, 0.0, 0.0), message="no more digits in double precision")
     assert judge(case, honest).name == "optimal" and truth(case, honest).excused
-    # an excuse reaches no further than 1e-6, and no further than rounding does
+    # rounding excuses errors up to 1e-6 and up to the size of rounding errors
     far = replace(honest, x=np.array([1.0 + 2.0**-45, 1.0]), told=(1e-3, 0.0, 0.0))
     assert judge(case, far).name == "wrong" and "optimal is not so; told are 1.0e-03" in judge(case, far).why
     some = replace(case, program=qp.QuadraticProgram(None, [0.0, 0.0], [[1e3, -1e3]], 0.0, 0.0))
@@ -62,11 +62,11 @@ def test_exact_residuals_are_held_against_the_tolerance_and_against_what_is_told
     assert judge(case, silent).name == "wrong" and "optimal is not so; in exact arithmetic" in judge(case, silent).why
     low = replace(honest, told=(0.4 * missed, 0.0, 0.0))
     assert judge(case, low).name == "wrong" and judge(case, low).why.startswith("told are 8.9e-08")
-    # twice tol, and half of the truth, are allowed
+    # residuals up to 2 tol are allowed, and a reported value of half the true one
     within = Case(program, Planted(), settings={"tol": 0.51 * missed})
     assert judge(within, silent).name == "optimal"
     assert judge(within, replace(silent, told=(0.51 * missed, 0.0, 0.0))).name == "optimal"
-    # an "inaccurate" promises 1e-5, and others nothing but that what they tell is so
+    # "inaccurate" promises 1e-5; other statuses promise only that reported values are true
     assert judge(case, replace(silent, status=Status.INACCURATE)).name == "inaccurate"
     assert judge(case, replace(silent, status=Status.MAX_ITERATIONS)).name == "unsolved"
     assert judge(case, replace(low, status=Status.MAX_ITERATIONS)).name == "wrong"
@@ -102,7 +102,7 @@ def test_a_solution_contradicts_a_ray_that_is_planted():
 
 
 def test_what_residuals_explain_of_the_objective_by_hand():
-    """Each kind of residual alone, times the multipliers or values of the planted pair that it meets."""
+    """Each kind of residual alone explains a difference of itself times the planted multipliers or values."""
     program = qp.QuadraticProgram(None, [-3.0, 5.0], [[1.0, 1.0]], None, [2.0], [-4.0, -1.0], None)
     planted = Planted(OPTIMAL, np.array([3.0, -1.0]), np.array([3.0]), np.array([0.0, -8.0]))
     assert verify(program, planted.x, planted.y, planted.z).worst == 0.0
@@ -133,14 +133,14 @@ def test_what_residuals_explain_of_the_objective_by_hand():
 
 
 def test_an_objective_off_by_more_than_residuals_and_gap_explain():
-    # a planted "optimum" that is none shows that the answer is compared with it
+    # a wrong planted "optimum" shows that answers are compared with it
     case = Case(HALFLINE, Planted(OPTIMAL, np.array([4.0]), np.zeros(0), np.array([0.0])))
     found = judge(case, given(Status.OPTIMAL, [3.0], [], [2.0]))
     assert found.name == "wrong" and "off by 2.0e+00" in found.why
 
 
 def test_an_objective_off_by_what_evaluating_it_loses():
-    # P = F F' with F = (1/3, 1/10): far out along (1/10, -1/3) what is left of x'Px is rounding
+    # P = F F' with F = (1/3, 1/10): for large x along (1/10, -1/3), x'Px consists of rounding errors
     P = np.outer([1.0 / 3.0, 0.1], [1.0 / 3.0, 0.1])
     program = socp.ConeProgram([0.0, 0.0], np.zeros((1, 2)), [1.0], [socp.NonNeg(1)], P=P)
     case = Case(program, Planted(OPTIMAL, np.zeros(2), np.zeros(0), np.zeros(1)))

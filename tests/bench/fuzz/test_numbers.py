@@ -31,7 +31,7 @@ def size(values):
 
 
 def told(case):
-    """Numbers that any other draw would change, coarse enough for the rounding of any processor."""
+    """Return numbers that change if any draw changes, but not by the rounding of another processor."""
     if not isinstance(case, Case):
         return [zlib.crc32(case.what.encode()) / 2**32]
     program, planted = case.program, case.planted
@@ -45,7 +45,7 @@ def told(case):
 
 
 def numbers_of(family, count=40):
-    """One number of so many programs, and how far their random numbers were drawn."""
+    """Return a checksum of `count` programs of a family, and one of the states of their generators."""
     if family == "batches":
         drawn = [(np.random.default_rng([3, k]), None) for k in range(count)]
         drawn = [(rng, batches.draw(rng)) for rng, _ in drawn]

@@ -27,7 +27,7 @@ def needs(solver):
 
 
 def mixed_cone_program(P=None):
-    """Built around an optimal triple: cones in mixed order, of dimension 0 and 1 too, a row that always holds."""
+    """Return a program with cones in mixed order, some of dimension 0 or 1, a row that always holds; its solution."""
     rng = np.random.default_rng(0)
     n = 6
     cones = [socp.SecondOrder(4), socp.NonNeg(3), socp.SecondOrder(1), socp.NonNeg(0), socp.NonNeg(2)]
@@ -42,7 +42,7 @@ def mixed_cone_program(P=None):
 
 
 def mixed_quadratic_program(P):
-    """Built around an optimal triple: equality, range, one-sided and free rows; fixed, boxed and free variables."""
+    """Return a program with equality, range, one-sided and free rows, fixed, boxed and free variables; its solution."""
     rng = np.random.default_rng(1)
     n, inf = 8, np.inf
     A, x = rng.normal(size=(6, n)), rng.normal(size=n)
@@ -76,9 +76,9 @@ def test_the_programs_of_this_file_have_the_solutions_they_were_built_around():
 
 
 def programs():
-    """{name: (a program, its solution where that is known, to what ECOS answers it, the peers that do not)}.
+    """Return {name: (a program, its solution or Nones, the tolerance for ECOS, the peers that cannot solve it)}.
 
-    ECOS takes an objective as a cone, at whose boundary an error of tol is one of its root in x: 1e-4 of 1e-8.
+    ECOS takes an objective as a cone; at its boundary an error of 1e-8 in the objective is one of 1e-4 in x.
     """
     F = np.array([[4.0, -1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0, 0.0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]])
     A = [[1.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, -2.0], [0.0, 1.0, 0.0, 0.0, -1.0]]
@@ -89,8 +89,8 @@ def programs():
     for name, P in {"diagonal": np.diag([1.0, 0, 2, 0, 3, 0]), "low rank": socp.LowRank(np.ones((6, 2)), 1.0)}.items():
         found[f"cones, {name} P"] = (*mixed_cone_program(P), 1e-3, ())
     return found | {f"{kind} P": (*mixed_quadratic_program(P), 1e-3, ()) for kind, P in hessians().items()} | {
-        "linear": (linear, *known, 1e-6, ("osqp",)),  # which does not get to this vertex in a million iterations
-        "equalities, singular P": (equalities, None, None, None, 1e-6, ("qtqp",)),  # which needs an inequality
+        "linear": (linear, *known, 1e-6, ("osqp",)),  # it does not reach this vertex in a million iterations
+        "equalities, singular P": (equalities, None, None, None, 1e-6, ("qtqp",)),  # it needs an inequality
         "a box, singular P": (qp.QuadraticProgram(tall @ tall.T, -np.ones(8), lb=0.0, ub=5.0), *3 * (None,), 1e-5, ()),
     }  # fmt: skip
 
@@ -110,7 +110,7 @@ def test_answers_verify_in_the_signs_of_the_project(name, solver):
     program, x, y, z, rough, _ = PROGRAMS[name]
     answer = peers.solve(solver, program, tol=1e-8)
     assert answer.note == "" and answer.iterations >= (x is not None) and answer.seconds > 0.0
-    # ecos is asked for more than it sometimes reaches, and says so
+    # the tolerance is sometimes too small for ecos, which then reports it
     assert answer.status == "optimal" or (solver == "ecos" and rough > 1e-6 and answer.status == "inaccurate")
     found = verify(program, answer.x, answer.y, answer.z)
     assert found.solved(rough if solver == "ecos" else 1e-6)
@@ -145,7 +145,7 @@ def test_certificates_of_linear_programs(solver):
 
 
 def test_a_false_optimal_of_a_peer_is_caught():
-    needs("qoco")  # has no certificates, and says "solved" of this unbounded program
+    needs("qoco")  # it has no certificates, and reports this unbounded program as solved
     program = socp.ConeProgram(c=[-1.0, 0.0], G=-np.eye(2), h=[0.0, 0.0], cones=[socp.SecondOrder(2)])
     answer = peers.solve("qoco", program)
     assert not verify(program, answer.x, answer.y, answer.z).solved(1e-3)
@@ -199,7 +199,7 @@ def test_a_low_rank_hessian_of_few_columns_has_variables_of_its_own(rank):
 
 
 def test_forms_keep_the_solution():
-    """The known solution, carried into each form by hand, is a solution there and comes back."""
+    """Check that a solution, carried into each form by hand, is a solution there and comes back unchanged."""
     program, x, y, z = mixed_cone_program(np.diag([1.0, 0, 2, 0, 3, 0]))
     form = one_sided(program)
     assert form.nonneg == 5 and form.second_order == [4, 5]
@@ -208,7 +208,7 @@ def test_forms_keep_the_solution():
         assert np.array_equal(part, expected)
     pairs = one_sided(socp.ConeProgram([1.0], np.ones((3, 1)), np.ones(3), [socp.SecondOrder(2), socp.SecondOrder(1)]))
     assert (pairs.nonneg, pairs.second_order) == (1, [2])
-    assert _root(form.P).toarray().tolist() == np.sqrt(form.P.toarray()[[0, 2, 4]]).tolist()  # of a diagonal
+    assert _root(form.P).toarray().tolist() == np.sqrt(form.P.toarray()[[0, 2, 4]]).tolist()  # a diagonal P
     F = np.random.default_rng(3).normal(size=(6, 2)) * (np.arange(6) != 1)[:, None]
     for P in (F @ F.T, 1e9 * F @ F.T, 1e-9 * F @ F.T, F @ F.T + np.eye(6), np.ones((6, 6))):
         root = _root(sp.csc_matrix(P)).toarray()
@@ -229,7 +229,7 @@ def test_forms_keep_the_solution():
 
 
 @pytest.mark.parametrize("solver", QUADRATIC_PEERS)
-def test_vectors_that_say_their_byte_order_are_taken(solver):  # as those from .mat files
+def test_vectors_that_say_their_byte_order_are_taken(solver):  # such vectors come from .mat files
     needs(solver)
     program = mixed_quadratic_program(hessians()["dense"])[0]
     for name in ("q", "l", "u", "lb", "ub"):
@@ -262,7 +262,7 @@ def test_libsvm_answers_at_a_verified_gap(form, monkeypatch):
     found = verify(program, answer.x, answer.y, answer.z)
     assert found.solved(1e-6) and found.primal_cone == 0.0 and answer.iterations > 10
     assert found.objective == pytest.approx(qp.solve(program).objective, rel=1e-6)
-    late = peers.solve("libsvm", program, time_limit=-1.0)  # one run, of the loosest tolerance
+    late = peers.solve("libsvm", program, time_limit=-1.0)  # one run, with the loosest tolerance
     assert late.status == "time_limit" and not verify(program, late.x, late.y, late.z).solved(1e-6)
     assert late.iterations < answer.iterations
     monkeypatch.setattr(peers.svm, "GAP", 0.0)

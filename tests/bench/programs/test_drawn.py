@@ -20,7 +20,7 @@ SIZES = {"large": (40, 130)}
 
 
 def said(name, value):
-    """How many entries a vector or a matrix has, where they are, and their sum by places: five digits of each."""
+    """Describe a vector or matrix: shape, number of entries, weighted sums of signs and of values to five digits."""
     if value is None or isinstance(value, (str, bool, float, int, tuple)):
         return f"{name}={value:.5g}" if isinstance(value, float) else f"{name}={value}"
     if isinstance(value, socp.LowRank):
@@ -42,7 +42,7 @@ def program_said(program):
 
 
 def drawn():
-    """(name, digits of all that is said of its programs) of each class."""
+    """Yield (name, descriptions of its programs) for each class."""
     for group, classes in CLASSES.items():
         for name, made in classes.items():
             yield f"{group}/{name}", [program_said(made(size, 3)) for size in SIZES.get(group, (10, 33, 77))]

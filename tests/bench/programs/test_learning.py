@@ -17,7 +17,7 @@ def test_primal_and_dual_support_vector_machines_have_opposite_values():
 
 
 def test_ea_svm_dual_gives_the_weights_of_its_primal():
-    """min 1/2 ||w||^2 + C sum xi + Q sum |w'(x_i - v_i)|: the same value, written here from section 2.2 directly."""
+    """Compare with min 1/2 ||w||^2 + C sum xi + Q sum |w'(x_i - v_i)|, written here from section 2.2 directly."""
     size, C, Q = 14, 1.0, 0.1
     points, explained, labels = learning._explained_points(size, 0)
     dim = points.shape[1]
@@ -64,7 +64,7 @@ def test_the_cubic_kernel_of_the_ea_svm_is_the_inner_product_of_its_monomials():
 
 
 def test_bilevel_step_one_at_a_point():
-    """Objective and every constraint of (4.17)-(4.24) at some (w, b), against the program's own."""
+    """Compare the objective and every constraint of (4.17)-(4.24), at some (w, b), with those of the program."""
     size = 4
     program = learning.bilevel(size, 2)
     documents, labels, means = learning.documents(np.random.default_rng(2), size)

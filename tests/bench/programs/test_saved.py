@@ -73,7 +73,7 @@ def test_mutations_are_read_or_refused(tmp_path):
     for k in range(300):
         if k % 2:
             path.write_bytes(mutated(content, rng))
-        else:  # within an archive that is whole
+        else:  # damage inside an otherwise intact archive
             with zipfile.ZipFile(path, "w") as archive:
                 for name, member in members.items():
                     archive.writestr(name, mutated(member, rng) if rng.random() < 0.2 else member)

@@ -9,7 +9,7 @@ from models.base.copies import merge_copies
 def test_weights_repetitions_and_orders_are_one():
     rng = np.random.default_rng(0)
     X, codes, weight = rng.integers(0, 2, size=(40, 3)).astype(float), rng.integers(0, 2, 40), rng.integers(1, 4, 40)
-    X[3] = -0.0  # which is zero
+    X[3] = -0.0  # equal to zero
     first, weights, owner = merge_copies(X, codes, weight.astype(float))
     np.testing.assert_array_equal(X[first][owner], X)
     np.testing.assert_array_equal(codes[first][owner], codes)

@@ -227,7 +227,7 @@ def test_transformed_samples_come_in_the_container_that_is_asked_for():
     assert isinstance(centre.set_output(transform=None).transform(frame), pd.DataFrame)
     assert isinstance(centre.set_output(transform="default").transform(frame), np.ndarray)
     with config_context(transform_output="pandas"):
-        assert isinstance(centre.transform(frame), np.ndarray)  # what it was told itself goes first
+        assert isinstance(centre.transform(frame), np.ndarray)  # the estimator's own setting overrides the global one
         pd.testing.assert_frame_equal(Centre().fit_transform(frame), expected)
     with pytest.raises(ValueError, match="transform must be one of 'default', 'pandas', 'polars', but 'numpy' came"):
         centre.set_output(transform="numpy")
@@ -279,6 +279,6 @@ def test_bad_input_is_refused_by_name(call, words):
 def test_sparse_input_is_taken_or_refused():
     matrix = sp.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))
     assert as_matrix(matrix, "E", sparse=True).toarray().tolist() == [[0.0, 3.0], [0.0, 0.0]]
-    assert matrix.nnz == 2  # what came is left as it was
+    assert matrix.nnz == 2  # the caller's matrix is unchanged
     with pytest.raises(TypeError, match="Sparse X"):
         as_matrix(matrix, "E")

@@ -83,7 +83,7 @@ def test_roots_are_stationary_where_the_combination_is_positive_definite(seed):
 
 
 def test_no_root_is_better_than_no_hyperplane():
-    # a narrow and rare class within a wide one: no half-line holds more of it
+    # a narrow, rare class inside a wide one: no half-line contains more of it than of the wide class
     prior = GenerativePrior(([0.0], [0.3]), (0.1, 0.1), (0.04, 9.0))
     nothing = bayes_hyperplane(prior, weights=(0.001, 0.999))
     assert not nothing.w.any() and nothing.error == 0.001 and nothing.b > 0.0 and math.isnan(nothing.tau)

@@ -22,7 +22,7 @@ HARD = (math.inf, math.inf, math.inf)
 
 
 def objective(samples, prior, constants, w, b, mu):
-    """(4.17) with the least slacks, from the definitions; infinite where a hard constraint fails by more than 1e-6."""
+    """Return (4.17) with the least slacks, from the definitions; inf if a hard constraint is violated by > 1e-6."""
     xi = np.maximum(0.0, 1.0 - samples.y * (samples.X @ w + b)) @ samples.weights
     total = np.linalg.norm(w)
     for i, side in enumerate(SIDES):
@@ -42,7 +42,7 @@ def priced(C, violation):
 
 @pytest.mark.parametrize("first", range(0, 100, 10))
 def test_the_objective_never_increases(first):
-    """Theorem 4.1 on a hundred random problems, at every half step."""
+    """Check Theorem 4.1 on a hundred random problems, at every half step."""
     for seed in range(first, first + 10):
         samples, prior, constants = random_problem(seed)
         step = HyperplaneStep(choose_coordinates(samples.X, prior), samples, constants, tol=1e-9)
@@ -59,7 +59,7 @@ def test_the_objective_never_increases(first):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_sharpened_hyperplane_is_the_same_one_to_more_digits(seed):
-    """The minimizer stays only where the length is the right one; a gap of 1e-6 leaves w uncertain by 1e-3."""
+    """The minimizer is unchanged only if the given length is right; a gap of 1e-6 leaves w uncertain by 1e-3."""
     samples, prior, constants = random_problem(seed, sigma="diagonal")
     rough, exact = (
         HyperplaneStep(choose_coordinates(samples.X, prior), samples, constants, tol=tol) for tol in (1e-6, 1e-10)
@@ -107,7 +107,7 @@ def test_step_2_by_its_formula_and_by_cones_give_the_same_means(omega, C3):
         w, b = np.random.default_rng(seed).normal(size=prior.n), 0.2
         closed = farthest_means(prior, constants, w, b)
         cones = farthest_means_by_cones(prior, constants, w, b, tol=1e-11)
-        assert np.abs(closed[0] - cones[0]).max() < 1e-4  # a gap of eps is a distance of its root on a sphere
+        assert np.abs(closed[0] - cones[0]).max() < 1e-4  # on a sphere a gap of eps allows a distance of sqrt(eps)
         assert np.abs(closed[1] - cones[1]).max() < 1e-6
         if omega == "zeros":
             assert np.array_equal(closed[0][:, ::2], prior.t[:, ::2])
@@ -149,13 +149,13 @@ def step_2_by_cones():
 def test_in_the_span_of_documents_and_means_the_problem_is_the_same(sigma, form, monkeypatch):
     samples, prior, _ = random_problem(7, samples=5, n=40, sigma=sigma, omega="diagonal", apart=3.0)
     X = samples.X.copy()
-    X[3] = X[1]  # documents may be dependent
+    X[3] = X[1]  # two equal documents
     models = []
     for most in (math.inf, 0.0):
         monkeypatch.setattr(span, "MOST_SHARE", most)
         models.append(bilevel(prior, 0.3, 0.5, *form).fit(X, samples.y))
     small, large = (model.program_.n for model in models)
-    assert small <= large - 40 + 2 * (7 if math.isinf(form[2]) else 9)  # with the two directions of the radii
+    assert small <= large - 40 + 2 * (7 if math.isinf(form[2]) else 9)  # plus the two directions of the radii
     assert models[0].objective_ == pytest.approx(models[1].objective_, rel=1e-7)
     assert np.abs(models[0].coef_ - models[1].coef_).max() < 1e-4
 
@@ -288,7 +288,7 @@ def test_it_is_told_whether_the_prior_binds():
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
 def test_a_good_prior_helps_by_default(load):
-    """Eight samples and the prior of two hundred others: the second data set is one of those the defaults are from."""
+    """Train on eight samples, with a prior of 200 other samples; the defaults were chosen on the second data set."""
     X, y = load(return_X_y=True)
     pair = (y < 2) if load is load_breast_cancer else (y == 3) | (y == 8)
     X, y = X[pair], (y[pair] == y[pair].max()).astype(int)

@@ -18,7 +18,7 @@ def random_prior(rng, n, apart):
 
 
 def functions_of_the_class(rng, prior, beta, phi, tries=4000):
-    """w of length one that have means as (6.1) asks."""
+    """Return random unit vectors w for which means as in (6.1) exist."""
     kept = []
     for _ in range(tries):
         towards = prior.t[1] - prior.t[0]
@@ -51,7 +51,7 @@ def test_no_two_functions_of_the_class_are_farther_apart_than_the_proof_says():
 
 
 def test_the_printed_eigenvalues_would_be_wrong():
-    """With Sigma = 4 I and beta at its largest, print has alpha = 2 where the class has many functions."""
+    """With Sigma = 4 I and beta at 0.9 of its largest, the printed formula has alpha = 2 where the class is large."""
     prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (1e-4, 1e-4), (4.0, 4.0))
     beta = 0.9 * prior.largest_beta()
     w = functions_of_the_class(np.random.default_rng(0), prior, beta, 0.0)
@@ -63,7 +63,7 @@ def test_the_printed_eigenvalues_would_be_wrong():
 
 @pytest.mark.parametrize("cosine", [0.75, 0.9, 0.99])
 def test_a_set_that_is_shattered_is_not_larger_than_the_bound(cosine):
-    """R e_1, ..., R e_k beside t: every labelling with gamma = R sin / sqrt(k) by w at the angle that beta allows."""
+    """Shatter R e_1, ..., R e_k beside t with gamma = R sin / sqrt(k), by w at the angle that beta allows."""
     k, R = 6, 2.0
     prior = GenerativePrior((np.r_[-1.0, np.zeros(k)], np.r_[1.0, np.zeros(k)]), (1.0, 1.0))
     sine = math.sqrt(1.0 - cosine**2)
@@ -79,12 +79,12 @@ def test_a_set_that_is_shattered_is_not_larger_than_the_bound(cosine):
 
 
 def least_alignment(length, tau, sharp=False):
-    """B.2: the least cosine between t and mu; the paper's is loose, the sharp one is attained."""
+    """Return the least cosine between t and mu by B.2: the paper's loose bound, or (`sharp`) the attained one."""
     return math.sqrt(1.0 - (tau / length) ** 2) if sharp else 1.0 - tau / length
 
 
 def least_alignment_of_w(cosine, length, tau, sharp=False):
-    """B.3: the least cosine between w and t; twice the greater angle, or `sharp` the sum of both."""
+    """Return the least cosine between w and t by B.3: of twice the greater angle, or (`sharp`) of the sum of both."""
     other = least_alignment(length, tau, sharp)
     return math.cos(math.acos(cosine) + math.acos(other)) if sharp else 2.0 * min(cosine, other) ** 2 - 1.0
 
@@ -140,7 +140,7 @@ def test_the_bound_does_not_hold_for_a_prior_made_of_the_samples(sparse):
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(200, 2)) * 0.3 + [6.0, 0.0]
     X, y = np.concatenate([Z, -Z]), np.repeat([1, -1], 200)
-    other = -X[:, ::-1] * [1.0, -1.0] @ [[0.0, 1.0], [1.0, 0.0]]  # the same means, none of the samples
+    other = -X[:, ::-1] * [1.0, -1.0] @ [[0.0, 1.0], [1.0, 0.0]]  # equal means, but different samples
     means = [X[y == side].mean(axis=0) for side in (-1, 1)]
     given = GenerativePrior(means, (0.01, 0.01), (0.09, 0.09))
     mixed = GenerativePrior.from_samples(np.concatenate([other, X[:1]]), np.append(y, 1))

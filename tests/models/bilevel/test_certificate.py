@@ -51,7 +51,7 @@ def free_radii(seed):
 
 
 def fall_nearby(f, x, rng):
-    """By how much the better of all points nearby lower f, relatively: axes and random directions, at six lengths."""
+    """Return the relative decrease of f by better points nearby: axes and random directions at six lengths."""
     before = best = f(x)
     ways = np.vstack([np.eye(x.size), -np.eye(x.size), rng.normal(size=(30, x.size)) / math.sqrt(x.size)])
     for length in np.linalg.norm(x) * np.logspace(-1, -6, 6):
@@ -63,7 +63,7 @@ def fall_nearby(f, x, rng):
 
 @pytest.mark.parametrize("first", range(0, 100, 10))
 def test_nothing_nearby_is_better_where_the_radii_have_a_price(first):
-    """(4.17) as a function of the hyperplane alone, with the best means and slacks for each."""
+    """Compare (4.17), as a function of the hyperplane with the best means and slacks, with its values nearby."""
     grown = 0
     for seed in range(first, first + 10):
         samples, prior, constants = free_radii(seed)

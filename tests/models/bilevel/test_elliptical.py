@@ -35,7 +35,7 @@ def ids(g):
 @pytest.mark.parametrize("g", FAMILIES, ids=ids)
 @pytest.mark.parametrize("eta", [0.02, 0.2, 0.5])
 def test_proposition_31_by_sampling(g, eta):
-    """Of x ~ E(mu, Sigma, g) the share eta falls beyond a hyperplane at beta ||Sigma^(1/2) w|| from mu."""
+    """If x ~ E(mu, Sigma, g), the share eta lies beyond a hyperplane at beta(eta) ||Sigma^(1/2) w|| from mu."""
     rng = np.random.default_rng(int(1000 * eta))
     n = 3
     root = rng.normal(size=(n, n))
@@ -49,7 +49,7 @@ def test_proposition_31_by_sampling(g, eta):
 @pytest.mark.parametrize("g", FAMILIES, ids=ids)
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_affine_images_are_of_the_same_family(g, k):
-    """Properties 1, 2: of x ~ E(mu, Sigma, g) in R^3, A x + a is E(A mu + a, A Sigma A', g) in R^k."""
+    """Properties 1, 2: if x ~ E(mu, Sigma, g) in R^3, then A x + a ~ E(A mu + a, A Sigma A', g) in R^k."""
     rng = np.random.default_rng(10 + k)
     root, mu, A, a = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(k, 3)), rng.normal(size=k)
     images = (mu + sample(g, rng, SAMPLES, 3) @ root.T) @ A.T + a
@@ -57,7 +57,7 @@ def test_affine_images_are_of_the_same_family(g, k):
     for probability in (0.05, 0.3, 0.5, 0.8, 0.95):
         share = np.mean(np.linalg.norm(whitened, axis=0) <= g.radius(probability, k))
         assert abs(share - probability) < 4.0 * math.sqrt(probability * (1.0 - probability) / SAMPLES)
-    for axis in whitened:  # and as in R^k every direction is alike
+    for axis in whitened:  # all directions in R^k have equal distributions
         assert abs(np.mean(axis > g.upper_quantile(0.2)) - 0.2) < 4.0 * math.sqrt(0.16 / SAMPLES)
 
 
@@ -65,7 +65,7 @@ def test_affine_images_are_of_the_same_family(g, k):
 @pytest.mark.parametrize("g", FAMILIES, ids=ids)
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_the_density_has_integral_one_and_is_that_of_the_samples(g, n):
-    """The mass within the radius of a probability, by integrating the density over spheres, is that probability."""
+    """Integrate the density over the ball whose radius belongs to a probability; the mass is this probability."""
     surface = math.log(2.0) + 0.5 * n * math.log(math.pi) - math.lgamma(0.5 * n)
 
     def mass(u):  # at the length e^u
@@ -107,7 +107,7 @@ def test_the_laplace_density_is_that_of_bessels_function():
 
 def test_kolmogorovs_law_in_both_tails():
     k = np.linspace(0.2, 3.0, 57)
-    # scipy breaks its series off where that leaves 7e-9, just above 0.82
+    # scipy truncates its series with an error of 7e-9 just above 0.82
     assert np.allclose(log_kolmogorov(k), stats.kstwobign.logpdf(k), rtol=0, atol=5e-8)
     total, _ = integrate.quad(lambda k: math.exp(log_kolmogorov(np.array([k]))[0]), 0.02, 8.0, points=[0.8])
     assert total == pytest.approx(1.0, abs=1e-9)
@@ -117,7 +117,7 @@ def test_kolmogorovs_law_in_both_tails():
 @pytest.mark.parametrize("g", FAMILIES, ids=ids)
 @pytest.mark.parametrize("n", [1, 5, 10_000])
 def test_phi_is_where_the_density_is_delta(g, n):
-    """The density of E(t, Omega, g) at the distance phi is delta; the determinant enters by its root."""
+    """The density of E(t, Omega, g) at distance phi is delta; it includes the square root of the determinant."""
     variances = np.linspace(0.5, 2.0, n)
     half = 0.5 * float(np.log(variances).sum())
     for length in (0.3, 2.0, 150.0):

@@ -29,7 +29,7 @@ def test_the_best_embedding_is_the_best():
         assert other.dimension >= best.dimension and other.value >= best.value
     grid = bounds.explained_error(10**8, 0.1, 2.0, 0.7, 0.05, np.geomspace(0.1, 10.0, 41))
     alone = bounds.explained_error(10**8, 0.1, 2.0, 0.7, 0.05 / 41.0, grid.details["Delta"])
-    assert grid.value == alone.value >= best.value  # each of the values bears its share of delta
+    assert grid.value == alone.value >= best.value  # delta is divided among the values
 
 
 def test_wrong_arguments_are_named():

@@ -100,7 +100,7 @@ def test_perfect_explanations_of_few_features_are_a_program_in_alpha_alone():
     assert np.abs(perfect.coef_[0, 5:]).max() < 1e-9
     left_out = SVC(kernel="linear", tol=1e-11).fit(X[:, :5], y)
     np.testing.assert_allclose(perfect.decision_function(X), left_out.decision_function(X[:, :5]), atol=1e-6)
-    # lambda is what its program asks for: w = sum alpha_i y_i x_i + sum lambda_j (x_j - v_j)
+    # lambda satisfies stationarity: w = sum alpha_i y_i x_i + sum lambda_j (x_j - v_j)
     w = (perfect.alpha_[0] * y) @ X + perfect.lambda_[0] @ (X * ~mask)[perfect.owner_]
     np.testing.assert_allclose(w, perfect.coef_[0], atol=1e-9)
 
@@ -169,7 +169,7 @@ def test_folds_are_of_distinct_samples_in_any_order():
         assert sorted(once[fold]) == sorted(set(which[copies]))
         assert sorted(which[copies]) == sorted(np.repeat(once[fold], times[once[fold]]))
     assert all(abs(np.bincount(y[once[fold]] == 1) - 3).max() <= 1 for _, fold in folds)
-    # another explanation makes another sample; another class too
+    # samples with different explanations or classes are not merged
     X, codes, told = np.ones((4, 2)), np.array([0, 0, 1, 1]), np.array([[1, 1], [1, 0], [0, 1], [0, 1]])
     assert folds_of(X, told, codes) == []
     assert len(folds_of(X, told[[0, 1, 1, 0]], codes)) == 2
@@ -194,7 +194,7 @@ def test_without_confidence_among_the_candidates_the_plain_machine_can_be_chosen
     alone = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0], tol=1e-11).fit(X, y, explanations=explained(X))
     assert alone.Q_candidates_.tolist() == [0.0] and alone.Q_ == 0.0
     np.testing.assert_allclose(alone.decision_function(X), plain.decision_function(X), atol=1e-6)
-    # where nothing does better than the plain machine, it is the choice: the explanations leave out what matters
+    # explanations that exclude the relevant features: the plain machine is chosen, as no Q is better
     wrong = ExplanationAugmentedSVC(Q="cv", Q_series=[64.0, 0.0, 1.0]).fit(X, y, explanations=np.arange(6) > 4)
     assert wrong.Q_candidates_[0] == 0.0 and wrong.Q_ == 0.0
     assert wrong.Q_scores_.mean(axis=1)[0] >= wrong.Q_scores_.mean(axis=1).max() - 1e-12
@@ -207,7 +207,7 @@ def test_candidates_are_compared_by_f1_where_that_is_asked(classes, given):
     weights = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
     machine = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0, 1.0, 16.0], scoring="f1", C=0.1, **given)
     machine.fit(X, y, explanations=mask, sample_weight=weights)
-    assert classes == 3 or machine._scored(none, none, np.ones(4)) == 0.0  # nothing is found, and nothing is there
+    assert classes == 3 or machine._scored(none, none, np.ones(4)) == 0.0  # no true positives
     folds = folds_of(X, mask, np.unique(y, return_inverse=True)[1])
     how = {"pos_label": machine.classes_[1]} if classes == 2 else {"average": "macro"}
     for c, Q in enumerate(machine.Q_candidates_):
@@ -231,11 +231,11 @@ def test_what_cannot_be_had_says_so():
     with pytest.raises(ValueError, match="or perfect explanations"):
         ExplanationAugmentedSVC(C=np.inf).fit(X, y)
     X, y = separable()
-    with pytest.raises(ValueError, match="cannot be separated"):  # the feature that separates is said not to matter
+    with pytest.raises(ValueError, match="cannot be separated"):  # the separating feature is declared irrelevant
         ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, explanations=np.arange(X.shape[1]) > 0)
     alone = ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1], explanations=np.arange(X.shape[1]) > 0)
-    assert alone.Q_ == alone.Q_candidates_[4] and alone.Q_scores_.shape == (9, 0)  # there is nothing to compare on
-    assert ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1]).Q_ == 0.0  # there is nothing to choose
+    assert alone.Q_ == alone.Q_candidates_[4] and alone.Q_scores_.shape == (9, 0)  # no folds to compare on
+    assert ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1]).Q_ == 0.0  # no candidate to choose
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -267,7 +267,7 @@ def test_many_sparse_samples_descend_to_the_same_machine(monkeypatch, penalty, Q
 
 
 def test_duplicate_explanations_do_no_harm():
-    """The same difference twice makes the dual singular; lambda is then not unique, w is."""
+    """Two equal differences make the dual singular: lambda is not unique, but w is."""
     X, y = two_classes(30, 4)
     mask = explained(X)
     with warnings.catch_warnings():

@@ -49,7 +49,7 @@ def test_what_is_too_much_in_the_row_is_taken_where_the_sample_is_nearest_to_the
         assert (np.sign(excess) * moved >= -1e-12).all()
         distance = np.abs(y - F[:6] @ (F.T @ u) - descent.b)
         room = np.abs(u[:6] - (low if excess > 0.0 else high))
-        at_most = distance[np.abs(moved) > 1e-12].max()  # whoever is nearer has given all that it has
+        at_most = distance[np.abs(moved) > 1e-12].max()  # all rows nearer than this have moved as far as they can
         assert np.allclose(np.abs(moved)[distance < at_most - 1e-12], room[distance < at_most - 1e-12])
 
 

@@ -9,7 +9,7 @@ from models.generative.coupled import CoupledLikelihood
 
 
 def samples(m=150, classes=2, seed=0):
-    """Classes of unlike covariance, so that linear discriminants and logistic regression differ."""
+    """Return classes of different covariances, for which linear discriminants and logistic regression differ."""
     rng = np.random.default_rng(seed)
     y = np.arange(m) % classes
     spread = 0.5 + 0.8 * y[:, None]

@@ -105,7 +105,7 @@ def test_the_predictive_density_is_a_ratio_of_evidences(discriminant, covariance
     x = np.array([4.0, 7.0, 3.0])
 
     def log_evidence(X, y):
-        """log p(X | y) but for what all samples share; scatters and counts are sums, the integrals are closed."""
+        """Return log p(X | y) up to a constant, from the closed integrals over means and covariances."""
         classes = discriminant(covariance, **prior).fit(X, y)._model
         counts = classes.counts.sum(keepdims=True) if classes.shared else classes.counts
         flat = (3 if classes.shared else 1) * ("mean_prior" not in prior)
@@ -130,7 +130,7 @@ def test_a_new_class_in_the_predictive_density(model):
     assert np.allclose(grown.predict_log_proba(X), together.predict_log_proba(X), rtol=0, atol=1e-9)
     with pytest.raises(ValueError, match="entries or labels are missing"):
         grown.add_class(with_gaps(X), "d")
-    if model is QuadraticDiscriminant:  # of two samples there is no density of one's own
+    if model is QuadraticDiscriminant:  # two samples are too few for a covariance of their class
         with pytest.raises(ValueError, match="no posterior density"):
             grown.add_class(X[:2], "d")
         assert np.allclose(grown.predict_log_proba(X), together.predict_log_proba(X), rtol=0, atol=1e-9)
@@ -316,8 +316,8 @@ def test_regression_takes_samples_without_targets():
     y = X @ [1.0, 2.0] + 0.1 * rng.normal(size=60)
     model = JointGaussianRegressor().fit(X[:30], y[:30], X_unlabelled=X[30:])
     plain = JointGaussianRegressor().fit(X[:30], y[:30])
-    assert np.allclose(model.coef_, plain.coef_, rtol=1e-4)  # y given x: unlabelled samples say nothing of it
-    assert np.allclose(model.mean_[:2], X.mean(axis=0), rtol=1e-6)  # but they do of x
+    assert np.allclose(model.coef_, plain.coef_, rtol=1e-4)  # y given x does not depend on unlabelled samples
+    assert np.allclose(model.mean_[:2], X.mean(axis=0), rtol=1e-6)  # but the distribution of x does
 
 
 def test_regression_on_a_feature_twice_is_shrunk_by_the_share_of_ledoit_and_wolf_or_more():
@@ -325,7 +325,7 @@ def test_regression_on_a_feature_twice_is_shrunk_by_the_share_of_ledoit_and_wolf
     for samples in (8, 200):
         X = rng.normal(size=(samples, 3))
         y, signs = X @ [1.0, 2.0, 0.0] + rng.normal(size=samples), np.where(np.arange(samples) % 2, 1.0, -1.0)
-        for twice in (np.c_[X, X[:, 0]], np.c_[signs, signs]):  # of the signs the share is zero
+        for twice in (np.c_[X, X[:, 0]], np.c_[signs, signs]):  # for the signs the share is zero
             share = ledoit_wolf_shrinkage((twice - twice.mean(axis=0)) / twice.std(axis=0), assume_centered=True)
             expected = max(share, 1.0 / (1.0 + samples))
             assert JointGaussianRegressor().fit(twice, y).shrinkage_ == pytest.approx(expected)

@@ -114,7 +114,7 @@ def test_the_log_odds_are_additive(model):
     assert np.allclose(a + T.sum(axis=2), odds, rtol=0, atol=1e-10)
     assert not a[-1] and not T[:, -1].any()
     moved = X.copy()
-    moved[:, 2] += 1.0  # one feature's terms do not know of the others
+    moved[:, 2] += 1.0  # the terms of a feature do not depend on other features
     again = model.log_odds_terms(moved)[1]
     assert np.array_equal(np.delete(again, 2, axis=2), np.delete(T, 2, axis=2))
     if not isinstance(model, MultinomialNaiveBayes) and getattr(model, "kinds", None) != MIXED:
@@ -126,7 +126,7 @@ def test_the_log_odds_are_additive(model):
 
 
 def log_dirichlet_multinomial(a, x):
-    """log of the integral of prod_j p_j^x_j under the Dirichlet density with parameters a: B(a + x) / B(a)."""
+    """Return log(B(a + x) / B(a)), the log of the integral of prod_j p_j^x_j under the Dirichlet density of a."""
     return (gammaln(a + x) - gammaln(a)).sum() - gammaln((a + x).sum()) + gammaln(a.sum())
 
 
@@ -138,7 +138,7 @@ def test_the_predictive_probability_is_dirichlet_multinomial():
         a = X[y == label].sum(axis=0) + 0.5
         expected = [log_dirichlet_multinomial(a, x) for x in X]
         assert np.allclose(found[:, k], expected, rtol=1e-10)
-    halves = sp.csr_array((np.r_[X[0], X[0]] / 2, np.r_[:6, :6], [0, 12]), shape=(1, 6))  # every entry in two parts
+    halves = sp.csr_array((np.r_[X[0], X[0]] / 2, np.r_[:6, :6], [0, 12]), shape=(1, 6))  # entries split in halves
     for form, rows in ((sp.csc_array(X), slice(None)), (halves, slice(1))):
         again = model.predict_joint_log_proba(form) - np.log(model.priors_)
         assert np.allclose(again, found[rows], rtol=1e-12)
@@ -160,7 +160,7 @@ def test_the_kernel_density_is_that_of_scipy():
     for k in (0, 1):
         for j in (0, 1):
             x = X[y == k, j]
-            spread = x.std() / x.std(ddof=1)  # scipy's factor is of the unbiased standard deviation
+            spread = x.std() / x.std(ddof=1)  # scipy's factor multiplies the unbiased standard deviation
             expected[:, k] += gaussian_kde(x, 1.06 * x.size**-0.2 * spread).logpdf(T[:, j])
     joint = model.predict_joint_log_proba(T) - np.log(0.5)
     assert joint == pytest.approx(expected, rel=1e-9)

@@ -21,7 +21,7 @@ PRIORS = {
 
 
 def samples(seed=0, labelled=24, others=9):
-    """Three classes with gaps, a feature that one class never has, samples without labels (class -1) and weights."""
+    """Return three classes with gaps, a feature that one class lacks, unlabelled samples (class -1), and weights."""
     rng = np.random.default_rng(seed)
     codes = np.r_[np.arange(labelled) % 3, np.full(others, -1)]
     X = rng.normal(size=(codes.size, 3)) @ rng.normal(size=(3, 3)) * [1.0, 5.0, 0.3]
@@ -33,7 +33,7 @@ def samples(seed=0, labelled=24, others=9):
 
 
 def completed(x, mean, covariance):
-    """log N(x_o), E[x | x_o] and cov[x | x_o]."""
+    """Return log N(x_o), E[x | x_o] and cov[x | x_o], where x_o are the observed entries of x."""
     seen = ~np.isnan(x)
     filled, rest = np.where(seen, x, mean), np.where(seen[:, None] | seen, 0.0, covariance)
     if not seen.any():
@@ -52,7 +52,7 @@ def as_form(matrix, form):
 
 
 def em_of_normals(X, codes, weights, form, shared, steps, mean_prior=None, covariance_prior=None, **of_classes):
-    """Objectives before and after each step, priors, means, and covariances of the classes after the last."""
+    """Return the objectives before and after each step, and the priors, means and covariances after the last step."""
     (m, kappa), (degrees, Psi) = mean_prior or (0.0, 0.0), covariance_prior or (0.0, 0.0)
     p, K, m = X.shape[1], 3, np.zeros(X.shape[1]) + m
     extra = (degrees + (p + 1.0 if form == "full" else 2.0)) if covariance_prior else 0.0
@@ -138,7 +138,7 @@ def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, for
         S, n = R.T @ R / len(R), len(R)
         if form == "full":
             expected, share = ledoit_wolf(R, assume_centered=True)
-        else:  # the same of vectors of squares
+        else:  # Ledoit and Wolf's formula for the vectors of squares
             v, spread = np.diag(S), np.var(np.diag(S)) * 4
             share = min(1.0, max(0.0, (R**4).sum() / n - v @ v) / n / spread)
             expected = np.diag((1.0 - share) * v + share * v.mean())
@@ -151,20 +151,20 @@ def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, for
     target = np.array([np.eye(4) * np.trace(one) / 4 for one in S])
     found = model.covariance_[None] if shared else model.covariances_
     np.testing.assert_allclose(found, (0.7 * S + 0.3 * target) * np.outer(scale, scale), rtol=1e-10, atol=1e-12)
-    round_cloud = np.r_[np.eye(3), -np.eye(3)]  # as far from its target as rounding
+    round_cloud = np.r_[np.eye(3), -np.eye(3)]  # its distance from the target consists of rounding errors
     assert (
         kind(form, shrinkage="ledoit_wolf")
         .fit(np.r_[round_cloud, round_cloud + 1.0], np.repeat([0, 1], 6))
         .shrinkage_[0]
         == 1.0
     )
-    wide = np.c_[X, X[:, :1]]  # what is singular is shrunk by itself, the target as one more sample
+    wide = np.c_[X, X[:, :1]]  # a singular covariance is shrunk automatically, with the target as one more sample
     shares, counts = kind(form).fit(wide, codes).shrinkage_, np.full(3, 10.0) if not shared else np.array([30.0])
     assert (shares == 0.0).all() if form == "diagonal" else (shares >= 1.0 / (1.0 + counts)).all()
 
 
 def counted(X, r, alpha, kind):
-    """Log-density terms (samples, classes) and log prior of one estimate of naive Bayes from responsibilities."""
+    """Return log-density terms (samples, classes) and the log prior of naive Bayes, from responsibilities `r`."""
     logs, prior, K = np.zeros((len(X), r.shape[1])), 0.0, r.shape[1]
     if kind == "multinomial":
         counts = r.T @ X + alpha
@@ -218,7 +218,7 @@ def test_steps_of_naive_bayes(model, kind, of_classes):
     np.testing.assert_allclose(model.log_likelihoods_, values, rtol=1e-11)
     np.testing.assert_allclose(model.priors_, pi, rtol=1e-11)
     assert model.n_iter_ == 3 and model.class_count_ == pytest.approx(counts + 1.0 - alpha, rel=1e-11)
-    if kind != "gaussian":  # whose training term has the blur
+    if kind != "gaussian":  # its training term contains the blur
         np.testing.assert_allclose(model.predict_joint_log_proba(X), joint, rtol=1e-10)
 
 

@@ -28,7 +28,7 @@ def documents(seed=0, count=40, classes=2, words=12):
 
 
 def held_out_by_brute_force(model, X, codes):
-    """b of every document from a model of all others."""
+    """Return b of every document, each from a model of all other documents."""
     found = []
     for i in range(len(X)):
         others = np.arange(len(X)) != i
@@ -64,7 +64,7 @@ def test_leave_one_out_is_that_of_brute_force(form, classes):
     model = HybridNaiveBayes(C=1.0, **form).fit(X, codes)
     _, evidence = likelihood_of(model, X, codes)
     assert np.allclose(evidence, held_out_by_brute_force(model, X, codes), rtol=1e-12, atol=1e-12)
-    if model.regions == 1:  # which is not what the counts with the document in them give
+    if model.regions == 1:  # counts that include the document give another result
         assert np.abs(evidence - model.evidence(X)).max() > 0.01
 
 
@@ -133,7 +133,7 @@ def test_the_deviation_of_leave_one_out_is_that_of_brute_force(form, classes, ho
     own = model.predict_log_proba(X[test])[np.arange(20), codes[test]].mean()
     assert math.isclose(fitted.expected, own, rel_tol=1e-10) and np.ndim(fitted.deviation) == 0
     if how == "loo":
-        assert math.isclose(fitted.leave_one_out, model.log_likelihood_ / 40, rel_tol=1e-10)  # eq. 13 is 1 / m of it
+        assert math.isclose(fitted.leave_one_out, model.log_likelihood_ / 40, rel_tol=1e-10)  # eq. 13: the mean
 
 
 def test_the_deviation_refuses_other_documents_labels_and_shapes():
@@ -153,7 +153,7 @@ def test_the_deviation_refuses_other_documents_labels_and_shapes():
 
 
 def test_of_a_weight_below_one_all_is_held_out():
-    """A document of little weight has the held-out evidence that it has when it is not there."""
+    """A document of small weight has the same held-out evidence as if it were removed from the samples."""
     X, y = documents()
     weight = np.ones(40)
     weight[7] = 0.25
@@ -202,12 +202,12 @@ def test_posteriors_are_never_nan():
         model = HybridNaiveBayes(3, alpha=alpha, C=1.0).fit(X * np.where(np.arange(12) % 5, 1.0, 0.0), y)
         assert not np.isnan(model.predict_log_proba(1e6 * X)).any()
     assert not np.isnan(HybridNaiveBayes(C=1.0).fit(np.zeros((4, 2)), [0, 0, 1, 1]).predict_proba([[1.0, 0.0]])).any()
-    alone = HybridNaiveBayes(C=1.0).fit(X[:4], [0, 0, 0, 1])  # without it, its class has no documents
+    alone = HybridNaiveBayes(C=1.0).fit(X[:4], [0, 0, 0, 1])  # a class without other documents
     assert not np.isnan(alone.predict_proba(X)).any()
 
 
 def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):
-    """Documents of two classes with unlike lengths."""
+    """Return documents of two classes with different lengths, and their classes."""
     rng, y = np.random.default_rng(seed), np.arange(m) % 2
     P = rng.dirichlet(np.ones(words), size=2)
     return np.array([rng.multinomial(rng.integers(*length), P[k]) for k in y]), y
@@ -216,7 +216,7 @@ def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):
 def test_effective_lengths_that_are_the_lengths_are_naive_bayes():
     rng, y = np.random.default_rng(1), np.arange(60) % 2
     P = rng.dirichlet(np.ones(6), size=2)
-    lengths = (4, 30)  # of the regions, the same in all documents
+    lengths = (4, 30)  # lengths of the regions, equal in all documents
     X = np.hstack([np.array([rng.multinomial(n, P[k]) for k in y]) for n in lengths])
     model = HybridNaiveBayes(regions=2, C=1.0).fit(X, y)
     bayes = MultinomialNaiveBayes(priors="uniform").fit(X[:, :6] + X[:, 6:], y)

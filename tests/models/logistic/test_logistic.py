@@ -16,7 +16,7 @@ from tests.support.sparse_matrices import random_sparse
 
 
 def samples(classes=3, count=90, features=4, seed=0):
-    """Overlapping normal classes."""
+    """Return samples of overlapping normal classes, and their classes."""
     rng = np.random.default_rng(seed)
     codes = np.arange(count) % classes
     centres = rng.normal(size=(classes, features))
@@ -50,7 +50,7 @@ def test_derivatives_against_differences(classes, intercept):
 def test_the_bound_is_a_number_where_sums_of_probabilities_differ_from_the_counts_by_rounding():
     loss = LogisticLoss(np.array([[1.0], [-1.0]]), np.array([0, 1]), np.ones(2), 2, True, "cholesky")
     loss.penalty = 1.0
-    for t in np.linspace(0.1, 5.0, 200):  # of some both sums are larger by as much
+    for t in np.linspace(0.1, 5.0, 200):  # for some t both sums exceed the counts equally
         assert np.isfinite(loss.bound(np.array([t, 0.0])))
 
 
@@ -61,13 +61,13 @@ def test_the_bound_certifies_the_answer(classes, intercept, solver):
     X, y = samples(classes)
     model = LogisticRegression(C=0.3, fit_intercept=intercept, solver=solver).fit(X, y)
     assert abs(model.objective_ - model.dual_objective_) < 1e-10 * (1.0 + model.objective_)
-    # the bound holds wherever it is taken
+    # the bound holds at any point
     loss = LogisticLoss(X, y, np.ones(len(X)), classes, intercept, solver)
     loss.penalty = 1.0 / 0.3
     for seed in range(5):
         theta = np.random.default_rng(seed).normal(size=loss.unknowns)
         assert 0.3 * loss.bound(theta) <= model.objective_
-    # and the objective is that of the docstring
+    # the objective is the one in the docstring
     scores = np.stack([np.zeros(len(X)), model.decision_function(X)], 1) if classes == 2 else model.decision_function(X)
     losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(X)), y]
     assert math.isclose(0.5 * (model.coef_**2).sum() + 0.3 * losses.sum(), model.objective_, rel_tol=1e-12)
@@ -159,7 +159,7 @@ def test_linear_systems():
     assert np.allclose(H @ newton.factored(H)(rhs), rhs, rtol=0, atol=1e-10)
     found = newton.solve_conjugate_gradients(lambda v: H @ v, np.diagonal(H), rhs, 1e-12, 100)
     assert np.allclose(H @ found, rhs, rtol=0, atol=1e-8)
-    flat = np.outer(np.ones(4), np.ones(4))  # singular: any solution of what is consistent
+    flat = np.outer(np.ones(4), np.ones(4))  # singular, but consistent: any solution is accepted
     assert np.allclose(flat @ newton.factored(flat)(np.full(4, 2.0)), 2.0, rtol=0, atol=1e-10)
 
 
@@ -173,7 +173,7 @@ def test_a_block_of_the_hessian_as_preconditioner_changes_nothing():
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("order", ["mixed", "sorted"])
 def test_some_samples_tell_the_hessian_of_many(classes, order):
-    """L-BFGS from a sampled Hessian ends where Newton's method does, whatever the order of the samples."""
+    """L-BFGS with a sampled Hessian ends at Newton's minimizer, whatever the order of the samples."""
     X, codes = samples(classes, 9000, 6)
     if order == "sorted":
         at = np.argsort(codes, kind="stable")
@@ -204,7 +204,7 @@ def test_steps_of_both_methods_are_counted_together(monkeypatch):
     with pytest.warns(UserWarning, match="ended after 5 iterations"):
         assert LogisticRegression(0.01, max_iter=20).fit(X, codes).n_iter_ == 5
     assert asked == [20, 17]
-    with pytest.warns(UserWarning, match="ended after 3 iterations"):  # which were all
+    with pytest.warns(UserWarning, match="ended after 3 iterations"):  # after all three iterations
         LogisticRegression(0.01, max_iter=3).fit(X, codes)
     assert asked == [20, 17, 3]
     with pytest.warns(UserWarning, match="ended after 2 iterations"):  # without a penalty it is Newton's method alone
@@ -213,7 +213,7 @@ def test_steps_of_both_methods_are_counted_together(monkeypatch):
 
 
 class Valley:
-    """sum_i cosh(theta_i), and a number more."""
+    """The function sum_i cosh(theta_i) + more."""
 
     def __init__(self, theta, more):
         self.theta, self.value = theta, float(np.cosh(theta).sum()) + more
@@ -264,7 +264,7 @@ def test_the_decrement_is_relative_to_the_value(is_sampled):
 
 
 def test_an_inverse_is_made_where_it_costs_less_than_the_steps_it_spares():
-    for cost, more, times in ((0.0, 0.0, True), (1e9, 0.0, False), (0.0, 1e30, False)):  # the last is near at once
+    for cost, more, times in ((0.0, 0.0, True), (1e9, 0.0, False), (0.0, 1e30, False)):  # the last starts near it
         made, start = [], np.array([3.0, -2.5, 2.0])
         inverse_at = lambda point: made.append(point) or (lambda v: 0.05 * v)  # noqa: B023, E731
         rough_at = lambda _: lambda v: 0.05 * v  # noqa: E731

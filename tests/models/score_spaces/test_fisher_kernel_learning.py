@@ -107,7 +107,7 @@ def test_learning_lowers_the_error_and_finds_the_neighbours():
     ] < 0.7 * model.objectives_[0]
     assert model.n_iter_ == model.objectives_.size - 1
     assert model.score(new, np.array(["a", "b"])[truth]) > 0.8
-    np.testing.assert_array_equal(model.predict(X), np.array(["a", "b"])[y])  # each is its own neighbour
+    np.testing.assert_array_equal(model.predict(X), np.array(["a", "b"])[y])  # each sample is its own nearest neighbor
     twin = FisherKernelLearning(3, random_state=0).fit(X, y)
     np.testing.assert_array_equal(twin.emissionprob_, model.emissionprob_)
     held = FisherKernelLearning(3, penalty=1e6, random_state=0).fit(X, y)

@@ -55,7 +55,7 @@ def test_it_is_a_linear_rule_on_the_free_energy_terms(kind):
 
 
 def test_every_term_of_topics_is_that_of_the_bound():
-    """Of a document whose shares are settled, E log theta cancels in the sum of all terms, but not in each."""
+    """For a converged document, E log theta cancels in the sum of all terms, but not in each term."""
     X = corpus(0)
     space = FreeEnergyScore(LatentDirichletAllocation(3, doc_topic_prior=0.7, max_iter=3, random_state=0)).fit(X)
     model = space.models_[0]

@@ -122,10 +122,10 @@ def test_symbols_and_vectors_by_both_trainings(kind, training):
     model = LargeMarginHMM(2, observations=observations, training=training, C=0.1, random_state=0).fit(X, y)
     batch = model._sequences_to_predict(X, 4)
     plain = np.array([m.score_samples(batch.split(batch.values)) for m in model.models_]).argmax(axis=0)
-    assert model.score(X, y) >= ((plain == y).mean() if training == "margin" else 0.75)  # a perceptron promises nothing
+    assert model.score(X, y) >= ((plain == y).mean() if training == "margin" else 0.75)  # no guarantee by a perceptron
     assert model.emissions_.shape == (2, 2, 6 if kind is vectors else 4) and len(model.objectives_) >= 1
     assert hasattr(model, "solution_") == (training == "margin")
-    if kind is vectors:  # the units make no difference
+    if kind is vectors:  # the units have no influence
         np.testing.assert_allclose(np.nanmean(batch.values, axis=0), 0.0, atol=1e-9)
         np.testing.assert_allclose(np.nanstd(batch.values, axis=0), 1.0, rtol=1e-9)
         other = LargeMarginHMM(2, observations=observations, training=training, C=0.1, random_state=0)

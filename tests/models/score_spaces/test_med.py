@@ -59,7 +59,7 @@ def test_newton_finds_what_a_general_method_finds_on_the_primal(samples, feature
 
 
 def test_both_ways_agree():
-    # more features than samples: the alternation converges; otherwise slowly, and its gap says how far it is
+    # with more features than samples the alternation converges; otherwise slowly, and its gap bounds the error
     F = rows(40, 60, flips=0.0)
     one, two = (discriminate(F, 1.0, 6.0, method=method, tol=1e-10) for method in ("newton", "alternation"))
     assert two.objective == pytest.approx(one.objective, rel=1e-9)
@@ -74,11 +74,11 @@ def test_both_ways_agree():
 def test_a_tolerance_out_of_reach_ends_where_nothing_more_is_gained():
     found = discriminate(rows(60, 8), 1.0, 6.0, tol=1e-300)
     assert found.iterations < 30 and 0.0 <= found.gap < 1e-12 * found.objective
-    assert found.multipliers.min() < 1e-15  # at their lower bound to rounding: the solver ends inside or at it
+    assert found.multipliers.min() < 1e-15  # at the lower bound up to rounding
 
 
 def test_with_the_margins_held_and_no_upper_bound_there_is_no_answer():
-    # why eq. 19 alone is not solved: two samples that no classifier separates
+    # two inseparable samples show why eq. 19 alone is not solved
     F = np.array([[1.0], [-1.0]])
     dual = MaximumEntropyDual(F, 1.0, 6.0)
     held = dual.expected_margins(np.zeros(2))

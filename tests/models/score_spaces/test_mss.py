@@ -19,7 +19,7 @@ A, C = 1.0, 6.0
 
 
 def two_kinds(lengths, seed=0, sticky=0.7):
-    """Sequences of two chains that differ in how often the state changes."""
+    """Return sequences of two chains, whose state changes often in the one and seldom in the other, and labels."""
     emissions = [[0.9, 0.1], [0.1, 0.9]]
     chains = ([[0.2, 0.8], [0.8, 0.2]], [[sticky, 1 - sticky], [1 - sticky, sticky]])
     X = []
@@ -29,7 +29,7 @@ def two_kinds(lengths, seed=0, sticky=0.7):
 
 
 def test_restarts_leave_no_fit_at_chance():
-    """Some starts of EM end where both kinds have the same statistics."""
+    """Some starts of EM end at equal statistics of both kinds; restarts avoid them."""
     X, y = two_kinds([20] * 30, sticky=0.8)
     new, truth = two_kinds([20] * 100, seed=50, sticky=0.8)
     once, best = [], []
@@ -41,11 +41,11 @@ def test_restarts_leave_no_fit_at_chance():
         assert space.objectives_[0][-1] <= one.objectives_[0][-1]
     assert min(once) < 0.75 and min(best) > 0.85, (once, best)
     again = MaxMarginScoreSpace(model).fit(X, y)
-    assert np.array_equal(again.coef_, space.coef_)  # seeds of the starts come from the model's
+    assert np.array_equal(again.coef_, space.coef_)  # the starts' seeds are derived from the model's seed
 
 
 def falls(objectives):
-    """No objective is above the one before but by rounding, and the last one is well below the first."""
+    """Return True if the objectives never rise, up to rounding, and the last one is well below the first."""
     size = abs(objectives[0])
     return (np.diff(objectives) <= 1e-9 * size).all() and objectives[-1] < objectives[0] - 1e-5 * size
 
@@ -111,7 +111,7 @@ def sequences(kind, seed):
 
 @pytest.mark.parametrize("xi, c", [(10.0, 60.0), (1000.0, 600.0)])
 def test_a_strong_tilt_is_the_best_too(xi, c):
-    """The multiplier and the margin belong together, and the cost is below that of other multipliers."""
+    """The multipliers are optimal for the margins, and the cost is below that of other multipliers."""
     model, X, y = sequences("discrete", 0)
     samples, signs = statistics_of(model.fit(X), X), np.where(y == y[0], 1.0, -1.0)
     w, offset = 3.0 * np.random.default_rng(0).normal(size=3 + 9 + 6), -0.4
@@ -266,7 +266,7 @@ def test_a_pair_of_chains_is_tilted_by_one_multiplier_a_sample():
     divergence = exponent - evidence[0][0] - evidence[1][0]
     other = np.where(y == "seldom", evidence[0][1], evidence[1][1])
     np.testing.assert_allclose(found.divergence, divergence + other, atol=1e-8)
-    # lambda = 0 is among what is tried: the cost is at most that of the posteriors that are not tilted
+    # lambda = 0 is a candidate, so the cost is at most that of the untilted posteriors
     plain = samples.expect()
     loss = margin_loss(signs * (plain.table @ w + offset), A, C)
     assert (found.divergence + 2.0 * found.loss <= -samples.of_owner() + 2.0 * loss + 1e-9).all()
@@ -304,7 +304,7 @@ def test_one_machine_a_pair_of_classes(per_class):
     rng = np.random.default_rng(3)
     chains = [random_discrete(rng) for _ in range(4)]
     X = [x for k, chain in enumerate(chains) for x in chain.sample([30] * 12, random_state=k)[0]]
-    X = [np.where(x == 3, 2, x) if s >= 12 else x for s, x in enumerate(X)]  # a symbol that one class alone has
+    X = [np.where(x == 3, 2, x) if s >= 12 else x for s, x in enumerate(X)]  # a symbol that occurs in one class only
     y = np.repeat([2, 5, 7, 9], 12)
     model = DiscreteHMM(3, random_state=0, max_iter=20)
     space = MaxMarginScoreSpace(model, per_class=per_class, multi_class="ovo", max_iter=2).fit(X, y)

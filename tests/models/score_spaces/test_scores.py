@@ -24,7 +24,7 @@ def space_of(kind, model, **parameters):
 
 
 def differences(model, names, X, step=1e-5):
-    """Central differences of every sample's log-likelihood; shares are normalized again after the step."""
+    """Return central differences of every sample's log-likelihood; moved probabilities are normalized again."""
     columns = []
     for name in names:
         kept = getattr(model, name)
@@ -57,7 +57,7 @@ def test_the_fisher_score_of_topics_is_the_gradient_of_the_bound(monkeypatch):
     model = fitted(rng.dirichlet(np.ones(4), 3), rng.uniform(0.4, 1.5, 3))
     X = rng.integers(0, 4, size=(5, 4)).astype(float)
     found = space_of(models.FisherScore, model).transform(X)
-    plain = model._infer  # to the end, for the differences
+    plain = model._infer  # until convergence, for the differences
     monkeypatch.setattr(model, "_infer", lambda documents, **k: plain(documents, **{**k, "tol": 1e-13}))
     names = ["doc_topic_prior_", "components_"]
     np.testing.assert_allclose(found, differences(model, names, X, step=1e-4), atol=2e-5)

@@ -13,7 +13,7 @@ from tests.support import chains
 
 
 def posteriors(weights, states):
-    """gamma, the expected transitions and the expected logs of the chain's conditional probabilities."""
+    """Return gamma, the expected transitions, and the expected logs of the chain's conditional probabilities."""
     total, length = sum(weights.values()), len(next(iter(weights)))
     gamma, xi = np.zeros((length, states)), np.zeros((length - 1, states, states))
     for path, weight in weights.items():
@@ -91,7 +91,7 @@ def test_a_bent_chain_is_the_sum_over_all_bent_paths():
 
 
 def test_a_product_of_scales_that_underflows_is_no_impossibility():
-    # the two scales are 1e-160 and 1e-200, each a double, and their product is none
+    # the two scales, 1e-160 and 1e-200, are doubles, but their product underflows
     chain = [0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]]
     model = DiscreteHMM(2).set_model(*chain, [[1.0 - 1e-160, 1e-160, 1e-200]] * 2)
     assert model.score_samples([[1, 2]])[0] == pytest.approx(-360 * np.log(10.0), rel=1e-14)
@@ -142,7 +142,7 @@ def test_seeds_and_warm_starts():
     whole = DiscreteHMM(3, random_state=7, tol=0.0, max_iter=10).fit(sequences)
     half = DiscreteHMM(3, random_state=7, tol=0.0, max_iter=5, warm_start=True).fit(sequences).fit(sequences)
     np.testing.assert_allclose(half.transmat_, whole.transmat_, atol=1e-12)
-    assert DiscreteHMM(3).fit(sequences).fit([[0, 1]]).emissionprob_.shape == (3, 2)  # without it fit forgets
+    assert DiscreteHMM(3).fit(sequences).fit([[0, 1]]).emissionprob_.shape == (3, 2)  # a plain fit starts over
 
 
 @pytest.mark.parametrize("kind", ["discrete", "gaussian"])

@@ -66,7 +66,7 @@ def test_a_step_is_that_of_the_sums_over_all_paths(kind, pseudocount):
     assert model.objectives_[0] == pytest.approx(value, rel=1e-12) and model.n_iter_ == 1
     for found, part in zip(parameters_of(model), expected, strict=True):
         np.testing.assert_allclose(found, part, rtol=1e-10, atol=1e-12)
-    if kind != "discrete":  # without a floor the covariances are those of the sums
+    if kind != "discrete":  # without a floor the covariances follow from the sums
         model.set_model(*parameters_of(random_gaussian(np.random.default_rng(4))))
         assert not model._floor.any()
         model.fit([[*map(list, rng.normal(size=(6, 2)))] for _ in range(5)])
@@ -123,7 +123,7 @@ def test_starts_are_what_they_say():
 def test_no_parameter_of_an_earlier_fit_is_left():
     even = np.full((2, 2), 0.5)
     model = DiscreteHMM(2, random_state=0).fit([[0, 1, 2, 3]])
-    model.set_model(np.array([0.5, 0.5]) + 4e-9, even, even)  # a sum of one but for rounding
+    model.set_model(np.array([0.5, 0.5]) + 4e-9, even, even)  # the sum is one up to rounding
     assert not hasattr(model, "objectives_") and not hasattr(model, "converged_")
 
 

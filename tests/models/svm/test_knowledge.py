@@ -11,7 +11,7 @@ X, Y = two_classes()
 
 
 def box(low, high):
-    """D and d of low <= x <= high."""
+    """Return D and d with D x <= d if and only if low <= x <= high."""
     k = len(low)
     return np.vstack([np.eye(k), -np.eye(k)]), np.concatenate([high, -np.asarray(low)])
 

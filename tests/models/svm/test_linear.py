@@ -33,7 +33,7 @@ def never(steps):
 
 
 def texts(documents=200, words=600, seed=0):
-    """Sparse samples with more features than samples."""
+    """Return sparse samples with more features than samples, and labels."""
     rng = np.random.default_rng(seed)
     X = abs(random_sparse((documents, words), density=0.03, rng=rng, format="csr"))
     return X, np.where(X @ rng.normal(size=words) + 0.1 * rng.normal(size=documents) > 0.0, 1, -1)
@@ -77,7 +77,7 @@ def test_a_large_scaling_frees_the_intercept():
 
 @pytest.mark.parametrize("scale", [1e-4, 1e3])
 def test_slow_descent_is_taken_to_the_end(scale):
-    """Few badly scaled features: descent alone needs millions of passes."""
+    """With few, badly scaled features, coordinate descent alone needs millions of passes."""
     X, y = two_classes(300, 4, noise=1.0)
     X = X * np.array([1.0, scale, 1.0, 1.0])
     for loss in CLASSIFIER_LOSSES:
@@ -120,7 +120,7 @@ def test_distances_are_signed_and_do_not_depend_on_the_length_of_w():
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("formed", [False, True])
 def test_newton_in_the_primal_is_exact(C, formed, monkeypatch):
-    """The gap, which is |w - sum_i beta_i x_i|^2 / 2, certifies, with the Hessian formed or multiplied by."""
+    """The duality gap |w - sum_i beta_i x_i|^2 / 2 is small, with the Hessian formed or only multiplied by."""
     monkeypatch.setattr(primal_newton, "is_formed", lambda X: formed)
     rng = np.random.default_rng(0)
     X, y = two_classes(200, 6, noise=1.0)
@@ -139,7 +139,7 @@ def test_newton_in_the_primal_is_exact(C, formed, monkeypatch):
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_rounds_of_squares_find_the_minimum_of_hinges(C, epsilon):
-    """The proximal point method ends at the answer of the interior point, the multipliers between their bounds."""
+    """The proximal point method ends at the interior-point solution, with multipliers between their bounds."""
     X, y = two_classes(300, 6, noise=1.0)
     size = C * np.random.default_rng(0).uniform(0.1, 3.0, 300)
     low, high = (-size, size) if epsilon else (np.minimum(y * size, 0.0), np.maximum(y * size, 0.0))
@@ -150,7 +150,7 @@ def test_rounds_of_squares_find_the_minimum_of_hinges(C, epsilon):
 
 
 def test_the_multipliers_of_a_near_program_are_best():
-    """Each answers to r with the largest of beta (r + d beta_k) - epsilon |beta| - d beta^2 / 2 between its bounds."""
+    """Each multiplier maximizes beta (r + d beta_k) - epsilon |beta| - d beta^2 / 2 between its bounds."""
     rng = np.random.default_rng(0)
     high, r = rng.uniform(0.1, 3.0, 50), 3.0 * rng.normal(size=50)
     dual = Dual(np.zeros((50, 1)), 0.0, np.zeros(50), 0.3, np.zeros(50), -high, high)
@@ -184,7 +184,7 @@ def squares_of(X, y, C):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
 def test_the_hessian_follows_the_active_samples(form, C):
-    """Samples enter and leave: the direction is that of the Hessian formed at once, and nothing stays of what left."""
+    """The direction follows samples that enter and leave: it is that of a newly formed Hessian of the active ones."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5)) * np.array([1e-3, 1.0, 1.0, 1.0, 1e3])
     dual = squares_of(form(X), np.sign(X[:, 1] + rng.normal(size=400)), C)
@@ -201,7 +201,7 @@ def test_the_hessian_follows_the_active_samples(form, C):
 @pytest.mark.parametrize("order", ["mixed", "sorted", "one class first"])
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
 def test_some_samples_tell_where_to_start(order, C):
-    """From the minimum of every eighth sample few Newton steps are left, whatever the order of the samples."""
+    """From the minimizer of every eighth sample few Newton steps remain, whatever the order of the samples."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(8000, 5))
     y = np.sign(X @ rng.normal(size=5) + rng.normal(size=8000))

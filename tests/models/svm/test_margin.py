@@ -48,7 +48,7 @@ def test_features_of_a_kernel_matrix_of_any_rank():
 
 
 def test_where_the_dual_stays_short_the_primal_is_tried():
-    """Stopped after nine iterations, "auto" has the better of the two answers."""
+    """If the dual stops after nine iterations, "auto" also solves the primal and takes the better answer."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 4)) * [1.0, 1e3, 1e-3, 1e5]
     y = np.where(X @ [1.0, 1e-3, 1e3, 1e-6] > 0, 1.0, -1.0)

@@ -78,7 +78,7 @@ def test_settled_multipliers_keep_the_sum_of_their_signs_and_what_is_held():
     dual = MarginDual(dual_program(y[:, None] * (X @ X.T) * y, y, np.full(6, np.inf), True), {})
     v, free = np.array([1e-4, 1e-4, 1e-4, 1e-4, 0.0, 0.0]), np.arange(6) < 4
     moved = settle(v, free, np.full(6, -np.inf), np.full(6, np.inf), dual)
-    left = -(y * dual.gradient(moved))[:4]  # all of them b
+    left = -(y * dual.gradient(moved))[:4]  # each of them equals b
     np.testing.assert_allclose(left, left[0], rtol=0, atol=1e-9)
     assert abs(y @ moved) < 1e-15 and not moved[4:].any()
 

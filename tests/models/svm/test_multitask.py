@@ -35,7 +35,7 @@ def test_a_large_C2_frees_the_tasks_and_a_small_one_ties_them():
     X, y, tasks = related_tasks()
     tied = MultiTaskSVC(C1=0.5, C2=1e-8).fit(X, y, tasks=tasks)
     np.testing.assert_allclose(tied.coef_, np.broadcast_to(tied.common_coef_, (3, 3)), atol=1e-6)
-    # with C_1 = C_2 / 2 the price of |v_t|^2 is 1/2, and w_0 is no help
+    # with C_1 = C_2 / 2 the price of |v_t|^2 is 1/2, and w_0 does not help
     free = MultiTaskSVC(C1=0.5e7, C2=1e7).fit(X, y, tasks=tasks)
     for t, task in enumerate("abc"):
         alone = SVC(kernel="linear").fit(X[tasks == task], y[tasks == task])
@@ -46,7 +46,7 @@ def test_a_large_C2_frees_the_tasks_and_a_small_one_ties_them():
 @pytest.mark.parametrize("C1, C2", [(1.0, 1000.0), (0.1, 1.0), (0.02, 0.1)])
 @pytest.mark.parametrize("features", [3, 40])
 def test_the_primal_objective_of_the_attributes_is_the_dual_one(C1, C2, features):
-    """(5.3) with the least slacks of (5.4): by weak duality both are the optimum."""
+    """(5.3) with the least slacks of (5.4) equals the dual objective: by weak duality both are optimal."""
     X, y, tasks = related_tasks(features=features)
     machine = MultiTaskSVC(C1=C1, C2=C2).fit(X, y, tasks=tasks)
     xi = np.maximum(0.0, 1.0 - y * machine.decision_function(X, tasks=tasks))

@@ -84,7 +84,7 @@ def test_rows_are_made_once_for_all_folds_and_C(monkeypatch):
     )
     SVCCV(np.logspace(-2, 2, 8), kernel=semidefinite()).fit(*samples())
     first = len(made)
-    assert 0 < first <= 120 + np.unique(made).size  # those of the folds, and of the machine of all samples
+    assert 0 < first <= 120 + np.unique(made).size  # rows of the folds' machines and of the machine of all samples
 
 
 def semidefinite():

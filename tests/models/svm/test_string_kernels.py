@@ -12,7 +12,7 @@ from models.svm.string_kernels import changes
 
 
 def features_by_definition(string, k, m, alphabet):
-    """How many k-mers of the string differ from each word in at most m letters; "*" is in no k-mer."""
+    """Count for each word the k-mers of `string` that differ from it in at most m letters; skip k-mers with "*"."""
     kmers = [string[i : i + k] for i in range(len(string) - k + 1) if "*" not in string[i : i + k]]
     words = itertools.product(alphabet, repeat=k)
     return np.array([sum(sum(a != b for a, b in zip(kmer, word)) <= m for kmer in kmers) for word in words], float)
@@ -52,7 +52,7 @@ def test_strings_are_encoded_and_filled_up():
 
 
 def motif_strings(rng, count):
-    """Strings with TATA at a place of its own in one class, and the mask of these letters."""
+    """Return strings of which one class contains TATA at a random place, labels, and the mask of these letters."""
     strings, mask = [], np.zeros((count, 20), dtype=bool)
     y = np.arange(count) % 2
     for i in range(count):

@@ -40,7 +40,7 @@ def said(case):
 
 
 def primal_objective(machine, X, y, C):
-    """1/2 |w|^2 + C'xi from the fitted attributes alone."""
+    """Return 1/2 |w|^2 + C'xi, computed from the fitted attributes alone."""
     signs = np.where(y == machine.classes_[1], 1.0, -1.0)
     xi = np.maximum(0.0, 1.0 - signs * machine.decision_function(X))
     squared = machine.margin_[0] ** -2
@@ -57,7 +57,7 @@ def test_all_forms_agree(case, shape):
     assert abs(auto.solution_.objective) == pytest.approx(objective, rel=1e-6)
     for machine in (primal, auto):
         np.testing.assert_allclose(machine.decision_function(X), dual.decision_function(X), atol=1e-6)
-        # whoever is in one support alone is on the margin, where a multiplier may be zero
+        # a sample in only one of the supports is on the margin, where multipliers may be zero
         apart = np.setxor1d(machine.support_, dual.support_)
         np.testing.assert_allclose(np.abs(dual.decision_function(X)[apart]), 1.0, atol=1e-6)
     if isinstance(case["kernel"], str):
@@ -159,7 +159,7 @@ def test_decision_function_shapes_and_predictions_go_together():
 @pytest.mark.parametrize("labels", [[0, 1, 0, 1, 0, 1], [0, 1, 2, 0, 1, 2]])
 @pytest.mark.parametrize("last", [0.0, 1.0])
 def test_a_precomputed_kernel_must_be_square(shape, kind, labels, last):
-    """Whatever part of it the machines would look at."""
+    """A kernel that is not square is refused, whichever part of it the machines would read."""
     with pytest.raises(ValueError, match=r"X must be a square matrix of the kernel .* its shape is \(6, [39]\)"):
         SVC(kernel="precomputed").fit(kind(np.eye(*shape)), labels, sample_weight=[1.0] * 5 + [last])
 

@@ -15,7 +15,7 @@ cvxpy = pytest.importorskip("cvxpy")
 
 
 def labelled(documents=60, classes=2, seed=0, words=20, topics=4, length=30):
-    """Documents whose class hangs on one topic in ten words, the rest being common talk."""
+    """Return documents of which a fifth of the words is drawn from their class, the rest from common topics; labels."""
     rng = np.random.default_rng(seed)
     common = rng.dirichlet(np.full(words, 0.5), topics)
     own = rng.dirichlet(np.full(words, 0.2), classes)
@@ -91,7 +91,7 @@ def test_learning_lowers_the_objective_and_topics_tell_the_classes_apart(classes
 def test_the_first_objective_is_that_of_plain_topics():
     X, y = labelled()
     model = MedLDA(3, max_iter=1, random_state=0).fit(X, y)
-    first, _, _ = merge_copies(X, y, np.ones(len(y)))  # the order that has an influence on the start
+    first, _, _ = merge_copies(X, y, np.ones(len(y)))  # the start depends on the order of the documents
     assert first.size == len(y)
     X, y = X[first], y[first]
     plain = LatentDirichletAllocation(3, random_state=0)._fit(X, np.ones(len(y)))

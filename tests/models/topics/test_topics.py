@@ -13,7 +13,7 @@ from tests.support.topic_models import bound_by_definition, corpus, fitted
 
 
 def log_evidence(words, topics, prior):
-    """log P(w) of one document: theta integrated out, summed over the topics of all words."""
+    """Return log P(w) of one document: theta is integrated out, the topics of all words are enumerated."""
     total = []
     for z in itertools.product(range(len(topics)), repeat=len(words)):
         counts = np.bincount(z, minlength=len(topics))
@@ -59,7 +59,7 @@ def test_a_bend_that_is_the_same_for_all_topics_only_multiplies_the_words(size):
 
 
 def test_a_strong_bend_gives_a_word_to_its_topic_however_unlikely_that_is():
-    # the priors' E log theta is about -1e4 for a topic without words: its weight is no double either
+    # E log theta of the prior is about -1e4 for a topic without words: its weight underflows
     topics = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     model, bend = fitted(topics, 1e-4), np.array([[9e4, 0.0], [0.0, 9e4], [9e4, 0.0]])
     gamma, bound, sums = model._infer(sp.csr_array([[2.0, 3.0, 1.0]]), bend=bend, strength=np.ones(1))

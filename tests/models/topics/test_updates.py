@@ -36,7 +36,7 @@ def test_a_step_maximizes_the_bound_by_each_of_its_parts(learn_prior):
     again, gamma_, values = LatentDirichletAllocation(3, **settings), None, []
     again.doc_topic_prior_ = np.full(3, 1.0 / 3.0)
     again._initialize(documents, weight, np.random.default_rng(1))
-    for _ in range(3):  # of the same start each step by hand
+    for _ in range(3):  # each step by hand, from the same start
         gamma_, own, sums_ = again._infer(documents, gamma_, weight)
         values.append(weight @ own + 0.3 * np.log(again.components_).sum())
         rows = sums_[0].T + 0.3
@@ -66,7 +66,7 @@ def test_a_step_maximizes_the_bound_by_each_of_its_parts(learn_prior):
     for _ in range(3000):
         alpha = dirichlet_step(alpha, expected)
     np.testing.assert_allclose(np.log(alpha), minimize(minus, np.zeros(3), tol=1e-12).x, atol=1e-4)
-    tiny = dirichlet_step(np.array([1e-8, 1.0]), np.array([-1e9, -0.1]))  # by the other of the two starts
+    tiny = dirichlet_step(np.array([1e-8, 1.0]), np.array([-1e9, -0.1]))  # by the second of the two starts
     np.testing.assert_allclose(digamma(tiny), digamma(1.0 + 1e-8) + np.array([-1e9, -0.1]), rtol=1e-6)
 
 

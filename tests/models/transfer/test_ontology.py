@@ -13,7 +13,7 @@ from models.transfer.ontology import links_from, undirected_links
 @pytest.mark.parametrize("seed", range(5))
 def test_breadth_first_search_finds_the_shortest_paths(seed):
     rng = np.random.default_rng(seed)
-    ends = rng.integers(0, 200, (180, 2))  # so few that some nodes cannot be reached
+    ends = rng.integers(0, 200, (180, 2))  # too few links to reach all nodes
     links = undirected_links(200, ends)
     sources = rng.choice(200, 3)
     plain = sp.csr_matrix(links.toarray(), dtype=float)  # with the indices of 32 bits that scipy below 1.13 wants
@@ -24,7 +24,7 @@ def test_breadth_first_search_finds_the_shortest_paths(seed):
 
 
 class Adjacency:
-    """What a networkx graph offers: iteration over nodes, and of each node a mapping of its neighbours."""
+    """Graph with the interface of networkx: iteration over nodes, and a mapping of neighbours for each node."""
 
     def __init__(self, edges):
         self.edges = edges

@@ -42,7 +42,7 @@ def test_what_is_unreachable_is_its_own_class():
 
 
 def test_on_the_same_task_chi_averages_the_means():
-    """As the paper remarks: the components of the means, averaged over the words equidistant from the label."""
+    """The components of the means are averaged over the words equidistant from the label, as the paper remarks."""
     rng = np.random.default_rng(1)
     means, distances = rng.random((2, 30)), rng.integers(0, 4, (2, 30))
     transfer = models.GenerativeTransfer(means, distances)
@@ -53,7 +53,7 @@ def test_on_the_same_task_chi_averages_the_means():
         for v in range(4):
             at = distances[i] == v
             assert np.allclose(transfer.means(distances)[i, at], means[i, at].mean())
-    # the variance that is left and the variance of chi are together the variance of the means
+    # the remaining variance and the variance of chi add up to the variance of the means
     left, between = transfer.variances(distances).mean(axis=1), transfer.means(distances).var(axis=1)
     assert np.allclose(left + between, means.var(axis=1))
 

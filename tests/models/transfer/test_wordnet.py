@@ -26,7 +26,7 @@ LICENCE = "  1 This is a licence.  \n  2 gun n 1 0 1 0 00000000\n"
 
 
 def write(folder):
-    """WordNet's three files."""
+    """Write WordNet's three files into `folder` and return it."""
     folder.mkdir(parents=True)
     data, senses = [], {}
     for offset, words, pointers in SYNSETS:

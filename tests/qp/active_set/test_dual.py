@@ -22,7 +22,7 @@ def own(program, **given):
 
 
 def stacked(program):
-    """P, q, [A; I] and the sides."""
+    """Return P, q, [A; I], and the lower and upper sides."""
     sides = np.append(program.l, program.lb), np.append(program.u, program.ub)
     return program.hessian.dense(), program.q, np.vstack([program.A.toarray(), np.eye(program.n)]), *sides
 
@@ -76,13 +76,13 @@ def one_after_another(program):
     dual = method(program)
     dual._room.work.beside = np.inf
     found = dual.solve(False)
-    dual._room.work.beside = BESIDE  # as the next program finds it
+    dual._room.work.beside = BESIDE  # restored for the next program
     return found
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_steps_are_those_of_the_book(seed):
-    """Objectives of all working sets, one side coming after another."""
+    """Compare the objectives of all working sets with the textbook's, where sides are added one at a time."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 25))
     program = tiny.rows(n, seed) if seed % 2 else tiny.box(n, seed)
@@ -125,7 +125,7 @@ def test_where_sides_that_come_together_lead_nowhere_they_come_one_after_another
 
 
 def test_a_row_that_depends_on_the_others_takes_the_place_of_one():
-    """Rows (1, 0), (0, 1) hold; their sum is violated and replaces the one whose multiplier is first at zero."""
+    """Rows (1, 0), (0, 1) are active; their sum is violated and replaces the row whose multiplier is zero first."""
     w = DualSet(m=1, n=2)
     w.M[:], w.columns[:] = [[ROOT, ROOT], [1.0, 0.0], [0.0, 1.0]], np.array([[ROOT, 1.0, 0.0], [ROOT, 0.0, 1.0]])
     w.upper[:], w.lower[:], w.scale[:], w.margin[:] = [-3.0, -1.0, -1.0], -np.inf, 1.0, 1e-10
@@ -193,7 +193,7 @@ def test_what_is_infeasible_is_certified(name):
 
 
 def test_an_infeasible_program_within_the_tolerance_is_none():
-    """Sides that cross by less than a quarter of the tolerance, as presolve has it."""
+    """Sides that cross by less than a quarter of the tolerance count as feasible, as in presolve."""
     for gap, status in ((1e-9, "optimal"), (1e-6, "primal_infeasible")):
         program = qp.QuadraticProgram([[1.0]], [0.0], [[1.0], [1.0]], [1.0, -INF], [INF, 1.0 - gap])
         check(program, own(program), status)
@@ -206,7 +206,7 @@ def test_an_objective_that_falls_for_ever_is_certified(rank):
         n, m = int(rng.integers(3, 20)), int(rng.integers(0, 12))
         ray = rng.normal(size=n)
         F, A = rng.normal(size=(rank, n)), rng.normal(size=(m, n))
-        F -= np.outer(F @ ray, ray) / (ray @ ray)  # nothing curves along the ray, and no side ends it
+        F -= np.outer(F @ ray, ray) / (ray @ ray)  # no curvature along the ray, and no side limits it
         A *= np.where(A @ ray < 0.0, -1.0, 1.0)[:, None]
         q = rng.normal(size=n)
         q -= (q @ ray + 1.0) / (ray @ ray) * ray

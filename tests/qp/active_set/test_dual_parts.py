@@ -10,7 +10,7 @@ from tests.qp.active_set.test_dual import INF, made, method
 
 
 def of_numpy(program, rho):
-    """R with R'R = P + rho I, and [A; I] R^-1 with the scales that make its rows as long as one."""
+    """Return R with R'R = P + rho I, the scales that make the rows of [A; I] R^-1 unit vectors, and these rows."""
     R = np.linalg.cholesky(program.hessian.dense() + rho * np.eye(program.n)).T
     rows = np.vstack([program.A.toarray(), np.eye(program.n)]) @ np.linalg.inv(R)
     length = np.linalg.norm(rows, axis=1)
@@ -131,7 +131,7 @@ def test_steps_to_the_sides_and_what_is_corrected_there():
         start, sides = w.multipliers[:4].copy(), np.where(w.side == LOWER, w.lower, w.upper)
         dual.settle(w)
         kept, y = list(chosen), start
-        while True:  # towards the shortest u, as far as the signs stay
+        while True:  # step towards the shortest u, as far as the signs allow
             W = w.M[kept]
             target, kinds = (
                 np.linalg.solve(W @ W.T, -sides[kept]),
@@ -158,7 +158,7 @@ def test_steps_to_the_sides_and_what_is_corrected_there():
 
 
 def test_starts_keep_what_still_holds():
-    """Sides change or vanish, equalities come and go: which rows a warm and a cold start have, whether factors stay."""
+    """Check the working set of warm and cold starts, and if factors are kept, as sides and equalities change."""
     rng, n, m = np.random.default_rng(3), 6, 5
     room = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._room
     w, N = room.work, n + m
@@ -178,7 +178,7 @@ def test_starts_keep_what_still_holds():
         elif what == 2:
             u[before[2]] = INF
         elif what == 3:
-            l[before[0]] = -5.0  # no equality any more
+            l[before[0]] = -5.0  # no longer an equality
         elif what == 4:
             l[missed] = u[missed]
         elif what == 5:
@@ -196,7 +196,7 @@ def test_starts_keep_what_still_holds():
         assert all((w.side[i] == EQUAL) == (i in equal) for i in rows)
         W, L = w.M[rows], np.tril(w.L[: w.count, : w.count], -1) + np.eye(w.count)
         np.testing.assert_allclose(L * w.D[: w.count] @ L.T, W @ W.T, atol=1e-10)
-        if what in (0, 5) and is_warm:  # nothing of it changed
+        if what in (0, 5) and is_warm:  # the data did not change
             np.testing.assert_array_equal(w.L[:4, :4], factor)
             assert w.multipliers[:4].tolist() == [3.0, -1.0, 1.0, -2.0]
         else:

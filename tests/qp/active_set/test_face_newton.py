@@ -63,7 +63,7 @@ def test_the_minimum_inside_of_the_box(row):
         kkt = np.block([[program.P, program.a[:, None]], [program.a[None], np.zeros((1, 1))]])
         expected = np.linalg.solve(kkt, np.r_[-q, 0])
         np.testing.assert_allclose(np.r_[program.x, program.multipliers[0]], expected, atol=1e-10)
-    else:  # the row ends at the side that it meets, with a multiplier of the right sign
+    else:  # the row stops at the side that it reaches, with a multiplier of the right sign
         assert abs(program.x[N]) == 0.1 and np.sign(program.multipliers[0]) == np.sign(program.x[N])
 
 
@@ -135,7 +135,7 @@ def test_bounds_that_are_met(row, share):
     assert at_bound.any() and not at_bound.all()
     assert face.count == N - np.count_nonzero(at_bound)
     v = (program.g + program.a * program.multipliers[0])[:N]
-    assert np.abs(v[~at_bound]).max() < slope_left(program)  # the minimum on the face of those that are left
+    assert np.abs(v[~at_bound]).max() < slope_left(program)  # the minimum on the face of the remaining free variables
     assert program.x[:N] @ (program.g[:N] + q) < 0.0
 
 
@@ -173,7 +173,7 @@ def test_a_step_goes_to_its_end_where_that_is_lower_else_to_the_lowest_point_on_
     find_free(program, face, 0.0)
     outcome = step_on_face(program, face)
     x, way, whole = program.x, face.moves, 1.0 + np.abs(face.moves) @ np.abs(q)
-    if outcome == NO_DESCENT:  # there is none, or no way keeps the row
+    if outcome == NO_DESCENT:  # no descent exists, or none that keeps the row
         np.testing.assert_array_equal(x, 0.0)
         assert has_row or way @ q >= -1e-9 * whole
         return
@@ -187,7 +187,7 @@ def test_a_step_goes_to_its_end_where_that_is_lower_else_to_the_lowest_point_on_
     else:
         assert outcome == SHORTENED and at_the_end > -1e-9 * whole
         assert program.g @ way == pytest.approx(0.0, abs=1e-9 * whole)
-        # no multiplier belongs to a point on the way: the middle of what the variables ask for is taken
+        # points on the way have no multiplier: the middle of the variables' demands is taken
         assert program.multipliers[0] == row_multiplier(*extremes(program, 0, n))
     assert program.wrong_slope == slopes(program)
 
@@ -201,7 +201,7 @@ def test_why_a_step_is_not_taken():
     find_free(program, face, 0.0)
     assert step_on_face(program, face) == TOO_LARGE
     program, face, _ = at_zero("equality")
-    program.sides[0], program.ub[:], program.x[:] = 1.0, 0.0, 0.0  # nobody may move as the row asks
+    program.sides[0], program.ub[:], program.x[:] = 1.0, 0.0, 0.0  # no variable may move as the row requires
     program.lb[:] = 0.0
     assert find_free(program, face, 0.0) == 0
     assert step_on_face(program, face) == NO_DESCENT
@@ -211,7 +211,7 @@ def test_why_a_step_is_not_taken():
 def test_who_is_free():
     program, face, _ = at_zero("none")
     program.g[:] = 1.0
-    program.x[:10], program.x[10:20] = -10.0, 10.0  # held back with the right sign, and with the wrong one
+    program.x[:10], program.x[10:20] = -10.0, 10.0  # at bounds with multipliers of the right and the wrong sign
     program.g[30:40] = 0.0
     assert find_free(program, face, 0.0) == N - 10
     np.testing.assert_array_equal(face.free[: N - 10], np.arange(10, N))

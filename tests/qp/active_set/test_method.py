@@ -37,7 +37,7 @@ def boxed(rng, n=N, width=1.0, **data):
 
 
 def by_active_set(solution):
-    """Whether the active set gave the answer, which then knows of no cone program."""
+    """Return True if the active set gave the answer; check that it then has no cone solution."""
     assert ("active set" in solution.message) == (solution.cone_solution is None)
     return solution.cone_solution is None
 
@@ -74,7 +74,7 @@ def left_to_the_engine(program, status=Status.OPTIMAL, **asked):
 def test_boxed_programs_of_all_kinds(seed, width, copies, row, one_sided, fixed):
     rng = np.random.default_rng(seed)
     P, q = hessian(rng), rng.normal(size=N)
-    if copies:  # columns that are there twice
+    if copies:  # duplicate columns
         again = np.r_[np.arange(N - copies), rng.integers(N - copies, size=copies)]
         P, q = P[np.ix_(again, again)], q[again]
     lb, ub = -width * rng.uniform(0.5, 1.0, N), width * rng.uniform(0.5, 1.0, N)
@@ -151,7 +151,7 @@ def test_what_the_answer_tells_of_its_rounds():
 
 def test_what_single_precision_hides_is_not_clearly_definite():
     P = np.eye(N) + 2.0**-10
-    P[:2, :2] = P[0, 0] + np.array([[0.0, 5.9e-8], [5.9e-8, 6.1e-8]])  # positive once it is rounded, and is not
+    P[:2, :2] = P[0, 0] + np.array([[0.0, 5.9e-8], [5.9e-8, 6.1e-8]])  # positive definite only after rounding
     assert np.linalg.eigvalsh(P)[0] < 0.0 < np.linalg.eigvalsh(P.astype(np.float32).astype(np.float64))[0]
     assert not ActiveSet(QuadraticProgram(P, np.ones(N), lb=-1.0, ub=1.0), Settings()).is_clearly_definite()
     P[0, 0] = 1.001
@@ -217,7 +217,7 @@ def test_interrupted_from_the_keyboard(monkeypatch, name, place):
     assert found.relative == (solution.primal_residual, solution.dual_residual, solution.gap)
     assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time, rel=1e-9, abs=0.0)
     assert repr(pickle.loads(pickle.dumps(solution))) == repr(solution)
-    check(program, solver.solve(warm_start=True))  # and the solver is as it was
+    check(program, solver.solve(warm_start=True))  # the solver still works
 
 
 def test_interrupted_after_some_rounds(monkeypatch):
@@ -269,7 +269,7 @@ def test_the_test_in_single_precision():
         P = (Q * np.r_[least, np.ones(199)]) @ Q.T
         program = QuadraticProgram(0.5 * (P + P.T), np.ones(200), lb=0.0, ub=1.0)
         assert ActiveSet(program, Settings()).is_clearly_definite() is clear
-    for scale in (1e-300, 1e300):  # what single precision cannot hold is left to double precision
+    for scale in (1e-300, 1e300):  # beyond single precision, double precision is used
         program = QuadraticProgram(scale * hessian(rng), np.ones(N), lb=0.0, ub=1.0)
         assert not ActiveSet(program, Settings()).is_clearly_definite()
 
@@ -338,7 +338,7 @@ def block_in_numpy(K, a, lb, ub, x, g, least, tol, most):
 
 
 def descent_in_numpy(P, diagonal, a, lb, ub, x, g, tol, most):
-    """Blocks of those that gain most on each side of the row; returns the rows that were read."""
+    """Descend on blocks of the variables that gain most on each side of the row; return the number of rows read."""
     least, read, along = 1e-12 * np.diag(P).max(), 0, np.where(a == 0.0, 1.0, a)
     while read < most:
         rises = np.where(a > 0.0, x < ub, (a < 0.0) & (x > lb))
@@ -368,7 +368,7 @@ def descent_in_numpy(P, diagonal, a, lb, ub, x, g, tol, most):
 @pytest.mark.parametrize("row", ["none", "signs", "some", "value"])
 @pytest.mark.parametrize("seed", range(6))
 def test_descent_in_numpy(seed, row):
-    """Points, gradients and rows read; a row of any signs, in part, or with two sides."""
+    """Compare points, gradients and rows read with those of NumPy, for rows of several kinds."""
     rng = np.random.default_rng(seed)
     P, q, size = hessian(rng), rng.normal(size=N), N + (row == "value")
     a = {"none": np.zeros(N), "signs": rng.choice([-1.0, 1.0], N)}.get(row, rng.choice([-1.0, 0.0, 0.5, 1.5], N))

@@ -14,7 +14,7 @@ def kernel_of(name, n=60, features=3, seed=0, **parameters):
 
 
 def problems(n=60, sizes=(40, 25, 60, 1), seed=1):
-    """Parts of different sizes with signs and bounds."""
+    """Return parts of different sizes (samples and begins), their signs, and signed bounds."""
     rng = np.random.default_rng(seed)
     parts = [np.sort(rng.permutation(n)[:size]) for size in sizes]
     which, begins = np.concatenate(parts), np.concatenate([[0], np.cumsum(sizes)])
@@ -119,7 +119,7 @@ def test_a_solution_is_that_of_the_program_with_signs():
 
 @pytest.mark.parametrize("twice", [False, True])
 def test_what_memory_held_before_counts_for_nothing(twice, monkeypatch):
-    """Rows of P that nobody has made, and the x of the first program, which takes a share 0 of it."""
+    """Rows of P that were never computed, and the x of the first program, have no influence on the answers."""
     rng = np.random.default_rng(0)
     kernel, n = qp.KernelMatrix(rng.poisson(1.0, (24, 5)).astype(float), "rbf", gamma=0.2), 24
     which, y = np.tile(np.arange(n), 1 + twice), np.arange(n) % 2.0

@@ -31,7 +31,7 @@ def other(program, **settings):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_residuals_are_those_of_the_callers_data(seed):
-    """Bounds, and rows with one entry, count by their own size, however large the others are."""
+    """Residuals of bounds and of rows with one entry are relative to their own size, not to that of larger ones."""
     rng = np.random.default_rng(seed)
     program, rows = tiny.box(5, seed), np.vstack([rng.normal(size=(2, 5)), [0.0, 3.0, 0.0, 0.0, 0.0]])
     bounds = 10.0 ** rng.uniform(-3.0, 5.0, 5)
@@ -59,7 +59,7 @@ def test_the_plan_in_words():
 
 
 def test_a_limit_of_seconds_leaves_time_for_it():
-    """As long as all of its steps may take, or a second."""
+    """The method is used if the limit allows all of its steps, or one second."""
     for program in (tiny.rows(5), tiny.box(20), small.control(60)):
         of_P, of_A = program.hessian.entries, program.A.data.size
         expected = method_seconds(program.n, program.m, of_A, of_P)["dual active set"]
@@ -76,7 +76,7 @@ def test_what_is_not_solved_is_left_to_the_engine():
     assert solver.dual_active_set is not None and solver.solve().status is Status.PRIMAL_INFEASIBLE
     unbounded = qp.Solver(np.ones((3, 3)), [1.0, 0.0, 0.0])
     assert unbounded.dual_active_set is not None and unbounded.solve().status is Status.DUAL_INFEASIBLE
-    solver.update(l=[1.0])  # of which there is an answer
+    solver.update(l=[1.0])  # with a previous answer
     found = solver.solve()
     check(solver.program, found)
     assert "dual active set" in str(found.plan)
@@ -85,13 +85,13 @@ def test_what_is_not_solved_is_left_to_the_engine():
 
 
 def test_the_trace_leads_to_the_answer():
-    for seed in range(4):  # whose numbers of iterations differ; the memory is the same
+    for seed in range(4):  # numbers of iterations differ; the memory is shared
         qp.solve(tiny.rows(10, seed))
     program = tiny.rows(10, 2)
     found = qp.solve(qp.QuadraticProgram(
         program.P, program.q, program.A, program.l, program.u, program.lb, program.ub, offset=5.0
     ))  # fmt: skip
-    rest, *arguments = found._rest  # which two threads may ask for at once
+    rest, *arguments = found._rest  # two threads may evaluate it at once
     trace = rest(found, *arguments)["trace"]
     assert trace.tobytes() == found.trace.tobytes()
     np.testing.assert_array_equal(trace["iteration"], np.arange(found.iterations + 1))
@@ -157,7 +157,7 @@ def test_a_solver_that_goes_over_to_another_kind_leaves_its_room(made):
 
 
 def test_no_room_has_two_users(made):
-    """Whoever lives keeps his own, and so does he who was copied, pickled or set up in it after a refusal."""
+    """Each solver keeps its own room, also solvers that were copied, pickled, or set up again after a refusal."""
     program = tiny.rows(6, 1)
     expected, solvers = bits(qp.solve(program)), [qp.Solver(program) for _ in range(3)]
     solvers += [copy.copy(solvers[0]), copy.deepcopy(solvers[0]), pickle.loads(pickle.dumps(solvers[0]))]
@@ -169,7 +169,7 @@ def test_no_room_has_two_users(made):
             solvers[1].update(P_data=-program.P)
         with pytest.raises(ProgramError):
             qp.Solver(-program.P, program.q, program.A, program.l, program.u)
-    method = solvers.pop().dual_active_set  # which outlives its solver
+    method = solvers.pop().dual_active_set  # it outlives its solver
     assert method._room is None and bits(method.solve(False)) == expected
     room = method._room
     assert (
@@ -203,7 +203,7 @@ def test_a_room_that_was_interrupted_is_not_used_again(made, monkeypatch):
 
 
 def test_rooms_stay_in_the_thread_that_they_were_left_in(made):
-    """A solver that is made in one thread and dies in another leaves its room there, and to nobody else."""
+    """A solver made in one thread and deleted in another leaves its room in the latter's pool, and in no other."""
     program = tiny.rows(6, 4)
     expected, solver = bits(qp.solve(program)), [qp.Solver(program)]
     solver[0].solve()
@@ -239,7 +239,7 @@ def test_solvers_that_live_until_python_ends_die_silently():
 
 
 def with_rows_to_leave_out(n=6, seed=0):
-    """`tiny.rows` and a row that is parallel to the first, one with a single entry and an empty one."""
+    """Return `tiny.rows` with three rows added: one parallel to the first, one with a single entry, one empty."""
     program = tiny.rows(n, seed)
     A = np.vstack([program.A.toarray(), -2.0 * program.A.toarray()[0], 3.0 * np.eye(n)[1], np.zeros(n)])
     l, u = np.append(program.l, [-2.0, -1.0, -1.0]), np.append(program.u, [-2.0, 1.0, 1.0])
@@ -263,7 +263,7 @@ def test_it_takes_rows_that_presolve_would_leave_out(monkeypatch):
         assert one.plan.method == "dual active set" and one.objective == pytest.approx(objective, rel=1e-7)
     check(solver.program, found[-1])
     assert solver.presolved.program.m == program.m - 3 and solver.cone_solver.solve().status is Status.OPTIMAL
-    solver.update(q=program.q, ub=1.0)  # now that presolve has had a word
+    solver.update(q=program.q, ub=1.0)  # presolve is now active
     check(solver.program, solver.solve())
     assert solver.presolved.kept.sum() == program.m - 3
     solver.update(l=np.append(program.l[:-1], -np.inf))
@@ -292,7 +292,7 @@ def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
         program.with_data(program.P, program.A, lb=np.append(0.1, -np.ones(5)), ub=np.append(0.1, np.ones(5)))
     )
     assert fixed.x[0] == 0.1
-    free = np.append(np.ones(5), 0.0)  # the last variable is nowhere but in the objective
+    free = np.append(np.ones(5), 0.0)  # the last variable occurs in the objective only
     found = qp.solve(
         program.P * np.outer(free, free), program.q, program.A.toarray() * free, program.l, program.u, -1, 1
     )
@@ -300,7 +300,7 @@ def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
 
 
 def test_data_with_few_entries_are_left_to_the_engine():
-    """Zeros cost an active set as much as other entries."""
+    """The active set stores zeros, so that sparse data are left to the interior-point method."""
     n = 160
     assert qp.Solver(sp.eye_array(n, format="csc"), np.ones(n), lb=-1.0, ub=1.0).dual_active_set is None
 
@@ -329,7 +329,7 @@ def test_the_callers_arrays_are_solved_as_a_program_is(kind, made, monkeypatch):
     for arguments in (given, [qp.QuadraticProgram(*data)]):
         found = qp.solve(*arguments, tol=1e-9)
         assert found is seen[-1] is not None and len(made) == 1
-        for each in given:  # the answer's program is its own
+        for each in given:  # the answer keeps its own program
             if hasattr(each, "copy"):
                 (each.data if sp.issparse(each) else each)[:] = np.nan
         assert bits(found) == bits(first) and str(found.plan) == str(first.plan) and found.message == first.message
@@ -362,7 +362,7 @@ def test_what_is_refused_once_is_refused_again(name, made, monkeypatch):
         with pytest.raises(ProgramError) as refusal:
             qp.solve(**bad)
         told.append(str(refusal.value))
-        qp.solve(**data)  # there is a room now
+        qp.solve(**data)  # the pool now has a room
     assert told[0] == told[1]
 
 
@@ -386,7 +386,7 @@ def loop(size=200, seed=0):
 
 
 def test_it_goes_on_from_answers_of_the_interior_point_method():
-    """Once they have cost as much as its set-up; an answer anew, and other matrices, are left to that method."""
+    """It takes over when the solves have cost as much as its set-up, but not for cold starts or new matrices."""
     program, sides = loop()
     solver, methods = qp.Solver(program), []
     solver.solve()
@@ -409,7 +409,7 @@ def test_it_goes_on_from_answers_of_the_interior_point_method():
 
 
 def test_it_begins_with_the_sides_that_hold():
-    """Of the answer to a program, those whose multipliers are more than their slacks: nothing is left to do."""
+    """It starts from the sides whose multipliers exceed their slacks in a given solution; one iteration is enough."""
     for program in (loop()[0], small.portfolio(60), small.random(40)):
         solution = other(program)
         dual = DualActiveSet(program, qp.Solver(program).settings, solved=1)

@@ -37,7 +37,7 @@ def test_it_finds_what_is_found_with_the_matrix_in_full(kernel, parameters, C, b
     assert found.objective == pytest.approx(full.objective, rel=1e-8)
     #  the point, on the program's own data
     P = program.P.toarray()
-    assert np.abs(found.x - np.clip(found.x, 0.0, C)).max() <= 1e-9  # exact only where the working set has ended it
+    assert np.abs(found.x - np.clip(found.x, 0.0, C)).max() <= 1e-9  # exact only if the working set finished the solve
     gradient = P @ found.x + program.q + program.A.T @ found.y + found.z_bounds
     assert np.abs(gradient).max() <= 1e-8 * (1.0 + np.abs(P @ found.x).max())
     assert found.objective == pytest.approx(0.5 * found.x @ P @ found.x + program.q @ found.x, rel=1e-10)
@@ -86,7 +86,7 @@ def test_rows_that_share_variables_or_alternate_are_not_for_it():
 
 
 def pairs_in_numpy(K, u, F, lower, upper, has_row, least, tol):
-    """Descent on pairs, or on single variables without a row: u, F, and how many steps it took."""
+    """Descend on pairs, or without a row on single variables too; return u, F and the number of steps."""
     sides, diagonal, steps = u.size // len(K), np.tile(np.diag(K), u.size // len(K)), 0
     while True:
         rises, falls = u < upper, u > lower
@@ -115,7 +115,7 @@ def pairs_in_numpy(K, u, F, lower, upper, has_row, least, tol):
 @pytest.mark.parametrize("bias, sides", [(True, 1), (True, 2), (False, 1), (False, 2)])
 @pytest.mark.parametrize("kernel, C, share", [("rbf", 0.05, 0.3), ("rbf", 5.0, 0.2), ("poly", 0.01, 0.3)])
 def test_pairs_in_numpy(kernel, C, share, bias, sides, cache, monkeypatch):
-    """Over several tiles, from zero and on from where it stopped; rows in float32 are those of their samples."""
+    """Compare with NumPy over several tiles, from zero and from the last point; rows are the kernel's in float32."""
     monkeypatch.setattr(working_set, "LARGEST_KEPT", 10**5)
     program = machine(300, kernel, C, bias, sides, coef0=1.0)
     program.P.cache_size = cache
@@ -237,7 +237,7 @@ def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch, 
             raise KeyboardInterrupt
         return rows(self, which)
 
-    if again:  # some rows are there of a solve that few samples had a part in
+    if again:  # some rows are stored from a solve with few samples
         solver.update(q=np.where(np.arange(400) < 9, -1.0, 9.0))
         solver.solve()
         solver.update(q=by_name.q)
@@ -245,7 +245,7 @@ def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch, 
     assert solver.solve().status == "interrupted"
     solver.update(q=1.0 * by_name.q)
     np.testing.assert_allclose(solver.solve().x, qp.solve(by_name, tol=1e-9).x, atol=1e-7)
-    assert solver.active_set.run.pairs.made > 0  # else another method has made up for wrong rows
+    assert solver.active_set.run.pairs.made > 0  # otherwise another method has compensated wrong rows
 
 
 def test_rows_of_another_kernel_are_not_taken_over():

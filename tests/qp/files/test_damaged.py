@@ -211,7 +211,7 @@ BOMBS = {
     "comments.qps.gz": (10**6, gzip.compress(b"*\n" * 2**25 + SMALL.encode(), 1)),
     "plain.qps": (10**6, b"*\n" * 2**19 + SMALL.encode()),
     "zeros.mat": (10**6, mat_file("<", packed(variable("<", "A", 6, (2**23, 1), (9, bytes(2**26)))))),
-    "bytes.mat": (2**21, mat_file("<", packed(variable("<", "A", 6, (2**20, 1), (2, bytes(2**20)))))),  # each a number
+    "bytes.mat": (2**21, mat_file("<", packed(variable("<", "A", 6, (2**20, 1), (2, bytes(2**20)))))),  # one by one
     "parts.mat": (2**20, mat_file("<", *(packed(variable("<", v, 6, (2**16, 1), (9, bytes(2**19)))) for v in "PqA"))),
     "plain.mat": (10**6, mat_file("<", variable("<", "A", 6, (2**17, 1), (9, bytes(2**20))))),
 }  # fmt: skip

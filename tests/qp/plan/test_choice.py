@@ -48,7 +48,7 @@ def test_by_the_data(name):
 
 @pytest.mark.parametrize("seconds", [*itertools.product((1.0, 2.0, 3.0, None), repeat=3)], ids=str)
 def test_the_quickest_of_those_that_can(seconds, monkeypatch):
-    """Of equal ones an active set; the dual one before the other, and by proximal steps where P is not definite."""
+    """On ties an active set is chosen, the dual one first; with a P that is not definite, by proximal steps."""
     active, dual, proximal = seconds
     told = {"active set": active or 9.0, "dual active set": dual, "proximal steps": proximal, "interior point": 2.0}
     asked, told = [], {name: value for name, value in told.items() if value}
@@ -78,7 +78,7 @@ def test_a_known_low_rank_counts_with_the_iterations_that_use_it():
         program = QuadraticProgram(F[:n, :rank] @ F[:n, :rank].T, np.ones(n), np.ones((m, n)), -1 if m else [])
         seconds = method_seconds(n, m, n * m, n**2, rank)
         assert (seconds["dual active set"] <= seconds["interior point"]) == (method == "dual active set")
-        assert choose_method(program, Settings()) == "dual active set"  # nobody has looked yet
+        assert choose_method(program, Settings()) == "dual active set"  # definiteness is not checked yet
         program.hessian.find_rank()
         assert choose_method(program, Settings()) == (method if program.hessian.rank == rank else "dual active set")
 
@@ -99,7 +99,7 @@ def test_where_rows_of_a_kernel_are_enough():
         assert choose_method(program, Settings()) == method
         assert choose_method(program, Settings(active_set=False)) == "interior point"
     program = QuadraticProgram(KernelMatrix(samples, lambda A, B: A @ B.T), np.ones(6), **BOX)
-    for check, method in ((True, "interior point"), (False, "working set")):  # nothing is known of a function
+    for check, method in ((True, "interior point"), (False, "working set")):  # definiteness is unknown
         assert choose_method(program, Settings(check_convexity=check)) == method
 
 
@@ -113,7 +113,7 @@ def test_settings_of_the_interior_point_method_choose_it(asked):
 
 @pytest.mark.parametrize("make", [tiny.box, tiny.rows])
 def test_small_programs(make):
-    """A P that has no diagonal is not definite, and proximal steps are dearer; what may be is left to the method."""
+    """Zeros on the diagonal of P need dearer proximal steps; if P may be definite, the method decides."""
     program = make(30)
     assert choose_method(program, Settings()) == "dual active set"
     assert choose_method(make(45), Settings()) == "dual active set"

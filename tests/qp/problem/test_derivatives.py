@@ -30,7 +30,7 @@ def drawn(seed):
 
 
 def number(data, weights, mu=0.0):
-    at = qp.solve(**data, tol=1e-11)._linearized(mu).at  # which has removed what residual is left
+    at = qp.solve(**data, tol=1e-11)._linearized(mu).at  # the point of _linearized has smaller residuals
     return float(weights[0] @ at.x + np.concatenate(weights[1:]) @ at.w)
 
 
@@ -86,7 +86,7 @@ def dense_of(matrix):
 @pytest.mark.parametrize("mu", [0.0, 1e-2])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "low rank", "none"])
 def test_the_sparse_way_is_the_compiled_one(kind, mu, monkeypatch):
-    """Fixed variables, equalities, free rows, rows with one entry and one-sided bounds, P in each form."""
+    """Compare both ways on fixed variables, equalities, free rows, one-entry rows, bounds and each form of P."""
     rng, n, m = np.random.default_rng(46), 12, 7
     F, A = rng.normal(size=(n, 3)), np.where(rng.random((m, n)) < 0.5, rng.normal(size=(m, n)), 0.0)
     x = rng.normal(size=n)
@@ -122,7 +122,7 @@ def test_the_sparse_way_is_the_compiled_one(kind, mu, monkeypatch):
 
 
 def batch(seed, count):
-    """Programs of one shape with their own q, u and P, and the rest shared; a change of all, and weights."""
+    """Return programs with their own q, u and P and otherwise shared data, a change of all data, and weights."""
     rng, (data, change, _) = np.random.default_rng((45, seed)), drawn(seed)
     n, m = data["q"].size, data["l"].size
     data["q"] = 2.0 * rng.normal(size=(count, n))
@@ -155,7 +155,7 @@ def test_a_batch_is_as_its_programs_one_by_one(seed, mu):
 
 
 def test_degenerate_programs_of_a_batch_are_named():
-    # x = -q at least 0, asked twice; at q = 0 there is a kink
+    # x = max(-q, 0), constrained twice; at q = 0 there is a kink
     many = qp.solve_many([[1.0]], [[1.0], [-1.0], [0.0]], A=[[1.0], [2.0]], l=[0.0, 0.0])
     gradient = many.vjp(dx=np.ones((3, 1)))
     assert gradient.differentiable.tolist() == [False, True, False]
@@ -198,7 +198,7 @@ def test_a_redundant_copy_of_an_active_row_changes_no_gradient(seed):
     two = qp.solve(
         P, q, A=A[[*range(6), 0, 1]], l=l[[*range(6), 0, 1]], u=u[[*range(6), 0, 1]], lb=lb, ub=ub, tol=1e-10
     )
-    expected, found = one.vjp(dx, one.y), two.vjp(dx, one.y[[*range(6), 0, 1]])  # the multipliers of copies add up
+    expected, found = one.vjp(dx, one.y), two.vjp(dx, one.y[[*range(6), 0, 1]])  # the multipliers of equal rows add up
     assert one.status == two.status == "optimal" and expected.differentiable
     np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-8)
     np.testing.assert_allclose(found.lb + found.ub, expected.lb + expected.ub, rtol=0, atol=1e-8)

@@ -135,7 +135,7 @@ def test_parameters_may_be_any_real_number(value):
     ],
 )  # fmt: skip
 def test_a_kernel_out_of_range_is_refused(kernel, size, parameters):
-    """Else P is another one: rows of NaN, and infinite ones."""
+    """Kernels that overflow would give a P of NaN or infinite entries."""
     with pytest.raises(ProgramError, match=f"samples are too large for kernel='{kernel}', gamma="):
         qp.KernelMatrix(size * np.arange(1.0, 7.0).reshape(3, 2), kernel, **parameters)
 
@@ -149,7 +149,7 @@ def test_what_rounding_would_take_of_a_matrix_is_there():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(40, 3))
     P = qp.KernelMatrix(1e6 + X, "rbf", gamma=0.2).toarray()
-    np.testing.assert_allclose(P, written_out(X, "rbf", gamma=0.2), atol=1e-9)  # far from the origin, too
+    np.testing.assert_allclose(P, written_out(X, "rbf", gamma=0.2), atol=1e-9)  # also far from the origin
     np.testing.assert_array_equal(P.diagonal(), 1.0)
     P = qp.KernelMatrix(X, lambda A, B: A @ B.T + 1e-14 * A[:, :1]).toarray()
     np.testing.assert_array_equal(P, P.T)

@@ -11,7 +11,7 @@ INF = np.inf
 
 
 def drawn(seed, of_P, of_A, density, n=5, m=3):
-    """(P, A, vectors) of kinds: an array, CSC, or None."""
+    """Return P, A and the vectors; `of_P` and `of_A` convert the matrices, or are None for no matrix."""
     rng = np.random.default_rng(seed)
     full = [rng.normal(size=shape) * (rng.random(shape) < density) for shape in ((n, n), (m, n))]
     full[0] += full[0].T
@@ -61,7 +61,7 @@ def test_a_block_is_its_program(of_P, of_A, density):
 
 @pytest.mark.parametrize("kind", [np.array, sp.csc_array])
 def test_what_a_program_would_not_hold_is_refused(kind):
-    """Each entry of each part, one at a time."""
+    """Spoil each entry of each part, one at a time."""
     P, A, vectors = drawn(0, kind, kind, 1.0)
     assert filled(P, A, vectors)[0] == (25 << 32) + 15
     for M in (P, A):

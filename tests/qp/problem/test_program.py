@@ -89,7 +89,7 @@ def test_sides_of_1e20_are_infinite():
 def test_one_wrong_argument(change, message):
     with pytest.raises(ProgramError, match="^" + re.escape(message)):
         QuadraticProgram(**(GOOD | change))
-    if change != {"offset": None}:  # to `solve`, that is no offset
+    if change != {"offset": None}:  # `solve` takes None as no offset
         with pytest.raises(ProgramError, match="^" + re.escape(message)):
             qp.solve(**(GOOD | change))
 

@@ -12,7 +12,7 @@ RIGHT = SOLVED["quadratic, P dense"]
 
 
 def judged(points, own, **settings):
-    """(objective, dual objective, primal residual, dual residual, gap) of each point, and whether it passes."""
+    """Return objective, dual objective, primal and dual residuals and gap of each point, and whether it passes."""
     program, k = RIGHT.program, len(points)
     q, P, A = np.tile(program.q, (k, 1)), dense(program.P), program.A.toarray()
     P, A = (np.tile(M, (k, 1, 1)) if own else M for M in (P, A))

@@ -54,7 +54,7 @@ def test_certificates_are_normalised():
 
 
 class Run:
-    """What the interior-point method leaves, counting how often it is asked; it cannot be copied."""
+    """Result of the interior-point method that counts how often it is requested; it cannot be copied."""
 
     def __init__(self):
         self.asked = 0
@@ -90,7 +90,7 @@ def test_copies_know_the_cone_solution(copied, asked_before):
 
 
 def test_the_sides_with_the_largest_multipliers_of_a_certificate():
-    """Sides that are infinite, and multipliers of rounding, hold nobody back."""
+    """Sides that are infinite, or whose multipliers are rounding errors, are not named."""
     program = QuadraticProgram(
         None, [0.0, 0.0, 0.0], np.eye(2, 3), [-np.inf, 1.0], [2.0, np.inf], [0.0, -np.inf, 0.0], 3.0
     )
@@ -105,7 +105,7 @@ def test_what_is_left_for_later_is_made_without_the_cone_solution_and_found_by_a
     solution = solve(np.eye(3), [-1.0, -2.0, -3.0], lb=0.0, ub=1.0)
     assert "message" not in vars(solution)
     assert solution.message.endswith("in the working set") and vars(solution)["_run"] is not None
-    assert Solution.__getattr__(solution, "message") is solution.message  # its look-up failed before the other's ended
+    assert Solution.__getattr__(solution, "message") is solution.message  # the first look-up has failed
     with pytest.raises(AttributeError, match="'Solution' object has no attribute 'massage'"):
         _ = solution.massage
     assert solution.cone_solution is solution.cone_solution and vars(solution)["_run"] is None

@@ -29,7 +29,7 @@ def test_zeros_that_are_kept_are_no_entries():
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("size", [1.0, 1e7])
 def test_what_is_told_is_the_truth(seed, size):
-    """Residuals far below what rounding takes of their terms, beside exact arithmetic."""
+    """Compare residuals far below the rounding errors of their terms with exact arithmetic."""
     rng = np.random.default_rng(seed)
     program, _ = planted_quadratic(rng)
     x = size * rng.normal(size=program.n)
@@ -37,7 +37,7 @@ def test_what_is_told_is_the_truth(seed, size):
     y, z = size * rng.normal(size=program.m), size * rng.normal(size=program.n)
     y[(y > 0) & np.isinf(program.u) | (y < 0) & np.isinf(program.l)] = 0.0
     z[(z > 0) & np.isinf(program.ub) | (z < 0) & np.isinf(program.lb)] = 0.0
-    q = -(times(program.P, x) + program.A.T @ y + z)  # all of the gradient is rounding
+    q = -(times(program.P, x) + program.A.T @ y + z)  # the gradient consists of rounding errors
     near = QuadraticProgram(program.P, q, program.A, *(np.where(np.isfinite(v), Ax, v) for v in (program.l, program.u)),
                             *(np.where(np.isfinite(v), x, v) for v in (program.lb, program.ub)))  # fmt: skip
     found, exact = residuals(near, x, y, z), quadratic_figures(near, x, y, z)
@@ -70,10 +70,10 @@ def test_a_point_of_the_cone_program_is_judged_on_the_own_data():
     np.testing.assert_array_equal(own_x, [*x, 2.0])
     assert own_y.shape == (4,) and own_z.shape == (3,)
     assert found == residuals(REDUCED, own_x, own_y, own_z)
-    # what the rows and bounds that were left out took over from the others keeps stationarity of the fixed variable
+    # multipliers that removed rows and bounds take over keep stationarity in the fixed variable
     gradient = REDUCED.P @ own_x + REDUCED.q + REDUCED.A.T @ own_y + own_z
     assert gradient[2] == pytest.approx(0.0, abs=1e-14)
-    # and all else is as in the cone program
+    # all other parts equal those of the cone program
     np.testing.assert_allclose(gradient[:2], cone.P @ x + cone.c + cone.A.T @ y + cone.G.T @ z, atol=1e-14)
 
 
@@ -83,7 +83,7 @@ def test_the_last_point_is_lifted_once():
     y, z = np.zeros(cone.p), np.zeros(cone.m)
     one, other = test.residuals(first, y, z, z), test.residuals(second, y, z, z)
     assert test.point(other, second, y, z) is test.last[0]
-    second[:] = 5.0  # the engine's vectors are its own
+    second[:] = 5.0  # the interior-point method's vectors are not shared
     np.testing.assert_array_equal(test.point(other, second, y, z)[0], [1, 1, 2])
     np.testing.assert_array_equal(test.point(one, first, y, z)[0], [0, 0, 2])
     assert test.point(one, first, y, z) is not test.last[0]
@@ -106,7 +106,7 @@ def test_certificates_of_the_cone_program_on_the_own_data():
     test, _ = reduced_test(open_below)
     np.testing.assert_array_equal(test.primal_ray(np.array([-2.0, 0.0])), [-2, 0, 0])
     assert test.dual_infeasibility(np.array([-2.0, 0.0])) == 0.0
-    assert test.dual_infeasibility(np.array([-2.0, 1.0])) == pytest.approx(0.5)  # 1/3 beyond x2 <= 5, beside |x| = 2/3
+    assert test.dual_infeasibility(np.array([-2.0, 1.0])) == pytest.approx(0.5)  # 1/3 beyond x2 <= 5, over |x| = 2/3
     assert test.dual_infeasibility(np.array([2.0, 0.0])) == INF
 
 

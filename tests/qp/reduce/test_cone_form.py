@@ -45,7 +45,7 @@ def test_fits_as_long_as_the_same_sides_are_finite():
     assert form.fits(PROGRAM)
     assert form.fits(changed(l=[2, -3, -np.inf, -np.inf], u=[2, 4, 7, np.inf], lb=[1, 3, -np.inf], ub=[9, 3, 8]))
     assert not form.fits(changed(u=[1, np.inf, 6, np.inf]))
-    assert not form.fits(changed(l=[0, -2, -np.inf, -np.inf]))  # an equality no more
+    assert not form.fits(changed(l=[0, -2, -np.inf, -np.inf]))  # no longer an equality
     assert not form.fits(changed(l=[1, 4, -np.inf, -np.inf]))  # another equality
     assert not form.fits(changed(ub=[9, 3, 7]))  # free again
     assert not form.fits(changed(lb=[9, 2, -np.inf]))  # fixed now
@@ -75,7 +75,7 @@ def test_objective_feasibility_and_stationarity_are_the_same(seed):
     direction = form.lift_primal_ray(program, x)
     assert not direction[~free].any() and np.array_equal(direction[free], x) and np.array_equal(own_x[free], x)
     assert np.array_equal(own_x[~free], program.lb[~free])
-    # of a dual ray the same without the objective
+    # a dual ray: as above, without the objective
     own_y, own_z = form.lift_dual_ray(program, y, z)
     gradient = program.A.T @ own_y + own_z
     np.testing.assert_allclose(gradient[~free], 0.0, atol=1e-12)
@@ -83,7 +83,7 @@ def test_objective_feasibility_and_stationarity_are_the_same(seed):
 
 
 def test_terms_of_fixed_variables_that_cancel_a_side_leave_nothing():
-    # 0.1 + 0.2 is not 0.3: the row must not say 0 x = 5e-17
+    # 0.1 + 0.2 is not 0.3: the row must not become 0 x = 5e-17
     program = QuadraticProgram(None, [1.0, 1, 1], [[1.0, 1.0, 0], [1, 1, 1]], [0.3, 0.3], [0.3, 2], [0.1, 0.2, 0],
                                [0.1, 0.2, 1])  # fmt: skip
     assert 0.1 + 0.2 - 0.3 != 0.0
@@ -91,7 +91,7 @@ def test_terms_of_fixed_variables_that_cancel_a_side_leave_nothing():
     np.testing.assert_array_equal(conic.b, [0.0])
     np.testing.assert_allclose(conic.h, [1.7, 0.0, 1.0, 0.0])
     assert conic.h[1] == 0.0
-    # what is more than rounding stays
+    # errors larger than rounding are kept
     apart = QuadraticProgram(None, [1.0], [[1.0]], [1.0 + 1e-12], [1.0 + 1e-12], [1.0], [1.0])
     assert 0.9e-12 < ConeForm(apart).program(apart).b[0] < 1.1e-12
 
@@ -138,7 +138,7 @@ def test_what_stacks_itself_is_stacked_as_its_matrices_are(seed):
 
 @pytest.mark.parametrize("presolve", [True, False])
 def test_bounds_are_the_rows_with_one_entry(presolve):
-    """As the places tell them where presolve has left no other, of all kinds, with fixed variables or none."""
+    """`bounds()` returns the rows of G with one entry, of all kinds, with and without fixed variables."""
     inf = np.inf
     for lb, ub in (([0, -inf, 1, -inf, 2], [1, 3, 1, inf, inf]), (-inf, [4.0, inf, 5, 6, inf]), (None, None), (1, 1)):
         rows = [[1.0, 1, 0, 2, 0], [0, 0, 0, 3, 0], [0, 1, 1, 0, 1]]
@@ -159,7 +159,7 @@ def test_the_solver_of_the_cone_program_may_be_updated_by_itself():
     assert conic.solve().x == pytest.approx([0.5, 2.5], abs=1e-6)
     conic.update(h=[2.0, 0.0, 0.0])
     assert conic.solve().x == pytest.approx([0.0, 1.0], abs=1e-6)
-    solver.update(q=[-2.0, -3.0])  # all of the quadratic program counts again
+    solver.update(q=[-2.0, -3.0])  # all data of the quadratic program are used again
     assert solver.solve().x == pytest.approx([1.0, 1.5], abs=1e-6)
 
 

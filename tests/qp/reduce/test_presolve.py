@@ -75,13 +75,13 @@ def test_planted_rows_and_columns(seed):
 
 
 def supported(v, low, high):
-    """sup {v'a: low <= a <= high} for v that is zero but for rounding where a side is infinite."""
+    """Return sup {v'a: low <= a <= high}; entries of v that are zero up to rounding count as zero."""
     return np.where(v > 1e-12, high, np.where(v < -1e-12, low, 0.0)) @ v
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_multipliers_of_what_is_left_weigh_as_much_in_the_given_rows(seed):
-    """Any (y, z) of the smaller program, not only optimal ones: A'y + z and the sides' part of the dual objective."""
+    """For any (y, z) of the reduced program, A'y + z and the dual objective's part of the sides are preserved."""
     rng = np.random.default_rng(seed)
     program = padded(planted_quadratic(rng)[0], rng)
     presolved = Presolve(program)
@@ -93,7 +93,7 @@ def test_multipliers_of_what_is_left_weigh_as_much_in_the_given_rows(seed):
             v[:] = np.where(np.isinf(high), -abs(v), v)
             v[:] = np.where(np.isinf(low), abs(v) * np.isfinite(high), v)
             v[rng.random(v.size) < 0.2] = 0.0
-        z = np.where(has_entries, z, -left.q)  # the others are at the bound that their cost wants
+        z = np.where(has_entries, z, -left.q)  # variables without entries are at the bound with the lower cost
         rows, bounds = presolved.dual(y, z)
         np.testing.assert_allclose(program.A.T @ rows + bounds, left.A.T @ y + z, rtol=1e-9, atol=1e-9)
         own = supported(rows, program.l, program.u) + supported(
@@ -146,7 +146,7 @@ CURVED = np.vstack([np.eye(8) + 1.0, np.zeros((3, 8))])  # F of P = F F', in the
     ids=["none", "dense", "sparse", "low rank"],
 )  # fmt: skip
 def test_a_variable_without_entries_goes_to_its_better_bound(P):
-    # two by their costs, the last, which costs nothing, to the value nearest to 0
+    # two are fixed by their costs; the last has cost 0 and is fixed at the value nearest to 0
     q, lb, ub = np.ones(11), np.full(11, -2.0), np.full(11, 7.0)
     q[-2:], lb[-1], ub[-1] = [-1.0, 0.0], 4.0, 6.0
     program = QuadraticProgram(P, q, lb=lb, ub=ub)
@@ -217,7 +217,7 @@ def test_sides_that_cross_are_equal_only_by_rounding(kind, factor, size):
     for program in left.values():
         assert (program.l <= program.u).all() and (program.lb <= program.ub).all()
     rows = {gap: program.m for gap, program in left.items()}
-    assert rows[1e-13] == rows[0.0] and rows[1e-11] == rows[1e-8] == rows[0.0] + 1  # a contradiction is left as it is
+    assert rows[1e-13] == rows[0.0] and rows[1e-11] == rows[1e-8] == rows[0.0] + 1  # contradictory rows are kept
 
 
 @pytest.mark.parametrize("size", [1.0, -1.0, 1e6])
@@ -228,7 +228,7 @@ def test_sides_that_cross_by_a_part_of_the_tolerance(kind, factor, size):
     solution = solve_and_check(program)
     assert solution.status == "optimal"
     if factor == 1.0:
-        assert qp.solve(program, tol=1e-10, max_iter=50).status != "optimal"  # of which they cross by more
+        assert qp.solve(program, tol=1e-10, max_iter=50).status != "optimal"  # sides cross by more than this
         assert qp.solve(program, tol_abs=1e-12, max_iter=50).status != "optimal"
 
 
@@ -278,7 +278,7 @@ def with_explicit_zeros(A, zeros):
 @pytest.mark.parametrize("zeros", [[(0, 1)], [(1, 0), (1, 2)], [(2, 2), (3, 0)], [(1, 1), (3, 4), (4, 4)]], ids=str)
 @pytest.mark.parametrize("rows", [slice(0, 5), slice(0, 2), slice(1, 5), slice(2, 3)], ids=str)
 def test_zeros_that_are_stored_are_no_entries(zeros, rows):
-    # a singleton, an empty row, two that it makes singletons, one of two entries; the last column is empty
+    # a singleton, an empty row, two rows that it makes singletons, one of two entries; the last column is empty
     A = np.array([[2.0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 1, 0, 1, 0], [1, 0, 3, 0, 0]])
     l, u = np.array([4.0, -1, -9, -9, 5]), np.array([4.0, 1, 9, 9, 5])
     zeros = [(i - rows.start, j) for i, j in zeros if rows.start <= i < rows.stop]
@@ -314,7 +314,7 @@ def test_an_update_that_changes_what_is_left_out():
     assert solver.presolved.program.m == 1
     np.testing.assert_allclose(solver.solve().x, [1, 1], atol=1e-7)
     cone_solver = solver.cone_solver
-    solver.update(u=[1, 4, 1])  # another row is the tight one now
+    solver.update(u=[1, 4, 1])  # another row is now the tight one
     solution = solver.solve()
     np.testing.assert_allclose(solution.x, [0.75, 0.25], atol=1e-7)
     np.testing.assert_allclose(solution.y, [8.25, 0, 0], atol=1e-6)
@@ -336,7 +336,7 @@ def test_presolve_can_be_switched_off():
         qp.Solver(program, presolve=2)
 
 
-ROW = ([1.0, 1.0, 1.0], [0.0, 1.0, 2.0])  # nothing is to be found in these
+ROW = ([1.0, 1.0, 1.0], [0.0, 1.0, 2.0])  # presolve finds nothing in these rows
 
 
 @pytest.mark.parametrize("rows, sides, ub, found", [

@@ -29,7 +29,7 @@ from socp.problem.settings import Settings
 
 
 def equilibrated(P, A, cones=()):
-    """D and E, rows of A by their largest entry, cones by the largest of theirs, and columns of [P; A] by the root."""
+    """Return the scales D and E: rows by their largest entry (cones by one scale), columns of [P; A] by its root."""
     D, E = np.ones(len(P)), np.ones(len(A))
     for _ in range(EQUILIBRATIONS):
         size = (np.abs(A) * D).max(axis=1, initial=0.0)
@@ -37,7 +37,7 @@ def equilibrated(P, A, cones=()):
         E = np.where(size > 0.0, 1.0 / np.where(size > 0.0, size, 1.0), E)
         for cone in cones:
             E[cone] = E[cone].min()
-        for j in range(len(D)):  # each sees the columns before it as they are by now
+        for j in range(len(D)):  # each column uses the updated scales of earlier columns
             size = D[j] * max((np.abs(P[j]) * D).max(), (np.abs(A[:, j]) * E).max(initial=0.0))
             if size > 0.0:
                 farthest, D[j] = max(farthest, abs(size - 1.0)), D[j] / np.sqrt(size)
@@ -84,11 +84,11 @@ class Lane:
             self.v, self.kappa = np.where(self.equal, y, 0.0), WARM_MARGIN * WARM_MARGIN
 
     def spread(self, values):
-        """For each row the sum over its sides."""
+        """Return for each row the sum of `values` over its sides."""
         return np.bincount(self.row, values, minlength=len(self.b))
 
     def measure(self):
-        """Residuals, and the scaling of cones: W, W^-1 and lam, zero in other rows."""
+        """Compute the residuals and the scaling of the cones: W, W^-1 and lam, which are zero in other rows."""
         self.Gx, self.Px = self.G @ self.x, self.P @ self.x
         self.y = self.spread(self.sign * self.z) + self.v + self.z_cone
         self.rd = self.Px + self.G.T @ self.y + self.q * self.tau
@@ -151,7 +151,7 @@ class Lane:
         return None
 
     def step(self):
-        """Predictor, corrector and step; a cold start goes to the minimum of the squares of s and z instead."""
+        """Take a predictor-corrector step; at a cold start go to the minimum of the squares of s and z instead."""
         s, z, tau, kappa, sign, row, G = self.s, self.z, self.tau, self.kappa, self.sign, self.row, self.G
         penalty, fresh = self.equal / DELTA, self.fresh
         W = self.spread(z / s) + penalty
@@ -170,7 +170,7 @@ class Lane:
         mu = (s @ z + self.s_cone @ self.z_cone + tau * kappa) / (len(s) + len(self.cones) + 1.0)
 
         def direction(c, c_cone, keep, product):
-            """Of x, s, z, tau, kappa, and of cones W^-1 ds, W dz: ds / s + dz / z = c, residuals shrink to 1 - keep."""
+            """Return the direction, of cones as W^-1 ds and W dz: ds / s + dz / z = c, residuals shrink to 1 - keep."""
             v = self.spread(sign * z * (c + keep * self.r / s)) + penalty * keep * self.r_equal
             v += self.inverse @ c_cone + keep * V @ self.r_cone
             dx = -np.linalg.solve(K, keep * self.rd + G.T @ v)
@@ -242,7 +242,7 @@ STATUS = {
 
 
 def programs(seed, k=9):
-    """Programs of every kind of row, in units that differ, some of them without an answer."""
+    """Return programs with every kind of row in different units; some of them have no solution."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 8)), int(rng.integers(2, 6))
     F = rng.normal(size=(n, int(rng.integers(1, n + 1))))
@@ -268,10 +268,10 @@ def check(many, lanes):
             left.add(i)
             continue
         assert many.status[i] == STATUS[code]
-        # what is left of a ray is rounding, another on each processor: it may pass its test a step earlier or later
+        # a ray's residuals are rounding errors that depend on the processor: it may pass a step earlier or later
         assert abs(many.iterations[i] - steps) <= (code != OPTIMAL)
         if code == OPTIMAL:
-            assert np.abs(many.x[i] - x).max() <= 2e-6 * (1.0 + np.abs(x).max())  # of the largest: rounding is of all
+            assert np.abs(many.x[i] - x).max() <= 2e-6 * (1.0 + np.abs(x).max())  # relative to the largest entry
     assert set(many.alone) == left
 
 
@@ -293,7 +293,7 @@ def test_warm_starts_and_matrices_of_their_own(seed, own, moved, tol):
         P = P * rng.uniform(0.5, 2.0, size=(len(q), 1, 1))
         A = A * rng.uniform(0.9, 1.1, size=(len(q), 1, 1))
     first = qp.solve_many(P, q, A, l, u, lb, ub, tol=1e-6)
-    l[:, 0] = u[:, 0] = moved * l[:, 0]  # an equality may miss as much as the largest row may
+    l[:, 0] = u[:, 0] = moved * l[:, 0]  # an equality may be violated as much as the largest row may
     many = qp.solve_many(P, 1.01 * q, A, l, u, lb, ub, tol=tol, warm_start=first)
     lanes = []
     for i in range(len(q)):
@@ -307,7 +307,7 @@ def test_warm_starts_and_matrices_of_their_own(seed, own, moved, tol):
 @pytest.mark.parametrize("settings", [{}, {"tol": 1e-4, "tol_abs": 1e-6}, {"max_iter": 7}])
 @pytest.mark.parametrize("seed", range(8))
 def test_second_order_cones(seed, settings):
-    """Cones of any dimension before orthants and an equality, of which some have no point in common, or no end."""
+    """Programs with cones of any dimension, orthants and an equality; some are infeasible or unbounded."""
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(2, 6)), 9
     dims = [int(d) for d in rng.integers(2, 5, size=rng.integers(1, 4))]

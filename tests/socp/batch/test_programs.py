@@ -24,7 +24,7 @@ def disks(k=6, n=5, own=False, seed=0):
 
 
 def mixed(seed):
-    """Programs with an answer: orthants, cones of any dimension, equalities; sides absent, bounds of one variable."""
+    """Return solvable programs with orthants, cones of any dimension, equalities, absent sides and bounds."""
     rng = np.random.default_rng(seed)
     n, k, p = int(rng.integers(1, 8)), 11, int(rng.integers(0, 2))
     cones = [socp.SecondOrder(3), socp.NonNeg(2), socp.SecondOrder(1), socp.SecondOrder(4), socp.NonNeg(2 * n)]
@@ -64,7 +64,7 @@ def test_cones_orthants_and_equalities_as_alone(seed):
 
 
 def test_what_a_failing_program_leaves_in_its_lane_is_not_read():
-    """Cones of two variables each: outside of their blocks nothing is written anew for the next program."""
+    """The cones have two variables each; entries outside of their blocks are not reset for the next program."""
     rng, n, k = np.random.default_rng(3), 8, 64
     G = np.zeros((12, n))
     for cone in range(4):

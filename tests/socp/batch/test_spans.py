@@ -31,7 +31,7 @@ def chain(steps, rng, states=3, inputs=1):
 
 
 def inside(spans, A, T):
-    """Whether no entry lies outside."""
+    """Return True if all entries of A and T lie inside the spans."""
     i, j = np.nonzero(A)
     rows = (spans.row_first[i] <= j) & (j < spans.row_end[i])
     columns = (spans.column_first[j] <= i) & (i < spans.column_end[j])

@@ -18,11 +18,11 @@ ORTHANT = np.repeat(
     [not isinstance(c, socp.SecondOrder) or c.dim == 1 for c in PROGRAM.cones], [c.dim for c in PROGRAM.cones]
 )
 BOUNDS = {0: (0, -1.0), 4: (3, 1.0)}  # row: its variable and entry
-TWO = [i for i in RIGHT.entries() if i[0] in "xyz" or not ORTHANT[i[1]]]  # slacks of orthants are not taken over
+TWO = [i for i in RIGHT.entries() if i[0] in "xyz" or not ORTHANT[i[1]]]  # slacks of orthants are recomputed from x
 
 
 def judged(points, own, **settings):
-    """Each point as it is taken over, its figures, and whether it passes."""
+    """Return each point as the batch takes it over, its residuals, and whether it passes."""
     k, p, m = len(points), PROGRAM.p, PROGRAM.m
     c, P, G, A = np.tile(PROGRAM.c, (k, 1)), dense(PROGRAM.P), PROGRAM.G.toarray(), PROGRAM.A.toarray()
     P, G, A = (np.tile(M, (k, 1, 1)) if own else M for M in (P, G, A))
@@ -46,7 +46,7 @@ def judged(points, own, **settings):
 
 
 def as_taken(point):
-    """No multiplier of an orthant below zero, and its slacks as x leaves them."""
+    """Return the point with multipliers of orthants clipped at zero and slacks of orthants computed from x."""
     slack = np.where(np.isfinite(PROGRAM.h), np.maximum(PROGRAM.h - PROGRAM.G @ point.x, 0.0), np.inf)
     return replace(point, z=np.where(ORTHANT, point.z.clip(0.0), point.z), s=np.where(ORTHANT, slack, point.s))
 

@@ -11,7 +11,7 @@ SIZES = [(1, 1, 1), (3, 4, 5), (17, 2, 9), (64, 33, 70)]
 
 
 class Stored:
-    """A matrix by columns inside of a larger array, with a gap behind each column and a margin of NaN around."""
+    """A matrix by columns inside a larger array of NaN, with a gap behind each column."""
 
     def __init__(self, matrix, start=5, gap=3):
         rows, columns = matrix.shape

@@ -206,7 +206,7 @@ def test_without_compilation_the_same_functions_run(name):
 
 
 def answers(text):
-    """Status and value of each line, warnings left out; small values are zero."""
+    """Return status and value of each line that reports an answer; skip warnings."""
     rows = [line.split() for line in text.splitlines() if line.startswith(("optimal", "primal_inf", "dual_inf"))]
     return [(status, round(float(value), 5) if value != "nan" else None) for status, value in rows]
 
@@ -217,7 +217,7 @@ class Screen(io.StringIO):
 
 
 def compiled_up_to(count):
-    """Stands for the compilation of `count` kernels, and for Ctrl-C while the next one is compiled."""
+    """Return a fake compilation that raises KeyboardInterrupt after `count` kernels."""
     seen = []
 
     def compiled(kernel):
@@ -270,5 +270,5 @@ def test_no_progress_is_told_to_a_file(monkeypatch):
 
 def test_the_seconds_expected_are_by_instruction_on_every_python():
     for kernel in (dot_within, norm_tail, *kernels.kernels()[:50]):
-        instructions = sum(1 for _ in dis.get_instructions(kernel.py_func))  # without Python's inline caches
+        instructions = sum(1 for _ in dis.get_instructions(kernel.py_func))  # inline caches not counted
         assert build.expected_seconds(kernel) == pytest.approx(0.05 + 5.2e-4 * instructions)

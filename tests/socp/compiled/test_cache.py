@@ -66,7 +66,7 @@ def path_of(place, kernel):
 
 
 def write_both():
-    """Two kernels on disk, as another process left them."""
+    """Write two kernels to disk and forget that this process has written them."""
     for kernel in (A, B):
         cache.write(kernel, code_of(kernel))
     cache._held.clear()
@@ -108,12 +108,12 @@ def written(change):
     return lambda path, _: path.write_bytes(change(path.read_bytes()))
 
 
-DAMAGE = {  # what a file becomes
+DAMAGE = {  # damage of a file
     "empty": written(lambda file: b""), "truncated": written(lambda file: file[: len(file) // 2]),
     "altered": written(lambda file: file[:-1] + bytes([file[-1] ^ 1])), "garbage": written(lambda file: b"garbage"),
     "of another kernel": written(lambda file: cache.encode(B, CODE_OF["b"])),
     "of another stamp": written(lambda file: cache.encode(SimpleNamespace(name=A.name, stamp="c" * 64), CODE_OF["a"])),
-    "gigabytes": lambda path, _: os.truncate(path, 40 * 2**30),  # a hole in it takes no room
+    "gigabytes": lambda path, _: os.truncate(path, 40 * 2**30),  # a sparse file takes no space
 }  # fmt: skip
 UNTRUSTED = {oct(mode): lambda path, _, mode=mode: path.chmod(mode) for mode in (0o666, 0o664, 0o646)}
 UNTRUSTED["another owner"] = lambda path, patch: of_another_owner(patch, lambda other: other == path)
@@ -126,7 +126,7 @@ if os.name == "posix":
 
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_no_file_of_a_kernel_is_compiled_anew(place, caplog, monkeypatch, name):
-    """Damage is removed, unread where it is large; what is not to be trusted is left there until it is replaced."""
+    """Damaged files are removed, large ones without reading; untrusted files stay until they are replaced."""
     spoil, words = FILES[name]
     write_both()
     path = path_of(place, A)
@@ -177,7 +177,7 @@ def a_file_at(path):
     path.write_bytes(b"")
 
 
-FOLDERS = {  # what becomes of the folder, and the words
+FOLDERS = {  # damage of the folder, and the message
     "a full disk": (lambda place, patch: patch.setattr(cache.tempfile, "mkstemp", fails), "No space left on device"),
     "a file that cannot be finished": (lambda place, patch: patch.setattr(cache.os, "replace", fails), "No space left"),
     "read-only": (lambda place, patch: patch.setattr(cache.os, "access", lambda _, mode: mode != os.W_OK), "read-only"),
@@ -196,7 +196,7 @@ def test_where_nothing_can_be_written_kernels_are_kept_in_memory(place, caplog, 
     write_both()
     before = path_of(place, A).read_bytes()
     spoil(place, monkeypatch)
-    if name not in ("a full disk", "a file that cannot be finished", "read-only"):  # in which files are as they were
+    if name not in ("a full disk", "a file that cannot be finished", "read-only"):  # these leave the files intact
         assert cache.read(A) is None
     for code in (code_of(A), code_of(B)):
         cache.write(A, code)
@@ -272,7 +272,7 @@ def brought(place, tmp_path, monkeypatch):
 
 
 def forget():
-    """As in another process."""
+    """Clear the memory of the cache, as if this were another process."""
     packaged.made_for.cache_clear()
     cache._places.cache_clear()
 

@@ -45,13 +45,13 @@ def write_count(x: Floats, out: Floats) -> None:
 
 @pytest.fixture(autouse=True)
 def the_word_is_as_it_was():
-    """After a kernel that could not be compiled, whatever test is next."""
+    """Restore the address of `rare_sum` after a test in which it could not be compiled."""
     yield
     rare_sum.deferred.word[0] = rare_sum.address_or_zero
 
 
 def fresh(monkeypatch, find=None):
-    """`rare_sum` as before its first call."""
+    """Reset `rare_sum` to its state before the first call."""
     rare_sum.deferred.word[0] = 0
     if find is not None:
         monkeypatch.setattr(rare_sum.deferred, "find", find)

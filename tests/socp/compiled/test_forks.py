@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning"),
 ]
-LIMIT = 120.0  # seconds, after which a child hangs
+LIMIT = 120.0  # seconds; a child that takes longer hangs
 
 
 def solves():
@@ -34,7 +34,7 @@ def compiles():
 
 
 def in_a_child(check):
-    """Whether the check holds in a child, which has some time for it."""
+    """Return True if `check` holds in a forked child within `LIMIT` seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
@@ -119,7 +119,7 @@ def test_blas_has_its_threads_back_in_a_child(monkeypatch, other_thread):
             inside.set()
             time.sleep(0.2)
 
-    with threads.blas_threads(3):  # of the thread that forks: it goes on in the child
+    with threads.blas_threads(3):  # set by the thread that forks, which continues in the child
         assert in_a_child(lambda: state["number"] == 3)
     other_thread(work)
     inside.wait()

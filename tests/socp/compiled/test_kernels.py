@@ -93,9 +93,9 @@ def new_files(folder, before):
 
 @pytest.mark.full
 @pytest.mark.parametrize("change, answer, compiled", [
-    ({}, "11.0", set()), ({"entry": "3.0 * x[i]"}, "23.0", {"inner_file.total"}),  # the body of a kernel, and no other
-    ({"shift": "5.0"}, "19.0", {"inner_file.total"}),  # a number that is compiled in
-    ({"factor": "4.0"}, "19.0", {"outer_file.outer"}),  # a leaf, in its callers
+    ({}, "11.0", set()), ({"entry": "3.0 * x[i]"}, "23.0", {"inner_file.total"}),  # the body of one kernel
+    ({"shift": "5.0"}, "19.0", {"inner_file.total"}),  # a compiled constant
+    ({"factor": "4.0"}, "19.0", {"outer_file.outer"}),  # a function inlined in its callers
     ({"shift": "1.0  # why"}, "11.0", set()), ({"entry": "x[i]\n        # why"}, "11.0", set()),
 ])  # fmt: skip
 def test_what_a_kernel_is_made_of_is_in_its_stamp(tmp_path, change, answer, compiled):
@@ -135,7 +135,7 @@ def called(x: Floats) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("body, code, answer", [
     ("@kernel\ndef called(x: float, y: float) -> float:\n    return x / y\n",
-     "print(called(1.0, 0.0), called(0.0, 0.0))", "inf nan"),  # division by zero is NumPy's
+     "print(called(1.0, 0.0), called(0.0, 0.0))", "inf nan"),  # division by zero as in NumPy
     ("@kernel\ndef called(x: float, k: int) -> float:\n    return x / 2 + k\n",
      "print(called(1, True), called(np.float32(1), np.int8(2)))", "1.5 2.5"),  # numbers are cast to the declared types
     (REVERSE, "x = np.arange(3.0)\nfor _ in range(1001):\n    called(x)\nprint(x)", "[2. 1. 0.]"),  # it allocates
@@ -156,7 +156,7 @@ def test_checks_refuse_arrays_of_another_kind(tmp_path):
 
 
 def test_a_missing_annotation_and_a_result_that_python_may_not_have_are_refused(monkeypatch):
-    monkeypatch.setattr(kernels, "_kernels", [])  # those that follow are not among the kernels of later tests
+    monkeypatch.setattr(kernels, "_kernels", [])  # later tests do not see the kernels registered here
     with pytest.raises(TypeError, match="lacks annotations of x"):
         Kernel(lambda x: x, "inner").signature  # noqa: B018
 
@@ -193,7 +193,7 @@ def doubled(x: float) -> float:
 
 
 def test_a_load_that_is_interrupted_is_done_again(monkeypatch):
-    kernel, add_symbol = kernels.kernel(doubled), llvmlite.binding.add_symbol  # one that no warmup has loaded
+    kernel, add_symbol = kernels.kernel(doubled), llvmlite.binding.add_symbol  # a kernel that no warmup has loaded
 
     def interrupted(name, address):
         if name == kernel.symbol:

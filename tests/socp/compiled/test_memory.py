@@ -33,7 +33,7 @@ def test_a_solve_touches_no_memory_for_the_first_time():
     # malloc's thresholds stay as the environment sets them, as dask does for its workers
     own = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=own)
-    # of the 800 pages that it takes; other threads and the system may touch some at times
+    # of the 800 pages in use; other threads and the system may touch some
     assert min(map(float, done.stdout.split())) < 100, done.stdout
 
 

@@ -130,7 +130,7 @@ def test_an_array_that_is_bound_is_kept_alive_and_may_be_bound_anew():
         whole.given = np.full(3, value)
         work(whole)
         np.testing.assert_array_equal(whole.table[:, 2], value)
-    whole.given = [1, 2, 3] * np.ones((1, 3), np.int64)[0]  # of another type: a copy
+    whole.given = [1, 2, 3] * np.ones((1, 3), np.int64)[0]  # another type is copied
     assert whole.given.dtype == np.float64
 
 
@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_refused():
         whole.given = np.ones((2, 2))
     with pytest.raises(TypeError, match="cannot be copied"):
         copy.deepcopy(whole)
-    kinds = Part, Scaled, Whole  # a kernel takes those that begin with the fields of its own
+    kinds = Part, Scaled, Whole  # a kernel accepts structures that begin with its own structure's fields
     taken = [one.numba_type.can_convert_to(None, other.numba_type) is not None for one in kinds for other in kinds]
     assert taken == [True, False, False, True, True, False, False, False, True]
 

@@ -34,7 +34,7 @@ def test_set_and_put_back(library):
     assert library["number"] == 7
     with blas_threads(7):
         pass
-    assert library["history"] == [2, 7]  # what is there already is not set again
+    assert library["history"] == [2, 7]  # a number already in effect is not set again
 
 
 def test_of_solvers_that_overlap_the_last_one_puts_back(library):
@@ -63,7 +63,7 @@ def test_a_solve_uses_its_number(library):
     assert set(seen) == {3} and library["number"] == 7
     library["history"].clear()
     socp.solve(planted_optimum(np.random.default_rng(0), n=5)[0], threads=3)
-    assert library["history"] == []  # matrices too small for threads
+    assert library["history"] == []  # matrices too small for several threads
 
     def fail(iterate):
         raise RuntimeError

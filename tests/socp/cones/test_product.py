@@ -74,7 +74,7 @@ def test_margin_is_the_smallest_eigenvalue(cone):
 
 
 def longest_step_by_bisection(l, ptr, v, d):
-    """In exact rational arithmetic would be nicer; extended precision will do."""
+    """Return the longest step from v along d inside the cones, by bisection in extended precision."""
     v, d = v.astype(np.longdouble), d.astype(np.longdouble)
 
     def holds(alpha):
@@ -125,7 +125,7 @@ def test_max_step_is_infinite_inside_and_reaches_the_vertex(cone):
     assert cones.max_step(l, ptr, v, np.zeros_like(v)) == np.inf
     if ptr[-1]:
         assert cones.max_step(l, ptr, v, -v) == pytest.approx(1.0, rel=1e-13, abs=0.0)
-        for boundary in (np.zeros_like(v), np.repeat([1.0, 0.0], [l, ptr[-1] - l])):  # of cones: no step
+        for boundary in (np.zeros_like(v), np.repeat([1.0, 0.0], [l, ptr[-1] - l])):  # with cones: no step
             assert cones.max_step(l, ptr, boundary, v) == (0.0 if ptr.size > 1 else np.inf)
 
 

@@ -74,7 +74,7 @@ def test_both_points_are_scaled_to_lambda(cone, distance):
         scaling.apply(l, ptr, w, eta, z, Wz)
         apply_inverse(l, ptr, w, eta, s, W_inverse_s)
         np.testing.assert_array_equal(Wz[l:], lam[l:])
-        # entries of s cancel in W^-1 s to the square root of its distance from the boundary
+        # cancellation in W^-1 s loses accuracy like the square root of s's distance from the boundary
         error = 1e-15 / min(d or 0.1 for d in distance)
         size = np.abs(lam).max(initial=0.0)
         np.testing.assert_allclose(W_inverse_s, lam, atol=error * 100 * size)

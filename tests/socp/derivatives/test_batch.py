@@ -11,7 +11,7 @@ NAMES = ("P", "c", "A", "b", "G", "h")
 
 
 def drawn(own, seed=5, k=4, n=5):
-    """Programs with an equality, a ball, bounds whose entries are not 1, one absent; own or shared matrices."""
+    """Return programs with an equality, a ball, and bounds with entries other than 1; `own` matrices or shared ones."""
     rng, shape = np.random.default_rng(seed), (k,) if own else ()
     F = np.eye(n) + 0.1 * rng.normal(size=(*shape, n, n))
     G = np.concatenate([np.broadcast_to(-2.5 * np.eye(n), F.shape), np.zeros((*shape, 1, n)), -F], axis=-2)

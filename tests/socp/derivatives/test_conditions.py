@@ -13,7 +13,7 @@ NO_CONES = np.zeros(1, np.int64), np.zeros(0, bool)
 
 
 def planted(seed, bounds, n=6, m=5, k=3):
-    """Programs with an answer that is strictly complementary: P, B, c, sides (lower, then upper), x, w, kinds."""
+    """Return programs with strictly complementary solutions: P, B, rows, c, sides, x, w and the kinds of the rows."""
     rng = np.random.default_rng(seed)
     r = m + n * bounds
     F = rng.normal(size=(k, n, n - 2))
@@ -22,7 +22,7 @@ def planted(seed, bounds, n=6, m=5, k=3):
     kinds = np.concatenate([rng.permutation([0, 1, 2, 3, 4]), np.tile([1, 3, 2, 3, 4, 3], 3)])[:r]
     rows = np.concatenate([B, np.broadcast_to(np.eye(n), (k, n, n))], axis=1)[:, :r]
     a = np.einsum("kri,ki->kr", rows, x)
-    # an equality, at the lower side, at the upper side, between, free
+    # kinds: an equality, at the lower side, at the upper side, between, free
     low = np.choose(kinds, [a, a, a - 2.0, a - 1.5, np.full_like(a, -np.inf)])
     up = np.choose(kinds, [a, a + 3.0, a, a + 1.0, np.full_like(a, np.inf)])
     w = np.choose(kinds, [rng.normal(size=(k, r)), -0.5 - rng.random((k, r)), 0.5 + rng.random((k, r)), 0.0, 0.0])
@@ -82,13 +82,13 @@ def test_points_and_derivatives_leave_nothing(seed, bounds, mu):
         finite = np.isfinite(inverse)
         np.testing.assert_allclose((rows[i] @ u - np.where(finite, inverse, 0.0) * dw)[finite], b[finite], atol=1e-8)
         np.testing.assert_array_equal(dw[~finite], 0.0)
-        if mu == 0.0:  # the part of the upper side: of a row at its lower side there is none
+        if mu == 0.0:  # the upper side's part is zero for a row at its lower side
             assert share[kinds == 1].tolist() == [0.0] * (kinds == 1).sum()
             assert (share[kinds == 2] == 1.0).all() and (share[kinds == 0] == 0.5).all()
 
 
 def test_what_is_degenerate_is_told():
-    """Two equal rows that hold, more rows than variables, a singular P, and a multiplier of zero at its side."""
+    """Two equal active rows, more rows than variables, a singular P, and a zero multiplier at its side."""
     eye = np.eye(2)[None]
     equal = np.array([[[1.0, 1.0], [1.0, 1.0]]])
     for P, B, quality in ((eye, equal, 0.0), (0.0 * eye, equal[:, :1], 0.0), (eye, equal[:, :1], 1.0)):
@@ -99,7 +99,7 @@ def test_what_is_degenerate_is_told():
         differentiate(found, 0, 1)
         assert (answer[0, -2] > 0.0) == quality, (P, B)
         if not quality:
-            np.testing.assert_array_equal(found.right, 1.0)  # left alone
+            np.testing.assert_array_equal(found.right, 1.0)  # unchanged
     many = np.array([[[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]])
     found, answer = conditions_of(eye, many, -np.ones((1, 2)), np.full((1, 3), -9.0), np.array([[0.0, 0.0, 0.0]]),
                                   np.zeros((1, 2)), np.array([[0.5, 0.5, 0.5]]), np.ones((1, 5)))  # fmt: skip
@@ -114,13 +114,13 @@ def test_what_is_degenerate_is_told():
 @pytest.mark.parametrize("is_dense", [True, False])
 @pytest.mark.parametrize("seed, extra", [(0, False), (1, False), (0, True), (1, True)])
 def test_of_all_multipliers_those_of_least_norm(seed, extra, is_dense):
-    """Rows with one entry are bounds to the factors, unless what they leave of the others is singular."""
+    """Rows with one entry are factored as bounds, unless the remaining system is singular."""
     rng = np.random.default_rng(seed)
     n, F = 5, rng.normal(size=(5, 5))
     P, single = F @ F.T, np.diag(rng.uniform(1.0, 2.0, n))[[0, 3]]
     B = np.vstack(
         [single, rng.normal(size=(1, n)), *[rng.normal(size=2) @ single] * extra]
-    )  # the last: of the first two
+    )  # the last row depends on the first two
     r, x = len(B), rng.normal(size=n)
     w, active = 0.5 + rng.random(r), np.arange(r) != 2
     w[2] = 0.0

@@ -11,7 +11,7 @@ from socp import NonNeg, SecondOrder
 from socp.derivatives import linearization
 
 STEP = 1e-5
-NEARLY_DEGENERATE = 1e4  # derivatives of that size, of data of size one: differences no longer tell them
+NEARLY_DEGENERATE = 1e4  # derivatives so large, for data of size one, are not resolved by differences
 NAMES = ("P", "c", "A", "b", "G", "h")
 
 
@@ -38,7 +38,7 @@ def planted(seed):
     ]
     m, n, p = sum(cone.dim for cone in cones), int(rng.integers(4, 8)), int(rng.integers(0, 3))
     v = rng.normal(size=m)
-    v += np.sign(v)  # s and z away from the boundary of one another
+    v += np.sign(v)  # s and z are strictly complementary
     s = projected(v, cones)
     z, F = s - v, rng.normal(size=(n, n))
     P, A, G = F @ F.T + np.eye(n), rng.normal(size=(p, n)), rng.normal(size=(m, n))
@@ -51,11 +51,11 @@ def planted(seed):
 
 
 def difference(data, cones, change, weights, mu=0.0, step=STEP):
-    """Of the number that the weights make of the answer, or of the point of the path: its slope along the change."""
+    """Return the central difference of the weighted sum of the solution (or point of the path) along `change`."""
     values = []
     for share in (-2.0 * step, -step, step, 2.0 * step):
         moved = {name: value + share * change[name] for name, value in data.items()}
-        at = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu).at  # which has removed what residual is left
+        at = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu).at  # this point has smaller residuals
         parts = (at.x, *np.split(at.w, [moved["b"].size]), moved["h"] - moved["G"] @ at.x)
         values.append(sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True)))
     far, near = (values[3] - values[0]) / (4.0 * step), (values[2] - values[1]) / (2.0 * step)
@@ -71,7 +71,7 @@ def along(gradient, change):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_beside_central_differences(seed):
-    """Both ways, and beside differences where the active rows are fewer than x has entries, and not nearly as many."""
+    """Compare vjp, jvp and differences, with fewer active rows than variables by a little or by much."""
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, tol=1e-9, **data)
     gradient = sol.vjp(*weights)
@@ -94,7 +94,7 @@ def test_nearly_all_of_them_have_a_derivative():
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_point_of_the_path_is_smooth(seed, mu):
-    """s o z = mu e there, and its derivative is that of the path, whose points are the smoothed zeros."""
+    """s o z = mu e holds at the smoothed point, and its derivative is that of the central path."""
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, tol=1e-10, **data)
     at = sol._linearized(mu).at
@@ -121,7 +121,7 @@ def test_what_has_no_derivative_is_said():
     twice = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0], [-1.0]], h=[0.0, 0.0], cones=[NonNeg(2)])
     gradient = twice.vjp(dx=[1.0])
     assert not gradient.differentiable
-    np.testing.assert_allclose(gradient.h, [-0.5, -0.5], atol=1e-6)  # of all that add up to -1 the shortest
+    np.testing.assert_allclose(gradient.h, [-0.5, -0.5], atol=1e-6)  # the shortest of all that add up to -1
     assert kink.vjp(dx=[1.0], smoothing=0.01).differentiable
 
 

@@ -60,7 +60,7 @@ def test_a_hessian_of_low_rank():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_row_that_comes_twice_shares_its_multiplier(sparse):
-    """Of all solutions that of least norm, from the dense factors and from the damped sparse ones."""
+    """The dense factors and the damped sparse ones both give the solution of least norm."""
     rng, (n, m) = np.random.default_rng(2), (300, 60) if sparse else (8, 3)
     P, B, E, F = drawn(rng, n, m, sparse)
     B, E, F = B.toarray() if sparse else B, np.zeros(m), np.full(n, np.inf)
@@ -108,7 +108,7 @@ def pivots(K):
 @pytest.mark.parametrize("rank", [0, 1, None])
 @pytest.mark.parametrize("n, q", [(1, 0), (1, 1), (5, 0), (6, 2), (7, 7), (40, 3), (90, 60)])
 def test_the_factors_of_a_dense_system(n, q, rank):
-    """[H C'; C 0] by Cholesky of H + rho C'C and of the Schur complement, its solution and its pivot."""
+    """Factor [H C'; C 0] by Cholesky of H + rho C'C and of the Schur complement; check solution and pivot."""
     rng = np.random.default_rng(n)
     root, C = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-1, 1, n), rng.normal(size=(q, n))
     root[:, max(n - q, 0) if rank == 0 else n if rank is None else max(n - 1, 1) :] = 0.0

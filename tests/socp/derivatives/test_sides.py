@@ -10,7 +10,7 @@ INF = np.inf
 
 
 def sides_of(before, dims, mu):
-    """So many rows between sides, then cones of these dimensions; those of three rows are orthants."""
+    """Return `before` rows between sides and then cones of dimensions `dims`; those of three rows are orthants."""
     r = before + sum(dims)
     found = Sides(r=r)
     found.mu = mu
@@ -142,6 +142,6 @@ def test_slacks_and_multipliers_are_complementary_by_their_digits():
             assert begin_at(found, both, tail, np.zeros(0), np.empty(1)) == is_strict, (s, w, sign)
     for gap, is_strict in ((0.5e-6, False), (5e-6, True), (-0.5e-6, False), (-5e-6, True)):
         found = sides_of(0, (4,), 0.0)
-        s = 4.0 * np.array([1.0 + gap, 0.6, 0.0, -0.8])  # v = w - s is at the boundary of the cone but for the gap
+        s = 4.0 * np.array([1.0 + gap, 0.6, 0.0, -0.8])  # v = w - s is at the cone's boundary up to `gap`
         found.a[:], found.w[:] = -s, 0.0
         assert begin_at(found, np.full(4, -INF), np.zeros(4), s, np.empty(4)) == is_strict, gap

@@ -19,8 +19,8 @@ from socp.problem.hessian import GLANCE, DenseHessian, hessian_of
 
 
 def test_the_variable_that_is_named_has_a_negative_curvature():
-    # what is no more than rounding beside the largest entry is none
-    for others in (0, 10 * GLANCE):  # columns without entries
+    # negative entries of the size of the largest entry's rounding are no curvature
+    for others in (0, 10 * GLANCE):  # more columns, without entries
         P = hessian_of(as_csc("P", sp.diags_array([1.0, -1e-17, 0.0, -1.0, -2.0, *np.zeros(others)])), 5 + others)
         with pytest.raises(socp.ProgramError, match="eliminating variable 3 meets a negative pivot"):
             check_semidefinite(P)
@@ -37,7 +37,7 @@ def test_the_variable_that_is_named_has_a_negative_curvature():
 def test_at_a_glance(P, convex):
     array = np.array(P)
     assert looks_semidefinite(array) == looks_semidefinite(sp.csc_array(array)) == convex
-    large = sp.block_diag([array, sp.eye_array(2 * GLANCE)])  # too large for that
+    large = sp.block_diag([array, sp.eye_array(2 * GLANCE)])  # too large for this test
     for form in (array, sp.csc_array(array), np.kron(array, np.ones((2, 2))), large, large.toarray()):
         n = form.shape[0]
         if convex:
@@ -51,7 +51,7 @@ def test_at_a_glance(P, convex):
 @pytest.mark.parametrize("kind", [np.array, sp.csc_array])
 @pytest.mark.parametrize("coupling", [0.0, 1e-5])
 def test_no_scaling_of_the_variables_hides_a_negative_curvature(n, kind, coupling):
-    # one curvature of -1e-9 beside 1e3; x_n is bounded by a side of its own size, so that no equilibration shows it
+    # a curvature of -1e-9 next to 1e3; x_n has a bound of its own size, so that equilibration does not reveal it
     P = np.diag(np.r_[1e3, np.ones(n - 2), -1e-9])
     P[0, -1] = P[-1, 0] = coupling
     sides = np.zeros((1, n))
@@ -106,7 +106,7 @@ def test_a_dominant_diagonal_is_semidefinite(seed):
 
 
 def looks_semidefinite(P):
-    """`is_clearly_semidefinite` of a dense or sparse matrix in its own units."""
+    """Return `is_clearly_semidefinite` of a dense or sparse matrix in its own units."""
     csc = as_csc("P", P)
     values = csc.data if sp.issparse(P) else np.ascontiguousarray(P, float).ravel()
     places = csc.shape[0], sp.issparse(P), csc.indptr, csc.indices, values
@@ -118,7 +118,7 @@ def test_entries_near_the_diagonal(seed):
     rng = np.random.default_rng(seed)
     n, width = GLANCE + int(rng.integers(1, 50)), int(rng.integers(1, 5))
     F = np.tril(np.triu(rng.normal(size=(n, n))), width)
-    F[rng.random(n) < 0.2] = 0.0  # of no full rank
+    F[rng.random(n) < 0.2] = 0.0  # not of full rank
     P = F @ F.T
     assert not is_dominant_matrix(P)
     check_semidefinite(hessian_of(as_csc("P", P), n))

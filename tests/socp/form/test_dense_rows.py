@@ -40,7 +40,7 @@ def test_scaled_rows(seed, dims):
     weigh_rows(form.groups, w, diagonal)
     scale_rows(form, rows, w, eta, rows.scaled)
     scaled = rows.scaled.reshape(rows.count, form.n)
-    # G'W^-2 G, whatever was merged or is on the diagonal
+    # G'W^-2 G, also with merged rows and bounds on the diagonal
     M = matrices(form.l, form.ptr, w, eta)[1] @ dense_M(form)[form.p :]
     np.testing.assert_allclose(
         np.diag(diagonal) + scaled.T @ scaled, M.T @ M, rtol=1e-9, atol=1e-10 * np.abs(M.T @ M).max()

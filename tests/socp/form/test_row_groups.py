@@ -53,7 +53,7 @@ def test_new_values_may_break_a_group():
     form.raw_M = broken
     assert not form.groups_hold()
     for before, after in zip(kept, (groups.lead, groups.ratio, groups.group)):
-        np.testing.assert_array_equal(after, before)  # they are still those of the old values
+        np.testing.assert_array_equal(after, before)  # the groups still belong to the old values
 
 
 def test_new_factors_in_a_group():
@@ -73,7 +73,7 @@ def test_weights_of_a_scaling(seed):
     form, groups = groups_of(G, equilibrate=True)
     w, diagonal = rng.uniform(0.1, 2.0, 7), np.ones(3)
     weigh_rows(groups, w, diagonal)
-    # G'W^-2 G is that of the bounds and of the representatives with their weights
+    # G'W^-2 G is the sum over bounds and weighted representatives
     M = form.E[:, None] * G * form.D
     lead = M[groups.representative[: groups.count]]
     found = np.diag(diagonal - 1.0) + lead.T * groups.theta[: groups.count] @ lead

@@ -49,7 +49,7 @@ def test_scaling_undone_is_the_program(program, equilibrate):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_residuals_of_an_unscaled_point_are_the_unscaled_residuals(seed):
-    """rx / (f D tau) and rv / (E tau) of the embedding, s'z / (f tau^2), in the caller's order of rows."""
+    """Compare rx / (f D tau), rv / (E tau) and s'z / (f tau^2) with the residuals in the caller's order of rows."""
     rng = np.random.default_rng(seed)
     program, _ = planted_optimum(rng)
     far = 10.0 ** rng.uniform(-2, 2, program.p + program.n)
@@ -76,7 +76,7 @@ def test_residuals_of_an_unscaled_point_are_the_unscaled_residuals(seed):
 
 
 def equilibrated(form, program):
-    """D, E and f: ten passes of Ruiz, one norm a cone, the diagonal of a P that is no sparse matrix, within a limit."""
+    """Return D, E and f by Ruiz's passes in NumPy: one norm per cone, only the diagonal of a P that is not sparse."""
     n, p, P = form.n, form.p, np.abs(full(program.P, form.n))
     sizes = P if sp.issparse(program.P) else np.diag(np.diag(P))
     M = np.abs(np.vstack([program.A.toarray(), program.G.toarray()[form.rows]]))
@@ -102,7 +102,7 @@ def equilibrated(form, program):
 @pytest.mark.parametrize("decades", [0.0, 1.0, 6.0])
 @pytest.mark.parametrize("seed", range(14))
 def test_the_equilibration_in_numpy(seed, decades):
-    """Columns and rows by powers of ten, some of zeros, some sides infinite; then other vectors."""
+    """Compare on badly scaled columns and rows, some zero, with infinite sides; then change the vectors."""
     rng = np.random.default_rng(seed)
     like, _ = planted_optimum(rng, density=0.7)
     n, p, m = like.n, like.p, like.m
@@ -160,7 +160,7 @@ def test_refreshed_values_are_those_of_a_new_form_with_the_same_scales(seed):
         rng.normal(size=program.n), program.G * 2.0, rng.normal(size=program.m), program.cones, program.A * -3.0,
         rng.normal(size=program.p), None if program.P is None else scaled_hessian(program.P, 4.0),
     )  # fmt: skip
-    for name, scale in ((None, 1.0), ("cost_scale", 3.0), ("D", 3.0), ("E", 3.0)):  # each scale alone
+    for name, scale in ((None, 1.0), ("cost_scale", 3.0), ("D", 3.0), ("E", 3.0)):  # change each scale alone
         form.D[:] = form.E[:] = form.cost_scale = 1.0
         if name == "cost_scale":
             form.cost_scale = scale

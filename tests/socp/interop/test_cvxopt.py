@@ -162,7 +162,7 @@ def test_a_script_for_cvxopt(seed, quadratic, cvxopt):
         ours = conelp(*arguments, options=SHARP)
     assert ours["status"] == theirs["status"] == "optimal"
     assert ours["primal objective"] == pytest.approx(theirs["primal objective"], rel=1e-7)
-    root = 10.0 * np.sqrt(1e-9)  # a gap of 1e-9 leaves its root in each of the two points
+    root = 10.0 * np.sqrt(1e-9)  # a gap of 1e-9 allows errors of sqrt(1e-9) in each of the two points
     for name in "xyzs":
         assert isinstance(ours[name], matrix)
         assert ours[name].size == theirs[name].size
@@ -171,7 +171,7 @@ def test_a_script_for_cvxopt(seed, quadratic, cvxopt):
 
 
 def test_a_support_vector_machine_written_for_cvxopt(cvxopt):
-    """The script that most users of CVXOPT's `qp` have: the dual of an SVM, with `spmatrix` and `spdiag`."""
+    """Run a typical script for CVXOPT's `qp`: the dual of an SVM, with `spmatrix` and `spdiag`."""
     rng = np.random.default_rng(3)
     samples = rng.normal(size=(20, 2)) + np.repeat([[1.0], [-1.0]], 10, axis=0)
     labels = np.repeat([1.0, -1.0], 10)

@@ -30,7 +30,7 @@ SINCE_1_9 = Version(cp.__version__) >= Version("1.9")
 
 
 def standard_tests():
-    for cls in (getattr(helpers, name) for name in CLASSES if hasattr(helpers, name)):  # the last came with cvxpy 1.9
+    for cls in (getattr(helpers, name) for name in CLASSES if hasattr(helpers, name)):  # the last is new in cvxpy 1.9
         for name, function in inspect.getmembers(cls, inspect.isfunction):
             if name.startswith("test_") and "mi_" not in name and name not in ELSEWHERE:  # no integers here
                 yield pytest.param(function, id=f"{cls.__name__}-{name}")
@@ -45,12 +45,12 @@ def test_standard(test, solver):
 @pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])
 @pytest.mark.parametrize("problem", [name.removeprefix("test_") for name in ELSEWHERE])
 def test_the_problems_of_the_tests_that_ask_for_more(problem, solver):
-    if not hasattr(helpers, problem):  # those of bounds came with cvxpy 1.9
+    if not hasattr(helpers, problem):  # bounds are new in cvxpy 1.9
         return
     case = getattr(helpers, problem)()
     case.solve(solver)
     case.verify_objective(4)
-    if problem != "lp_7":  # many solutions
+    if problem != "lp_7":  # its solution is not unique
         case.verify_primal_values(4)
         case.verify_dual_values(4)
 
@@ -73,7 +73,7 @@ def test_by_name_a_quadratic_program_goes_to_qp_with_bounds_as_bounds_and_other_
     answer = problem.solver_stats.extra_stats
     kept = problem._solver_cache[NAME]
     assert isinstance(answer, qp.Solution) and isinstance(kept, qp.Solver)
-    assert kept.active_set is not None  # a boxed program with a dense P, and seen as one
+    assert kept.active_set is not None  # recognized as a boxed program with a dense P
     left = kept.presolved.program
     assert (left.lb == 0.0).all() and (left.ub == 1.0).all() and left.m == 1
     ours = total.dual_value, x.value
@@ -118,7 +118,7 @@ def test_familiar_names_of_settings(quadratic):
         problem.solve(solver=NAME, max_iters="many")
     problem.solve(solver=NAME, tol_gap_abs=1e-6, tol_gap_rel=1e-5, tol_feas=1e-7, max_threads=2)
     assert problem._solver_cache[NAME].settings == socp.Settings(tol=1e-7, threads=2)
-    problem.solve(solver=NAME, max_threads=0)  # the default of Clarabel
+    problem.solve(solver=NAME, max_threads=0)  # Clarabel's default
     assert problem._solver_cache[NAME].settings == socp.Settings()
     with pytest.raises(socp.ProgramError, match="threads and max_threads are one setting"):
         problem.solve(solver=NAME, threads=1, max_threads=1)
@@ -210,7 +210,7 @@ def test_an_infeasible_problem_has_its_certificate_as_dual_values(quadratic):
     assert problem.status == "infeasible"
     if SINCE_1_9:
         assert constraints[0].dual_value > 0
-    answer = problem.solver_stats.extra_stats  # which an earlier cvxpy leaves the certificate to
+    answer = problem.solver_stats.extra_stats  # older versions of cvxpy have certificates only here
     assert answer.status == "primal_infeasible"
     assert (answer.y if quadratic else answer.z).max() > 0
 

@@ -43,7 +43,7 @@ def test_the_answer_is_clarabels(make):
 
 
 def unsolvable():
-    """Problems without a solution: (name, problem, status)."""
+    """Yield problems without a solution: (name, problem, status, optimal value)."""
     x, inf = cp.Variable(3), float("inf")
     for kind, size in (("linear", cp.sum(x)), ("quadratic", cp.sum_squares(x)), ("cone", cp.norm(x))):
         both = [cp.sum(x) >= 4, x <= 1]

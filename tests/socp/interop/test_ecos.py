@@ -92,7 +92,7 @@ def test_a_script_for_ecos(seed, ecos):
     theirs, ours = (solve(c, G, h, dims, A, b, **SHARP, max_iters=60) for solve in (ecos.solve, ecos_solve))
     assert ours["info"]["exitFlag"] == theirs["info"]["exitFlag"] == 0
     assert ours["info"]["pcost"] == pytest.approx(theirs["info"]["pcost"], rel=1e-7)
-    root = 10.0 * np.sqrt(1e-9)  # a gap of 1e-9 leaves its root in each of the two points
+    root = 10.0 * np.sqrt(1e-9)  # a gap of 1e-9 allows errors of sqrt(1e-9) in each of the two points
     for name in "xyzs":
         np.testing.assert_allclose(ours[name], theirs[name], rtol=root, atol=root)
     missing = set(theirs["info"]) - set(ours["info"])

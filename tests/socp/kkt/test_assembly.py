@@ -31,7 +31,7 @@ def test_schur_complement_onto_the_variables_and_equalities(seed, dims, equilibr
     schur = [S[:kept, :kept] - S[:kept, kept:] @ np.linalg.solve(S[kept:, kept:], S[kept:, :kept])
              for S in (K, assembled_K)]  # fmt: skip
     np.testing.assert_allclose(schur[1], schur[0], rtol=1e-9, atol=1e-11 * np.abs(schur[0]).max())
-    # bounds have no row, parallel rows one; rows of one entry in a cone have none, the cone two columns
+    # bounds have no row, parallel rows share one; one-entry rows of a cone have none, and the cone adds two columns
     assert matrix.groups.count == 3
     entries = (dense_M(form)[form.p + form.l :] != 0.0).sum(axis=1)
     assert matrix.size == kept + 3 + (entries > 1).sum() + 2 * len(dims)
@@ -39,7 +39,7 @@ def test_schur_complement_onto_the_variables_and_equalities(seed, dims, equilibr
 
 @pytest.mark.parametrize("dims", [[], [9], [3]], ids=str)
 def test_weak_entries_of_the_diagonal_are_zero_but_for_delta(dims):
-    # a diagonal P of two entries, a bound, and rows of single variables in a cone, which go
+    # a diagonal P of two entries, a bound, and one-entry rows in a cone, which are eliminated
     n, p, delta = 8, 2, 1e-3
     G = np.vstack([np.eye(1, n, 2), *(np.eye(d, n, 3) for d in dims)])
     cones = [NonNeg(1), *(SecondOrder(d) for d in dims)]

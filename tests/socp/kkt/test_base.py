@@ -74,7 +74,7 @@ def without_correction(kkt, w, eta, rhs):
     return out
 
 
-# a sparse factorization may come upon an equality before its variables, whose pivot is then replaced
+# a sparse order may eliminate an equality before its variables; its pivot is then replaced
 ALONE = [
     (backend, p) for backend in (*BACKENDS, LowRankKKT) for p in ((0, 1) if backend in BACKENDS[:3] else (0, 1, 3))
 ]
@@ -83,9 +83,9 @@ ALONE = [
 @pytest.mark.parametrize("backend, p", ALONE)
 @pytest.mark.parametrize("dims", [[], [4], [3, 5]], ids=str)
 def test_factors_alone_solve_a_system_in_good_condition(dims, p, backend):
-    # what a backend leaves out, refinement would make up for
+    # without refinement, which would hide an omission of the backend
     rng = np.random.default_rng(p)
-    n, rank = 25, 2  # with three equalities more entries than loops are for
+    n, rank = 25, 2  # with three equalities too many entries for loops: BLAS is called
     row, other = rng.normal(size=(2, n))
     orthant = np.vstack([-np.eye(n), row, 2.0 * row, other, np.eye(1, n)])  # bounds, two of one variable, merged rows
     G = np.vstack([orthant, *(rng.normal(size=(d, n)) for d in dims)])
@@ -97,10 +97,10 @@ def test_factors_alone_solve_a_system_in_good_condition(dims, p, backend):
     K = dense_kkt(form, w, eta)
     kkt = backend(form, 1e-14, 0)
     for i in range(len(K)):
-        rhs = np.eye(len(K))[[i, i - 3]]  # one and two at once
+        rhs = np.eye(len(K))[[i, i - 3]]  # one and two right-hand sides at once
         for both in (rhs[0], rhs):
             u = without_correction(kkt, w, eta, both)
-            # the matrix that is factored differs from K by a hundred times delta, 1e-12, at most
+            # the factored matrix differs from K by at most 100 delta = 1e-12
             assert np.abs(u @ K - both).max() < 1e-11 * (1.0 + np.abs(u).max())
 
 
@@ -145,7 +145,7 @@ def test_a_right_hand_side_with_a_nan_leaves_an_infinite_residual(backend):
 
 
 def refined(kkt, rhs, out):
-    """Refinement step by step, as Python asks for it: (residual, further solves); out is the solution."""
+    """Refine step by step as Python does; store the solution in `out`, return the residual and the further solves."""
     previous, count = np.inf, 0
     kkt.policy.precise, kkt.rhs_norm[0] = True, np.abs(rhs).max()
     kkt.residual[: rhs.size], out[:] = rhs, 0.0
@@ -173,15 +173,15 @@ def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
     kkt.residual[: r.size], kkt.rhs_norm[0] = r, size
 
     def check(limits):
-        for begin, end in ((0, n), (n, n + p), (n + p, r.size)):  # each block the worst
+        for begin, end in ((0, n), (n, n + p), (n + p, r.size)):  # each block in turn has the largest residual
             own = np.where((np.arange(r.size) >= begin) & (np.arange(r.size) < end), 1e4, 1.0) * r
             kkt.residual[: r.size] = own
             assert scaled_residual(kkt, 0, np.abs(own).max()) == pytest.approx((np.abs(own) / limits).max(), rel=1e-13)
 
-    # nothing is allowed: all beside the right-hand side, the equations more strictly
+    # no extra allowance: all are relative to the right-hand side, the equations more strictly
     least = size * np.where(np.arange(r.size) < n + p, EQUATIONS, GOOD_ENOUGH)
     assert scaled_residual(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / least).max(), rel=1e-14, abs=0.0)
-    # each block beside what it is allowed, that of the cone before the scaling
+    # each block relative to its allowance, the cone's before scaling
     kkt.policy.block_limits[:3] = 1e-5, 2e-5, 1e-6
     W = matrices(form.l, form.ptr, kkt.w, kkt.eta)[0]
     norms = [np.linalg.norm(W[i:j, i:j], 2) for i, j in itertools.pairwise(form.ptr)]
@@ -189,7 +189,7 @@ def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
     limits = np.concatenate([np.full(n, 1e-5), np.full(p, 2e-5), 1e-6 / kkt.w[:l], *tails])
     limits = np.maximum(least, limits)
     check(limits)
-    # entries that count for less in the caller's units may leave more
+    # entries with less weight in the caller's units may have larger residuals
     kkt.policy.block_limits[:3], kkt.policy.caller_limits[:3] = 0.0, (1e-4, 3e-5, 2e-5)
     form.D[:], form.E[: p + l] = rng.uniform(0.1, 10.0, n), rng.uniform(0.1, 10.0, p + l)
     scales = np.concatenate([1e-4 * form.D, 3e-5 * form.E[:p], 2e-5 * form.E[p : p + l] / kkt.w[:l]])
@@ -230,7 +230,7 @@ def test_the_first_right_hand_side_tells_whether_the_others_are_measured():
     solve(kkt, 2, rhs.reshape(-1), out.reshape(-1), True)
     assert (
         kkt.policy.trusted and solve_precisely(kkt, rhs[1], out[1]) < 1e-10 and kkt.solves[0] > 0
-    )  # Python asks precisely
+    )  # Python solves are precise
 
 
 def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
@@ -244,7 +244,7 @@ def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
         assert kkt.factor_seconds > before[0] and kkt.solve_seconds > before[1]
     policy = kkt.policy
     assert not policy.precise and (policy.block_limits == 1e3).all() and (policy.caller_limits == 1e3).all()
-    policy.precise = True  # as after a run that has failed
+    policy.precise = True  # as after a failed run
     restart(kkt)
     assert policy.precise and (policy.block_limits == 0.0).all() and (policy.caller_limits == 0.0).all()
 
@@ -274,7 +274,7 @@ def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
         found, solves, Px = kkt.residual_norm[0], kkt.solves.tolist(), kkt.Px[rows].copy()
         norm, count = refined(kkt, rhs[0], apart[0])
         apart[1] = 0.0
-        # the same steps may round in another way, and one of the two then needs a further one
+        # equal steps may round differently, so that one of the two needs a further solve
         assert kkt.refinements == solves[0] > 0 and abs(solves[0] - count) <= 1
         if rows == slice(0, 2):
             assert solves[1] == 0 and kkt.residual_norm[1] == 0.0
@@ -293,18 +293,16 @@ def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
     rhs, out = np.ones(5), np.zeros(5)
     for count in range(1, 9):
         assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == 0
-        assert kkt.take_tried() == ([*LEFT, 1e-8] if count == 1 else [1e-8])  # the best is factored again
+        assert kkt.take_tried() == ([*LEFT, 1e-8] if count == 1 else [1e-8])  # the best delta is factored again
         assert kkt.policy.delta == 1e-8
         np.testing.assert_allclose(out, 1.0 - 1e-7, rtol=1e-12)
     kkt.errors[2] = 1e-3  # much worse than at the comparison
     factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out)
-    assert (
-        kkt.take_tried() == [1e-8, 1e-14, 1e-11, 1e-6] and kkt.policy.delta == 1e-6
-    )  # whose factors are the last ones
+    assert kkt.take_tried() == [1e-8, 1e-14, 1e-11, 1e-6] and kkt.policy.delta == 1e-6  # its factors are the last ones
     np.testing.assert_allclose(out, 1.0 - 1e-5, rtol=1e-12)
     restart(kkt)
     factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out)
-    assert kkt.take_tried()[0] == 1e-14  # as the first time: no run depends on the one before
+    assert kkt.take_tried()[0] == 1e-14  # as the first time: no run depends on an earlier run
 
 
 def test_what_python_asks_for_in_precision_is_no_reason_to_try_another_delta():
@@ -314,16 +312,16 @@ def test_what_python_asks_for_in_precision_is_no_reason_to_try_another_delta():
 
 
 @pytest.mark.parametrize("errors, replaced, tried, best", [
-    ((1e-5, 0.0, 0.0, 0.0), 0, [1e-14], 1e-14),  # quick enough: nothing else is asked
-    ((0.05, 5e-3, 1e-5, 0.0), 0, [1e-14, 1e-11, 1e-8], 1e-8),  # nor after the first that is
+    ((1e-5, 0.0, 0.0, 0.0), 0, [1e-14], 1e-14),  # fast enough: no other delta is tried
+    ((0.05, 5e-3, 1e-5, 0.0), 0, [1e-14, 1e-11, 1e-8], 1e-8),  # none after the first that is fast enough
     ((0.05, 2e-3, 5e-3, 0.08), 0, [*LEFT, 1e-11], 1e-11),  # all are slow: the one with the fewest further solves
     ((0.05, 1.0, 1.0, 1.0), 0, [*LEFT, 1e-14], 1e-14),  # slow is better than wrong
-    # where pivots were replaced the next is looked at: not for one further solve, for fewer, for more of them
+    # after replaced pivots the next delta is tried, unless one further solve is enough: it needs fewer, or more
     ((1e-6, 0.0, 0.0, 0.0), 2, [1e-14], 1e-14), ((1e-3, 1e-6, 0.0, 0.0), 2, [1e-14, 1e-11], 1e-11),
     ((1e-3, 5e-3, 0.0, 0.0), 2, [1e-14, 1e-11, 1e-14], 1e-14),
 ])  # fmt: skip
 def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, replaced, tried, best):
-    # each further solve leaves the error's share of the residual
+    # each further solve multiplies the residual by the error
     kkt, rhs, out = system(np.eye(5), errors=errors, replaced=(replaced, 0, 0, 0)), np.ones(5), np.zeros(5)
     for count in range(6):
         assert factor_precisely(kkt, np.zeros(0), np.zeros(0), rhs, out) == replaced * (best == 1e-14)

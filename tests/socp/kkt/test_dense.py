@@ -47,7 +47,7 @@ def test_the_factor_multiplied_back(seed, dims, wide):
 
 @pytest.mark.parametrize("n", [2, 5, 40])
 def test_a_singular_hessian_leaves_no_pivot_of_rounding(n):
-    # of v v', exact arithmetic leaves one pivot: the others are what the diagonal is raised by, at least
+    # v v' has one nonzero pivot; the others are at least what is added to the diagonal
     v = np.random.default_rng(n).uniform(0.5, 2.0, n)
     kkt = DenseKKT(StandardForm(ConeProgram(np.ones(n), P=np.outer(v, v)), False), 0.0, 0)
     rhs = np.ones(n)

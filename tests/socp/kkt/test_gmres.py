@@ -9,7 +9,7 @@ from tests.support.kkt_systems import solve_precisely, symmetric, system
 
 
 def solve(K, M, rhs, steps=10):
-    """(solution, norm of the residual, further solves)."""
+    """Return the solution, the norm of the residual, and the number of further solves."""
     kkt = system(K, M, refinement_steps=steps)
     out = np.full(rhs.size, 7.0)
     left = solve_precisely(kkt, rhs, out)
@@ -41,7 +41,7 @@ def test_a_step_that_makes_it_worse_is_taken_back():
     assert (norm, count) == (pytest.approx(2.0 * np.abs(rhs).max()), 0)
     np.testing.assert_allclose(out, 3.0 * rhs)
     _, better, _ = solve(K, K / 3.0, rhs)
-    assert better <= 1e-12  # GMRES does not mind the scale
+    assert better <= 1e-12  # GMRES is independent of the scale
 
 
 def test_what_a_singular_matrix_does_not_see_is_not_added_twice():
@@ -54,7 +54,7 @@ def test_what_a_singular_matrix_does_not_see_is_not_added_twice():
 
 @pytest.mark.parametrize("large", [0.0, 1e3])
 def test_two_right_hand_sides_are_refined_each_for_itself(large):
-    # the second one is zero where M is wrong: it is done before the first one is
+    # the second is zero where M is wrong, so that it converges first
     rng = np.random.default_rng(5)
     K = np.diag(rng.uniform(1.0, 2.0, 9))
     M = K.copy()
@@ -69,7 +69,7 @@ def test_two_right_hand_sides_are_refined_each_for_itself(large):
         assert worst == max(norm / np.abs(row).max() for (_, norm, _), row in zip(apart, rows))
         assert kkt.refinements == sum(count for _, _, count in apart) > 0
         assert kkt.solves.tolist() == [count for _, _, count in apart]
-        np.testing.assert_allclose(kkt.Px, out @ K, rtol=1e-14)  # which the direction takes from here
+        np.testing.assert_allclose(kkt.Px, out @ K, rtol=1e-14)  # the direction reads it from here
 
 
 def test_gmres_in_as_many_steps_as_there_are_eigenvalues():
@@ -101,7 +101,7 @@ def test_gmres_ends_where_nothing_more_is_asked():
 
 @pytest.mark.parametrize("gains", [True, False])
 def test_gmres_gives_up_half_way_where_it_gains_nothing(gains):
-    # eigenvalues from 1 to 100, or pairs down to 1e-22, the half of which takes more steps than there are
+    # eigenvalues from 1 to 100, or pairs down to 1e-22, half of which need more steps than allowed
     size, sizes = 24, 10.0 ** -np.arange(0.0, 24.0, 2.0).repeat(2)
     K = np.diag(np.geomspace(1.0, 100.0, size) if gains else sizes * np.tile([1.0, -1.0], size // 2))
     rhs, out, kkt = np.full(size, 3.0), np.zeros(size), system(K, np.eye(size))
@@ -110,7 +110,7 @@ def test_gmres_gives_up_half_way_where_it_gains_nothing(gains):
     kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
     assert kkt.applied == (KRYLOV_STEPS if gains else KRYLOV_STEPS // 2)
-    np.testing.assert_array_equal(out, np.zeros(size))  # either leaves more than a hundredth
+    np.testing.assert_array_equal(out, np.zeros(size))  # both leave more than a hundredth
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])

@@ -32,7 +32,7 @@ def test_cholesky_and_its_solves(n):
 
 @pytest.mark.parametrize("n", [5, LOOPS, LOOPS + 9, 300])
 def test_cholesky_names_the_first_bad_pivot(n):
-    for k in (n - 3, n - 2, n - 1):  # the first and the second of a pair, and one without another
+    for k in (n - 3, n - 2, n - 1):  # the first and the second column of a pair, and a single one
         A = positive_definite(n)
         A[k, k] = -1.0
         assert cholesky(n, A.ravel().copy()) == k + 1

@@ -79,12 +79,12 @@ def test_kernels_are_scipys(m, n):
 
 @pytest.mark.parametrize("second", [0, 3])
 def test_upper_triangles_one_after_the_other(second):
-    """Two diagonal blocks: the columns of the later go on where those of the earlier end."""
+    """Append the upper triangles of two diagonal blocks: the second's columns follow those of the first."""
     rng = np.random.default_rng(second)
     blocks, n = [np.triu(rng.normal(size=(k, k)) * (rng.random((k, k)) < 0.5)) for k in (4, second)], 4 + second
     raised, indptr = rng.normal(size=n), np.full(n + 1, -1)
     indices, data = np.full(n * n, -1), np.full(n * n, np.nan)
-    # of the first block both triangles are there; rows of the second one are its own
+    # the first block has both triangles; the row indices of the second are local
     first, other = csc_of_dense(blocks[0] + np.triu(blocks[0], 1).T), csc_of_dense(np.zeros((n, second)))
     append_upper(first.indptr, first.indices, first.data, raised[:4], 0, indptr, indices, data)
     if second:

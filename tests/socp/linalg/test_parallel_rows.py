@@ -8,13 +8,13 @@ from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 
 
 def leads(M, wanted=None, first=0, count=None):
-    """(lead, ratio) of the rows of M, an array or sparse."""
+    """Return (lead, ratio) of the rows of M, which is an array or sparse."""
     rows = sp.csr_array(M)
     count = rows.shape[0] - first if count is None else count
     wanted = np.ones(count, dtype=np.bool_) if wanted is None else np.array(wanted)
     lead, ratio = np.full(count, -7, dtype=np.int64), np.full(count, np.nan)
     indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
-    # the entries lie in another order than the rows'
+    # the entries are stored in another order
     source = np.random.default_rng(0).permutation(rows.nnz)
     data = np.empty(rows.nnz)
     data[source] = rows.data
@@ -28,7 +28,7 @@ def test_multiples_to_within_rounding():
     row, factors = rng.normal(size=40), rng.normal(size=300)
     lead, ratio = leads(np.outer(factors, row))
     assert (lead == 0).all()
-    # shares of the first on the edge of two steps, but for rounding
+    # ratios to the first entry near the edge of two steps
     row[1:] = row[0] * rng.integers(-9, 9, 39)
     assert (leads(np.outer(factors, row))[0] == 0).all()
     # two products and two quotients, each rounded by eps / 2 at most: 2 eps in all
@@ -47,7 +47,7 @@ def test_a_ratio_that_is_no_number():
 
 
 def drawn(rng, m=60, n=4):
-    """Small whole numbers by powers of two, zeros that are stored, last entries apart by less than keys tell."""
+    """Return small integers times powers of two, their mask of stored entries (some are zeros), and a CSR array."""
     M = rng.integers(-1, 2, size=(m, n)) * 2.0 ** rng.integers(-2, 3, size=(m, 1))
     M[:, -1] *= 1.0 + 1e-12 * (rng.random(m) < 0.2) * rng.integers(1, 3, m) + 1e-14 * (rng.random(m) < 0.1)
     is_stored = (M != 0.0) | (rng.random(M.shape) < 0.2)
@@ -56,7 +56,7 @@ def drawn(rng, m=60, n=4):
 
 
 def are_parallel(M, is_stored, i, r):
-    """Whether two rows have entries in the same places, the first of them not zero, and all the same beside it."""
+    """Return True if rows i and r have equal patterns, nonzero first entries and are exact multiples of each other."""
     k = int(is_stored[i].argmax())
     same = (is_stored[i] == is_stored[r]).all() and (M[i] * M[r, k] == M[r] * M[i, k]).all()
     return same and M[i, k] != 0.0 != M[r, k]
@@ -90,7 +90,7 @@ def test_keys_by_columns_miss_no_parallel_rows(seed):
 
 
 def any_parallel(M, wanted):
-    """`may_be_parallel` of an array."""
+    """Return `may_be_parallel` of an array."""
     columns = sp.csc_array(M)
     places = columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
     return may_be_parallel(*places, columns.data, wanted)

@@ -9,7 +9,7 @@ from socp.linalg.refinement import GO_ON, SLOW, STOP, TAKE_BACK, USEFUL, add_ima
 @pytest.mark.parametrize("values", [4, 9, None])
 @pytest.mark.parametrize("steps", [1, 2, 6])
 def test_steps_of_arnoldi_leave_the_least_of_krylovs_space(steps, values):
-    """Of a matrix with few eigenvalues the last steps leave nothing."""
+    """If the matrix has few eigenvalues, the residual is zero after as many steps."""
     size, rng = 9, np.random.default_rng(steps)
     A = rng.normal(size=(size, size))
     if values:
@@ -50,16 +50,16 @@ def test_a_vector_that_is_nearly_in_the_span_is_made_orthogonal_once_more():
 
 
 def test_what_follows_a_solve():
-    # (what is left beside what may be, the same before, further solves so far, most of them, those in prospect)
+    # (residual over allowance, the previous one, further solves so far, their limit, the expected number)
     assert refinement_decision(1e3, np.inf, 0, 10, 2) == GO_ON
     assert refinement_decision(0.5, np.inf, 0, 10, 2) == STOP
     assert refinement_decision(1e3, np.inf, 0, 0, 2) == STOP
-    assert refinement_decision(0.9 * SLOW, 1.0, 1, 10, 2) == STOP  # it is small enough
-    assert refinement_decision(1.1, 0.9 * 1.1 / SLOW, 1, 10, 2) == STOP  # it falls too slowly
-    for further in (1, 2, 10):  # small enough after so many further steps, or not
+    assert refinement_decision(0.9 * SLOW, 1.0, 1, 10, 2) == STOP  # small enough
+    assert refinement_decision(1.1, 0.9 * 1.1 / SLOW, 1, 10, 2) == STOP  # it decreases too slowly
+    for further in (1, 2, 10):  # small enough after this many steps, or not
         assert refinement_decision(0.9 * 0.3**-further, 0.9 * 0.3 ** -(further + 1), 1, 10, further) == GO_ON
         assert refinement_decision(1.1 * 0.3**-further, 1.1 * 0.3 ** -(further + 1), 1, 10, further) == STOP
     assert refinement_decision(1.1e4 * USEFUL, 1e4, 1, 10, 2) == TAKE_BACK
     assert refinement_decision(1e3, 1e4, 10, 10, 2) == STOP
     assert refinement_decision(np.inf, 1e4, 3, 10, 2) == TAKE_BACK
-    assert refinement_decision(np.inf, np.inf, 0, 10, 2) == GO_ON  # the first one may be beyond all bounds
+    assert refinement_decision(np.inf, np.inf, 0, 10, 2) == GO_ON  # the first residual may be infinite

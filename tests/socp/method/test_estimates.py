@@ -62,7 +62,7 @@ def test_residuals_objectives_and_slopes(seed):
     for name, value in expected.items():
         assert told[name] == pytest.approx(value, rel=1e-9), name
     assert told["seconds"] >= 0.0 and form.l == 5
-    for kappa, factor in ((0.5, RAY), (2.0, FAR_RAY)):  # a far direction may be a steeper ray
+    for kappa, factor in ((0.5, RAY), (2.0, FAR_RAY)):  # far directions are allowed as steeper rays
         state.point.kappa = kappa * tau
         judge(state)
         assert state.ray_limit == pytest.approx(factor * state.tol_infeasible)
@@ -77,7 +77,7 @@ def test_what_is_kept_and_decided():
     state.max_iter, state.tol_infeasible = 200, 1e-9
 
     def judged(**given):
-        """From the same iterate again, which is no better than before."""
+        """Judge the same iterate again, which is no better than the last one."""
         defaults = {"best_worst": 0.0, "best_missed": 0.0, "best_ray": 0.0, "last_better": at, "last_progress": at}
         defaults["iteration"] = at
         refused = {"primal_refused": np.inf, "dual_refused": np.inf, "tol": 1e-30, "tol_abs": np.inf}
@@ -89,7 +89,7 @@ def test_what_is_kept_and_decided():
     assert judged(best_worst=2.0 * worst) == GO_ON and state.last_better == state.last_progress == at + 1
     told = state.trace[at]
     assert state.missed == max(told["primal_residual"], told["dual_residual"]) > 0.0
-    for share, later in ((1.01, 1), (1.0, 0), (0.99, 0)):  # residuals that fall are progress, whatever the gap does
+    for share, later in ((1.01, 1), (1.0, 0), (0.99, 0)):  # decreasing residuals are progress, whatever the gap
         assert judged(best_missed=share * state.missed) == GO_ON and state.last_progress == at + later
         assert state.last_better == at and state.best_missed == min(share, 1.0) * state.missed
     assert judged(best_ray=np.inf) == GO_ON and state.last_progress == at + 1 * np.isfinite(min(rays))

@@ -42,7 +42,7 @@ def test_each_plan_has_the_memory_of_its_form_and_backend():
 
 
 def inconsistent(seed):
-    """Equalities, and sums of them that miss each other by 1e-9: no feasible point, and some that pass the test."""
+    """Return a program whose equalities contradict each other by 1e-9: infeasible, but feasible within tolerance."""
     rng = np.random.default_rng(seed)
     n, p = 20, 6
     A, x, G = rng.normal(size=(p, n)), rng.normal(size=n), rng.normal(size=(30, n))
@@ -62,7 +62,7 @@ def test_equalities_that_miss_each_other_by_less_than_the_tolerance(kkt):
 
 
 def heavy(seed):
-    """Whole numbers, with a column of the equalities times 6e12."""
+    """Return a program of small integers, with one column of the equalities multiplied by 6e12."""
     rng = np.random.default_rng(seed)
     n, p, m = 30, 15, 20
     A, G = rng.integers(-3, 4, (p, n)).astype(float), rng.integers(-3, 4, (m, n)).astype(float)
@@ -77,7 +77,7 @@ def heavy(seed):
 
 def test_columns_that_need_scales_beyond_the_limit():
     solved = sum(socp.solve(heavy(seed)).status is Status.OPTIMAL for seed in range(24))
-    assert solved >= 21  # 23, and 18 without them
+    assert solved >= 21  # 23 with fallbacks, 18 without
 
 
 def test_after_the_attempts_a_solver_is_as_before():
@@ -109,9 +109,9 @@ def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatc
     def stopped(iterate):
         starts.append(iterate.iteration == 0)
         seen.append(max(iterate.primal_residual, iterate.dual_residual, iterate.gap))
-        return sum(starts) == 1 + stop  # at once in that attempt
+        return sum(starts) == 1 + stop  # immediately in the attempt `stop`
 
-    # so that every run that is not stopped ends as inaccurate
+    # every run that is not stopped ends as inaccurate
     monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))
     monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
     solution = socp.solve(THIN["a cone that x fills"][0], callback=stopped)
@@ -145,7 +145,7 @@ def test_precise_solves_end_with_the_attempts(monkeypatch):
     seen = []
     solve = Run.solve
     monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.policy.precise), solve(run)))
-    # a plan that decides the program
+    # a plan that solves the program
     monkeypatch.setattr("socp.method.fallbacks.fallbacks", lambda *of: iter([solver.plan._replace(precise=True)]))
     Fallbacks(state, solver.settings).improve(run, program, None)
     assert seen == [True] and not state.kkt.policy.precise

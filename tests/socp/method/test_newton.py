@@ -34,21 +34,21 @@ from tests.support.standard_forms import dense_M, mixture, operator_matrix
 
 
 def at_a_point(form, seed, kkt=None):
-    """(newton, point) at a random interior point, factored there."""
+    """Return (newton, point) at a random interior point, at which the KKT matrix is factored."""
     rng = np.random.default_rng(seed)
     newton, point = Newton(form, kkt or SparseKKT(form, None, 10)), Point(form)
     point.u[:] = rng.normal(size=point.u.size)
     point.z[:] = inside(form.l, form.ptr, rng)
     point.s[:] = inside(form.l, form.ptr, rng)
     point.tau, point.kappa = rng.uniform(0.5, 2.0, 2)
-    newton.kkt.policy.precise = True  # directions are compared to rounding
+    newton.kkt.policy.precise = True  # directions are compared up to rounding
     measure(newton, point)
     assert linearize(newton, point)
     return newton, point
 
 
 def written_out(form, point):
-    """(rx, rv, rtau, mu) of the embedding."""
+    """Return (rx, rv, rtau, mu) of the embedding."""
     P, M = operator_matrix(form.P, form.n), dense_M(form)
     x, v = point.u[: form.n], point.u[form.n :]
     rx = P @ x + M.T @ v + form.c * point.tau
@@ -86,7 +86,7 @@ def test_residuals_are_those_of_the_embedding(form):
         expected[name] = np.abs(value / units).max(initial=0.0)
     for name, value in expected.items():
         assert getattr(newton, name) == pytest.approx(value, rel=1e-10, abs=1e-12), name
-    # what residuals are relative to: the larger of their two terms, and tau
+    # residuals are relative to the larger of their two terms, and tau
     for name, data, term in (
         ("rows_size", form.norm_b, newton.norm_Ax), ("cone_size", form.norm_h, newton.norm_Gx),
         ("dual_size", form.norm_c, newton.norm_Px),
@@ -113,7 +113,7 @@ def test_what_a_solve_may_leave_of_each_block(form):
 
 
 def scaled(newton):
-    """W dz, the end of du."""
+    """Return W dz, the end of du."""
     return newton.du[newton.du.size - newton.ds_scaled.size :]
 
 
@@ -143,7 +143,7 @@ def check_direction(newton, point, sigma, ds_rhs, kappa_rhs):
 
 
 def right_sides(newton, point, sigma):
-    """(ds_rhs, kappa_rhs) of the predictor, or with the present direction as the predictor those of the corrector."""
+    """Return (ds_rhs, kappa_rhs) of the predictor, or for `sigma` > 0 of the corrector; `newton` has the predictor."""
     l, ptr, lam = newton.form.l, newton.form.ptr, newton.lam
     ds_rhs, kappa_rhs = -arrow(l, ptr, lam) @ lam, -point.tau * point.kappa
     if sigma:
@@ -174,7 +174,7 @@ def test_directions_solve_the_linearized_embedding(form, sigma, backend):
 
 
 def test_the_denominator_of_dtau_is_the_larger_of_its_two_forms(form):
-    """They are equal but for rounding, which takes more of the one or of the other."""
+    """The two forms are equal in exact arithmetic; rounding reduces the one or the other."""
     newton, point = at_a_point(form, 3)
     n, x, u2, tau = form.n, point.u[: form.n], newton.solution[: newton.q.size], point.tau
     P, W_z = operator_matrix(form.P, n), u2[u2.size - form.m :]
@@ -188,7 +188,7 @@ def test_the_denominator_of_dtau_is_the_larger_of_its_two_forms(form):
 
 
 def off_the_path(seed, spread):
-    """(form, newton, point) of a program with many rows, at a point off the central path."""
+    """Return (form, newton, point) of a program with many rows, at a point off the central path."""
     rng = np.random.default_rng(seed)
     n, m = 6, 40
     G, cones = rng.normal(size=(m, n)), [NonNeg(m - 4), SecondOrder(4)]
@@ -213,12 +213,12 @@ def test_a_centrality_corrector_solves_the_same_linear_equations_and_steps_furth
     further = center(newton, point, sigma, alpha)
     assert further > alpha if gains else further == alpha
     np.testing.assert_allclose(newton.ds_scaled, newton.shift - scaled(newton), rtol=1e-9, atol=1e-9)
-    if not gains:  # given up: the direction is the old one
+    if not gains:  # rejected: the old direction is kept
         np.testing.assert_array_equal(newton.du, kept[0])
         np.testing.assert_array_equal(newton.ds_scaled, kept[1])
         np.testing.assert_array_equal(newton.ds, kept_slack)
         assert (newton.dtau, newton.dkappa) == kept[2:]
-    for _ in range(2):  # the next go on from the first
+    for _ in range(2):  # later corrections start from the first
         alpha, further = further, center(newton, point, sigma, further)
         assert further >= alpha
     before = np.concatenate(written_out(form, point)[:2])
@@ -229,7 +229,7 @@ def test_a_centrality_corrector_solves_the_same_linear_equations_and_steps_furth
     assert newton_interior(form, point)
 
 
-# tau kappa beside the mean of the products (None: as it comes), where the corrector is kept
+# tau kappa over the mean of the products (None: unchanged), where the corrector is kept
 MOVES = [(5, 0.5, None), (9, 0.5, None), (11, 0.5, 30.0), (11, 0.3, 30.0), (13, 0.3, 30.0), (17, 0.0, 30.0),
          (6, 0.0, 100.0), (11, 0.0, 100.0)]  # fmt: skip
 
@@ -237,7 +237,7 @@ MOVES = [(5, 0.5, None), (9, 0.5, None), (11, 0.5, 30.0), (11, 0.3, 30.0), (13, 
 @pytest.mark.parametrize("seed, spread, tau_kappa", MOVES)
 def test_a_centrality_corrector_moves_the_products_it_says(seed, spread, tau_kappa):
     form, newton, point = off_the_path(seed, spread)
-    if tau_kappa is not None:  # far from the mean, so that it is lifted or lowered as the others are
+    if tau_kappa is not None:  # far from the mean, so that it is corrected as the other products are
         point.kappa = tau_kappa * newton.mu / point.tau
         measure(newton, point)
         assert linearize(newton, point)
@@ -249,7 +249,7 @@ def test_a_centrality_corrector_moves_the_products_it_says(seed, spread, tau_kap
     products = (lam + newton.ds_scaled[:l]) * (lam + scaled(newton)[:l])
     of_tau = (point.tau + newton.dtau) * (point.kappa + newton.dkappa)
     within = MIN_PRODUCT * target, target / MIN_PRODUCT
-    # towards [target / 10, 10 target], a large one by no more than 10 target; the cones are left alone
+    # towards [target / 10, 10 target], changed by at most 10 target; cones are unchanged
     ds_rhs[:l] += np.maximum(np.clip(products, *within) - products, -within[1])
     move = max(np.clip(of_tau, *within) - of_tau, -within[1])
     assert (abs(move) > 0.5 * target) == (tau_kappa is not None)
@@ -318,7 +318,7 @@ def test_a_step_to_which_rounding_leaves_no_interior_stays_inside():
     round_inside(point, form.ptr)
     assert newton_interior(form, point) and linearize(newton, point)
     np.testing.assert_allclose(point.s, np.array([1.0, 0.6, 0.8]), rtol=2e-15)
-    # a point that is outside in digits that count is not one
+    # points clearly outside of the cones are rejected
     advance(newton, point, 1e3)
     round_inside(point, form.ptr)
     assert not newton_interior(form, point)
@@ -374,7 +374,7 @@ def test_mu_is_smallest_at_the_descent_limit(seed):
         advance(newton, other, alpha)
         return other.s @ other.z + other.tau * other.kappa
 
-    # a parabola through three steps, with its vertex at the limit where it opens upwards
+    # fit a parabola through three steps; if it opens upwards, its vertex is the limit
     steps = np.array([0.0, 0.4, 0.8]) * min(longest, 1.0)
     curvature, slope, _ = np.polyfit(steps, [mu(alpha) for alpha in steps], 2)
     limit = descent_limit(newton, point)
@@ -392,4 +392,4 @@ def test_a_linear_program_has_no_descent_limit():
     assert linearize(newton, point)
     predict(newton, point)
     correct(newton, point, 0.1)
-    assert descent_limit(newton, point) > 1e6  # rounding alone
+    assert descent_limit(newton, point) > 1e6  # only rounding errors limit the step

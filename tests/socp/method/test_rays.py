@@ -11,7 +11,7 @@ from socp.method.rays import nearest_ray
 
 
 def unbounded(seed, storage=np.asarray):
-    """P, A and bounds of which d is a ray, and d; all whole numbers."""
+    """Return integer P and A and a direction d with P d = 0 and A d = 0."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 9))
     d = rng.integers(-3, 4, n).astype(float)
@@ -19,7 +19,7 @@ def unbounded(seed, storage=np.asarray):
     one = int(np.flatnonzero(d == 1.0)[0])
     F, A = rng.integers(-3, 4, (2, n, n)).astype(float)
     F, A = F[: n - 2], A[: n // 2]
-    for M in (F, A):  # M d = 0 by the entry beside the one of d
+    for M in (F, A):  # choose the column of the entry 1 of d so that M d = 0
         M[:, one] -= M @ d
     return storage(F.T @ F), A, d
 
@@ -47,7 +47,7 @@ def test_rows_that_the_ray_would_leave_are_held():
     program = ConeProgram([-1.0, 0.0], [[-1.0, 0.0], [0.0, 1.0]], [0.0, 5.0], [NonNeg(2)])
     np.testing.assert_array_equal(nearest_ray(program, np.array([2.0, 1e-3])), [1.0, 0.0])
     np.testing.assert_array_equal(nearest_ray(program, np.array([2.0, -1e-3])), [1.0, -5e-4])
-    # an infinite side holds nothing, and neither does a second-order cone
+    # neither an infinite side nor a second-order cone limits the ray
     program = ConeProgram(
         [-1.0, 0.0], [[0.0, 1.0], [0.0, 1.0], [0.0, 0.0]], [np.inf, 1.0, 0.0], [NonNeg(1), SecondOrder(2)]
     )

@@ -68,7 +68,7 @@ def full(n, seed=0):
 
 
 def factors(n, k, seed=0):
-    """Diagonal plus low rank over a box."""
+    """Return a program over a box with an equality, whose P is diagonal plus low rank."""
     rng = np.random.default_rng(seed)
     G = np.vstack([-np.eye(n), np.eye(n)])
     P = LowRank(rng.normal(size=(n, k)), rng.uniform(0.1, 1.0, n))
@@ -98,7 +98,7 @@ def test_watched_and_unwatched_runs_are_the_same_to_the_bit(name):
         np.testing.assert_array_equal(getattr(watched, part), getattr(whole, part))
     for column in set(whole.trace.dtype.names) - {"seconds"}:
         np.testing.assert_array_equal(watched.trace[column], whole.trace[column])
-    again = solver.solve()  # and what a run leaves behind does not change the next one
+    again = solver.solve()  # a run has no influence on the next
     np.testing.assert_array_equal(again.x, whole.x)
 
 
@@ -122,7 +122,7 @@ def worst(trace):
 
 @pytest.mark.parametrize("settings", [{}, {"callback": lambda iterate: None}], ids=["unwatched", "watched"])
 def test_a_long_trace_is_complete(settings):
-    # short steps: the record's room is doubled twice
+    # short steps: the trace's memory is doubled twice
     program = planted_optimum(np.random.default_rng(3), n=12)[0]
     solution = socp.solve(program, step_fraction=0.08, max_iter=1000, **settings)
     trace = solution.trace
@@ -147,7 +147,7 @@ def test_limits_where_the_room_ends(limit):
 
 
 class Strict(ConeTest):
-    """Believes nothing the first few times."""
+    """Stopping test that rejects the first `times` points."""
 
     def __init__(self, program, times):
         super().__init__(program)
@@ -177,7 +177,7 @@ def test_the_loop_goes_on_after_a_claim_that_failed(name):
     test = Strict(solver.program, 2)
     run = solver.run(test=test)
     assert run.status is Status.OPTIMAL and test.asked == 3
-    assert run.iterations == first.iterations + 2  # the claim was made anew one iterate later, twice
+    assert run.iterations == first.iterations + 2  # the claim was repeated one iterate later, twice
     np.testing.assert_array_equal(run.trace["iteration"], np.arange(run.iterations + 1))
     np.testing.assert_array_equal(run.trace["mu"][: first.trace.size], first.trace["mu"])
     assert run.found.worst < worst(first.trace)[-1]
@@ -205,7 +205,7 @@ def test_a_ray_that_was_refused_is_asked_for_again_when_its_slope_is_half_of_tha
     asked = []
 
     class Refusing(ConeTest):
-        """Believes no ray."""
+        """Stopping test that rejects every ray."""
 
         def dual_infeasibility(self, x):
             return np.inf
@@ -223,7 +223,7 @@ def test_a_ray_that_was_refused_is_asked_for_again_when_its_slope_is_half_of_tha
     run._certificate = counted
     run.solve()
     assert len(asked) > 1 and solver._state.dual_refused == asked[-1][1]
-    last = run.iterations  # where it gives up it asks in any case
+    last = run.iterations  # it always tests when it gives up
     slopes = [slope for iteration, slope in asked if iteration < last]
     assert all(later <= earlier for earlier, later in pairwise(slopes))
 
@@ -247,7 +247,7 @@ def test_a_run_stalls_by_its_residuals_unless_it_is_on_the_way_to_a_ray():
 
 
 class Rounded(ConeTest):
-    """Finds a dual residual of this relative size, all of it rounding."""
+    """Stopping test that finds a dual residual of this relative size, all of it explained by rounding."""
 
     def __init__(self, program, size):
         super().__init__(program)
@@ -270,7 +270,7 @@ def test_rounding_excuses_up_to_1e_6_or_tol():
 
 
 def test_large_multipliers_are_no_excuse():
-    """Smaller multipliers are tried before an answer is excused; beyond 1e-6 none is: here 9.9e-6 was."""
+    """Smaller multipliers are tried before an answer is excused; errors > 1e-6 never are (here one of 9.9e-6 was)."""
     solution = socp.solve(catalogue.case("cone_scaled", 20261123, 31).program)
     told = max(solution.primal_residual, solution.dual_residual, solution.gap)
     assert solution.status is Status.OPTIMAL and told <= 1e-6
@@ -316,7 +316,7 @@ def test_residuals_of_the_callers_data_are_those_that_a_step_removes():
     take_best(state)
     r, rtau = state.newton.r.copy(), state.newton.rtau
     found, vector = evaluate(program, *run.unscale(state.point))
-    vector += 1.0  # far beyond rounding
+    vector += 1.0  # far larger than rounding errors
     state.newton.r[:] = 0.0
     take_residuals(state, vector, found.primal_objective - found.dual_objective)
     form, n, p = run.form, run.form.n, run.form.p
@@ -330,7 +330,7 @@ def test_residuals_of_the_callers_data_are_those_that_a_step_removes():
 
 @pytest.mark.parametrize("kind", ["socp", "rows"])
 def test_a_small_bound_is_met_beside_a_large_variable(kind):
-    # x1 >= 0 holds with x2 = 1e6 in the same cone; rows of the same size excuse no bound
+    # x1 >= 0 is a row of the cone of x2 = 1e6; large rows do not excuse violated bounds
     rng = np.random.default_rng(0)
     n = 20
     A = rng.normal(size=(6, n)) * 10.0 ** rng.uniform(-1, 1, size=(6, n))
@@ -345,7 +345,7 @@ def test_a_small_bound_is_met_beside_a_large_variable(kind):
 
 
 class Missing(ConeTest):
-    """Sees bounds missed unless x is exactly within them, and counts."""
+    """Stopping test that counts calls and rejects every x outside its bounds, even by rounding."""
 
     asked = 0
 
@@ -356,7 +356,7 @@ class Missing(ConeTest):
 
 
 def test_x_is_moved_to_the_bounds_that_it_misses():
-    # min x1 + x2 in x >= 0, of which iterates miss one now and then
+    # min x1 + x2 over x >= 0; some iterates violate a bound
     program = ConeProgram([1.0, 1.0, 0.5], -np.eye(3), np.zeros(3), [NonNeg(3)], [[1.0, 1, 1]], [1.0])
     run = Run(program, Solver(program)._state, Solver(program).settings, False, Missing(program))
     answer = np.array([-1e-3, 1e-3, 1.0]), np.array([-0.5]), np.array([0.5, 0.5, 0.0]), np.zeros(3)
@@ -413,7 +413,7 @@ def test_ctrl_c_while_the_loop_runs(hard, monkeypatch):
 
     def interrupted(state, until):
         calls.append(follow(state, until))
-        if len(calls) == 3:  # what came while compiled code ran is seen when it comes back
+        if len(calls) == 3:  # Ctrl-C during compiled code is noticed on return
             signal.raise_signal(signal.SIGINT)
         return calls[-1]
 
@@ -446,10 +446,10 @@ def test_the_loop_comes_back_at_the_time_limit_or_when_its_patience_is_over(hard
 
 
 def test_candidates_for_a_certificate_in_turn(hard):
-    """Two of the iterate; near an unbounded ray two directions more, and what is nearest to all four."""
+    """Two candidates from the iterate; near an unbounded ray two directions more, and the exact ray nearest to all."""
     solver = Solver(hard)
     run = Run(hard, solver._state, solver.settings, False, None)
-    run.state.newton.last_dtau = 9.0  # of a run before
+    run.state.newton.last_dtau = 9.0  # left by an earlier run
     begin(run.state)
     assert run.state.newton.last_dtau == 1.0
     tol, far = run.state.tol_infeasible, FAR_RAY * run.state.tol_infeasible
@@ -466,7 +466,7 @@ def test_candidates_for_a_certificate_in_turn(hard):
 def test_an_iterate_can_still_be_looked_at_when_the_run_is_over(hard):
     iterates = []
     solution = socp.solve(hard, callback=iterates.append)
-    for name in ("x", "y", "z", "s"):  # its point is the run's, which went on
+    for name in ("x", "y", "z", "s"):  # its point is shared with the run, which has continued
         np.testing.assert_array_equal(getattr(iterates[-1], name), getattr(solution, name))
     assert [iterate.iteration for iterate in iterates] == list(range(len(iterates)))
 

@@ -65,7 +65,7 @@ def test_far_sides_do_not_change_a_quadratic_program(seed, big):
 
 
 @pytest.mark.parametrize("big", [[side] for side in BIG] + [BIG], ids=str)
-@pytest.mark.parametrize("seed", range(1, 9))  # seed 0 is flat in three directions, in which only far rows end it
+@pytest.mark.parametrize("seed", range(1, 9))  # seed 0 is flat in three directions, which only far rows bound
 def test_far_rows_do_not_change_a_cone_program(seed, big):
     rng = np.random.default_rng([seed, 2])
     program, value = planted_optimum(rng, n=int(rng.integers(3, 20)))
@@ -83,7 +83,7 @@ def test_far_sides_cost_few_iterations():
 
 
 def test_weights_of_sides():
-    # s = h - Gx: 0 misses the second row by 10, the size beside which a side is far
+    # s = h - Gx: x = 0 violates the second row by 10; sides are far relative to this
     h = [1.0, -10.0, 20 * FAR, 1.0, 0.0, 0.0, 30 * FAR, 1.0]
     cone_program = ConeProgram([1.0], np.ones((8, 1)), h, [NonNeg(3), SecondOrder(3), SecondOrder(2)])
     newton, weight = Solver(cone_program, equilibrate=False).newton, np.empty(8)
@@ -102,7 +102,7 @@ def null_space(A):
 @pytest.mark.parametrize("backend", [SparseKKT, DenseKKT])
 @pytest.mark.parametrize("seed", range(12))
 def test_a_cold_start_without_curvature_is_the_solution_of_two_least_squares_problems(seed, backend):
-    """min ||s|| with s = h - Gx, Ax = b, and min ||z|| with A'y + G'z = -c, both moved along e into the cone."""
+    """Solve min ||s|| with s = h - Gx, Ax = b, and min ||z|| with A'y + G'z = -c; move both along e into the cone."""
     rng = np.random.default_rng([seed, 7])
     planted, _ = planted_optimum(rng)
     A, G = planted.A.toarray(), planted.G.toarray()
@@ -140,14 +140,14 @@ def test_points_are_moved_along_the_identity(shape, depth):
     v = inside(l, ptr, np.random.default_rng(0))
     v += (depth - cones.margin(l, ptr, v)) * e if v.size else 0.0
     moved, shifted = v.copy(), v.copy()
-    move_inside(l, ptr, 0.2, moved)  # all by the same, so that none is nearer to the boundary than 0.2
+    move_inside(l, ptr, 0.2, moved)  # all move by the same amount, and none is nearer to the boundary than 0.2
     np.testing.assert_allclose(moved, v + (0.2 + max(-depth, 0.0)) * e if depth < 0.2 else v, atol=1e-12)
-    shift_inside(l, ptr, shifted)  # to 1, where it is not inside
+    shift_inside(l, ptr, shifted)  # to distance 1, if outside
     np.testing.assert_allclose(shifted, v + (1.0 - depth) * e if depth <= 0.0 else v, atol=1e-12)
 
 
 def solved(seed):
-    """(newton, the optimal point with tau = 1) of a program."""
+    """Return (newton, the optimal point with tau = 1) of a program."""
     solver = Solver(planted_optimum(np.random.default_rng([seed, 6]), n=10)[0])
     solver.solve()
     form, last, point = solver.form, solver._last_optimal(), Point(solver.form)

@@ -22,7 +22,7 @@ def nothing_left():
 
 
 def quadratic(rng, kind="dense", parallel=False):
-    """Ten bounds, three rows, of which two may be parallel."""
+    """Return a program with ten bounds and three rows; the first two are parallel if `parallel`."""
     F, A = rng.normal(size=(5, 5)), rng.normal(size=(3, 5))
     if parallel:
         A[1] = 2.0 * A[0]
@@ -44,7 +44,7 @@ def of_a_hundred(rng, is_sparse, n=100):
 
 
 def sparse(rng, first=0, twice=1, curved=0, shift=0, n=90):
-    """Twenty rows of five entries, of which two are parallel, thirty boxes from `first` on, and part of a diagonal."""
+    """Return a program with 20 rows of 5 entries, two of them parallel, 30 boxes from `first` on, 80 entries in P."""
     places, A = np.random.default_rng(3), np.zeros((20, n))
     for row in A:
         row[places.permutation(n)[:5]] = rng.uniform(1.0, 2.0, 5)
@@ -55,7 +55,7 @@ def sparse(rng, first=0, twice=1, curved=0, shift=0, n=90):
 
 
 def low_rank(rng, rank, d=1.0, n=40):
-    """Three quarters of the variables have a bound, the others d in P or, where nothing holds them, zero."""
+    """Return a program in which 3/4 of the variables are bounded; the others have `d` in P, or no P if rank is 0."""
     lb, ub, bounded = np.full(n, -np.inf), np.full(n, np.inf), np.roll(np.arange(n) < 30, rng.integers(n))
     lb[bounded], ub[bounded & (np.arange(n) % 2 > 0)] = 0.0, 1.0
     P = socp.LowRank(rng.normal(size=(n, rank)), np.where(bounded, 0.0, d * rng.uniform(1.0, 2.0))) if rank else None
@@ -115,7 +115,7 @@ def check_same(solution, other):
 
 @pytest.mark.parametrize("first, second", PAIRS)
 def test_a_program_has_its_own_bits_in_memory_that_goes_to_others_of_its_kind(first, second):
-    """A sparse one is analyzed once for all with entries in the same places; of other places no memory is taken."""
+    """Sparse programs with equal patterns share one analysis; other patterns do not take over its memory."""
     rng, memories = np.random.default_rng(PAIRS.index((first, second))), []
     for kind in (first, first, second, second, first):
         program = KINDS[kind](rng)
@@ -123,12 +123,12 @@ def test_a_program_has_its_own_bits_in_memory_that_goes_to_others_of_its_kind(fi
         check_same(solution, alone(program))
         is_shared = any(memory is earlier for earlier in memories)
         memories.append(memory)
-        if solution.plan.backend == "sparse":  # what was done once is told once
+        if solution.plan.backend == "sparse":  # the analysis is timed only once
             assert (solution.timings["symbolic"] == 0.0) == (solution.timings["ordering"] == 0.0) == is_shared
         assert min(solution.timings.values()) >= 0.0
     one, again, other, once_more, back = memories
     assert again is not other and once_more is not back
-    # with many variables that nothing holds, a dense factorization is not for keeps
+    # with many free variables a dense factorization is not kept
     assert (one is again) == (first != "not held") and (other is once_more) == (second != "not held")
 
 
@@ -156,7 +156,7 @@ def test_other_sizes_and_settings_take_nothing():
 
 
 def test_nothing_is_left_where_somebody_watched_or_by_another_way_of_solving(monkeypatch):
-    """Nor is one that is too large."""
+    """No workspace is kept after runs with a callback, by other methods, or if it is larger than `MOST`."""
     program = conic(np.random.default_rng(4))
     socp.solve(program)
     words = workspace._pool.words
@@ -192,7 +192,7 @@ def test_a_program_that_is_refused_leaves_the_next_one_unharmed():
 
 def test_the_data_of_an_earlier_program_are_not_written_to():
     rng = np.random.default_rng(7)
-    kernel = np.eye(5) + 0.5  # equilibration leaves it as it is, so that the engine works on the program's own array
+    kernel = np.eye(5) + 0.5  # equilibration keeps it unchanged, so that the solver uses the program's own array
     for kind in ("none", "dense", "sparse"):
         program = qp.QuadraticProgram(kernel, np.ones(5), lb=-1.0, ub=1.0)
         qp.solve(program)

@@ -59,7 +59,7 @@ def test_the_backend_of_a_small_program_is_chosen_again_for_a_solver_that_is_kep
     solver, another = Solver(cone), 1.001 * cone.c
     first = solver.solve()
     assert first.plan.backend == "dense" and first.plan.reason == "the program is small"
-    np.testing.assert_array_equal(solver.solve().x, first.x)  # of the same program again
+    np.testing.assert_array_equal(solver.solve().x, first.x)  # the same program again
     solver.update(c=another)
     warm = solver.solve(warm_start=True)
     expected = socp.solve(
@@ -67,7 +67,7 @@ def test_the_backend_of_a_small_program_is_chosen_again_for_a_solver_that_is_kep
     )
     assert warm.plan.backend == "sparse" and expected.plan.backend == "dense"
     assert warm.status is Status.OPTIMAL and warm.objective == pytest.approx(expected.objective, rel=1e-7)
-    assert warm.iterations < expected.iterations  # the last point came along
+    assert warm.iterations < expected.iterations  # the last point was carried over
     solver.update(c=cone.c)
     back = solver.solve()
     assert back.plan.backend == "sparse" and back.iterations == first.iterations
@@ -109,7 +109,7 @@ def test_what_a_kept_solver_leaves_is_taken_by_no_other_kind():
 
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_the_seconds_that_are_compared_are_those_of_the_sizes(is_kept):
-    """Rows without the bounds; a low rank beside them; no analysis of a solver that is kept."""
+    """Rows are counted without bounds; a low rank is counted; a solver that is kept needs no analysis."""
     n, F = 300, np.eye(300, 4)
     G = np.vstack([-np.eye(n), np.ones((3, n)) + np.eye(3, n)])
     form = StandardForm(ConeProgram(np.ones(n), G, np.ones(n + 3), [NonNeg(n + 3)], np.eye(2, n, 1), np.ones(2),
@@ -160,7 +160,7 @@ PLANS = {
 
 
 def program_named(name):
-    """`set/file` of a public set, or `module.function(size)` of `bench.programs`."""
+    """Return the program `set/file` of a public set, or `module.function(size)` of `bench.programs`."""
     if "/" in name:
         folder, _, stem = name.partition("/")
         return sets.read(next(data_folder(folder).glob(f"{stem}.*")))

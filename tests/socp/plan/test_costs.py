@@ -58,7 +58,7 @@ def test_the_seconds_of_methods(n, m, P_entries, has_dual, has_proximal):
 
 @pytest.mark.parametrize("solved", [1, 2, 8])
 def test_the_seconds_of_methods_that_go_on(solved):
-    """The set-up of the interior-point method is done, that of the dual active set for as many as were solved."""
+    """The interior-point method's set-up is done; the dual active set's is divided by the number of solves."""
     n, m, P_entries = 20, 1, 30
     found = method_seconds(n, m, 20, P_entries, None, TABLE, solved)
     seen = TABLE._replace(analysis=0.0)

@@ -57,7 +57,7 @@ def test_what_a_value_means_beside_a_block():
 def test_a_change_is_the_program_with_the_new_values(rng):
     k = 3
     R, means = rng.normal(size=(k, k)), rng.normal(size=(2, 2, k))
-    means[0, 0, 1] = 0.0  # a place for every entry of a dense term, zero or not
+    means[0, 0, 1] = 0.0  # a dense term stores every entry, zero or not
 
     def state(mean, slope, right):
         p = socp.Blocks(w=k, b=1, rho=1)

@@ -78,7 +78,7 @@ def test_what_kernels_read_of_a_compressed_matrix(places):
 
 
 def test_what_is_canonical_and_what_is_symmetric_is_known_without_a_copy():
-    """To be neither costs time, and no more: each part is spoiled by itself."""
+    """Spoil each part by itself; input that is not canonical or not symmetric costs time but is accepted."""
     M = np.array([[2.0, 1.0, 0.0, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 5.0, 0.0], [3.0, 4.0, 0.0, 0.0]])
 
     def found(kernel, first=(), *, indptr=None, indices=None, data=None, last=()):
@@ -206,7 +206,7 @@ def test_symmetric_of_size_zero_and_of_zeros():
 
 
 def test_a_dtype_that_only_equals_numpys_own_is_as_good():
-    """As those of arrays are that went through a pickle or come from a file: objects of their own."""
+    """Arrays from a pickle or a file have a dtype object of their own, equal to float64."""
     values = pickle.loads(pickle.dumps(np.ones(3)))
     matrix = sp.csc_array(np.eye(3))
     matrix.data = values

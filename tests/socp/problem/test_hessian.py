@@ -11,7 +11,7 @@ from socp.problem.hessian import LOW_RANK_SHARE, hessian_of
 
 N = 7
 RNG = np.random.default_rng(4)
-FACTOR = np.where(np.arange(N)[:, None] == 3, 0.0, RNG.normal(size=(N, 2)))  # variable 3 is nowhere
+FACTOR = np.where(np.arange(N)[:, None] == 3, 0.0, RNG.normal(size=(N, 2)))  # variable 3 has no entries
 SPARSE = np.diag([2.0, 1.0, 3.0, 0.0, 1.0, 1.0, 4.0])
 SPARSE[0, 6] = SPARSE[6, 0] = -1.0
 SAMPLES = RNG.normal(size=(N, 3))
@@ -39,7 +39,7 @@ STORED = {"full": SPARSE, "csr": sp.csr_array(SPARSE), "unsorted, with zeros": u
 
 @pytest.mark.parametrize("name", STORED)
 def test_new_values_in_the_places_of_the_old_ones(name, monkeypatch):
-    """What is symmetric to the bit needs no look by scipy, what is so to rounding becomes it, the rest is refused."""
+    """Exactly symmetric values skip scipy; values symmetric up to rounding are symmetrized; others are refused."""
     old = ConeProgram(np.zeros(N), P=STORED[name]).hessian
     rows, columns = old.indices, np.repeat(np.arange(N), np.diff(old.indptr))
     symmetric = 1.0 + rows + columns + (rows == columns)
@@ -113,7 +113,7 @@ def test_new_values_are_refused_where_there_is_no_place_for_them():
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 @pytest.mark.parametrize("rank", [0, 1, 9, 10, 11])
 def test_a_low_rank_is_found_up_to_a_share_of_the_order(rank, scale):
-    """With variables of any size, and one that is nowhere; not where entries miss F F' by 1e-9 of their size."""
+    """Low rank is found with variables of any scale and a zero one, not if entries miss F F' by 1e-9 of their size."""
     rng, n = np.random.default_rng(rank), 40
     F = scale * rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-1.0, 1.0, (n, 1))
     F[7] = 0.0

@@ -54,10 +54,10 @@ def test_good():
 def test_one_wrong_argument(change, message):
     with pytest.raises(ProgramError, match="^" + re.escape(message)):
         ConeProgram(**(GOOD | change))
-    # and the same through solve, before any work
+    # `solve` refuses it too, before any work
     if change == {"c": None}:
         message = "c, the linear objective, is missing"
-    if change != {"offset": None}:  # to `solve`, that is no offset
+    if change != {"offset": None}:  # `solve` takes None as no offset
         with pytest.raises(ProgramError, match="^" + re.escape(message)):
             socp.solve(**(GOOD | change))
 
@@ -89,7 +89,7 @@ def test_the_form_of_the_hessian():
     assert ConeProgram(np.ones(4)).P is None
     assert isinstance(ConeProgram(np.ones(4), P=full).P, sp.csc_array)
     assert isinstance(ConeProgram(np.ones(4), P=dense).P, np.ndarray)
-    # what a matrix is stored as says nothing of what it is
+    # the storage format does not decide
     for container in (sp.csr_array, sp.csc_matrix, sp.coo_array):
         assert isinstance(ConeProgram(np.ones(4), P=container(full)).P, sp.csc_array)
         kept = ConeProgram(np.ones(4), P=container(dense)).P
@@ -146,11 +146,11 @@ def test_semidefinite_to_rounding(scale, equilibrate):
     c = scale * F @ F.T @ np.ones(30)
     value = -0.5 * scale * np.sum((F.T @ np.ones(30)) ** 2)
     for P in (F @ F.T, sp.csc_array(F @ F.T), F[:, :1] @ F[:, :1].T):
-        solver = socp.Solver(ConeProgram(c, P=scale * P), equilibrate=equilibrate)  # refuses what is not semidefinite
-        if scale > 1.0 and not equilibrate:  # taken as well, but then too large to be solved as it is
+        solver = socp.Solver(ConeProgram(c, P=scale * P), equilibrate=equilibrate)  # raises unless P is semidefinite
+        if scale > 1.0 and not equilibrate:  # accepted, but too large to be solved unscaled
             continue
         solution = solver.solve()
-        if np.linalg.matrix_rank(P.toarray() if sp.issparse(P) else P) == 1:  # c is not in its range
+        if np.linalg.matrix_rank(P.toarray() if sp.issparse(P) else P) == 1:  # c is outside the range of P
             assert solution.status == "dual_infeasible"
         else:
             assert solution.status == "optimal" and solution.objective == pytest.approx(value, rel=1e-7)

@@ -67,7 +67,7 @@ def test_every_setting_arrives():
         for solver in solvers:
             assert solver.settings == socp.Settings(**{name: value}) != socp.Settings(), name
     assert list(OTHER) == list(FIELDS)
-    assert qp.Solver(**PROGRAM).settings is socp.Solver(**CONE).settings  # those left alone cost nothing
+    assert qp.Solver(**PROGRAM).settings is socp.Solver(**CONE).settings  # default settings are shared
 
 
 @pytest.mark.parametrize(("name", "value"), [("threads", True), ("verbose", 2), ("max_iter", True), ("kkt", "qr")])

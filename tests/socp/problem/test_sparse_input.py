@@ -48,7 +48,7 @@ def test_without_entries(kind, shape):
 
 @pytest.mark.parametrize("kind", [sp.coo_array, sp.csr_array, sp.dok_array])
 def test_a_vector_is_one_and_a_matrix_of_one_row(kind):
-    """Of one dimension where scipy knows these, of two where not."""
+    """The vector has one dimension where scipy supports this, else two."""
     try:
         vector = kind(np.array([1.0, 0.0, 3.0]))
     except (ValueError, TypeError):
@@ -88,11 +88,11 @@ def marked_canonical():
 
 
 ENTRIES, (ROWS, PLACES) = FULL[FULL != 0.0], np.nonzero(FULL)
-LAST = ((4.0, 5.0, 0.5), (0, 1, 2))  # of the last row in lists
+LAST = ((4.0, 5.0, 0.5), (0, 1, 2))  # the last row as lists
 
 
 def far_out():
-    """Three diagonals more that lie outside."""
+    """Return a matrix with three more diagonals, all outside of it."""
     matrix = sp.dia_array(FULL)
     data = np.vstack([matrix.data, np.ones((3, matrix.data.shape[1]))])
     return made("dia", data=data, offsets=np.append(matrix.offsets.astype(np.int64), [2**31 - 1, -(2**31), 2**62]))

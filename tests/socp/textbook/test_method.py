@@ -124,7 +124,7 @@ def test_limits_of_iterations_and_of_accuracy():
     assert limited.status is Status.MAX_ITERATIONS
     assert limited.iterations == 3 and len(limited.trace) == 4
     assert np.isfinite(limited.x).all() and np.isfinite(limited.objective)
-    # no floating-point number is that accurate: the best iterate is given, and called what it is
+    # no double is that accurate: the best iterate is returned, with an honest status
     best = textbook.solve(program, tol=1e-30, max_iter=200)
     assert best.status in (Status.INACCURATE, Status.MAX_ITERATIONS)
     assert best.objective == pytest.approx(8.0, rel=1e-8)

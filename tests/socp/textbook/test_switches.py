@@ -40,7 +40,7 @@ def test_a_direction_solves_the_linearized_equations_with_and_without_the_scalin
         rz = method.G @ before.x + before.s - method.h * before.tau
         np.testing.assert_allclose(method.G @ dx + ds - method.h * dtau, -(1.0 - after.sigma) * rz, atol=1e-8)
         if switches == Switches(scaling=False):
-            continue  # its second-order term is that of a predictor which is not kept
+            continue  # its second-order term comes from a predictor that is not stored
         if not switches.predictor:  # W z o W^-1 ds + W^-1 s o W dz = sigma mu e - lam o lam
             W, W_inv = cone.scaling(before.s, before.z)
             lam = W @ before.z
@@ -85,7 +85,7 @@ def test_without_a_part_programs_solved_by_hand_have_the_same_answer_or_none(par
         assert solution.objective == pytest.approx(objective, rel=1e-6, abs=1e-6), name
         if x is not None:
             np.testing.assert_allclose(solution.x, x, atol=1e-4)
-    # what may fail: singular matrices without regularization, and of the rest next to nothing
+    # without regularization singular matrices may fail, otherwise almost nothing
     assert answers >= (len(IN_THE_BOOK) - 6 if part == "regularization" else len(IN_THE_BOOK) - 1)
 
 

@@ -109,14 +109,14 @@ def test_the_error_of_a_ray_is_the_true_one(seed):
 
 
 def test_sums_that_cancel_are_no_zeros():
-    # what is left of the terms, 3e-9 beside 1e8, is lost in working precision
+    # the sum of the terms, 3e-9 next to 1e8, is lost in double precision
     P = 1e8 * np.outer([1.0, -2, -2, 2], [1.0, -2, -2, 2])
     x = np.array([0.43260794, 0.26039357, 0.36980321, 0.41389282])
     program = ConeProgram([0.0, -1.0, -2.0, 0.0], P=P)
     (x,), told = dual_certificate(program, x)
     exact = max(abs(sum(Fraction(p) * Fraction(v) for p, v in zip(row, x.tolist()))) for row in P.tolist())
     assert told == pytest.approx(float(exact), rel=1e-12)
-    # a slope of 1e-3 beside terms of 1e10
+    # a slope of 1e-3 from terms of 1e10
     h, z = [1e10 / 3.0, 1e10 / 7.0, -1e-3], [3.0, 7.0, 2e13]
     program = ConeProgram([0.0], [[1.0], [-1.0], [0.0]], h, [NonNeg(3)])
     exact = sum(Fraction(a) * Fraction(b) for a, b in zip(h, z))
@@ -193,7 +193,7 @@ def test_a_product_is_rounded_once_and_what_is_left_is_told(is_dense):
     rng = np.random.default_rng(0)
     M = rng.normal(size=(5, 8)) * 10.0 ** rng.integers(-6, 7, (5, 8))
     M[:, 4:] = -M[:, :4]
-    x = np.tile(rng.normal(size=4), 2) + 1e-13 * rng.normal(size=8)  # nearly all cancels
+    x = np.tile(rng.normal(size=4), 2) + 1e-13 * rng.normal(size=8)  # nearly all terms cancel
     sparse = sp.csc_array(M)
     sparse.indptr, sparse.indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
     total, left = certificates.multiply(M if is_dense else sparse, x)

@@ -10,7 +10,7 @@ from socp.verify.distances import distance_from_cones, hold_to_bounds
 @pytest.mark.parametrize("lost", [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
 def test_a_cone_is_excused_by_the_largest_loss_of_its_rows(lost):
     start, second_order, nothing = np.array([0, 3]), np.array([True]), np.zeros(0)
-    v = np.array([-1.0, 0.0, 0.0])  # one away
+    v = np.array([-1.0, 0.0, 0.0])  # at distance 1
     for factor, distance in ((1.0, 0.0), (0.51, 0.0), (0.49, 1.0)):
         found = np.zeros(2)
         distance_from_cones(start, second_order, v, nothing, factor * np.array(lost), nothing, found)

@@ -30,7 +30,7 @@ def array(*values):
 
 
 def of(right):
-    """Residuals of a point."""
+    """Return the residuals of a point."""
     return residuals(right.program, right.x, right.y, right.z, NO_VALUES if right.s is None else right.s)
 
 
@@ -43,7 +43,7 @@ def of_ray(right, length):
 
 @pytest.mark.parametrize("right", SOLVED.values(), ids=SOLVED.keys())
 def test_every_spoiled_entry_is_measured(right):
-    """Beside the formulas in NumPy, of programs with every kind of row, side, bound and cone."""
+    """Compare with the formulas in NumPy, for programs with every kind of row, side, bound and cone."""
     for name, i, sign in [("x", 0, 0.0), *right.entries()]:
         for amount in (1e-6, 1.0, 100.0):
             point = right.spoiled(name, i, sign * amount)
@@ -77,7 +77,7 @@ def test_what_is_no_number_never_meets_anything(right, bad):
 def test_every_spoiled_entry_of_a_certificate_is_measured(right):
     program, is_ray = right.program, right.status is Status.DUAL_INFEASIBLE
     given = [(program.A != 0).sum(axis=0), program.cost, program.hessian.dense().any(axis=0)]
-    idle = ~np.any(given, axis=0) & isinstance(program, QuadraticProgram)  # variables that a ray leaves out
+    idle = ~np.any(given, axis=0) & isinstance(program, QuadraticProgram)  # variables without entries
     for name, i, sign in [("x" if is_ray else "y", 0, 0.0), *right.entries()]:
         for amount in (1e-6, 1e-3, 0.1) if name != "s" else ():
             point = right.spoiled(name, i, sign * amount)
@@ -132,7 +132,7 @@ def test_rounding_excuses_64_units_of_the_terms(factor, excused):
 
     def told(program, *point, name):
         measured = getattr(residuals(program, *point), name)
-        assert measured > 0.0  # what is told is what was measured, always
+        assert measured > 0.0  # the reported value is always the measured one
         return getattr(residuals(program, *point, rounding=True), name) == (0.0 if excused else measured)
 
     # x1 - x2 = 1, with terms of 2, 1 and 1: 256 eps; as a row of the orthant with a slack of 1 another
@@ -158,7 +158,7 @@ def test_rounding_excuses_64_units_of_the_terms(factor, excused):
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("size", [1.0, 1e7])
 def test_what_is_told_is_the_truth(seed, size):
-    """Residuals far below what rounding takes of their terms, beside exact arithmetic."""
+    """Compare residuals far below the rounding errors of their terms with exact arithmetic."""
     rng = np.random.default_rng(seed)
     like, _ = planted_optimum(rng)
     x, y = size * rng.normal(size=like.n), size * rng.normal(size=like.p)
@@ -175,7 +175,7 @@ def test_what_is_told_is_the_truth(seed, size):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_objectives_and_a_gap_far_below_their_terms(seed):
-    """Each term of x'Px + c'x + b'y + h'z is some 1e3, and their sums are what rounding leaves."""
+    """Each term of x'Px + c'x + b'y + h'z is about 1e3, and their sums are of the size of rounding errors."""
     rng = np.random.default_rng((29, seed))
     F, A, G = 0.1 * rng.normal(size=(6, 6)), rng.normal(size=(3, 6)), rng.normal(size=(7, 6))
     c, b, h = 10.0 * rng.normal(size=6), 10.0 * rng.normal(size=3), 10.0 * rng.normal(size=7)
@@ -200,7 +200,7 @@ def test_certificates_are_scaled_and_leave_out_what_has_no_part():
     (y, z), _ = primal_certificate(program, array(1e-9), array(4, 4, 1e-9, 0, 0))
     np.testing.assert_array_equal(y, [0])
     np.testing.assert_array_equal(z, [1, 1, 0, 0, 0])
-    # the first entry of a cone holds the others
+    # the first entry of a cone bounds the others
     (_, z), _ = primal_certificate(program, array(0), array(4, 4, 0, 1e-9, 0))
     np.testing.assert_array_equal(z, [1, 1, 0, 1e-9 / 4, 0])
     # a row without entries that cannot hold is the certificate
@@ -211,14 +211,14 @@ def test_certificates_are_scaled_and_leave_out_what_has_no_part():
 
 
 def test_each_block_of_a_direction_is_judged_by_its_own_size():
-    # P x = 1e-3 beside P = 1e-3, a fault of its own size that rows of 1e6 do not excuse
+    # P x = 1e-3 for P = 1e-3: a relative error of 1, which rows of 1e6 do not excuse
     program = ConeProgram([-1.0, 0.0], [[0.0, 1e6]], [0.0], [NonNeg(1)], P=[[1e-3, 0.0], [0.0, 0.0]])
     assert dual_infeasibility(program, array(1, 0)) == 1.0
 
 
 @pytest.mark.parametrize("part", [0.1, 0.3, 7.0])
 def test_a_slope_that_is_rounding_certifies_nothing(part):
-    # 3 part - part - part - part is zero in numbers, though not always in floating point
+    # 3 part - part - part - part is zero, but not always in floating point
     terms = array(3 * part, part, part, part)
     program = ConeProgram([-3 * part, part, part, part], terms[None] * 0.0, [0.0], [NonNeg(1)])
     assert dual_infeasibility(program, np.ones(4) * (1.0 + 1e-16)) == np.inf
@@ -261,7 +261,7 @@ def test_what_is_no_number_is_far_from_a_cone(bad):
 def test_a_distance_below_rounding_is_that_of_the_numbers_that_came(seed, size):
     rng = np.random.default_rng(seed)
     v = size * rng.normal(size=5)
-    v[0] = np.linalg.norm(v[1:])  # on the boundary, to rounding
+    v[0] = np.linalg.norm(v[1:])  # on the boundary, up to rounding
     t, *rest = map(Fraction, v.tolist())
     square = sum(entry * entry for entry in rest)
     gap = float((square - t * t) / (Fraction(np.linalg.norm(v[1:])) + t))  # ||v_1|| - v_0

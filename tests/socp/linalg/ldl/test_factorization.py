@@ -115,7 +115,7 @@ def test_wrong_and_small_pivots_are_replaced(method):
     np.testing.assert_array_equal(np.sign(ldl.d), -signs[ldl.perm])
     singular = sp.csc_array(np.ones((3, 3)))
     ldl = LDL(*upper(singular)[:2], np.ones(3), method=method)
-    for eps in (EPS, 0.0):  # a pivot of zero is none
+    for eps in (EPS, 0.0):  # a zero pivot is replaced
         assert ldl.factor(upper(singular)[2], eps, 0.25) == 2
         np.testing.assert_array_equal(ldl.d, [1.0, 0.25, 0.25])
 

@@ -31,7 +31,7 @@ def regression(columns, rows, density, seed, slacks=1, split=False):
 
 
 def bounded(columns, rows, seed):
-    """`regression` with |w| <= a and free a: two rows and one variable more for each w."""
+    """Return the pattern of `regression` with |w| <= a and free a: two more rows and one more variable for each w."""
     K, zero_diagonal = regression(columns, rows, 0.5, seed)
     n = K.shape[0]
     one, none = sp.eye_array(columns), sp.csc_array((columns, n - columns))
@@ -66,7 +66,7 @@ def graph_of(K):
 
 
 def order_by_twin(graph, dense, zero_diagonal):
-    """Variables by ascending degree, those that gain little fill, on sets of neighbours; None where it is not taken."""
+    """Return variables by ascending degree if they cause little fill, by means of sets; None where this is refused."""
     n, fill, entries, watched, waiting, gone = graph.n, 0, 0, 0, set(), []
     lists = [graph.lists[begin : begin + count].tolist() for begin, count in zip(graph.start, graph.length)]
     degrees, filled = [len(each) for each in lists], [set(each) for each in lists]
@@ -92,7 +92,7 @@ def order_by_twin(graph, dense, zero_diagonal):
             waiting.add(i)
             continue
         eliminate(i)
-        while waiting and watched < len(gone):  # the neighbours that wait for it
+        while waiting and watched < len(gone):  # neighbours that wait for this variable
             for j in lists[gone[watched]]:
                 if j in waiting:
                     waiting.remove(j)
@@ -134,7 +134,7 @@ def test_other_graphs_are_left_to_minimum_degree(name):
 
 
 def test_any_graph_of_a_few_dense_columns():
-    """Beside a tree, in any order, without any diagonal entries, whatever degree is too large."""
+    """Orders next to a tree, permuted, without diagonal entries, and with any limit of the degree."""
     taken = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)

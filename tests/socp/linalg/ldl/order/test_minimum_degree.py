@@ -29,7 +29,7 @@ def scattered(rows, columns, entries, seed):
 
 
 def saddle(n, m, entries, seed, slacks=0):
-    """[I A'; A I] with A = [scattered, so many slacks a row], and who has no diagonal: the rows."""
+    """Return [I A'; A I] with A = [scattered, `slacks` identities], and a mask of the rows, whose diagonal is zero."""
     A = sp.hstack([scattered(m, n, entries, seed), *slacks * [sp.eye_array(m)]])
     n = A.shape[1]
     K = sp.csc_array(sp.block_array([[sp.eye_array(n), A.T], [A, sp.eye_array(m)]]))
@@ -80,12 +80,12 @@ ORDERS = {
 
 @pytest.mark.parametrize("name", ORDERS)
 def test_orders_are_those_of_the_versions_before(name):
-    """Whole numbers alone decide them: degrees, their bounds, ties, what is absorbed and what is dense."""
+    """Orders depend on integers only: degrees, their bounds, ties, absorbed and dense columns."""
     K, zero_diagonal, entries, digest = ORDERS[name]
     perm = amd(K.shape[0], *upper(K)[:2], zero_diagonal)
     assert zero_diagonal is None or follow_a_neighbour(K, zero_diagonal, perm)
     assert (fill(K, perm), zlib.crc32(perm.astype("<i8").tobytes())) == (entries, digest)
-    if zero_diagonal is None:  # no more fill than without an order, nor than multiple minimum degree leaves
+    if zero_diagonal is None:  # at most the fill of the natural order and of multiple minimum degree
         n, K = K.shape[0], abs(K)
         dominant = sp.csc_array(K + sp.diags_array(1e3 * np.asarray(K.sum(axis=1)).ravel() + 1.0))  # no pivoting
         options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
@@ -106,7 +106,7 @@ def order(K):
 @settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_any_small_pattern(data):
-    """A permutation in every case; on graphs this small the fill stays near the least one of exact minimum degree."""
+    """The result is a permutation; on graphs this small its fill is near that of exact minimum degree."""
     n = data.draw(st.integers(0, 14))
     pairs = data.draw(st.lists(st.tuples(st.integers(0, 13), st.integers(0, 13)), max_size=40))
     pairs = [(i, j) for i, j in pairs if i < n and j < n]

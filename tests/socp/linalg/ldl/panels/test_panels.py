@@ -12,7 +12,7 @@ MARGIN = 3
 
 
 def factors_of(first, heights, signs):
-    """Factors whose supernodes have these first columns and heights; each panel begins `MARGIN` places further on."""
+    """Return factors whose supernodes have these first columns and heights; a gap of `MARGIN` follows each panel."""
     widths = np.diff(first)
     lengths = widths + heights
     tree = AssemblyTree(n=first[-1], supernodes=len(widths), below=int(np.sum(heights)), entries=0)
@@ -26,7 +26,7 @@ def factors_of(first, heights, signs):
 
 @pytest.mark.parametrize("width, height", [*SIZES, (2 * LOOPS, 900), (2 * LOOPS + 1, 300), (3 * LOOPS, 0)])
 def test_panel(width, height):
-    """[F11; F21] = [L11; L21] D L11', with one pivot that has to be replaced, and solves with it."""
+    """Factor [F11; F21] = [L11; L21] D L11' with one pivot that must be replaced, and solve with the factor."""
     rng = np.random.default_rng(width + 1000 * height)
     length = width + height
     signs = rng.choice([-1.0, 1.0], width)
@@ -59,7 +59,7 @@ def test_panel(width, height):
 
 @pytest.mark.parametrize("width, count, columns", [(1, 7, 3), (3, 5, 5), (5, 40, 12), (20, 90, 80), (3, 300, 250)])
 def test_update_of_a_panel_by_another(width, count, columns):
-    """F(R, C) -= L(R, :) D L(C, :)', R scattered rows of F."""
+    """Check F(R, C) -= L(R, :) D L(C, :)' for scattered rows R of F."""
     rng = np.random.default_rng(width + count)
     above, size = 2, 2 * count + 5
     L, d, F = rng.normal(size=(width + above + count, width)), rng.normal(size=width), rng.normal(size=(size, size))

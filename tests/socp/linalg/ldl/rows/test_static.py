@@ -17,7 +17,7 @@ from ..test_factorization import DELTA, EPS, dense_ldl
 
 
 def normal_equations(samples, features, seed, density=0.3):
-    """[I D; D' -S]: of the columns of I all is static where S alone changes."""
+    """Return [I D; D' -S], its signs, and a mask of the columns of I, which are static if only S changes."""
     rng = np.random.default_rng(seed)
     D = random_sparse((samples, features), density=density, rng=rng) + sp.eye_array(samples, features)
     K = sp.csc_array(
@@ -47,7 +47,7 @@ def test_later_factorizations_are_those_of_the_whole(samples, features):
         x = np.empty(K.shape[0])
         ldl.solve(K @ np.arange(1.0, K.shape[0] + 1), x)
         np.testing.assert_allclose(x, np.arange(1.0, K.shape[0] + 1), rtol=1e-9)
-        if step == 2:  # another constant part
+        if step == 2:  # change the constant part
             data[diagonal[:samples]] = 2.0
     fresh, *_ = factors(K, signs, None)
     assert fresh.factors.static_columns == 0
@@ -59,11 +59,11 @@ def test_the_constant_part_is_computed_once():
     K, signs, fixed = normal_equations(50, 15, 1)
     ldl, data, diagonal = factors(K, signs, fixed)
     assert ldl.factor(data, EPS, DELTA) == 0
-    ldl.d[: ldl.factors.static_columns] = 7.0  # nobody writes it again
+    ldl.d[: ldl.factors.static_columns] = 7.0  # it is not overwritten
     data[diagonal[50:]] *= 2.0
     assert ldl.factor(data, EPS, DELTA) == 0
     assert (ldl.d[: ldl.factors.static_columns] == 7.0).all()
-    assert ldl.factor(data, EPS, 2.0 * DELTA) == 0  # pivots may be replaced in another way
+    assert ldl.factor(data, EPS, 2.0 * DELTA) == 0  # another delta may replace other pivots
     assert (ldl.d[: ldl.factors.static_columns] == 1.0).all()
     data[diagonal[3]] = 1.5
     assert ldl.factor(data, EPS, DELTA) == 0
@@ -83,9 +83,9 @@ def test_wrong_pivots_and_bad_numbers_of_the_constant_part():
     ldl, data, diagonal = factors(K, signs, fixed)
     good = data.copy()
     data[diagonal[[4, 9]]] = -1.0
-    for _ in range(2):  # replaced pivots of columns that are kept are told again
+    for _ in range(2):  # replaced pivots of kept columns are counted again
         assert ldl.factor(data, EPS, DELTA) == 2
-    for place in (diagonal[4], diagonal[55]):  # of a static column, and of another one
+    for place in (diagonal[4], diagonal[55]):  # a static column, and another one
         data = good.copy()
         data[place] = np.nan
         for _ in range(2):

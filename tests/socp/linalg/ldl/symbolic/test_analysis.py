@@ -25,7 +25,7 @@ PATTERNS = {
 
 
 def dense_tree(L):
-    """parent(j) = min{i > j : L(i,j) != 0}."""
+    """Return parent(j) = min{i > j : L(i,j) != 0}, or -1 for a root."""
     n = len(L)
     return np.array([next((i for i in range(j + 1, n) if L[i, j]), -1) for j in range(n)], np.int64)
 

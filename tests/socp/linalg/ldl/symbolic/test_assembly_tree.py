@@ -19,7 +19,7 @@ def tree_of(K, seed):
 
 
 def sizes_of(tree):
-    """(columns, rows below) of each supernode."""
+    """Return (columns, rows below) of each supernode."""
     return list(zip(np.diff(tree.first).tolist(), np.diff(tree.row_start).tolist(), strict=True))
 
 
@@ -38,7 +38,7 @@ def test_panels_cover_the_pattern_of_the_factor(name, seed):
         rows = tree.rows[tree.row_start[k] : tree.row_start[k + 1]]
         assert (np.diff(rows) > 0).all() and (rows >= tree.first[k + 1]).all()
         covered[np.ix_(np.concatenate([columns, rows]), columns)] = True
-        # the rows are those of some column: explicit zeros fill panels, they do not make them longer
+        # a panel's rows are some column's rows: explicit zeros fill panels without making them longer
         np.testing.assert_array_equal(
             np.flatnonzero(L[tree.first[k + 1] :, columns].any(axis=1)), rows - tree.first[k + 1]
         )
