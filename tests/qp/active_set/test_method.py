@@ -1,4 +1,4 @@
-"""The active set: the same answers as the interior-point method, exact faces, and every way to leave it to that."""
+"""The active set compared with the interior-point method: answers, exact faces, and every way to fall back on it."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The projection onto sides and cones, smoothed or not, beside NumPy: values, weights, shares and frames."""
+"""The projection onto sides and cones, smoothed or not, compared with NumPy: values, weights, shares and frames."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""CSC arrays and the kernels on their parts beside scipy's own."""
+"""CSC arrays and the kernels on their parts, compared with scipy."""
 
 import numpy as np
 import pytest
