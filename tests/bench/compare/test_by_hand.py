@@ -443,7 +443,10 @@ def test_a_measurement_is_what_the_verifier_finds():
     assert (found.gap, found.objective, found.verdict) == (exact.gap, exact.objective, "WRONG") and found.primal > 1e-4
     dense = qp.QuadraticProgram(np.array([[1.0, 0.0], [0.0, 0.0]]), [0.0, 0.0], [[1.0, 2.0]], 0.0, 1.0)
     assert (suite.nonzeros(dense), suite.rows(dense)) == (3, 1)
-    assert suite.nonzeros(socp.ConeProgram(c=[0, 0], A=[[1.0, 0.0], [2.0, 3.0]], b=[0, 0], P=np.eye(2))) == 5
+    assert (
+        suite.nonzeros(socp.ConeProgram([0, 0], [[1, 1]], [0], [socp.NonNeg(1)], [[1, 0], [2, 3]], [0, 0], np.eye(2)))
+        == 7
+    )
 
 
 def test_the_better_form_counts_and_a_wrong_one_only_where_none_is_solved():

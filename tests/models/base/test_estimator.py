@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import r2_score
 from sklearn.utils.estimator_checks import check_estimator
 
 import models
@@ -79,6 +80,14 @@ def test_scikit_learn_accepts_them(estimator):
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
     assert sum(r["status"] == "passed" for r in results) > 30
+
+
+@pytest.mark.parametrize("y", [[1.0, 3.0, 2.0, 5.0], [2.0, 2.0, 2.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
+def test_the_score_of_a_regressor_is_that_of_scikit_learn(y):
+    X, weights = np.arange(4.0)[:, None], np.array([1.0, 2.0, 0.5, 3.0])
+    model = LeastSquares().fit(X, [1.0, 1.0, 1.0, 1.0])
+    model.coef_[:] = 0.0, 1.0
+    assert model.score(X, y, weights) == pytest.approx(r2_score(y, np.ones(4), sample_weight=weights), abs=1e-14)
 
 
 def test_parameters_are_read_set_cloned_and_printed():

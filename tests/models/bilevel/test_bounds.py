@@ -129,6 +129,8 @@ def test_the_bound_of_a_fitted_classifier():
     assert any("without b" in text for text in model.error_bound(X, y).failing)
     model.coef_ *= -1.0
     assert "all samples must be on their side" in model.error_bound(X, y).failing[0]
+    model.coef_[:] = 0.0
+    assert model.error_bound(X, y).failing == ("w must not be zero",)
     soft = BilevelClassifier(prior, 4.0, phi=0.1, C2=1e-3).fit(X, y)
     assert any("without slack" in text for text in soft.error_bound(X, y).failing)
 

@@ -258,6 +258,7 @@ ERRORS = {
     "all lines long": (HEAD + "OBJACOORD\n2\n0 1 1\n0 1 1\n", "line 10: OBJACOORD: variable and value was expected"),
     "too few entries": (HEAD + "OBJACOORD\n3\n0 1\n1 1\n", "line 11: 3 lines of OBJACOORD: .* only 2 follow"),
     "too many entries": (HEAD + "OBJACOORD\n1\n0 1\n1 1\n", "line 11: section '1 1' is unknown"),
+    "hardly any": (HEAD.replace("2", "99999999999"), "99999999999 variables .* the file has only 7 lines"),
     "no constant": (HEAD + "OBJBCOORD\n1 1\n", "line 9: the constant of the objective was expected, but '1 1' came"),
 }  # fmt: skip
 
