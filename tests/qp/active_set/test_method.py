@@ -165,7 +165,7 @@ def test_the_rows_own_value_is_no_variable_between_its_bounds():
     assert f"{N} of {N} variables between their bounds" in solution.message
 
 
-# ---- where the engine is asked
+# ---- where the interior-point method is called
 
 
 def test_infeasible_and_unbounded_programs():
