@@ -1,4 +1,4 @@
-"""What several files of tests of `bench` are given."""
+"""Fixtures of several test files of `bench`."""
 
 import gzip
 from dataclasses import replace

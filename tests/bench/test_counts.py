@@ -1,4 +1,4 @@
-"""Counts as results: what a change of the engine moves is told by the program's name."""
+"""Counts as results: the report names the programs whose counts a change of the engine alters."""
 
 import os
 

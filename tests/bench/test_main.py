@@ -1,4 +1,4 @@
-"""The command line: in this process with what it prints, and as users start it."""
+"""The command line: called in this process, and started as users start it."""
 
 import json
 import math

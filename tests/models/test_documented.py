@@ -1,4 +1,4 @@
-"""What the reference says of the public members of models: each has a text."""
+"""The reference describes each public member of `models`."""
 
 import inspect
 import re

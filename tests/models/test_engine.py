@@ -1,4 +1,4 @@
-"""What estimators do with the engine's answers: an interrupt ends a fit, and no storage of a dual's P matters."""
+"""Estimators and the engine's answers: an interrupt ends a fit, and the storage of a dual's P has no influence."""
 
 import inspect
 import warnings

@@ -1,4 +1,4 @@
-"""Everyday uses of every estimator compared with scikit-learn's counterpart: a table of what is taken and refused."""
+"""Everyday uses of every estimator compared with scikit-learn's counterpart: a table of accepted and refused uses."""
 
 import functools
 import pickle
@@ -142,7 +142,7 @@ def test_uses_of_sequences(kind):
     )
     with sklearn.config_context(enable_metadata_routing=True):
         assert expected == searched(m, S, y)
-        if is_classifier(m):  # a pipeline asks those without weights in score for them, those of scikit-learn too
+        if is_classifier(m):  # a pipeline passes weights also to scores that take none, in scikit-learn too
             assert expected == searched(make_pipeline("passthrough", m), S, y)
     if is_classifier(m):
         assert fitted.score(S, np.asarray(y)[:, None]) == fitted.score(S, y)

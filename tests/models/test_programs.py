@@ -1,4 +1,4 @@
-"""The programs of the papers: stated in one place, without estimators and solvers, and what the estimators solve."""
+"""The papers' programs are stated in one place, without estimators and solvers, and are those that are solved."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""What holds of all machines: weights are copies; forms, orders, units and shifts do not matter where they must not."""
+"""Invariances of all machines: repeated weights, data formats, orders of samples, units and shifts."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What estimators refuse, by the name of the parameter or of the data, with a sentence that says what would do."""
+"""Estimators refuse wrong input with a message that names the parameter or data and a remedy."""
 
 import inspect
 

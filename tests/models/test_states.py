@@ -1,4 +1,4 @@
-"""Estimators in any order of fits, refusals, copies and other parameters beside new ones: the same bits."""
+"""Estimators after any sequence of fits, refusals, copies and new parameters have the bits of new ones."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Threads and neighbours: an answer in a batch is that of its own data, to the bit whatever else is in the batch."""
+"""Threads and batches: an answer has the same bits whatever else is in the batch."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""What `solve` refuses, a batch refuses too, by name: each argument, shared or with a leading axis."""
+"""A batch refuses, by name, all input that `solve` refuses: each argument, shared or with a leading axis."""
 
 import numpy as np
 import pytest

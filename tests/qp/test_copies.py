@@ -1,4 +1,4 @@
-"""Copies of answers, by whatever method they were found, have derivatives as the answers have; pickles say why not."""
+"""Copies of solutions of every method have equal derivatives; pickled ones explain why they have none."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Quadratic programs as functions of PyTorch and JAX: gradients beside finite differences, one program and batches."""
+"""Quadratic programs as functions of PyTorch and JAX: gradients compared with differences, alone and in batches."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The nearest feasible program, beside scipy's linear programs and nonnegative least squares of the same question."""
+"""The nearest feasible program compared with scipy's linear programs and nonnegative least squares."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""A solver of quadratic programs in any order of what can happen to it, compared with a new one."""
+"""A solver of quadratic programs after any sequence of operations, compared with a new one."""
 
 import numpy as np
 import scipy.sparse as sp

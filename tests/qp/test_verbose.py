@@ -1,4 +1,4 @@
-"""`verbose` changes nothing but what is printed: a line for each iteration, or round, whatever the method."""
+"""`verbose` only prints: a line for each iteration, or round, of every method; answers are unchanged."""
 
 import re
 

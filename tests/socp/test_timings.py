@@ -1,4 +1,4 @@
-"""Seconds by part: they add up, and belong to what was done."""
+"""Seconds by part: they add up, and are assigned to the right part."""
 
 import numpy as np
 import pytest

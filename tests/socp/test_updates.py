@@ -184,7 +184,7 @@ def test_a_bound_whose_entry_becomes_zero_and_back(kkt):
         np.testing.assert_allclose(solution.x, [0.0 if first else -1.0, -1.0], atol=1e-6)
 
 
-# ---- iterates beside solves, and interrupts
+# ---- iterates during solves, and interrupts
 
 
 def test_iterates_have_a_memory_of_their_own(hard):

@@ -94,7 +94,7 @@ THOUSAND = 1e3 * (1.0 - 1e-4)  # plus -1e3 leaves -0.1: small compared with the 
 
 @pytest.mark.parametrize(
     "program, x, y, z, error",
-    [  # the larger of what is left over the slope of one, and over the terms that it is left of
+    [  # expected: the larger of residual / slope and residual / size of its terms
         (socp.ConeProgram([0.0], [[-1e3], [THOUSAND]], [-1.0, 0.0], [socp.NonNeg(2)]), None, [], [1, 1], 0.1),
         (socp.ConeProgram([0.0], A=[[-1e3], [THOUSAND]], b=[-1.0, 0.0]), None, [1, 1], [], 0.1),
         (socp.ConeProgram([0.0], [[-1e-3], [1e-6 * THOUSAND]], [-1.0, 0.0], [socp.NonNeg(2)]), None, [], [1, 1], 1e-4),

@@ -1,4 +1,4 @@
-"""The verifier against residuals worked out by hand, and against wrong answers."""
+"""The verifier compared with residuals computed by hand, and on wrong answers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is printed and drawn of measurements made by hand; and of times, which a clock made by hand tells."""
+"""Tables and pictures of artificial measurements, and times measured by an artificial clock."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""The comparison: good solvers, and such that lie, hang or crash, each counted for what it did."""
+"""The comparison with correct solvers and with solvers that report wrong values, hang or crash."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Kernel machines beside LIBSVM: what a row tells is what the machines are."""
+"""Kernel machines compared with LIBSVM: the rows of the table describe the machines."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The table of linear machines beside LIBLINEAR and scikit-learn's logistic regression."""
+"""The table of linear machines compared with LIBLINEAR and scikit-learn's logistic regression."""
 
 import numpy as np
 import pytest

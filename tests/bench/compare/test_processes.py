@@ -1,4 +1,4 @@
-"""A comparison by processes made by hand: who is asked what, for how long, what is dropped; and what a worker does."""
+"""A comparison with fake processes: requests, time limits and dropped solvers; and the loop of a worker."""
 
 import resource
 import sys

@@ -1,4 +1,4 @@
-"""The report of a record made by hand: tables, page, pictures, and the file that it is read from."""
+"""The report of an artificial record: tables, page, pictures, and the file that stores it."""
 
 import json
 import os

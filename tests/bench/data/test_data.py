@@ -1,4 +1,4 @@
-"""The loaders of real data, each on a tiny file of the same format."""
+"""The loaders of real data, each on a tiny file in the format of the real one."""
 
 import io
 import tarfile

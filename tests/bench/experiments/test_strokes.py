@@ -29,7 +29,7 @@ def test_votes_are_the_ink_of_the_pixels_near_the_line_and_count_once():
 
 def test_a_stroke_is_found_moved_and_turned_and_its_pixels_alone_are_kept():
     image = np.zeros((16, 16))
-    image[3:13, 9] = 1.0  # the stroke, two pixels beside the prototype
+    image[3:13, 9] = 1.0  # the stroke, two pixels from the prototype
     image[14, :] = 1.0  # another
     (kept,) = stroke_explanations(image[None], [[(3, 7, 12, 7)]])
     expected = np.zeros((16, 16), dtype=bool)

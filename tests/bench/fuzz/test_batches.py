@@ -1,4 +1,4 @@
-"""Batches in several orders and by two threads, and what the mode sees of a batch that mixes its programs up."""
+"""Batches in several orders and with two threads; batches with exchanged answers are detected."""
 
 import math
 from collections import Counter

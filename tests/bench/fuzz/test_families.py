@@ -1,4 +1,4 @@
-"""What the families plant is so, by the verifier; a program is made again from its number alone."""
+"""The verifier confirms planted solutions and certificates; a program can be drawn again from its number alone."""
 
 import numpy as np
 import pytest

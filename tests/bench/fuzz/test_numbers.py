@@ -1,4 +1,4 @@
-"""A family, a seed and a number mean the same program in every version: what a campaign told can be drawn again."""
+"""A family, a seed and a number define the same program in every version, so that failures can be drawn again."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Generated programs: the same bits for the same seed, feasible by construction, and what their line says."""
+"""Generated programs: equal bits for equal seeds, feasible by construction, and correct descriptions."""
 
 import numpy as np
 import pytest

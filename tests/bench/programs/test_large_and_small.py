@@ -1,4 +1,4 @@
-"""The sets `large` and `small`: the objectives of many, what their lines say, and the sizes that they name."""
+"""The sets `large` and `small`: objectives of many programs, their descriptions, and the sizes named there."""
 
 import numpy as np
 

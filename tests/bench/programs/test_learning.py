@@ -1,4 +1,4 @@
-"""Learning's programs: their parts are what the papers say, and their answers satisfy the papers' own conditions."""
+"""Programs of machine learning agree with the papers, and their answers satisfy the papers' optimality conditions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Archives of programs: what is written comes back to the bit, and what is none is refused."""
+"""Archives of programs: they are read back bit by bit, and other files are refused."""
 
 import zipfile
 

@@ -1,4 +1,4 @@
-"""Problem sets: found in a folder, read by their ending, and clear words when they are not there."""
+"""Problem sets: found in a folder, read by file ending, with clear messages if they are missing."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Copies of samples merged: the same for dense and sparse samples, for weights and repetitions, in any order."""
+"""Merged copies of samples: equal results for dense and sparse samples, weights and repetitions, in any order."""
 
 import numpy as np
 import scipy.sparse as sp

@@ -1,4 +1,4 @@
-"""The bounds: their proofs' inequalities by sampling, sets that are shattered, and what is said when they fail."""
+"""The bounds: inequalities of their proofs by sampling, shattered sets, and messages where no bound exists."""
 
 import math
 

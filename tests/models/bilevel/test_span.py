@@ -1,4 +1,4 @@
-"""The coordinates of step 1: products and lengths are those of the features, whatever the groups and the vectors."""
+"""The coordinates of step 1 preserve inner products and lengths, whatever the groups and vectors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Explanations in every way they may be given are the same rows."""
+"""Explanations in every accepted format give equal rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every step of expectation maximization beside sums over samples, for each form, prior and pattern of gaps."""
+"""Every step of EM compared with sums over samples, for each covariance form, prior and pattern of gaps."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The free energy test: Bayes' rule by enumeration, the bound of topics, priors, what nothing can have made."""
+"""The free energy test: Bayes' rule by enumeration, the bound of topics, priors, impossible samples."""
 
 import numpy as np
 import pytest

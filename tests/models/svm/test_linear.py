@@ -234,6 +234,6 @@ def test_a_descent_ends_where_the_conditions_hold_and_newton_steps_from_there(ep
     high = np.where(beta == 0.4, np.inf, np.where(beta < 0.0, -epsilon, epsilon))
     assert (slope >= low - 2.0 * goal).all() and (slope <= high + 2.0 * goal).all()
     free = Dual(X, 1.0, y - y.mean(), 0.0, np.full(80, 5.0), np.full(80, -np.inf), np.full(80, np.inf))
-    assert 1 < descend(free.coordinates(0), goal, 500) < 500  # nothing is left out on the way
+    assert 1 < descend(free.coordinates(0), goal, 500) < 500  # no sample is dropped during descent
     found = dual.newton(rough, 1e-13)
     assert found.gap < 1e-3 * rough.gap and found.objective == pytest.approx(found.dual_objective, rel=1e-12)

@@ -1,4 +1,4 @@
-"""The programs of the margin, and what is read from their answers."""
+"""The programs of the margin, and the machine computed from their solutions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The multipliers of a margin: told apart, and settled where zeros and bounds have moved the function."""
+"""The multipliers of a margin: classified, and refined where clipping has changed the decision function."""
 
 import numpy as np
 import pytest

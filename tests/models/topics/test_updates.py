@@ -1,4 +1,4 @@
-"""Topic models: steps of EM beside numerical maximization of the bound, starts, weights, the sampler, and refusals."""
+"""Topic models: EM steps compared with numerical maximization, starts, weights, the sampler, and refusals."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The dual active set: its own answers, before any other method has a word."""
+"""The dual active set alone, without the methods that take over when it fails."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Each formula of the dual active set beside NumPy: factors, rows, sides, margins, points, starts, what is told."""
+"""Each formula of the dual active set compared with NumPy: factors, rows, sides, margins, starts, certificates."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Steps on faces: the exact minimum there, with and without a row, and what is met on the way."""
+"""Newton steps on faces: the exact minimum, with and without a row, and the sides reached on the way."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The active set: the same answers as the interior-point method, exact faces, and every way to leave it to that."""
+"""The active set compared with the interior-point method: answers, exact faces, and every way to fall back on it."""
 
 import pickle
 
@@ -165,7 +165,7 @@ def test_the_rows_own_value_is_no_variable_between_its_bounds():
     assert f"{N} of {N} variables between their bounds" in solution.message
 
 
-# ---- where the engine is asked
+# ---- where the interior-point method is called
 
 
 def test_infeasible_and_unbounded_programs():

@@ -1,4 +1,4 @@
-"""The dual active set as a method for small programs: its memory, its updates, and what goes another way."""
+"""The dual active set as a method for small programs: its memory, its updates, and programs left to other methods."""
 
 import copy
 import pickle

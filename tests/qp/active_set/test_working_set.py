@@ -1,4 +1,4 @@
-"""The active set along rows of a kernel: the same answers as with the matrix in full, and nothing lost on the way."""
+"""The active set along rows of a kernel gives the answers of the full matrix."""
 
 import numpy as np
 import pytest

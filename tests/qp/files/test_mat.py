@@ -258,7 +258,7 @@ B = np.random.default_rng(4).normal(size=(8, 3))
 def test_what_is_written_is_read_back(tmp_path, P, name):
     program = some_program(P)
     qp.files.mat.write(program, tmp_path / name)
-    assert name.endswith("gz") or "inf" not in (tmp_path / name).read_text()  # which not every reader knows
+    assert name.endswith("gz") or "inf" not in (tmp_path / name).read_text()  # some readers do not know "inf"
     assert_same_program(qp.files.mat.read(tmp_path / name), program)
 
 

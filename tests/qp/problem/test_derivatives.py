@@ -1,4 +1,4 @@
-"""Derivatives of answers to quadratic programs: beside central differences, in both directions."""
+"""Derivatives of solutions of quadratic programs compared with central differences, in both modes."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Blocks of data beside the program of the same arguments: what is in them, what is counted, and what is refused."""
+"""Packed data compared with the program of the same arguments: contents, counts, and refusals."""
 
 import numpy as np
 import pytest

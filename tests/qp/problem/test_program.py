@@ -1,4 +1,4 @@
-"""Quadratic programs: what is taken, and every wrong argument refused by name."""
+"""Quadratic programs: accepted arguments, and every wrong argument refused by name."""
 
 import pickle
 import re

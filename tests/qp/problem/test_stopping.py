@@ -1,4 +1,4 @@
-"""The stopping test of quadratic programs, by hand and beside the independent judge."""
+"""The stopping test of quadratic programs, by hand and compared with the independent judge."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Presolve: what it leaves out, and multipliers in the caller's own rows, against the same program without presolve."""
+"""Presolve: removed rows and variables, and multipliers in the caller's rows, compared with no presolve."""
 
 import numpy as np
 import pytest

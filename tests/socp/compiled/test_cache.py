@@ -1,4 +1,4 @@
-"""The cache of kernels: where it is, damaged files, folders that cannot be written, what is removed."""
+"""The cache of kernels: its place, damaged files, folders that are not writable, and removal of old files."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Kernels: one signature, calls through symbols, what a stamp covers, numbas that are not known, no compilation."""
+"""Kernels: one signature, calls by symbol, contents of a stamp, unknown versions of numba, no compilation."""
 
 import os
 import subprocess

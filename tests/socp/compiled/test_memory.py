@@ -1,4 +1,4 @@
-"""That what a solver frees serves the next one, instead of going back to the system page by page."""
+"""Memory that a solver frees is reused by the next one, instead of being returned to the system."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Structures: the same fields in Python and in kernels."""
+"""Structures have equal fields in Python and in kernels."""
 
 from __future__ import annotations
 

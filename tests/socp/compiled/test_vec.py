@@ -1,4 +1,4 @@
-"""The vector type: every operation in every lane, with numbers beside vectors."""
+"""The vector type: every operation in every lane, also with scalars."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Derivatives of the answers of a batch: as those of each program alone, and adjoint to one another."""
+"""Derivatives of a batch: equal to those of each program alone, and adjoint to one another."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The conditions in compiled code beside NumPy: points and their derivatives leave nothing of their equations."""
+"""The compiled optimality conditions compared with NumPy: points and their derivatives satisfy their equations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Derivatives of answers: beside central differences, in both directions."""
+"""Derivatives of solutions of cone programs compared with central differences, in both modes."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The projection onto sides and cones, smoothed or not, beside NumPy: values, weights, shares and frames."""
+"""The projection onto sides and cones, smoothed or not, compared with NumPy: values, weights, shares and frames."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_cones_are_projected_and_turned_into_the_frame_of_their_weights(seed, mu
     assert [(found.first[k], found.last[k]) for k in range(5)] == [(c.start, c.stop) for c in cones]
     found.low[:], found.up[:], found.origin[:] = -INF, 0.0, 0.0
     v = rng.normal(size=found.r)
-    v[cones[2].start] = (9.0, -9.0, 0.1)[seed]  # outside, inside, and at the boundary of what is projected
+    v[cones[2].start] = (9.0, -9.0, 0.1)[seed]  # all cases: to 0, unchanged, to the boundary
     project(found, v)
     Q, back = np.eye(found.r).ravel(), np.eye(found.r).ravel()
     reflect(found, found.unit, Q, found.r, False)

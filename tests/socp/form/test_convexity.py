@@ -1,4 +1,4 @@
-"""Quick answers to whether P is semidefinite, and the sound refusal of what is not."""
+"""Fast sufficient tests of a semidefinite P, and the refusal of indefinite ones."""
 
 import numpy as np
 import pytest

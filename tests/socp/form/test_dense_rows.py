@@ -1,4 +1,4 @@
-"""Rows of M as dense arrays: bounds apart, the two sides of a row as one, those of the cones scaled."""
+"""Rows of M as dense arrays: without bounds, the two sides of a row merged, rows of cones scaled."""
 
 import numpy as np
 import pytest

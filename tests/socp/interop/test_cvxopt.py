@@ -1,4 +1,4 @@
-"""`conelp` and `coneqp` return what CVXOPT defines, with CVXOPT's signs; beside CVXOPT where that is installed."""
+"""`conelp` and `coneqp` return CVXOPT's results in its signs, compared with CVXOPT if it is installed."""
 
 import inspect
 from itertools import pairwise
@@ -144,7 +144,7 @@ def test_the_other_solvers_are_the_same_programs():
     np.testing.assert_allclose(infeasible["zl"], [0.5, 0.5], atol=1e-6)
 
 
-# ---- beside CVXOPT
+# ---- compared with CVXOPT
 
 
 @pytest.mark.parametrize("seed", range(5))

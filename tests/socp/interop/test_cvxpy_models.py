@@ -1,4 +1,4 @@
-"""What cvxpy's own standard tests leave out, by the engine and by Clarabel: objective, solution and dual values."""
+"""Cases that cvxpy's standard tests lack, compared with Clarabel: objective, solution and dual values."""
 
 import cvxpy as cp
 import numpy as np

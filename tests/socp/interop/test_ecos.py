@@ -1,4 +1,4 @@
-"""`ecos_solve` returns what ECOS defines, with ECOS's signs; beside ECOS itself where that is installed."""
+"""`ecos_solve` returns ECOS's results in its signs, compared with ECOS if it is installed."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_an_exponential_cone_is_refused():
         ecos_solve([1.0], [[-1.0]] * 4, np.zeros(4), {"l": 1, "q": [], "e": 1}, verbose=False)
 
 
-# ---- beside ECOS
+# ---- compared with ECOS
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,4 +1,4 @@
-"""The assembled matrix: eliminating what was expanded and merged gives back the KKT system."""
+"""The assembled matrix: eliminating the expanded and merged parts gives the KKT system."""
 
 import numpy as np
 import pytest

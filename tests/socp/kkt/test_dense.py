@@ -1,4 +1,4 @@
-"""Dense KKT systems: the factor, and what makes up for a singular Hessian."""
+"""Dense KKT systems: the factor, and the treatment of a singular Hessian."""
 
 import numpy as np
 import pytest

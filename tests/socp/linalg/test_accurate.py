@@ -1,4 +1,4 @@
-"""Products in twice the working precision, beside exact arithmetic."""
+"""Products in twice the working precision, compared with exact arithmetic."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""CSC arrays and the kernels on their parts beside scipy's own."""
+"""CSC arrays and the kernels on their parts, compared with scipy."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_parts_make_a_whole_array():
     np.testing.assert_array_equal(mine[:, [1]].toarray(), [[0], [3], [0]])
     assert mine.has_canonical_format and mine.copy().indices.dtype == np.int64
     mine.data[0] = 7.0
-    assert parts[0][0] == 7.0  # nothing is copied
+    assert parts[0][0] == 7.0  # the arrays are shared, not copied
 
 
 @pytest.mark.parametrize("m, n", [(5, 7), (6, 3), (1, 4), (4, 0), (0, 4)])

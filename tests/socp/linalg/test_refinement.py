@@ -1,4 +1,4 @@
-"""When refinement goes on, and the vectors of GMRES beside least squares."""
+"""Decisions of iterative refinement, and the vectors of GMRES compared with least squares."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a run measures of an iterate, keeps of it and decides by it, beside NumPy on the caller's data."""
+"""Measurements and decisions of a run, compared with NumPy on the caller's data."""
 
 import numpy as np
 import pytest

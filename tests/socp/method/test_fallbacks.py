@@ -1,4 +1,4 @@
-"""Programs at which the first run fails, by rounding near the boundary of a cone, and what may follow a run."""
+"""Programs at which the first run fails, by rounding near the boundary of a cone, and the fallbacks after it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rays made exact: what they are nearest to, and programs whose iterates never come near enough to one."""
+"""Exact rays: the nearest ray, and programs whose iterates never come near enough to one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Memory that goes from one small program to the next: the same bits as in memory of its own, and nobody else's."""
+"""Workspaces that pass from one small program to the next: equal bits, and never two users at once."""
 
 import itertools
 import threading

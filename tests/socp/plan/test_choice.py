@@ -1,4 +1,4 @@
-"""The plan that is chosen, and told in words."""
+"""The chosen plan, and its description."""
 
 import importlib
 import pickle

@@ -1,4 +1,4 @@
-"""The checks at the door: what is taken and how it is kept, what is refused and in which words."""
+"""Checks of the input: accepted types, their storage, and the messages of refusals."""
 
 import pickle
 import re

@@ -1,4 +1,4 @@
-"""Cone programs: what is taken, what is kept, and every wrong argument refused by name."""
+"""Cone programs: accepted arguments, their storage, and every wrong argument refused by name."""
 
 import re
 

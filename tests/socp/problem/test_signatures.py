@@ -1,4 +1,4 @@
-"""Settings that one can see: the signatures of both packages, their help and their types say what `Settings` says."""
+"""The signatures, help and types of both packages agree with `Settings`."""
 
 import dataclasses
 import inspect

@@ -1,4 +1,4 @@
-"""The textbook method with parts left out: the same answers, or an honest status; and its equilibration."""
+"""The textbook method with parts switched off: equal answers or an honest status; and its equilibration."""
 
 from dataclasses import fields, replace
 from itertools import pairwise

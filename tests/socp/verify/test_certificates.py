@@ -1,4 +1,4 @@
-"""What is told of certificates, held against exact arithmetic on data in units far apart."""
+"""Reported errors of certificates compared with exact arithmetic, on data in very different units."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Distances from cones less what rounding may lose, and points that are moved to their bounds."""
+"""Distances from cones minus possible rounding errors, and points that are moved to their bounds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The stopping test and the certificates, by hand, and beside the independent judge in bench."""
+"""The stopping test and the certificates, by hand, and compared with the independent judge in bench."""
 
 from fractions import Fraction
 
@@ -192,7 +192,7 @@ def test_objectives_and_a_gap_far_below_their_terms(seed):
 
 
 def test_certificates_are_scaled_and_leave_out_what_has_no_part():
-    # x1 <= 1 and x1 >= 2, beside rows without entries
+    # x1 <= 1 and x1 >= 2, and rows without entries
     G = sp.csc_array(np.array([[1.0, 0, 0], [-1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 1, 0]]))
     program = ConeProgram(
         np.zeros(3), G, [1.0, -2.0, 3.0, 0.0, 0.0], [NonNeg(3), SecondOrder(2)], np.zeros((1, 3)), [0.0]

@@ -1,4 +1,4 @@
-"""The dense panels, and factors and solutions by them, against the textbook, whatever values came before."""
+"""Dense panels, and their factors and solutions, compared with the textbook, whatever values were stored before."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Columns of L that are kept from one factorization to the next, as long as K is as it was there."""
+"""Columns of L that are kept between factorizations as long as the corresponding part of K is unchanged."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Columns with the same rows are put side by side, in an equivalent order."""
+"""Columns with equal rows become neighbors in an equivalent order."""
 
 import numpy as np
 import pytest
