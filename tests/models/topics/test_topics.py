@@ -83,3 +83,10 @@ def test_explicit_zeros_say_nothing_and_stay_in_the_callers_matrix():
 def test_digamma():
     x = np.concatenate([np.geomspace(1e-8, 1e8, 200), [0.5, 1.0, 10.0]])
     np.testing.assert_allclose([own_digamma(v) for v in x], digamma(x), rtol=1e-13, atol=1e-14)
+
+
+def test_the_tolerance_is_a_rise_of_the_bound_per_word():
+    X, tol = corpus(3), 1e-4
+    model = LatentDirichletAllocation(3, tol=tol, random_state=0).fit(X)
+    rises = np.diff(model.objectives_) / X.sum()
+    assert model.converged_ and rises[-1] <= tol < rises[-2]
