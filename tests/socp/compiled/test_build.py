@@ -199,7 +199,7 @@ INTERPRETED = {
 @pytest.mark.full
 @pytest.mark.parametrize("name", INTERPRETED)
 def test_without_compilation_the_same_functions_run(name):
-    command = [sys.executable, "-m", "pytest", "-qn0", "-pno:cacheprovider", name, "-k", INTERPRETED[name]]
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-pno:cacheprovider", name, "-k", INTERPRETED[name]]
     environment, here = {**os.environ, "NUMBA_DISABLE_JIT": "1"}, os.path.dirname(__file__)
     done = subprocess.run(command, env=environment, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
