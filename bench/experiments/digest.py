@@ -65,7 +65,8 @@ def _code(path: Path) -> str:
     for node in ast.walk(ast.parse("\n".join(lines))):
         for one in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else ():
             if _is_told(one, node):
-                lines[one.lineno - 1 : one.end_lineno] = [""] * ((one.end_lineno or one.lineno) - one.lineno + 1)
+                for k in range(one.lineno - 1, one.end_lineno or one.lineno):
+                    lines[k] = ""
     with tokenize.open(path) as file:
         for token in tokenize.generate_tokens(file.readline):
             if token.type == tokenize.COMMENT:

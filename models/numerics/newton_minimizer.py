@@ -112,7 +112,7 @@ def minimize_lbfgs(
         direction = -approximate(gradient)
         decrements = [*decrements[-PATIENCE:], -0.5 * float(gradient @ direction)]
         last, steps, slope = decrements[-1] <= goal, len(decrements) - 1, -math.inf
-        if steps >= SOON:
+        if steps >= SOON and decrements[-1] > 0.0:
             slope = math.log(decrements[-1] / decrements[0]) / steps
         is_old = slope > -math.inf and not last and slope * (cost + FRESH) > math.log(max(goal, TINY) / decrements[-1])
         is_slow = steps == PATIENCE and (is_old if inverse_at is None else slope > SLOW and not is_rough)
