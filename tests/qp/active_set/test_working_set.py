@@ -86,27 +86,6 @@ def test_two_variables_of_a_sample_are_split_so_that_both_rows_hold():
             np.testing.assert_allclose(moves / (most - np.abs(sums)), missing / room, rtol=1e-12)
 
 
-def test_rows_that_share_variables_or_alternate_are_not_for_it():
-    program = machine(100)
-    signs, first = program.P.signs, np.arange(100) < 40
-    rows = {
-        "alternate": [signs * (signs > 0.0), signs * (signs < 0.0)],
-        "share": [signs, signs * first],
-        "leave some out": [signs * (np.arange(100) < 39), signs * ~first],
-        "are not along the signs": [signs * first, np.where(first, 0.0, 1.0)],
-    }
-    for A in rows.values():
-        other = qp.QuadraticProgram(program.P, program.q, np.array(A), 0.0, 0.0, 0.0, 1.0)
-        assert other.rows_along_signs() is None and qp.Solver(other).active_set is None
-    last = qp.QuadraticProgram(
-        program.P, program.q, np.array([signs * first, 2.0 * signs * ~first]), 0.0, 0.0, 0.0, 1.0
-    )
-    found, slopes, ends = last.rows_along_signs()
-    assert found.tolist() == [0, 1] and slopes.tolist() == [1.0, 2.0] and ends == [0, 40, 100]
-    swapped = qp.QuadraticProgram(program.P, program.q, last.A[[1, 0]], 0.0, 0.0, 0.0, 1.0)
-    assert swapped.rows_along_signs() is None
-
-
 def pairs_in_numpy(K, u, F, lower, upper, has_row, least, tol):
     """Descend on pairs, or without a row on single variables too; return u, F and the number of steps."""
     sides, diagonal, steps = u.size // len(K), np.tile(np.diag(K), u.size // len(K)), 0
