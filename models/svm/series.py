@@ -7,8 +7,8 @@ In u_i = alpha_i y_i the duals share one kernel matrix K; each dual has the samp
 
 With nu in place of C there is no linear term, and the u of each class have a given sum; the answer divided by rho is
 the machine with the prices C / rho.  A regression has each sample twice, from above and from below; y is then -q, and
-with nu, -rho is half the width of the tube.  All machines are computed together from the answers, as
-`margin.machine_of` computes one.
+with nu, -rho is half the width of the tube.  Where the tube has no width, one variable per sample, between -C_i and
+C_i, is enough.  All machines are computed together from the answers, as `margin.machine_of` computes one.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ MOST_SAMPLES = 2500  # most samples of a machine; beyond, rows in single precisi
 MOST_SIDES = 800  # most variables of a machine with two variables per sample, which read each row twice
 RANKS = 3  # with several machines, a low rank pays only from this many times as many samples per feature
 MEGABYTE = 2.0**20
+OFTEN = 0.9  # with nu from here on the tube often has no width, and the machine without one is tried first
 LEAST = 1e-6  # |rho| relative to the size of f up to which nu machines are solved one by one: it may be zero
 
 
@@ -51,6 +52,11 @@ class Problem:
     def sides(self) -> int:
         """Number of variables per sample."""
         return self.signs.size // self.rows.size
+
+    @property
+    def may_lack_tube(self) -> bool:
+        """True for a regression in which a tube of no width is, or with nu may be, the answer."""
+        return self.sides == 2 and not self.q.reshape(2, -1).sum(axis=0).any()
 
 
 @dataclass(frozen=True)
@@ -94,22 +100,69 @@ def solve_in_series(
     kernel: Kernel, X: np.ndarray, problems: list[Problem], bias: bool, settings: dict[str, Any], cache_size: float
 ) -> Machines | None:
     """Solve all machines in one call; return None if one of them is not solved accurately enough."""
-    matrix = kernel.matrix(X, np.ones(X.shape[0]), cache_size)
-    assert matrix is not None
-    begins = np.concatenate([[0], np.cumsum([problem.signs.size for problem in problems])])
-    signs, C, q = (np.concatenate([getattr(one, name) for one in problems]) for name in ("signs", "C", "q"))
-    which, q = np.concatenate([np.tile(one.rows, one.sides) for one in problems]), signs * q
-    bounds, last, rhos = signs * C, problems[-1], np.ones(len(problems))
+    matrix, last, found = kernel.matrix(X, np.ones(X.shape[0]), cache_size), problems[-1], None
+    if last.may_lack_tube and (last.total is None or last.total >= 0.5 * OFTEN * last.C.sum()):
+        found = solve_without_tube(matrix, last, bias, settings)
+    if found is None:
+        found = solve_together(matrix, problems, bias, settings)
+        y = found.multipliers
+        if last.may_lack_tube and np.ptp(y) <= LEAST * (1.0 + np.abs(y).max()):
+            found = solve_without_tube(matrix, last, bias, settings) or found
+    return machines_of(found, kernel, X, problems, bias, settings, cache_size)
+
+
+def solve_together(matrix: Any, problems: list[Problem], bias: bool, settings: dict[str, Any]) -> qp.SeriesSolutions:
+    """Solve the programs of all machines."""
+    begins, signs, C, q = joined(problems)
+    which, bounds = np.concatenate([np.tile(one.rows, one.sides) for one in problems]), signs * C
     sides, splits = np.zeros((len(problems), int(bias))), None
-    if last.total is not None:
+    if problems[-1].total is not None:
         sides = np.outer([one.total for one in problems], [0.5, -0.5])
         splits = np.array([np.count_nonzero(one.signs > 0.0) for one in problems])
-    found = qp.solve_series(
+    return qp.solve_series(
         matrix, which, begins, q, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), sides=sides, splits=splits,
         tol=settings["tol"], verbose=settings.get("verbose", False),
     )  # fmt: skip
-    machine, own, scaled = np.repeat(np.arange(len(problems)), np.diff(begins)), np.ones(signs.size), found
-    if last.total is not None:
+
+
+def solve_without_tube(
+    matrix: Any, problem: Problem, bias: bool, settings: dict[str, Any]
+) -> qp.SeriesSolutions | None:
+    """Solve a regression without a tube, and divide each u_i between the two variables of its sample.
+
+    With nu, the variables must have a larger sum: equal parts are added to both variables of samples with |u_i| < C_i,
+    on which f is equal to the target.  Return None if the sum must be smaller, since then the tube has a width.
+    """
+    n, missing, both = problem.rows.size, 0.0, 0.0
+    C = problem.C[:n]
+    found = qp.solve_series(
+        matrix, problem.rows, np.array([0, n]), problem.q[:n], -C, C, sides=np.zeros((1, int(bias))),
+        tol=settings["tol"], verbose=settings.get("verbose", False),
+    )  # fmt: skip
+    if problem.total is not None:
+        room, missing = C - np.abs(found.x), 0.5 * (problem.total - np.abs(found.x).sum())
+        both = room * (missing / max(room.sum(), 1e-300))
+    x = np.concatenate([np.maximum(found.x, 0.0) + both, np.minimum(found.x, 0.0) - both])
+    has_width = missing < 0.0 and found.rounds[0] > 0
+    return None if has_width else replace(found, x=x, gradient=np.tile(found.gradient, 2))
+
+
+def joined(problems: list[Problem]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return where each machine begins, and signs, C and the linear terms in u of all machines, concatenated."""
+    begins = np.concatenate([[0], np.cumsum([problem.signs.size for problem in problems])])
+    signs, C, q = (np.concatenate([getattr(one, name) for one in problems]) for name in ("signs", "C", "q"))
+    return begins, signs, C, signs * q
+
+
+def machines_of(
+    found: qp.SeriesSolutions, kernel: Kernel, X: np.ndarray, problems: list[Problem], bias: bool,
+    settings: dict[str, Any], cache_size: float,
+) -> Machines | None:  # fmt: skip
+    """Return the machines of the answers, or None if one of them is not accurate enough."""
+    begins, signs, C, q = joined(problems)
+    last, rhos, scaled = problems[-1], np.ones(len(problems)), found
+    machine, own = np.repeat(np.arange(len(problems)), np.diff(begins)), np.ones(signs.size)
+    if found.multipliers.shape[1] == 2:
         rhos = 0.5 * (found.multipliers[:, 1] - found.multipliers[:, 0])
         if not (np.abs(rhos) > LEAST * found.residuals[:, 6]).all():
             return None
@@ -124,7 +177,7 @@ def solve_in_series(
     if (alpha != signs * scaled.x).any():
         return None
     squared = np.add.reduceat(scaled.x * (found.gradient - q) / own, begins[:-1])
-    shape = (len(problems), X.shape[0])
+    shape, which = (len(problems), X.shape[0]), np.concatenate([np.tile(one.rows, one.sides) for one in problems])
     places, all_kinds = machine * X.shape[0] + which, np.zeros(shape, kinds.dtype)
     coefficients = np.bincount(places, scaled.x, shape[0] * shape[1]).reshape(shape)
     all_kinds.reshape(-1)[places] = kinds
@@ -135,7 +188,8 @@ def solve_in_series(
             program = dual_program(P, last.signs, last.C, bias, last.q)
         else:
             program = nu_dual(P, last.signs, last.C, last.total, last.q)
-        return program, found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
+        all_rows = replace(found, multipliers=found.multipliers + np.zeros(program.m))
+        return program, all_rows.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
 
     with np.errstate(divide="ignore"):
         margins = 1.0 / np.sqrt(np.maximum(squared, 0.0))

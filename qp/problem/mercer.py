@@ -113,9 +113,9 @@ def samples_of(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int
     found = Samples(count=count, features=features)
     found.name, found.gamma, found.coef0, found.degree = NAMES.index(name), gamma, coef0, degree
     found.x, found.squares = x.reshape(-1), np.einsum("ij,ij->i", x, x)
-    found.lanes.reshape(-1, features, LANES)[:] = (
-        np.pad(x, ((0, -count % LANES), (0, 0))).reshape(-1, LANES, features).swapaxes(1, 2)
-    )
+    lanes, whole = found.lanes.reshape(-1, features, LANES).swapaxes(1, 2), count - count % LANES
+    lanes[: whole // LANES] = x[:whole].reshape(-1, LANES, features)
+    lanes[whole // LANES :, : count - whole] = x[whole:]
     found.product_lanes = np.zeros((AT_ONCE * PITCH // LANES, LANES))
     found.products = found.product_lanes.reshape(-1)
     found.rows32, found.products32 = np.zeros(AT_ONCE * features, np.float32), np.zeros(AT_ONCE * PITCH, np.float32)

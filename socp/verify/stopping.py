@@ -194,7 +194,7 @@ def residuals(
     """Return the residuals of a point on the program's own data; with `rounding`, rounding errors count 0.
 
     `OF_DATA` excuses only the rounding errors of terms without multipliers.  A quadratic program has no slacks s; Px
-    may be given if it is known.
+    may be given if it is known.  All arrays must be contiguous.
     """
     return measure(program, x, (y, z), s, rounding, Px)[0]
 
