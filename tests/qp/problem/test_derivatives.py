@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 import qp
 from socp.derivatives import linearization
+from tests.support.differences import both_modes, difference
 
 STEP = 1e-6
-NAMES = ("P", "q", "A", "l", "u", "lb", "ub")
+NAMES, VECTORS = ("P", "q", "A", "l", "u", "lb", "ub"), ("x", "y", "z_bounds")
 
 
 def drawn(seed):
@@ -29,37 +30,17 @@ def drawn(seed):
     return data, change, [rng.normal(size=size) for size in (n, m, n)]
 
 
-def number(data, weights, mu=0.0):
-    at = qp.solve(**data, tol=1e-11)._linearized(mu).at  # the point of _linearized has smaller residuals
-    return float(weights[0] @ at.x + np.concatenate(weights[1:]) @ at.w)
-
-
-def difference(data, change, weights, step, mu=0.0):
-    """Return the derivative of `number` along `change`, by central differences of fourth order."""
-    moved = [{name: value + share * step * change[name] for name, value in data.items()} for share in (-2, -1, 1, 2)]
-    values = [number(each, weights, mu) for each in moved]
-    far, near = (values[3] - values[0]) / (4.0 * step), (values[2] - values[1]) / (2.0 * step)
-    return near + (near - far) / 3.0
-
-
-def along(gradient, change):
-    parts = [getattr(gradient, name) for name in NAMES]
-    dense = [part.toarray() if sp.issparse(part) else part for part in parts]
-    return sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))
+def parts_of(data):
+    at = qp.solve(**data, tol=1e-11)._linearized(0.0).at  # this point has smaller residuals
+    return at.x, *np.split(at.w, [data["l"].size])
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_beside_central_differences(seed):
     data, change, weights = drawn(seed)
     sol = qp.solve(**data, tol=1e-10)
-    gradient = sol.vjp(*weights)
-    found = along(gradient, change)
-    tangent = sol.jvp(**{f"d{name}": value for name, value in change.items()})
-    moved = (tangent.x, tangent.y, tangent.z_bounds)
-    forward = sum(float(weight @ part) for weight, part in zip(weights, moved, strict=True))
-    size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in moved)
-    assert forward == pytest.approx(found, rel=1e-8, abs=1e-8 * size)
-    expected = difference(data, change, weights, min(STEP, 1e-4 / size))
+    gradient, found, size = both_modes(sol, VECTORS, change, weights)
+    expected = difference(parts_of, data, change, weights, min(STEP, 1e-4 / size))
     assert gradient.differentiable and found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
 
 
@@ -123,18 +104,13 @@ def test_a_batch_is_as_its_programs_one_by_one(seed, mu):
     count = 6
     data, change, weights = batch(seed, count)
     many = qp.solve_many(**data, tol=1e-10)
-    gradient = many.vjp(*weights, smoothing=mu)
+    gradient, *_ = both_modes(many, VECTORS, change, weights, 1e-6, smoothing=mu)
     alone = [many[i].vjp(*(weight[i] for weight in weights), smoothing=mu) for i in range(count)]
     for name in NAMES:
         parts = [getattr(one, name) for one in alone]
         dense = np.array([part.toarray() if sp.issparse(part) else part for part in parts])
         expected = dense if name in ("q", "u", "P") else dense.sum(axis=0)
         np.testing.assert_allclose(getattr(gradient, name), expected, atol=1e-7 * (1.0 + np.abs(dense).max()))
-    tangent = many.jvp(**{f"d{name}": value for name, value in change.items()}, smoothing=mu)
-    moved = (tangent.x, tangent.y, tangent.z_bounds)
-    forward = sum(float((weight * part).sum()) for weight, part in zip(weights, moved, strict=True))
-    size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in moved)
-    assert forward == pytest.approx(along(gradient, change), rel=1e-6, abs=1e-6 * size)
     assert gradient.differentiable.tolist() == [one.differentiable for one in alone]
 
 

@@ -1,18 +1,18 @@
 """Derivatives of solutions of cone programs compared with central differences, in both modes."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import socp
 from socp import NonNeg, SecondOrder
 from socp.derivatives import linearization
+from tests.support.differences import along, both_modes, difference
 
 STEP = 1e-5
 NEARLY_DEGENERATE = 1e4  # derivatives so large, for data of size one, are not resolved by differences
-NAMES = ("P", "c", "A", "b", "G", "h")
 
 
 def projected(v, cones):
@@ -50,23 +50,9 @@ def planted(seed):
     return data, cones, change, weights
 
 
-def difference(data, cones, change, weights, mu=0.0, step=STEP):
-    """Return the central difference of the weighted sum of the solution (or point of the path) along `change`."""
-    values = []
-    for share in (-2.0 * step, -step, step, 2.0 * step):
-        moved = {name: value + share * change[name] for name, value in data.items()}
-        at = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu).at  # this point has smaller residuals
-        parts = (at.x, *np.split(at.w, [moved["b"].size]), moved["h"] - moved["G"] @ at.x)
-        values.append(sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True)))
-    far, near = (values[3] - values[0]) / (4.0 * step), (values[2] - values[1]) / (2.0 * step)
-    return near + (near - far) / 3.0  # exact to the fourth order
-
-
-def along(gradient, change):
-    """Return the directional derivative along `change`, computed from `gradient`."""
-    parts = [getattr(gradient, name) for name in NAMES]
-    dense = [part.toarray() if sp.issparse(part) else part for part in parts]
-    return sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))
+def parts_of(data, cones, mu=0.0):
+    at = socp.solve(cones=cones, tol=1e-10, **data)._linearized(mu).at  # this point has smaller residuals
+    return at.x, *np.split(at.w, [data["b"].size]), data["h"] - data["G"] @ at.x
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -74,15 +60,9 @@ def test_beside_central_differences(seed):
     """Compare vjp, jvp and differences, with fewer active rows than variables by a little or by much."""
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, tol=1e-9, **data)
-    gradient = sol.vjp(*weights)
-    found = along(gradient, change)
-    tangent = sol.jvp(**{f"d{name}": value for name, value in change.items()})
-    parts = (tangent.x, tangent.y, tangent.z, tangent.s)
-    forward = sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True))
-    size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in parts)
-    assert forward == pytest.approx(found, rel=1e-8, abs=1e-8 * size)
+    gradient, found, size = both_modes(sol, "xyzs", change, weights)
     if gradient.differentiable and size <= NEARLY_DEGENERATE:
-        expected = difference(data, cones, change, weights, step=min(STEP, 1e-2 / size))
+        expected = difference(partial(parts_of, cones=cones), data, change, weights, min(STEP, 1e-2 / size))
         assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
 
 
@@ -110,7 +90,7 @@ def test_the_point_of_the_path_is_smooth(seed, mu):
             np.testing.assert_allclose(one * two, mu, atol=1e-8)
     gradient = sol.vjp(*weights, smoothing=mu)
     assert gradient.differentiable
-    expected = difference(data, cones, change, weights, mu)
+    expected = difference(partial(parts_of, cones=cones, mu=mu), data, change, weights, STEP)
     assert along(gradient, change) == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
