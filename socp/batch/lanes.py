@@ -223,9 +223,8 @@ def step(w: Lanes) -> None:
     change = select(fresh, 0.0, change)
     w.change = change
     change_kappa = -kappa - kappa * change * rate
-    longest = largest(largest(measure_step(w), 1.0), largest(-change * rate, 1.0 + change * rate))
-    affine = 1.0 / longest
-    left = 1.0 - affine
+    longest = largest(measure_step(w), largest(-change * rate, 1.0 + change * rate))
+    left = 1.0 - 1.0 / longest  # at most 0 if no side is met
     sigma = select(fresh, 0.0, largest(left * left * left, LEAST_SIGMA))
     target = sigma * mu
 

@@ -209,7 +209,7 @@ def multiply(w: Conditions, i: int, x: Floats, dual: Floats) -> None:
     multiply_symmetric_dense(n, w.P[min(i, w.P.shape[0] - 1)], x, image)
     for j in range(m):
         if dual[j] != 0.0:
-            row, multiplier = B[j * n : (j + 1) * n], dual[j]
+            row, multiplier = B[j * n :], dual[j]
             for k in range(n):
                 image[k] += row[k] * multiplier
     bounds = dual[m:]
@@ -222,7 +222,7 @@ def multiply_rows(w: Conditions, i: int, x: Floats, values: Floats) -> None:
     """values := B x."""
     n, m, B = w.n, w.m, w.B[min(i, w.B.shape[0] - 1)]
     for j in range(m):
-        values[j] = dot_within(B[j * n : (j + 1) * n], 0, x, 0, n)
+        values[j] = dot_within(B, j * n, x, 0, n)
     if w.r > m:
         copy(x, values[m:])
 
@@ -294,7 +294,7 @@ def correct(w: Conditions, i: int) -> None:
         j = columns[g]
         value = bounds[j]
         if value != 0.0:
-            own = P[j * n : (j + 1) * n]
+            own = P[j * n :]
             for k in range(n):
                 step[k] -= own[k] * value
             for k in range(m):
@@ -306,7 +306,7 @@ def correct(w: Conditions, i: int) -> None:
             u[g] += theta[m + columns[g]] * bounds[columns[g]]
     for g in range(w.weighted):
         j = held[m - 1 - g]
-        row, factor = rows[g * f : (g + 1) * f], math.sqrt(theta[j]) * right[j]
+        row, factor = rows[g * f :], math.sqrt(theta[j]) * right[j]
         for k in range(f):
             u[k] += factor * row[k]
     gather(right, held, y)
@@ -316,7 +316,7 @@ def correct(w: Conditions, i: int) -> None:
         dual[held[g]] = y[g]
     for g in range(w.weighted):
         j = held[m - 1 - g]
-        dual[j] = math.sqrt(theta[j]) * dot_within(rows[g * f : (g + 1) * f], 0, u, 0, f) - theta[j] * right[j]
+        dual[j] = math.sqrt(theta[j]) * dot_within(rows, g * f, u, 0, f) - theta[j] * right[j]
     reflect(w.sides, w.unit, dual, 1, True)
     if has_bounds:
         copy(bounds, step)

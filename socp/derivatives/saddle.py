@@ -243,9 +243,9 @@ def add_squares(n: int, q: int, rho: float, C: Floats, L: Floats) -> None:
         syrk(LOWER, NO_TRANSPOSE, n, q, rho, C, 0, n, 1.0, L, 0, n)
         return
     for k in range(q):
-        row = C[k * n : (k + 1) * n]
+        row = C[k * n :]
         for j in range(n):
-            factor, column = rho * row[j], L[j * n : (j + 1) * n]
+            factor, column = rho * row[j], L[j * n :]
             for i in range(j, n):
                 column[i] += factor * row[i]
 
@@ -261,7 +261,7 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
     for j in range(n):
         largest = max(largest, H[j * n + j])
     for i in range(q):
-        length, row = 0.0, C[i * n : (i + 1) * n]
+        length, row = 0.0, C[i * n :]
         for j in range(n):
             length += row[j] * row[j]
         longest = max(longest, length)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import socp
-from socp.batch import cone_lots
+from socp.batch import cone_lots, lots
 from socp.batch.programs import ConePrograms
 from socp.batch.solutions import Solutions
 from socp.verify.stopping import residuals
@@ -77,6 +77,12 @@ def test_what_a_failing_program_leaves_in_its_lane_is_not_read():
     mixture = socp.solve_many(c=c2, h=h, **given)
     assert not good.alone and not set(mixture.alone) - set(range(8))
     assert np.array_equal(good.x[8:], mixture.x[8:])
+
+
+def test_a_time_limit_is_that_of_programs_alone_too(monkeypatch):
+    monkeypatch.setattr(lots, "LANES_UP_TO", 0)
+    for limit, status in ((1e3, "optimal"), (1e-9, "time_limit")):
+        assert (socp.solve_many(**disks(k=3), time_limit=limit).status == status).all()
 
 
 def test_a_matrix_that_is_not_semidefinite_is_refused():

@@ -77,6 +77,16 @@ def test_a_row_that_comes_twice_shares_its_multiplier(sparse):
     assert w[0] == pytest.approx(w[1], abs=1e-6)
 
 
+def test_a_solution_is_refined_to_rounding(monkeypatch):
+    rng = np.random.default_rng(400)
+    system = Saddle(*drawn(rng, 400, 150, True))._system
+    right = rng.normal(size=system.scale.size)
+    approximate = system.approximate
+    for lost in (1e-2, 1e-6):  # of each approximate solution
+        monkeypatch.setattr(system, "approximate", lambda left, lost=lost: (1.0 - lost) * approximate(left))
+        assert np.abs(system.multiply(system.solve(right)) - right).max() < 1e-12 * np.abs(right).max()
+
+
 @pytest.mark.parametrize("P", [None, np.zeros((2, 2))])
 def test_a_vertex_needs_no_hessian(P):
     u, w, _ = Saddle(P, np.array([[1.0, 1.0], [1.0, -1.0]]), np.zeros(2)).solve(

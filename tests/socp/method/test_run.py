@@ -86,7 +86,7 @@ BACKENDS = {
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_watched_and_unwatched_runs_are_the_same_to_the_bit(name):
+def test_runs_are_the_same_to_the_bit_watched_or_not_and_however_often_the_loop_comes_back(name, monkeypatch):
     program, kkt, kind, words = BACKENDS[name]
     solver = Solver(program(), kkt=kkt)
     assert isinstance(solver.kkt, kind) and words in solver.kkt.description
@@ -100,17 +100,10 @@ def test_watched_and_unwatched_runs_are_the_same_to_the_bit(name):
         np.testing.assert_array_equal(watched.trace[column], whole.trace[column])
     again = solver.solve()  # a run has no influence on the next
     np.testing.assert_array_equal(again.x, whole.x)
-
-
-@pytest.mark.parametrize("name", BACKENDS)
-def test_a_loop_that_comes_back_now_and_then_is_the_same(name, monkeypatch):
-    program, kkt, _, _ = BACKENDS[name]
-    solver = Solver(program(), kkt=kkt)
-    whole = solver.solve()
-    monkeypatch.setattr(run_module, "PATIENT", 1e-9)  # after each iteration
-    other = solver.solve()
-    np.testing.assert_array_equal(other.x, whole.x)
-    assert other.iterations == whole.iterations and other.trace.size == whole.trace.size
+    monkeypatch.setattr(run_module, "PATIENT", 1e-9)  # the loop comes back after each iteration
+    again = solver.solve()
+    np.testing.assert_array_equal(again.x, whole.x)
+    assert again.iterations == whole.iterations and again.trace.size == whole.trace.size
 
 
 # ---- the trace

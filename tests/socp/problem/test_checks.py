@@ -51,7 +51,7 @@ def test_a_matrix_for_each_program():
     for value in (sparse, tuple(sparse), np.array([k * DENSE for k in range(3)]), [k * DENSE for k in range(3)]):
         np.testing.assert_array_equal(as_dense("A", value, (None, 3), leading=True)[2], 2.0 * DENSE)
     for value, expected in ((DENSE, DENSE), (DENSE[0], DENSE[:1]), (sparse[1], DENSE)):
-        np.testing.assert_array_equal(as_dense("A", value, leading=True), expected)
+        np.testing.assert_array_equal(as_dense("A", value, (None, 3), leading=True), expected)
     for wrong in ([sparse[0], sp.csc_array(np.ones((1, 3)))], np.ones((2, 2, 2)), np.ones((2, 2, 2, 3)), np.ones(3)):
         with pytest.raises(ProgramError):
             as_dense("A", wrong, (2, 3), leading=True)
